@@ -122,7 +122,6 @@ def design(work: Work, settings: Settings) -> Design:
     kept = (likely.variances * likely.chances).sum(axis=1) * n_users / len(pairs)
     level = np.abs(values.mean(axis=(1, 2)))
     needed = users_for_share(likely, share=settings.share, alpha=settings.alpha)
-    possible = _possible_effects(values, pairs, priors, settings, work.seed)
     detectable = detectable_effect(n_users, alpha=settings.alpha, power=settings.power)
     known = needed[np.isfinite(needed)]
     last = max(2 * n_users, 1.5 * known.max(initial=0.0), 2 * SMALLEST)
@@ -146,7 +145,7 @@ def design(work: Work, settings: Settings) -> Design:
         relative=users_for(settings.difference * level[:, None]),
         detectable=detectable * deviations,
         needed=needed,
-        replicates=users_for_share(Likely.of(possible), share=settings.share, alpha=settings.alpha),
+        replicates=_possible_users(values, pairs, priors, settings, work.seed),
         noise=1 - kept,
         sizes=sizes,
         shares=expected_share(of_sizes, sizes, alpha=settings.alpha),
@@ -156,18 +155,26 @@ def design(work: Work, settings: Settings) -> Design:
     )
 
 
-def _possible_effects(
+def _possible_users(
     values: Floats, pairs: Numbers, priors: Sequence[EffectPrior], settings: Settings, seed: int
 ) -> Floats:
-    """Draw effects that may be behind those observed, (n_measures, n_draws, n_pairs)."""
+    """Give the users needed for effects that may be behind those observed.
+
+    Memory: four arrays of a number for each draw and pair, of one measure.
+
+    The result: numbers of users of shape (n_measures, n_draws).
+    """
     _, n_systems, n_users = values.shape
     first, second = pair_indices(n_systems)
-    weights = resampled_users(0, settings.replicates, n_users=n_users, seed=seed)
-    with single_threaded("blas"):
-        resampled = resampled_effects(values, weights)[:, pairs]
     systems = first[pairs], second[pairs]
-    every = zip(priors, resampled, strict=True)
-    return np.stack([prior.draw(own, systems, seed=seed) for prior, own in every])
+    weights = resampled_users(0, settings.replicates, n_users=n_users, seed=seed)
+    users = np.empty((len(values), settings.replicates))
+    for number, prior in enumerate(priors):
+        with single_threaded("blas"):
+            resampled = resampled_effects(values[number : number + 1], weights)[0, pairs]
+        possible = Likely.of(prior.draw(resampled, systems, seed=seed))
+        users[number] = users_for_share(possible, share=settings.share, alpha=settings.alpha)
+    return users
 
 
 def _without_outliers(values: Floats) -> dict[str, Any]:

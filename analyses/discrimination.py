@@ -177,7 +177,11 @@ class Settings(Question):
     question="How many pairs of systems differ significantly under each measure?",
 )
 def discrimination(work: Work, settings: Settings) -> Discrimination:
-    """Test all pairs of systems under every measure, and sum the p-values of each measure."""
+    """Test all pairs of systems under every measure, and sum the p-values of each measure.
+
+    Memory beyond four copies of the scores is below 400 MB for each job with up to 200 systems, and
+    500 bytes for each measure and pair.
+    """
     families, work = work.families, standardised(work, settings.standardised)
     scores, scales = work.scores, work.scales
     scores.require("discrimination")

@@ -158,7 +158,10 @@ class Exposure(Result):
         systems, pairs = {"system": self.systems}, pairs_of(self.systems, "system_a", "system_b")
         low, high = self._limits_of_values()
         gaps = pair_differences(self.values)
-        least, most = band(gaps, pair_differences(self.replicates, axis=-2))
+        least, most = np.empty((2, *gaps.shape))
+        for place in np.ndindex(gaps.shape[:-1]):
+            resampled_gaps = pair_differences(self.replicates[place], axis=-2)
+            least[place], most[place] = band(gaps[place], resampled_gaps)
         limits = {"low": least, "high": most, "beyond_noise": (least > 0) | (most < 0)}
         numbers = range(1, len(self.recalls) + 1)
         sizes = {"items": self.group_sizes, "relevant": self.group_relevant}

@@ -30,7 +30,7 @@ from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed
 from analyses.shared.table import Cell, Table
 from analyses.significance.paired_tests import t_of_moments
-from analyses.significance.permutation import pair_differences
+from analyses.significance.permutation import pair_differences, pair_indices
 from runs import InputError
 from runs.shared.arrays import Floats, Numbers
 from runs.shared.errors import counted
@@ -56,6 +56,9 @@ LIMITS: Sequence[Callable[[Floats, Floats], tuple[Floats, Floats]]] = (
 
 LEVELS = (0.8, 0.6, 0.4, 0.2)
 N_BLOCKS = 20
+NUMBERS_AT_ONCE = 1 << 21
+"""Differences of pairs of systems, or their replicates, that are held at a time."""
+
 LEAST_USERS = 10
 """Users that a group has at least."""
 
@@ -165,11 +168,22 @@ def _weights(n_users: int, replicates: int, seed: int) -> Floats:
 
 
 def _discriminative_power(values: Floats, weights: Floats) -> Floats:
-    """Add the p-values of Student's t over all pairs of systems: of shape (n_replicates,)."""
-    differences, n_users = pair_differences(values, axis=0), values.shape[1]
-    means, squares = differences @ weights.T / n_users, differences**2 @ weights.T / n_users
-    spread = np.sqrt(np.maximum(squares - means**2, 0.0) * n_users / (n_users - 1))
-    dp: Floats = t_of_moments(means, spread, n_users=n_users).sum(axis=0)
+    """Add the p-values of Student's t over all pairs of systems: of shape (n_replicates,).
+
+    Values are of shape (n_systems, n_users), weights of (n_replicates, n_users). Five arrays of
+    16 MB are held at a time.
+    """
+    n_users = values.shape[1]
+    first, second = pair_indices(len(values))
+    at_once = max(1, NUMBERS_AT_ONCE // max(weights.shape))
+    dp = np.zeros(len(weights))
+    for start in range(0, len(first), at_once):
+        pairs = slice(start, start + at_once)
+        differences = values[first[pairs]] - values[second[pairs]]
+        means = differences @ weights.T / n_users
+        squares = differences**2 @ weights.T / n_users
+        spread = np.sqrt(np.maximum(squares - means**2, 0.0) * n_users / (n_users - 1))
+        dp += t_of_moments(means, spread, n_users=n_users).sum(axis=0)
     return dp
 
 

@@ -18,7 +18,7 @@ from analyses.shared.table import Table
 from analyses.significance.permutation import pair_indices
 from qrels import judge
 from runs import InputError, Run
-from runs.shared.arrays import Floats, Masks
+from runs.shared.arrays import Floats, Integers, Masks, Numbers
 from runs.shared.errors import counted
 
 if TYPE_CHECKING:
@@ -32,6 +32,10 @@ NO_BOUNDS = (
     "bounds"
 )
 """Why a metric such as AP, nDCG, Recall, bpref or infAP has no residual."""
+
+
+COMPARED_AT_ONCE = 1 << 24
+"""Pairs of items of two lists that are compared at a time: a byte each, in three arrays."""
 
 
 class Settings(AnalysisSettings):
@@ -78,9 +82,7 @@ def residuals(work: Work, settings: Settings) -> Residuals:
     pairs = zip(first, second, strict=True)
     for pair, (a, b) in work.steps("Bounding differences", len(first), enumerate(pairs)):
         for side, (i, j) in enumerate([(a, b), (b, a)]):
-            # The column of each item of one list in the other, -1 if it is not there.
-            same = (lists[i][:, :, None] == lists[j][:, None, :]) & (lists[i][:, :, None] >= 0)
-            other = np.where(same.any(axis=2), same.argmax(axis=2), -1)
+            other = columns_in(lists[i], lists[j])
             for n, measure in enumerate(bounded):
                 facts = unjudged[i], other, low[n, i], low[n, j], high[n, i]
                 gains[side, n, pair] = largest_gain(kinds[measure], weights[n], *facts).mean()
@@ -95,6 +97,24 @@ def residuals(work: Work, settings: Settings) -> Residuals:
         n_users=work.qrels.n_users,
         top=top,
     )
+
+
+def columns_in(items: Integers, other_items: Integers) -> Numbers:
+    """Find the column of each item of one list in another, -1 if it is not there.
+
+    Items are of shape (n_users, depth), -1 where a list has ended; depths may differ. Of users,
+    about 2^24 pairs of items are compared at a time.
+
+    The result: columns of shape (n_users, depth).
+    """
+    columns = np.full(items.shape, -1, dtype=np.intp)
+    at_once = max(1, COMPARED_AT_ONCE // max(1, items.shape[1] * other_items.shape[1]))
+    for start in range(0, len(items), at_once):
+        users = slice(start, start + at_once)
+        user_items = items[users, :, None]
+        same = (user_items == other_items[users, None, :]) & (user_items >= 0)
+        columns[users] = np.where(same.any(axis=2), same.argmax(axis=2), -1)
+    return columns
 
 
 def largest_gain(

@@ -76,25 +76,28 @@ def users(work: Work, settings: Settings) -> Users:
     sizes = sorted({min(size, n_users) for size in [*wanted, n_users]})
     orders = np.stack([random_order(n_users, work.seed, repeat) for repeat in range(repeats)])
     reported = scores.of(scores.measures.reported).values
-    taus, coefficients, tests = [], [], []
-    for size in work.steps("Taking users away", len(sizes), sizes):
+    taus, coefficients = [], []
+    powers, significant, medians = np.empty((3, len(reported), len(sizes), repeats))
+    for number, size in enumerate(work.steps("Taking users away", len(sizes), sizes)):
         means, full = subset_means(scores, orders[:, :size])
         taus.append(tau_b(means, full))
         coefficients.append(mean_coefficients(means, full))
         some = orders[:1] if size == n_users else orders[:, :size]
         p = _test(work, settings, reported, some)
-        tests.append(np.broadcast_to(p, (repeats, *p.shape[1:])).swapaxes(0, 1))
-    p = np.stack(tests, axis=1)
+        # The unbiased count / permutations, of (count + 1) / (permutations + 1).
+        unbiased = (p * (settings.permutations + 1) - 1) / settings.permutations
+        powers[:, number] = unbiased.sum(axis=-1).T
+        significant[:, number] = (p < 0.05).mean(axis=-1).T
+        medians[:, number] = np.median(p, axis=-1).T
     return Users(
         measures=scores.measures,
         sizes=tuple(sizes),
         taus=np.stack(taus, axis=1),
         coefficients=stacked(coefficients),
         tested=scores.measures.reported,
-        # The unbiased count / permutations, of (count + 1) / (permutations + 1).
-        dp=np.asarray((p * (settings.permutations + 1) - 1) / settings.permutations).sum(axis=-1),
-        significant=(p < 0.05).mean(axis=-1),
-        median_p=np.asarray(np.median(p, axis=-1)),
+        dp=powers,
+        significant=significant,
+        median_p=medians,
         n_systems=len(scores.systems),
         permutations=settings.permutations,
     )

@@ -31,7 +31,8 @@ def taus_within(estimates: Floats, references: Floats, subsets: Masks) -> Floats
     are exact.
 
     The result: tau-b, of shape (n_measures, n_subsets, n_samples); NaN where all systems of a
-    subset tie.
+    subset tie. Memory: the signs of all pairs and samples in 32 bits, of all references and five
+    times of a measure.
     """
     n_measures, n_samples, _ = estimates.shape
     pairs = pairs_within(subsets).astype(np.float32)

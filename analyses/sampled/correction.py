@@ -27,7 +27,7 @@ from analyses.shared.sentences import MOST_NAMED, letters_of, listed
 from analyses.shared.table import MISSING, Cell, Table, shown
 from analyses.significance.permutation import pair_differences, pair_indices
 from runs import InputError
-from runs.shared.arrays import Floats, Integers, Masks
+from runs.shared.arrays import Floats, Integers, Longs, Masks
 from runs.shared.errors import found_in, with_known_keywords
 from runs.shared.progress import Progress, Silent
 from runs.shared.settings import Repeats, read_by, read_settings_of
@@ -51,6 +51,9 @@ FEWEST = 15
 
 FEW = 20
 """With fewer users there is a caution."""
+
+NUMBERS_AT_ONCE = 1 << 21
+"""Differences of pairs of systems in replicates that are held at a time, in six arrays."""
 
 OF_TESTS = "bv(gamma=0.01)"
 """Tests differences, unless an estimator is chosen: it has less noise than MLE, and more bias."""
@@ -492,24 +495,54 @@ def compare(
     Young, 1993). As the data are no part of their s, the s of a replicate is that of the others
     (externally studentised). In the intervals of pairs that are alike, s is at least the median of
     these: estimates that are too low by chance have standard errors that are too small.
+
+    Differences of about 2^21 replicates and pairs are held at a time.
     """
-    differences, replicates = pair_differences(values), pair_differences(replicates, axis=1)
-    errors = replicates.std(axis=-1, ddof=1)
+    differences, n = pair_differences(values), replicates.shape[-1]
+    errors, furthest = _studentised(differences, replicates)
     scales = np.where(errors > 0, errors, np.inf)
-    off, n = np.abs(replicates - differences[..., np.newaxis]), replicates.shape[-1]
-    off /= scales[..., np.newaxis]
-    # At least 1: a replicate may be the only one that differs.
-    off *= np.sqrt((n - 2) / np.maximum(n - 1 - off**2, 1.0))
-    largest = students(off.max(axis=1, initial=0.0), n_users)
+    largest = students(furthest, n_users)
     least = errors.copy()
     for own, some in zip(least, np.broadcast_to(alike, errors.shape), strict=True):
         if some.any():
             own[some] = own[some].clip(np.median(own[some]))
     reach = np.quantile(largest, CONFIDENCE, axis=1)[:, np.newaxis] * least
-    far = (np.abs(differences) / scales)[..., np.newaxis]
-    p = (1 + (largest[:, np.newaxis] >= far).sum(axis=-1)) / (1 + n)
+    far = np.abs(differences) / scales
+    n_as_far = [_count_from(row, far_row) for row, far_row in zip(largest, far, strict=True)]
+    p = (1 + np.reshape(n_as_far, far.shape)) / (1 + n)
     limits = {"lower": differences - reach, "upper": differences + reach}
     return {"difference": differences, "standard_error": errors, **limits, "p": p}
+
+
+def _studentised(differences: Floats, replicates: Floats) -> tuple[Floats, Floats]:
+    """Give the standard errors of pairs, and how far the furthest pair of a replicate is.
+
+    Differences of pairs are of shape (n_metrics, n_pairs), replicates of systems of (n_metrics,
+    n_systems, n_replicates). Distances are in standard errors of the other replicates.
+
+    The result: errors of shape (n_metrics, n_pairs), and distances of (n_metrics, n_replicates).
+    """
+    n_metrics, n_systems, n = replicates.shape
+    first, second = pair_indices(n_systems)
+    errors = np.zeros(differences.shape)
+    furthest = np.zeros((n_metrics, n))
+    at_once = max(1, NUMBERS_AT_ONCE // max(1, n_metrics * n))
+    for start in range(0, len(first), at_once):
+        pairs = slice(start, start + at_once)
+        resampled = replicates[:, first[pairs]] - replicates[:, second[pairs]]
+        errors[:, pairs] = resampled.std(axis=-1, ddof=1)
+        scales = np.where(errors[:, pairs] > 0, errors[:, pairs], np.inf)
+        off = np.abs(resampled - differences[:, pairs, np.newaxis]) / scales[..., np.newaxis]
+        # At least 1: a replicate may be the only one that differs.
+        off *= np.sqrt((n - 2) / np.maximum(n - 1 - off**2, 1.0))
+        furthest = np.maximum(furthest, off.max(axis=1))
+    return errors, furthest
+
+
+def _count_from(values: Floats, limits: Floats) -> Longs:
+    """Count the values, (n_values,), that are at least each limit, (n_limits,); NaN is below."""
+    rising = np.sort(values[~np.isnan(values)])
+    return len(rising) - np.searchsorted(rising, limits)
 
 
 def _with_limits(*numbers: Cell) -> tuple[str, str]:

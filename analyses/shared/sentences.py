@@ -18,6 +18,9 @@ from runs.shared.arrays import Masks, Numbers
 MOST_NAMED, SMALLEST_P = 5, 0.001
 """Pairs that a sentence names at most; p-values below this are printed as such."""
 
+MOST_GROUPS = 500
+"""Groups of systems up to which all largest ones are given."""
+
 
 def best_of(estimates: Estimates, units: str = "users") -> str:
     """Say which report measures no other beats significantly, or that none passes the threshold.
@@ -164,7 +167,9 @@ def letters_of(differs: Masks, order: Numbers) -> tuple[str, ...]:
 def letter_groups(differs: Masks) -> list[frozenset[int]]:
     """Give the largest groups of which no two members differ, by their first members.
 
-    The mask is symmetric, of shape (n_systems, n_systems).
+    The mask is symmetric, of shape (n_systems, n_systems). There may be 3^(n/3) such groups. If
+    more than `MOST_GROUPS` are found, groups are chosen of which every two systems that do not
+    differ share one: fewer than n^2 / 2, and with n systems in n^2 / 2 steps.
 
     Examples
     --------
@@ -182,4 +187,31 @@ def letter_groups(differs: Masks) -> list[frozenset[int]]:
         for part in sorted((g - {end} for g in split for end in pair), key=len, reverse=True):
             if not any(part <= group for group in groups):
                 groups.add(part)
+        if len(groups) > MOST_GROUPS:
+            return _covering_groups(differs)
     return sorted(groups, key=sorted)
+
+
+def _covering_groups(differs: Masks) -> list[frozenset[int]]:
+    """Choose largest groups until every two that do not differ share one.
+
+    The mask is symmetric, of shape (n_systems, n_systems).
+    """
+    groups = []
+    alike = ~differs
+    shares = differs.copy()
+    for first in range(len(differs)):
+        for second in range(first, len(differs)):
+            if shares[first, second]:
+                continue
+            members = [first, second]
+            candidates = alike[first] & alike[second]
+            candidates[members] = False
+            while candidates.any():
+                member = int(candidates.argmax())
+                members.append(member)
+                candidates &= alike[member]
+                candidates[member] = False
+            shares[np.ix_(members, members)] = True
+            groups.append(frozenset(members))
+    return sorted({*groups}, key=sorted)

@@ -4,12 +4,13 @@ With differences d of the users and independent signs s, the p-value of a total 
 :math:`P(|\sum_u s_u d_u| \ge t)`. Two algorithms give this tail:
 
 - *Counting*, for few users: on a lattice the sign assignments that lead to each sum are counted
-  user by user; off it the sums of both halves of the users meet in the middle.
+  user by user; off it see :mod:`analyses.significance.enumeration`.
 - *Fourier series* of the event "closer to 0 than t", from the characteristic function
   :math:`\varphi(\theta) = \prod_u \cos(\theta d_u)`: finite on a lattice; off it summed until it
   dies away, or from power sums for all pairs at once where users are many.
 
-Critical values are searched on the same tails. Differences are of shape (n_users,).
+Critical values are searched on the same tails. Differences are of shape (n_users,). Memory is
+below 300 MB for the differences that `exact_test` asks for.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ REACH = 8.6
 NORMAL = NormalDist()
 
 # Counting.
-MOST_CONVOLVED, MOST_ENUMERATED = 200, 40
-"""Differing users whose signs are counted on a lattice, and off it."""
+MOST_CONVOLVED = 200
+"""Differing users whose signs are counted on a lattice."""
 
 COST_OF_COUNT, COST_OF_ARRAY, COST_OF_SUBSET = 0.4, 3000.0, 4.0
 """Nanoseconds for a count, an array of counts and a subset: they balance the two parts."""
@@ -42,12 +43,6 @@ MOST_LISTED = 18
 MOST_COUNTED_IN_32_BITS = 31
 LOOKS = 10
 """How often a search for a critical value looks at the tail."""
-
-TIES = 1e-9
-"""Enumerated sums that differ by less than this share of the largest difference are ties."""
-
-LONG = 1 << 14
-"""Lists of so many sums (28 users) are walked by compiled loops, which cost half a second once."""
 
 # Fourier series.
 NEGLIGIBLE = -50.0
@@ -166,41 +161,6 @@ def by_lattice(differences: Floats, *, alpha: float) -> Found:
     return p, unit * smallest_significant(
         tail, alpha=alpha, deviation=deviation, farthest=farthest, step=2.0, start=parity
     )
-
-
-def by_enumeration(differences: Floats, *, alpha: float) -> Found:
-    """Count all 2^n sign assignments from the 2^(n/2) signed sums of each half.
-
-    Horowitz & Sahni (1974): both lists are sorted, so that the sums in the upper tail are counted
-    by search; the lower tail mirrors it. Time and memory grow as 2^(n/2), one million sums for 40
-    users, of whom one at least differs.
-
-    A search in coarse steps, between which about 2^(n/2) sums lie, comes close to the smallest
-    significant sum; then these are listed.
-    """
-    sizes = np.abs(differences[differences != 0])
-    left, right = _signed_sums(sizes[::2]), _signed_sums(sizes[1::2])
-    n_half, tolerance = len(left) * len(right) / 2, float(TIES * sizes.max())
-
-    def count_from(total: float) -> float:
-        return float((len(right) - _places(left, right, total)).sum())
-
-    def tail(total: float) -> float:
-        return min(1.0, count_from(total - tolerance) / n_half)
-
-    p = tail(float(np.abs(differences.sum())))
-    if 1 / n_half > alpha:
-        return p, float("nan")
-    deviation, farthest = float(np.sqrt((sizes * sizes).sum())), float(sizes.sum())
-    step = max(deviation / len(left), tolerance)
-    near = smallest_significant(
-        tail, alpha=alpha, deviation=deviation, farthest=farthest + step, step=step
-    )
-    some = _sums_about(left, right, near - step - 2 * tolerance, near)
-    # Sums from each one on, and those that tie with it.
-    counts = count_from(near) + (some < near).sum() - np.searchsorted(some, some - tolerance)
-    significant = some[counts <= alpha * n_half]
-    return p, float(significant[0]) if len(significant) else float("nan")
 
 
 def by_product(differences: Floats, *, alpha: float) -> Found:
@@ -345,36 +305,6 @@ def _cumulate(sizes: list[int], *, highest: int) -> NDArray[np.uint32] | Floats:
         counts, longer = longer, counts
         n_subsets *= 2
     return counts[:length]
-
-
-def _signed_sums(sizes: Floats) -> Floats:
-    """All sums of +-sizes, rising; each step merges two sorted lists."""
-    sums = np.zeros(1)
-    for size in sizes:
-        sums = np.sort(np.concatenate([sums - size, sums + size]), kind="stable")
-    return sums
-
-
-def _places(left: Floats, right: Floats, total: float) -> Numbers:
-    """For each left sum, give the place of the first right one that makes at least the total."""
-    if len(left) >= LONG:
-        from analyses.significance.permutation_loops import first_places
-
-        return first_places(left, right, total)
-    return np.searchsorted(right, total - left)
-
-
-def _sums_about(left: Floats, right: Floats, low: float, high: float) -> Floats:
-    """Give the sums from low to high, rising, and the smallest one from high on."""
-    first, last = (_places(left, right, total) for total in (low, high))
-    some = np.flatnonzero(last > first)
-    n_between = (last - first)[some]
-    starts = np.cumsum(n_between) - n_between
-    numbers = np.arange(n_between.sum()) + np.repeat(first[some] - starts, n_between)
-    between = np.sort(np.repeat(left[some], n_between) + right[numbers])
-    is_there = last < len(right)
-    above = left[is_there] + right[last[is_there]]
-    return np.append(between, above.min()) if len(above) else between
 
 
 def _periodic_tail(sizes: Floats, counts: Numbers, *, farthest: float) -> Tail:

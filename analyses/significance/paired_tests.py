@@ -7,7 +7,8 @@ of shape (n_measures, n_pairs), pairs in the order of `pair_indices`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from dataclasses import dataclass
+from functools import lru_cache, partial
 from typing import TypeVar
 
 import numpy as np
@@ -15,11 +16,11 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy.special import betainc, ndtr, stdtr
 
-from analyses.intervals.resampling import draw_weights
+from analyses.intervals.resampling import WEIGHTS_AT_ONCE, draw_weights
 from analyses.shared.measure import to_grid
 from analyses.significance.exact import p_on_lattice
 from analyses.significance.permutation import ROUNDING, pair_indices
-from runs.shared.arrays import Floats
+from runs.shared.arrays import Floats, Longs, Numbers
 from runs.shared.parallel import single_threaded
 
 # So many differences at a time stay in the cache.
@@ -28,8 +29,8 @@ BLOCK = 1 << 17
 STEPS = 40
 # Up to so many differing users the distribution of signed ranks is computed exactly.
 MOST_RANKED_EXACTLY = 50
-# Measures are done together while their differences, or their replicates, are so many.
-VALUES_AT_ONCE = 1 << 23
+# Differences of pairs of systems, or their samples, that are held at a time: 32 MB.
+VALUES_AT_ONCE = 1 << 22
 # Differences of two gridded scores that can be rounding alone, in steps of the grid.
 NOISE = 2.0
 SAMPLES_AT_ONCE = 512
@@ -228,14 +229,15 @@ def sakai_test(scores: Floats, *, replicates: int, seed: int, n_jobs: int = 1) -
     products of the systems' scores: both need a row per pair, but the latter cancel where systems
     are alike.
 
-    The result: achieved significance levels in (0, 1], of shape (n_measures, n_pairs).
+    The result: achieved significance levels in (0, 1], of shape (n_measures, n_pairs). Memory
+    beyond two copies of the scores is below 400 MB for each job.
 
     Sakai (2006), Evaluating evaluation metrics based on the bootstrap; Efron & Tibshirani (1993),
     An introduction to the bootstrap, section 16.4; +1: Davison & Hinkley (1997), section 4.2.
     """
     n_measures, n_systems, n_users = scores.shape
     n_pairs = len(pair_indices(n_systems)[0])
-    step = max(1, VALUES_AT_ONCE // (n_pairs * max(n_users, replicates)))
+    step = max(1, VALUES_AT_ONCE // (n_pairs * max(n_users, SAMPLES_AT_ONCE)))
     test = delayed(partial(_bootstrap_measures, replicates=replicates, seed=seed))
     tasks = (test(scores[start : start + step]) for start in range(0, n_measures, step))
     with single_threaded("blas"):
@@ -243,38 +245,75 @@ def sakai_test(scores: Floats, *, replicates: int, seed: int, n_jobs: int = 1) -
 
 
 def _bootstrap_measures(scores: Floats, *, replicates: int, seed: int) -> Floats:
-    means, shifts, squares = _sample(scores, replicates=replicates, seed=seed)
-    observed, centred_squares = means[:, :, np.newaxis], squares[:, :, :1]
-    threshold = _squared_t(observed, centred_squares) * (1 - TIE)
-    statistics = _squared_t(shifts, np.maximum(squares[:, :, 1:] - shifts**2, 0.0))
-    counts = np.count_nonzero(statistics >= threshold, axis=2)
+    n_measures, n_systems, n_users = scores.shape
+    grid = to_grid(scores)
+    n_pairs = len(pair_indices(n_systems)[0])
+    at_once = max(1, VALUES_AT_ONCE // (n_measures * max(n_users, SAMPLES_AT_ONCE)))
+
+    @lru_cache(maxsize=1)
+    def centred(start: int) -> CentredPairs:
+        return CentredPairs.of(grid, slice(start, start + at_once))
+
+    counts = np.zeros((n_measures, n_pairs), dtype=np.int64)
+    block = max(1, min(SAMPLES_AT_ONCE, WEIGHTS_AT_ONCE // n_users))
+    draws = draw_weights(n_users, replicates=replicates, seed=seed, block=block)
+    for _, weights in draws:
+        sums = (grid.reshape(-1, n_users) @ weights.T).reshape(n_measures, n_systems, -1)
+        for start in range(0, n_pairs, at_once):
+            pairs = centred(start)
+            counts[:, start : start + at_once] += pairs.count_as_extreme(sums, weights)
     return np.asarray((counts + 1) / (replicates + 1))
 
 
-def _sample(scores: Floats, *, replicates: int, seed: int) -> tuple[Floats, Floats, Floats]:
-    """Give what the statistics of every sample need, in steps of the grid.
+@dataclass(frozen=True, eq=False)
+class CentredPairs:
+    """Centred differences of some pairs of systems, in steps of the grid.
 
-    The result: mean differences (n_measures, n_pairs); the mean of w in every sample, (n_measures,
-    n_pairs, replicates); the mean of w^2, at first of all users, then of every sample, (n_measures,
-    n_pairs, 1 + replicates).
+    Parameters
+    ----------
+    first, second
+        Numbers of the systems, of shape (n_pairs,).
+    means
+        Mean differences, of shape (n_measures, n_pairs).
+    squares, powers
+        Squares of the centred differences w as whole numbers, of shape (n_measures, n_pairs,
+        n_users), which are times 2^powers, of shape (n_measures, n_pairs, 1).
     """
-    n_measures, n_systems, n_users = scores.shape
-    first, second = pair_indices(n_systems)
-    grid = to_grid(scores)
-    differences = grid[:, first] - grid[:, second]
-    means = _beyond(NOISE / 2, differences.sum(axis=2) / n_users)
-    rows, powers = _gridded_squares(differences - means[:, :, np.newaxis])
-    shifts = np.empty((n_measures, len(first), replicates))
-    squares = np.empty((n_measures, len(first), 1 + replicates))
-    squares[:, :, 0] = rows.sum(axis=2)
-    draws = draw_weights(n_users, replicates=replicates, seed=seed, block=SAMPLES_AT_ONCE)
-    for part, counts in draws:
-        sums = (grid.reshape(-1, n_users) @ counts.T).reshape(n_measures, n_systems, -1)
-        shifts[:, :, part] = (sums[:, first] - sums[:, second]) / n_users
-        products = rows.reshape(-1, n_users) @ counts.T
-        squares[:, :, 1:][:, :, part] = products.reshape(n_measures, len(first), -1)
-    shifts = _beyond(NOISE, shifts - means[:, :, np.newaxis])
-    return means, shifts, np.ldexp(squares, powers) / n_users
+
+    first: Numbers
+    second: Numbers
+    means: Floats
+    squares: Floats
+    powers: NDArray[np.intc]
+
+    @classmethod
+    def of(cls, grid: Floats, pairs: slice) -> CentredPairs:
+        """Centre the differences of pairs in gridded scores (n_measures, n_systems, n_users)."""
+        first, second = (side[pairs] for side in pair_indices(grid.shape[1]))
+        differences = grid[:, first] - grid[:, second]
+        means = _beyond(NOISE / 2, differences.sum(axis=2) / grid.shape[2])
+        differences -= means[:, :, np.newaxis]
+        return cls(first, second, means, *_gridded_squares(differences))
+
+    def count_as_extreme(self, sums: Floats, weights: Floats) -> Longs:
+        """Count the samples whose t is at least as far from 0 as the observed one.
+
+        Sums of the systems' scores are of shape (n_measures, n_systems, n_samples); weights of
+        users of (n_samples, n_users); counts of (n_measures, n_pairs).
+        """
+        n_users = weights.shape[1]
+        means = self.means[:, :, np.newaxis]
+        observed = self._mean_squares(self.squares.sum(axis=2, keepdims=True), n_users)
+        threshold = _squared_t(means, observed) * (1 - TIE)
+        shifts = (sums[:, self.first] - sums[:, self.second]) / n_users
+        shifts = _beyond(NOISE, shifts - means)
+        products = self.squares.reshape(-1, n_users) @ weights.T
+        squares = self._mean_squares(products.reshape(shifts.shape), n_users)
+        statistics = _squared_t(shifts, np.maximum(squares - shifts**2, 0.0))
+        return np.count_nonzero(statistics >= threshold, axis=2)
+
+    def _mean_squares(self, sums: Floats, n_users: int) -> Floats:
+        return np.ldexp(sums, self.powers) / n_users
 
 
 def _gridded_squares(centred: Floats) -> tuple[Floats, NDArray[np.intc]]:

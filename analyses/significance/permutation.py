@@ -21,12 +21,11 @@ from numpy.typing import NDArray
 
 from analyses.intervals.resampling import SIGNS, Advance, monte_carlo_p, random_halves
 from analyses.shared.measure import to_grid
+from analyses.significance.enumeration import MOST_ENUMERATED, by_enumeration
 from analyses.significance.exact import (
     LOG_COSINE,
     MOST_CONVOLVED,
-    MOST_ENUMERATED,
     REACH,
-    by_enumeration,
     by_lattice,
     by_product,
     critical_by_series,
@@ -44,6 +43,8 @@ SERIES_USERS, SERIES_SPREAD, N_REVIVAL_CHECKS = 200, 2.0, 3
 # Means that differ by less than this share of the largest score differ by rounding only.
 ROUNDING = 2.0**-48
 BLOCK, PERMUTATIONS_PER_TASK = 1024, 2048
+# Random signs, sums and differences of this many users or systems are held at a time: 64 MB.
+NUMBERS_AT_ONCE = 1 << 23
 BITS_PER_HALF = 32
 
 
@@ -94,8 +95,17 @@ class PairSums:
 
     @classmethod
     def of(cls, scores: Floats, *, n_powers: int) -> PairSums:
-        """Sum over users, in a fixed order, for all pairs of scores (n_systems, n_users)."""
-        rows = [_sum_differences(scores[i] - scores[i + 1 :], n_powers) for i in range(len(scores))]
+        """Sum over users, in a fixed order, for all pairs of scores (n_systems, n_users).
+
+        Four arrays of at most 16 MB, or of one difference of each user, are held at a time.
+        """
+        n_systems, n_users = scores.shape
+        at_once = max(1, NUMBERS_AT_ONCE // (4 * max(1, n_users)))
+        rows = [
+            _sum_differences(scores[i] - scores[start : start + at_once], n_powers)
+            for i in range(n_systems)
+            for start in range(i + 1, max(n_systems, i + 2), at_once)
+        ]
         return cls(*(np.concatenate(column) for column in zip(*rows, strict=True)))
 
     def select(self, kept: Numbers) -> PairSums:
@@ -210,6 +220,8 @@ def exact_test(
     Tests of the pairs. The absolute error is about 1e-13; near their limits up to 1e-9 by 5 (few
     users, large differences) and 1e-7 by 6 (41 users).
 
+    Memory is below 500 MB, beyond three copies of the scores and 500 bytes for each pair.
+
     Examples
     --------
     Three users, differences 3, 2 and 1: two of eight sign assignments are as extreme.
@@ -299,9 +311,13 @@ def random_signs(start: int, stop: int, *, n_users: int, seed: int) -> Floats:
 
 
 def flipped_sums(grid: Floats, start: int, stop: int, *, seed: int, block: int) -> Iterator[Floats]:
-    """Sum gridded scores under the signs ``start`` to ``stop``: (n_measures, n_systems, block)."""
+    """Sum gridded scores under the signs ``start`` to ``stop``: (n_measures, n_systems, block).
+
+    A block is shorter where signs of all users, or sums of all systems, need more than 64 MB.
+    """
     n_users = grid.shape[2]
     rows = grid.reshape(-1, n_users)
+    block = max(1, min(block, NUMBERS_AT_ONCE // max(n_users, len(rows))))
     for begin in range(start, stop, block):
         signs = random_signs(begin, min(begin + block, stop), n_users=n_users, seed=seed)
         yield (rows @ signs.T).reshape(*grid.shape[:2], -1)
@@ -335,6 +351,9 @@ def monte_carlo_test(
     -------
     p-values of shape (n_measures, n_pairs), at least 1 / (permutations + 1). Their standard error
     is sqrt(p (1 - p) / permutations); errors of different pairs are correlated.
+
+    Memory beyond scores on the grid and p-values is below 200 MB for each job, and 32 bytes for
+    each measure and pair.
 
     Examples
     --------

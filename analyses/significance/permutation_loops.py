@@ -23,6 +23,51 @@ def first_places(left: Floats, right: Floats, total: float) -> NDArray[np.intp]:
 
 
 @jit()
+def count_from(
+    left: Floats, left_counts: Floats, right: Floats, right_counts: Floats, total: float
+) -> float:
+    """Count the signs with which a left and a right sum make at least the total; both rise."""
+    place = len(right)
+    n_right = 0.0
+    n_signs = 0.0
+    for number in range(len(left)):
+        wanted = total - left[number]
+        while place > 0 and right[place - 1] >= wanted:
+            place -= 1
+            n_right += right_counts[place]
+        n_signs += left_counts[number] * n_right
+    return n_signs
+
+
+@jit()
+def add_user(values: Floats, counts: Floats, size: float, width: float) -> tuple[Floats, Floats]:
+    """Add a user to rising sums, which become less or more by the size of his difference.
+
+    Sums that round to the same multiple of the width become one.
+    """
+    n_sums = len(values)
+    longer = np.empty(2 * n_sums)
+    longer_counts = np.empty(2 * n_sums)
+    below, above, last = 0, 0, -1
+    last_bin = -np.inf
+    while above < n_sums:
+        if below < n_sums and values[below] - size <= values[above] + size:
+            value, count = values[below] - size, counts[below]
+            below += 1
+        else:
+            value, count = values[above] + size, counts[above]
+            above += 1
+        value_bin = np.rint(value / width)
+        if value_bin == last_bin:
+            longer_counts[last] += count
+        else:
+            last += 1
+            longer[last], longer_counts[last] = value, count
+            last_bin = value_bin
+    return longer[: last + 1].copy(), longer_counts[: last + 1].copy()
+
+
+@jit()
 def add_extreme(counts: NDArray[np.int64], flipped: Floats, thresholds: Floats) -> None:
     """Count the sums of pairs of systems that are at least as far from 0 as the thresholds.
 

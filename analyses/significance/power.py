@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -42,6 +43,9 @@ a fresh sample then reaches the share in more populations (docs/guides/how-many-
 FEWER_EQUAL, MORE_OR_FEWER = 0.1, 0.15
 """Every step of EM makes the share of equal pairs smaller, by this over the number of systems. For
 intervals, the second number is added in every other draw, and taken off in the others."""
+
+FEWEST_DRAWS = 16
+"""Draws that are made together, however many pairs there are."""
 
 Pairs = tuple[Numbers, Numbers]
 
@@ -198,16 +202,29 @@ class EffectPrior:
         :math:`\chi^2_{S-1} / (S - 1)`, as S systems tell little of how much effects vary. Nor does
         a pilot tell equal systems from nearly equal ones: more pairs are taken for equal in every
         other draw, and fewer in the others.
+
+        Memory beyond the resampled effects and those that are drawn is below 150 MB.
         """
-        (n_pairs, n_draws), n_systems = resampled.shape, self.n_systems
+        n_pairs, n_draws = resampled.shape
+        at_once = max(FEWEST_DRAWS, NUMBERS_AT_ONCE // (N_COMPONENTS * n_pairs))
+        effects = np.empty((n_draws, n_pairs))
+        for start in range(0, n_draws, at_once):
+            draws = np.arange(start, min(start + at_once, n_draws))
+            effects[draws] = self._draw(draws, resampled[:, draws], systems, seed=seed)
+        return effects
+
+    def _draw(self, draws: Numbers, resampled: Floats, systems: Pairs, *, seed: int) -> Floats:
+        """Give the draws of these numbers, which do not depend on the others."""
+        n_pairs, n_systems = len(resampled), self.n_systems
         columns = n_systems + n_pairs + 1
-        uniforms = random_uniforms(np.arange(n_draws * columns), seed, "design", "effects")
+        places = np.add.outer(draws * columns, np.arange(columns))
+        uniforms = random_uniforms(places.ravel(), seed, "design", "effects")
         of_systems, of_pairs, of_scale = np.split(
-            uniforms.reshape(n_draws, columns), [n_systems, n_systems + n_pairs], axis=1
+            uniforms.reshape(places.shape), [n_systems, n_systems + n_pairs], axis=1
         )
         exponential = -np.log(of_systems)
         first, second = systems
-        fewer = FEWER_EQUAL + MORE_OR_FEWER * np.where(np.arange(n_draws) % 2, 1, -1)
+        fewer = FEWER_EQUAL + MORE_OR_FEWER * np.where(draws % 2, 1, -1)
         chances = self.chances(exponential[:, first] * exponential[:, second], fewer)
         chosen = (np.cumsum(chances, axis=1) < of_pairs[:, None]).sum(axis=1)
         factors = chdtri(n_systems - 1, of_scale) / (n_systems - 1)
@@ -237,9 +254,31 @@ def expected_share(effects: Likely, n_users: Floats | float, *, alpha: float) ->
     in the mean over the effects :math:`\delta` along the last axis, by their chances, each known
     with the variance v: the assurance of O'Hagan, Stevens & Campbell (2005).
 
-    The result: means over pairs, of shape (...).
+    The result: means over pairs, of shape (...). Arrays of 16 MB, or of one number for each pair,
+    are held at a time.
     """
-    users = np.asarray(n_users, dtype=np.float64)[..., None]
+    users = np.asarray(n_users, dtype=np.float64)
+    shape = np.broadcast_shapes(users.shape, effects.means.shape[:-1])
+    n_pairs = effects.means.shape[-1]
+    if math.prod(shape) <= max(1, NUMBERS_AT_ONCE // n_pairs):
+        return _mean_share(effects, users[..., None], alpha=alpha)
+    shares = np.empty(shape)
+    users = np.broadcast_to(users, shape)
+    parts = Likely(*(np.broadcast_to(part, (*shape, n_pairs)) for part in effects))
+    at_once = max(1, NUMBERS_AT_ONCE // (n_pairs * math.prod(shape[1:])))
+    for start in range(0, shape[0], at_once):
+        rows = slice(start, start + at_once)
+        part = Likely(*(array[rows] for array in parts))
+        if len(shape) > 1 and at_once == 1:
+            part = Likely(*(array[0] for array in part))
+            shares[start] = expected_share(part, users[start], alpha=alpha)
+        else:
+            shares[rows] = _mean_share(part, users[rows, ..., None], alpha=alpha)
+    return shares
+
+
+def _mean_share(effects: Likely, users: Floats, *, alpha: float) -> Floats:
+    """Give the mean share for effects (..., n_pairs) and numbers of users (..., 1)."""
     spread = np.sqrt(1 + users * effects.variances)
     centre = np.sqrt(users) * effects.means
     reach = stdtrit(users - 1, 1 - alpha / 2)
@@ -342,6 +381,9 @@ def resample_power(
     the continuity correction c, one unit, for scores on a lattice. Powers are scaled to be that of
     the users as they are in the mean: resampling adds noise, which makes them larger. Groups of
     pairs, as those of some systems, are given as weights, of shape (n_groups, n_pairs).
+
+    Memory beyond two copies of the scores: for each job, 3 numbers for each pair and replicate and
+    one for each pair and block of users (300 MB for 200 systems), and 100 MB.
     """
     if replicates < 2:
         unknown = np.full(p.shape, np.nan)

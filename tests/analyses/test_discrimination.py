@@ -16,6 +16,7 @@ from analyses.shared.result import figures_of
 from analyses.shared.table import rounded
 from analyses.significance.question import Correction, Test, standardise
 from runs import InputError
+from tests.analyses.conftest import WithinMemory
 from tests.analyses.made import discriminate, unrelated
 
 MEASURES = Measures((Measure("P", 5), Measure("nDCG", 5), Measure("P", 10), Measure("nDCG", 10)))
@@ -305,3 +306,37 @@ def test_panels_of_shares_show_the_least_discriminative_curves_as_a_whole(
     lowest = min(float(np.min(line.get_ydata())) for line in panels[1].lines[:1])
     assert lowest < 60
     assert all(panel.get_ylim()[0] <= lowest and panel.get_ylim()[1] >= 100 for panel in panels)
+
+
+@pytest.mark.slow
+def test_few_users_who_tie_off_a_lattice_keep_within_the_memory(
+    within_memory: WithinMemory,
+) -> None:
+    """P@5 weighted by judgements and nDCG@3 of one relevant item, which took up to 48 GB."""
+    within_memory(
+        """
+        weights = rng.integers(1, 60, 40) / 17.3
+        weighted = rng.integers(0, 6, (3, 40)) / 5 * weights
+        of_one_item = rng.choice([1, 0.63092975, 0.5, 0], (3, 40))
+        reciprocal = rng.choice(1 / np.arange(1, 101) ** np.linspace(3, 1, 100), (3, 40))
+        for values in (weighted, of_one_item, reciprocal):
+            tests = test(values)
+            assert set(tests.methods.ravel()) <= {"enumeration", "equal-means"}
+            assert ((tests.p > 0) & (tests.p <= 1)).all()
+        """,
+        preparation="""
+        import numpy as np
+        import analyses.significance.permutation_loops
+        from analyses.discrimination import Settings, discrimination
+        from analyses.shared.measure import Measure, Measures, Scores
+        from analyses.shared.work import ScoresWork
+        rng = np.random.default_rng(3)
+        def test(values):
+            systems = tuple("abc")
+            users = np.array([f"u{n}" for n in range(values.shape[1])])
+            scores = Scores(values[None], Measures([Measure("P", 5)]), systems, users)
+            return discrimination(ScoresWork(scores), Settings())
+        test(np.append(rng.random((3, 32)), np.ones((3, 8)), axis=1))
+        """,
+        megabytes=400,
+    )

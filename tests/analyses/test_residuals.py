@@ -1,5 +1,6 @@
 """Residuals: against all judgements of small lists, tried one by one."""
 
+from collections.abc import Callable
 from itertools import product
 from types import SimpleNamespace
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analyses.residuals import Residuals, Settings, residuals
+from analyses.residuals import Residuals, Settings, columns_in, residuals
 from analyses.shared.measure import Measure, Measures
 from harness.metrics.shared.register import built_in_metrics, find_metric
 from qrels import Judged, Qrels
@@ -99,3 +100,25 @@ def test_pairs_that_are_judged_completely_are_settled() -> None:
     )
     assert found.settled().all()
     assert "1 under P@3" in found.findings()[0]
+
+
+def test_columns_of_items_in_another_list_are_found_block_by_block(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    items = np.array([[4, 7, -1], [1, 2, 3], [5, -1, -1]])
+    others = np.array([[7, 8], [3, 1], [-1, -1]])
+    expected = [[-1, 0, -1], [1, -1, 0], [-1, -1, -1]]
+    assert columns_in(items, others).tolist() == expected
+    monkeypatch.setattr("analyses.residuals.COMPARED_AT_ONCE", 1)
+    assert columns_in(items, others).tolist() == expected
+
+
+@pytest.mark.slow
+def test_deep_lists_of_many_users_are_compared_within_the_memory(
+    rng: np.random.Generator, peak_megabytes: Callable[[], float]
+) -> None:
+    """All pairs of items of 300 users would take 300 MB, three times."""
+    lists = rng.permuted(np.tile(np.arange(1000), (300, 1)), axis=1)
+    columns = columns_in(lists, np.sort(lists, axis=1))
+    np.testing.assert_array_equal(columns, lists)
+    assert peak_megabytes() < 100

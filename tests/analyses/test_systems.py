@@ -1,9 +1,11 @@
+import re
+
 import numpy as np
 import pytest
 from scipy.stats import t
 
 from analyses.shared.measure import Measure, Measures, Scores
-from analyses.shared.sentences import letter_groups
+from analyses.shared.sentences import letter_groups, letters_of
 from analyses.shared.work import ScoresWork
 from analyses.significance.corrections import max_t_test
 from analyses.systems import Settings, Systems, systems
@@ -66,6 +68,16 @@ def test_groups_are_the_largest_without_a_difference() -> None:
     for a, b in [(0, 3), (0, 4), (1, 4)]:
         differs[a, b] = differs[b, a] = True
     assert [sorted(g) for g in letter_groups(differs)] == [[0, 1, 2], [1, 2, 3], [2, 3, 4]]
+
+
+def test_letters_of_many_groups_hold_in_polynomial_time() -> None:
+    """Of ten triples, whose members differ from each other alone, there are 59,049 groups."""
+    triples = np.arange(30) // 3
+    differs = (triples[:, None] == triples) & ~np.eye(30, dtype=bool)
+    letters = letters_of(differs, np.arange(30))
+    groups = [{*re.findall(r"[a-zA-Z]\d*", text)} for text in letters]
+    share_one = np.array([[bool(own & other) for other in groups] for own in groups])
+    np.testing.assert_array_equal(share_one, ~differs)
 
 
 def test_the_table_of_one_measure_has_its_numbers_in_columns() -> None:

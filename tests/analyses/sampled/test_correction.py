@@ -1,5 +1,6 @@
 """Metrics corrected for sampled negatives, in Python and on the command line."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -84,6 +85,21 @@ def test_one_pair_has_the_p_value_of_its_bootstrap_and_many_have_larger_ones() -
     assert alone["p"][0, 0] == (1 + (off >= 1.0).sum()) / 501
     assert together["p"][0, 0] > alone["p"][0, 0]
     assert together["lower"][0, 0] < alone["lower"][0, 0]
+
+
+@pytest.mark.slow
+def test_comparisons_of_many_systems_keep_within_their_memory(
+    peak_megabytes: Callable[[], float],
+) -> None:
+    """Differences of 4,950 pairs in 1,000 replicates take 38 MB, and ten such arrays were held."""
+    rng = np.random.default_rng(3)
+    values = rng.normal(size=(1, 100))
+    replicates = values[..., None] + rng.normal(size=(1, 100, 1000))
+    compared = compare(values, replicates, n_users=50)
+    assert peak_megabytes() < 150
+    first, second = np.triu_indices(100, k=1)
+    errors = (replicates[:, first] - replicates[:, second]).std(axis=-1, ddof=1)
+    np.testing.assert_allclose(compared["standard_error"], errors)
 
 
 def test_a_replicate_is_divided_by_the_standard_error_of_the_others() -> None:

@@ -48,15 +48,39 @@ def p_by_all_signs(differences: Floats) -> float:
     return float((sums >= abs(differences.sum()) - TIE).mean())
 
 
-def p_by_dynamic_programming(differences: Floats) -> float:
-    """Add one whole-numbered difference at a time to the distribution of the signed sum."""
+def smallest_sum(differences: Floats, alpha: float) -> float:
+    """The smallest absolute sum that so small a share of all sums reaches, or nearly."""
+    sums, tolerance = sums_of(differences), TIE * np.abs(differences).max()
+    significant = sums[1 - np.searchsorted(sums, sums - tolerance) / len(sums) <= alpha]
+    return float(significant.min()) if len(significant) else np.nan
+
+
+def sums_of(differences: Floats) -> Floats:
+    """All 2^n absolute sums, rising."""
+    signs = np.array([*product([-1.0, 1.0], repeat=len(differences))])
+    return np.sort(np.abs(signs @ differences))
+
+
+def distribution(differences: Floats) -> tuple[Floats, Floats]:
+    """The signed sums of whole-numbered differences and their chances, one difference at a time."""
     sizes = np.abs(differences).astype(int)
     chances = np.ones(1)
     for size in sizes:
         up, down = np.pad(chances, (2 * size, 0)), np.pad(chances, (0, 2 * size))
         chances = (up + down) / 2
-    sums = np.arange(len(chances)) - sizes.sum()
+    return np.arange(float(len(chances))) - float(sizes.sum()), chances
+
+
+def p_by_dynamic_programming(differences: Floats) -> float:
+    sums, chances = distribution(differences)
     return float(chances[np.abs(sums) >= abs(differences.sum())].sum())
+
+
+def smallest_sum_by_dynamic_programming(differences: Floats, alpha: float) -> float:
+    """The smallest sum of whole-numbered differences whose two-sided p-value is at most alpha."""
+    sums, chances = distribution(differences)
+    p = 2 * np.cumsum(chances[::-1])[::-1]
+    return float(sums[(chances > 0) & (sums > 0) & (p <= alpha)].min())
 
 
 def p_by_long_series(differences: Floats, *, reach: float = 12.0, n_terms: int = 20_000) -> float:

@@ -206,3 +206,34 @@ def test_more_than_256_systems_can_be_permuted() -> None:
     swaps = random_swaps(0, 20, n_users=10, n_systems=300, seed=2)
     assert swaps.max() > 255
     assert (swaps <= np.arange(1, 300)).all()
+
+
+@pytest.mark.slow
+def test_max_t_of_many_systems_keeps_within_its_memory(
+    rng: np.random.Generator, peak_megabytes: Callable[[], float]
+) -> None:
+    """Distances of 19,900 pairs under 512 signs take 81 MB, and four such arrays were held."""
+    p = max_t_test(rng.random((1, 200, 10)), permutations=512, seed=1)
+    assert p.shape == (1, 19_900)
+    assert peak_megabytes() < 100
+
+
+@pytest.mark.slow
+def test_tukey_of_many_users_keeps_within_its_memory(
+    rng: np.random.Generator, peak_megabytes: Callable[[], float]
+) -> None:
+    scores = rng.random((1, 20, 20_000))
+    tukey_test(scores, permutations=16, seed=1)
+    assert peak_megabytes() < 100 + 3 * scores.nbytes / 2**20
+
+
+def test_short_blocks_change_no_bit_of_both_tests(
+    scores: Floats, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = [max_t_test(scores, permutations=99, seed=9)]
+    expected.append(tukey_test(scores, permutations=99, seed=9))
+    monkeypatch.setattr("analyses.significance.corrections.DISTANCES_AT_ONCE", 1)
+    monkeypatch.setattr("analyses.significance.corrections.SWAPS_AT_ONCE", 1)
+    monkeypatch.setattr("analyses.significance.permutation.NUMBERS_AT_ONCE", 1)
+    np.testing.assert_array_equal(max_t_test(scores, permutations=99, seed=9), expected[0])
+    np.testing.assert_array_equal(tukey_test(scores, permutations=99, seed=9), expected[1])

@@ -1,7 +1,5 @@
 """The two exact algorithms: counting, and Fourier series."""
 
-from itertools import product
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -13,7 +11,6 @@ from analyses.significance import exact
 from analyses.significance.exact import (
     LOG_COSINE,
     REACH,
-    by_enumeration,
     by_lattice,
     by_product,
     characteristic_function,
@@ -30,6 +27,8 @@ from tests.analyses.significance.references import (
     p_by_all_signs,
     p_by_dynamic_programming,
     p_by_long_series,
+    smallest_sum,
+    sums_of,
 )
 
 ALPHA = 0.05
@@ -82,23 +81,6 @@ def test_counts_of_many_subsets_do_not_overflow(n_users: int) -> None:
     assert subset_counter(ones, highest=n_users, n_looks=10_000)(n_users) == 2.0**n_users
 
 
-tied = st.sampled_from([-2.0, -0.1, 0.0, 0.1, 0.3, 1 / 3])
-
-
-@given(arrays(np.float64, st.integers(1, 12), elements=tied).filter(np.any))
-def test_off_a_lattice_all_sign_assignments_are_counted(differences: Floats) -> None:
-    assert by_enumeration(differences, alpha=ALPHA)[0] == p_by_all_signs(differences)
-
-
-@given(
-    arrays(np.float64, st.integers(1, 12), elements=tied).filter(np.any),
-    st.sampled_from([0.001, 0.01, 0.05, 0.2, 0.5]),
-)
-def test_the_smallest_significant_sum_is_among_all_sums(differences: Floats, alpha: float) -> None:
-    _, found = by_enumeration(differences, alpha=alpha)
-    assert found == pytest.approx(smallest_sum(differences, alpha), nan_ok=True)
-
-
 @given(
     arrays(np.float64, st.integers(1, 12), elements=st.integers(-9, 9)).filter(np.any),
     st.sampled_from([0.001, 0.01, 0.05, 0.2, 0.5]),
@@ -110,25 +92,6 @@ def test_from_the_critical_value_of_a_lattice_sums_are_significant(
     sums = sums_of(differences)
     from_there = sums[sums >= found].min(initial=np.inf)
     assert from_there == smallest_sum(differences, alpha) or np.isnan(found)
-
-
-def smallest_sum(differences: Floats, alpha: float) -> float:
-    """The smallest absolute sum that so small a share of all sums reaches, or nearly."""
-    sums, tolerance = sums_of(differences), 1e-9 * np.abs(differences).max()
-    significant = sums[1 - np.searchsorted(sums, sums - tolerance) / len(sums) <= alpha]
-    return float(significant.min()) if len(significant) else np.nan
-
-
-def sums_of(differences: Floats) -> Floats:
-    signs = np.array([*product([-1.0, 1.0], repeat=len(differences))])
-    return np.sort(np.abs(signs @ differences))
-
-
-def test_compiled_loops_change_no_p(monkeypatch: pytest.MonkeyPatch) -> None:
-    differences = np.random.default_rng(5).normal(0.2, 1.0, size=20)
-    found = by_enumeration(differences, alpha=ALPHA)
-    monkeypatch.setattr(exact, "LONG", 1)
-    assert by_enumeration(differences, alpha=ALPHA) == found
 
 
 @given(

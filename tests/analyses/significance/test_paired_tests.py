@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
 
 import numpy as np
@@ -162,3 +163,21 @@ def test_neither_blocks_nor_jobs_change_a_bit(
 @pytest.mark.parametrize("differences", [[0.3] * 5, [0.3, 0.1 + 0.2, 0.6 / 2]])
 def test_a_constant_difference_has_the_smallest_p_value(differences: list[float]) -> None:
     assert sakai_test(pair_scores(differences), replicates=99, seed=0) == 0.01
+
+
+@pytest.mark.slow
+def test_the_bootstrap_of_many_systems_keeps_within_its_memory(
+    rng: np.random.Generator, peak_megabytes: Callable[[], float]
+) -> None:
+    """All samples of 7,140 pairs in one array would take 114 MB, and six such arrays are needed."""
+    p = sakai_test(rng.random((1, 120, 20)), replicates=2000, seed=SEED)
+    assert p.shape == (1, 7140)
+    assert peak_megabytes() < 400
+
+
+@pytest.mark.slow
+def test_the_bootstrap_of_many_users_keeps_within_its_memory(
+    rng: np.random.Generator, peak_megabytes: Callable[[], float]
+) -> None:
+    sakai_test(rng.random((1, 2, 140_000)), replicates=200, seed=SEED)
+    assert peak_megabytes() < 400

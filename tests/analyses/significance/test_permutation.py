@@ -310,3 +310,31 @@ def test_all_topics_agree_with_monte_carlo_within_its_error(name: str) -> None:
     drawn = monte_carlo_test(scores[np.newaxis], permutations=draws, seed=1)[0]
     error = np.sqrt(np.maximum(exact.p * (1 - exact.p), 1 / draws) / draws)
     assert np.abs((drawn - exact.p) / error).max() < 5
+
+
+@pytest.mark.slow
+def test_random_signs_of_many_users_keep_within_their_memory(
+    rng: np.random.Generator, peak_megabytes: Callable[[], float]
+) -> None:
+    """300 permutations of 140,000 users in one array would take 336 MB."""
+    monte_carlo_test(rng.random((1, 2, 140_000)), permutations=300, seed=1)
+    assert peak_megabytes() < 200
+
+
+def test_short_blocks_change_no_bit(scores: Floats, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = exact_test(scores[0]), monte_carlo_test(scores, permutations=99, seed=9)
+    monkeypatch.setattr("analyses.significance.permutation.NUMBERS_AT_ONCE", 1)
+    np.testing.assert_array_equal(exact_test(scores[0]).p, expected[0].p)
+    np.testing.assert_array_equal(monte_carlo_test(scores, permutations=99, seed=9), expected[1])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_users", [200, 350])
+def test_lattices_of_five_decimals_keep_within_their_memory(
+    n_users: int, rng: np.random.Generator, peak_megabytes: Callable[[], float]
+) -> None:
+    """By counting, and by a finite Fourier sum: the longest arrays that both may need."""
+    scores = np.round(rng.random((2, n_users)), 5)
+    scores[:, 0] = 1.0, 1e-5
+    assert exact_test(scores).methods[0] in (Method.CONVOLUTION, Method.LATTICE)
+    assert peak_megabytes() < 500

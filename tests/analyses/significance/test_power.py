@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -213,3 +215,31 @@ def test_intervals_cover_the_expected_power(rng: np.random.Generator) -> None:
     low, high = ratio_around(powers, resampled(values, replicates=100).powers)
     n_held = np.count_nonzero((low <= powers.mean()) & (powers.mean() <= high))
     assert 107 <= n_held <= 119
+
+
+def test_possible_effects_and_shares_do_not_depend_on_blocks(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prior = EffectPrior(rng.normal(size=15), 50, 6)
+    resampled = prior.effects[:, np.newaxis] + rng.normal(size=(15, 40)) / 7
+    systems = pair_indices(6)
+    effects = prior.draw(resampled, systems, seed=3)
+    grid = Likely.of(effects.reshape(8, 5, 15))
+    sizes = np.array([10.0, 20.0, 50.0, 100.0, 1000.0])
+    shares = expected_share(grid, sizes, alpha=0.05)
+    monkeypatch.setattr("analyses.significance.power.NUMBERS_AT_ONCE", 1)
+    np.testing.assert_allclose(prior.draw(resampled, systems, seed=3), effects, rtol=1e-12)
+    np.testing.assert_array_equal(expected_share(grid, sizes, alpha=0.05), shares)
+    users = users_for_share(Likely.of(effects), share=0.8, alpha=0.05)
+    reached = expected_share(Likely.of(effects), users, alpha=0.05)
+    assert (reached[np.isfinite(users)] >= 0.8).all()
+
+
+@pytest.mark.slow
+def test_shares_of_many_pairs_keep_within_their_memory(
+    rng: np.random.Generator, peak_megabytes: Callable[[], float]
+) -> None:
+    """Effects of 200 systems in 300 draws take 46 MB, and six such arrays were held."""
+    effects = rng.normal(size=(300, 19_900))
+    expected_share(Likely.of(effects), 50.0, alpha=0.05)
+    assert peak_megabytes() < 120 + effects.nbytes / 2**20

@@ -1,0 +1,228 @@
+r"""Exact p-values of sums with random signs, by counting all sign assignments of few users.
+
+With differences d of the users and independent signs s, the p-value of a total t is
+:math:`P(|\sum_u s_u d_u| \ge t)`. The users are divided into two parts. The signed sums of each
+part are listed, equal ones once with the number of their sign assignments, and the lists meet in
+the middle. Differences are of shape (n_users,).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.special import comb
+
+from analyses.significance.exact import Found, distinct_sizes, smallest_significant
+from runs.shared.arrays import Floats, Numbers
+
+MOST_ENUMERATED = 40
+"""Differing users whose signs are counted."""
+
+TIES = 1e-9
+"""Sums of all users that differ by less than this share of the largest difference are ties."""
+
+MERGED = TIES / 1024
+"""Sums of a part are merged in bins of this share: far wider than rounding, narrower than ties."""
+
+LONG = 1 << 14
+"""Lists of so many sums are walked by compiled loops, which cost half a second once."""
+
+MOST_LISTED = 1 << 20
+"""Sums of all users that are listed at a time, in six arrays of 8 MB."""
+
+REFINEMENT = 1 << 10
+"""Parts into which a step of the search is divided that holds more sums."""
+
+
+def by_enumeration(differences: Floats, *, alpha: float) -> Found:
+    """Count all 2^n sign assignments from the distinct signed sums of two parts of the users.
+
+    Horowitz & Sahni (1974): both lists rise, so that the sums in the upper tail are counted by
+    search; the lower tail mirrors it. Ties between differences shorten the lists.
+
+    There are at most 40 differences that are not 0, and at least one. A list has at most about
+    2^20 sums: time grows as 2^(n/2), and memory is below 250 MB for any differences.
+
+    The result: the p-value, and the smallest significant sum; NaN if no sum is significant.
+    """
+    sizes, n_users = distinct_sizes(differences)
+    sums = SumsOfParts.of(sizes, n_users)
+    p = sums.tail(float(np.abs(differences.sum())))
+    if 1 / sums.n_half > alpha:
+        return p, float("nan")
+    deviation = float(np.sqrt((n_users * sizes * sizes).sum()))
+    return p, _smallest_significant_sum(sums, alpha=alpha, deviation=deviation)
+
+
+def _smallest_significant_sum(sums: SumsOfParts, *, alpha: float, deviation: float) -> float:
+    """Find the smallest sum that at most a share alpha of all sums reaches; NaN if there is none.
+
+    A search in steps comes close to it. The sums within the last step are counted before they are
+    listed. If there are more than 2^20, the steps are made finer. Sums within a step as short as
+    the tolerance are ties: then the first sum after the step is taken.
+    """
+    tolerance = sums.tolerance
+    step = max(deviation / max(len(sums.left.values), len(sums.right.values)), tolerance)
+    near = smallest_significant(
+        sums.tail, alpha=alpha, deviation=deviation, farthest=sums.largest + step, step=step
+    )
+    first, last = sums.places(near - step - 2 * tolerance), sums.places(near)
+    while step > tolerance and (last - first).sum() > MOST_LISTED:
+        start = near - step
+        step = max(step / REFINEMENT, tolerance)
+        near = smallest_significant(
+            sums.tail, alpha=alpha, deviation=deviation, farthest=near, step=step, start=start
+        )
+        first, last = sums.places(near - step - 2 * tolerance), sums.places(near)
+    if (last - first).sum() > MOST_LISTED:
+        return sums.smallest_at(last)
+    candidates, counts = sums.between(first, last)
+    # Sign assignments that give a candidate or a larger sum; what ties with it counts as larger.
+    n_from = sums.count_at(last) + np.append(np.cumsum(counts[::-1])[::-1], 0.0)
+    n_extreme = n_from[np.searchsorted(candidates, candidates - tolerance)]
+    significant = candidates[n_extreme <= alpha * sums.n_half]
+    return float(significant[0]) if len(significant) else sums.smallest_at(last)
+
+
+@dataclass(frozen=True, eq=False)
+class SignedSums:
+    """Distinct signed sums of a part of the users, rising, and the sign assignments of each.
+
+    Values and counts are of shape (n_sums,).
+    """
+
+    values: Floats
+    counts: Floats
+    n_signs: float
+
+    def with_user(self, size: float, *, width: float) -> SignedSums:
+        """Add a user; sums that round to the same multiple of the width become one."""
+        if self.n_signs > len(self.values) >= LONG:
+            from analyses.significance.permutation_loops import add_user
+
+            values, counts = add_user(self.values, self.counts, size, width)
+            return SignedSums(values, counts, 2 * self.n_signs)
+        values = np.concatenate([self.values - size, self.values + size])
+        if self.n_signs == len(self.values):
+            # All counts are 1.
+            values.sort(kind="stable")
+            counts = np.ones(len(values))
+        else:
+            order = np.argsort(values, kind="stable")
+            values = values[order]
+            counts = np.concatenate([self.counts, self.counts])[order]
+        return _merge(values, counts, 2 * self.n_signs, width=width)
+
+    def with_users(self, size: float, n_users: int, *, width: float) -> SignedSums:
+        """Add users whose differences have one size."""
+        if n_users == 1:
+            return self.with_user(size, width=width)
+        n_plus = np.arange(n_users + 1.0)
+        shifts = size * (2 * n_plus - n_users)
+        values = np.add.outer(shifts, self.values).ravel()
+        counts = np.multiply.outer(comb(n_users, n_plus), self.counts).ravel()
+        order = np.argsort(values, kind="stable")
+        n_signs = np.ldexp(self.n_signs, n_users)
+        return _merge(values[order], counts[order], float(n_signs), width=width)
+
+
+def _merge(values: Floats, counts: Floats, n_signs: float, *, width: float) -> SignedSums:
+    """Merge rising sums that round to the same multiple of the width."""
+    if np.diff(values).min(initial=np.inf) > width:
+        return SignedSums(values, counts, n_signs)
+    bins = np.rint(values / width)
+    starts = np.flatnonzero(np.diff(bins, prepend=-np.inf))
+    return SignedSums(values[starts], np.add.reduceat(counts, starts), n_signs)
+
+
+NO_USERS = SignedSums(np.zeros(1), np.ones(1), 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class SumsOfParts:
+    """Signed sums of all users, as those of two parts of the users.
+
+    Sums that differ by less than the tolerance are ties. The largest sum has positive signs alone.
+    """
+
+    left: SignedSums
+    right: SignedSums
+    tolerance: float
+    largest: float
+
+    @classmethod
+    def of(cls, sizes: Floats, n_users: Numbers) -> SumsOfParts:
+        """Add the users of each size of differences to the part that has fewer sums.
+
+        Distinct sizes and their numbers of users are of shape (n_sizes,).
+        """
+        left = right = NO_USERS
+        width = float(MERGED * sizes.max())
+        for size, n_alike in zip(sizes.tolist(), n_users.tolist(), strict=True):
+            if len(left.values) <= len(right.values):
+                left = left.with_users(size, n_alike, width=width)
+            else:
+                right = right.with_users(size, n_alike, width=width)
+        return cls(left, right, float(TIES * sizes.max()), float((n_users * sizes).sum()))
+
+    @property
+    def n_half(self) -> float:
+        """Half of the number of sign assignments: as many as in one tail, at most."""
+        return self.left.n_signs * self.right.n_signs / 2
+
+    def tail(self, total: float) -> float:
+        """Give the share of the sign assignments whose absolute sum is at least the total."""
+        return min(1.0, self.count_from(total - self.tolerance) / self.n_half)
+
+    @property
+    def are_long(self) -> bool:
+        """Whether the lists are walked by compiled loops."""
+        return len(self.left.values) >= LONG
+
+    def places(self, total: float) -> Numbers:
+        """For each left sum, find the first right one that makes at least the total."""
+        if self.are_long:
+            from analyses.significance.permutation_loops import first_places
+
+            return first_places(self.left.values, self.right.values, total)
+        return np.searchsorted(self.right.values, total - self.left.values)
+
+    @cached_property
+    def right_counts_from(self) -> Floats:
+        """Sign assignments of the right part that give each sum or a larger one; 0 at the end."""
+        return np.append(np.cumsum(self.right.counts[::-1])[::-1], 0.0)
+
+    def count_from(self, total: float) -> float:
+        """Count the sign assignments of all users whose sum is at least the total."""
+        if self.are_long:
+            from analyses.significance.permutation_loops import count_from
+
+            left, right = self.left, self.right
+            return count_from(left.values, left.counts, right.values, right.counts, total)
+        return self.count_at(self.places(total))
+
+    def count_at(self, places: Numbers) -> float:
+        """Count the sign assignments of sums from these places on; (n_left_sums,)."""
+        return float((self.left.counts * self.right_counts_from[places]).sum())
+
+    def between(self, first: Numbers, last: Numbers) -> tuple[Floats, Floats]:
+        """List the sums between places, rising, and the sign assignments of each.
+
+        Places of right sums are those of each left sum, (n_left_sums,); sums are (n_sums,).
+        """
+        n_right = last - first
+        starts = np.cumsum(n_right) - n_right
+        left = np.repeat(np.arange(len(n_right)), n_right)
+        right = np.arange(len(left)) + (first - starts)[left]
+        values = self.left.values[left] + self.right.values[right]
+        order = np.argsort(values)
+        counts = self.left.counts[left] * self.right.counts[right]
+        return values[order], counts[order]
+
+    def smallest_at(self, places: Numbers) -> float:
+        """Find the smallest sum from these places on, (n_left_sums,); NaN if there is none."""
+        is_there = places < len(self.right.values)
+        sums = self.left.values[is_there] + self.right.values[places[is_there]]
+        return float(sums.min()) if len(sums) else float("nan")
