@@ -308,9 +308,9 @@ class Estimates:
             estimate.printed(places, by_ratio=self.by_ratio)
             for estimate, places in zip(estimates, decimals, strict=True)
         )
-        numbers = f"{', '.join(others)}{' and ' * bool(others)}{last}"
-        equals = "" if numbers.startswith("<") else "= "
-        return f"{self.quantity} {equals}{numbers}"
+        printed = f"{', '.join(others)}{' and ' * bool(others)}{last}"
+        equals = "" if printed.startswith("<") else "= "
+        return f"{self.quantity} {equals}{printed}"
 
     @cached_property
     def joint_limits(self) -> Limits:
