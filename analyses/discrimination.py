@@ -23,7 +23,7 @@ from analyses.shared.families import CROSSED, Families, WithinSubsets
 from analyses.shared.measure import Measures, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import applicable, listed, paired
-from analyses.shared.table import Table, common_decimals, rounded, shown
+from analyses.shared.table import Table, common_decimals, rounded_ratio, shown
 from analyses.significance.effects import effects
 from analyses.significance.permutation import Method, pair_indices
 from analyses.significance.power import REPLICATES, PowerSamples, resample_power
@@ -477,7 +477,7 @@ class Discrimination(Result):
         for n in self.measures.numbers(self.measures.reported):
             pair = int(np.argmax(self.p[n]))
             if len(self.pairs) > 1 and self.p[n, pair] >= HALF * self.dp[n]:
-                rest = rounded(float(self.dp[n] - self.p[n, pair]), self.decimals)
+                rest = rounded_ratio(float(self.dp[n] - self.p[n, pair]), self.decimals)
                 named = listed(self.pairs[pair])
                 parts.append(f"{self.measures[n]} ({named}; DP = {rest} without this pair)")
         if not parts:
@@ -559,7 +559,7 @@ class Discrimination(Result):
         limits = zip(summary["dp"], summary["dp_low"], summary["dp_high"], strict=True)
         columns: dict[str, Any] = {
             "measure": [str(self.measures[n]) for n in summary.index],
-            "DP [95 %]": [Estimate(*each).printed(self.decimals) for each in limits],
+            "DP [95 %]": [Estimate(*each).printed(self.decimals, by_ratio=True) for each in limits],
             "mean p": summary["dp_mean"],
             "median p": [
                 f"< {BOUND}" if is_bound else shown(median)
@@ -609,7 +609,7 @@ class Discrimination(Result):
         require_choice("axes", axes, ("share", "pairs"))
         draw_curve = self._draw_over_pairs if axes == "pairs" else self._draw_over_p
         for number, name, style in curves_of(self.measures, metric=metric):
-            power = rounded(self.dp[number], self.decimals)
+            power = rounded_ratio(float(self.dp[number]), self.decimals)
             label = name if metric is not None else f"{name} (DP {power})"
             line = {"marker": ".", "markersize": 2.0, **style, "label": label}
             draw_curve(ax, number, line, with_band=metric is None)

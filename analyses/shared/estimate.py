@@ -16,7 +16,7 @@ from analyses.ordering.agreement import mean_of_defined
 from analyses.shared.families import CONFIDENCE as CONFIDENCE
 from analyses.shared.families import WithinSubsets, reach_of
 from analyses.shared.measure import Measure, Measures
-from analyses.shared.table import decimals_of, overview, percent, rounded
+from analyses.shared.table import decimals_of, overview, percent, rounded, rounded_ratio
 from runs.shared.arrays import Floats, Masks, Numbers
 
 if TYPE_CHECKING:
@@ -149,9 +149,10 @@ class Estimate:
         """The limits in brackets; empty where one is not known."""
         return self.bracketed(self.decimals)
 
-    def bracketed(self, decimals: int) -> str:
+    def bracketed(self, decimals: int, *, by_ratio: bool = False) -> str:
         """Print the limits with so many decimals, in brackets; empty where one is not known."""
-        limits = (rounded(limit, decimals) for limit in (self.low, self.high))
+        number = rounded_ratio if by_ratio else rounded
+        limits = (number(limit, decimals) for limit in (self.low, self.high))
         return "" if math.isnan(self.low + self.high) else f"[{', '.join(limits)}]"
 
     @property
@@ -159,9 +160,11 @@ class Estimate:
         """Decimals that the interval supports; see `analyses.shared.table.decimals_of`."""
         return decimals_of(self.low, self.high)
 
-    def printed(self, decimals: int) -> str:
-        """Print the value and its limits with so many decimals."""
-        return f"{rounded(self.value, decimals)} {self.bracketed(decimals)}".rstrip()
+    def printed(self, decimals: int, *, by_ratio: bool = False) -> str:
+        """Print the value and its limits with so many decimals; see `rounded_ratio`."""
+        number = rounded_ratio if by_ratio else rounded
+        limits = self.bracketed(decimals, by_ratio=by_ratio)
+        return f"{number(self.value, decimals)} {limits}".rstrip()
 
     def __str__(self) -> str:
         return self.printed(self.decimals)
@@ -298,12 +301,16 @@ class Estimates:
         if len(estimates) > MOST_VALUES:
             values = [estimate.value for estimate in estimates]
             common = min(decimals) if self.decimals is not None else max(2, min(decimals))
-            ends = f"{rounded(min(values), common)} to {rounded(max(values), common)}"
+            number = rounded_ratio if self.by_ratio else rounded
+            ends = f"{number(min(values), common)} to {number(max(values), common)}"
             return f"{self.quantity} from {ends}"
         *others, last = (
-            estimate.printed(places) for estimate, places in zip(estimates, decimals, strict=True)
+            estimate.printed(places, by_ratio=self.by_ratio)
+            for estimate, places in zip(estimates, decimals, strict=True)
         )
-        return f"{self.quantity} = {', '.join(others)}{' and ' * bool(others)}{last}"
+        printed = f"{', '.join(others)}{' and ' * bool(others)}{last}"
+        equals = "" if printed.startswith("<") else "= "
+        return f"{self.quantity} {equals}{printed}"
 
     @cached_property
     def joint_limits(self) -> Limits:

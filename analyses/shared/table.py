@@ -266,6 +266,18 @@ def rounded(value: float, decimals: int = 3) -> str:
     return unpadded(f"{round(value, decimals) + 0.0:,.{decimals}f}").replace("inf", "∞")
 
 
+def rounded_ratio(value: float, decimals: int = 3) -> str:
+    """Print a number that is compared by ratio: in powers of ten where rounding would leave 0.
+
+    Examples
+    --------
+    >>> rounded_ratio(11.26, 1), rounded_ratio(0.00042, 1), rounded_ratio(1e-14, 1)
+    ('11.3', '4.2e-04', '< 1e-12')
+    """
+    is_lost = 0 < abs(value) < 0.5 * 10**-decimals
+    return shown(value, decimals=decimals) if is_lost else rounded(value, decimals)
+
+
 def percent(part: float) -> str:
     """Print a share in per cent, with two digits, or three from 99.5 % on.
 

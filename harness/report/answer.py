@@ -347,7 +347,7 @@ class Answer(Result):
                 if measure in by_measure:
                     estimate = by_measure[measure]
                     places = estimate.decimals if each.decimals is None else each.decimals
-                    row += [estimate.value, estimate.bracketed(places)]
+                    row += [estimate.value, estimate.bracketed(places, by_ratio=each.by_ratio)]
                 else:
                     row += [nan, ""]
         return Table(
