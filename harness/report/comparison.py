@@ -230,12 +230,12 @@ class Comparison:
         """Say what is best, and which differences hold on all data sets or reverse."""
         for ranks in self.mean_ranks:
             yield from ranks.findings()
-        firsts = [study.manifest.inputs[0] for study in self.studies.values()]
+        firsts = [next(iter(study.manifest.inputs), {}) for study in self.studies.values()]
         origins = [first.get("sha256", first.get("world")) for first in firsts]
         again = [
             label
             for label, own in zip(self.studies, origins, strict=True)
-            if origins.count(own) > 1
+            if own is not None and origins.count(own) > 1
         ]
         if again and self.mean_ranks:
             yield (

@@ -97,7 +97,7 @@ class Manifest(Document):
     data: Text
     ranked_for: Text = Field(plural(USER), alias="ranked for")
     results: tuple[FileName, ...]
-    inputs: tuple[dict[Text, Fact], ...] = Field(min_length=1)
+    inputs: tuple[dict[Text, Fact], ...]
     collection: Annotated[dict[Text, Fact], AfterValidator(_read_collection)]
     systems: tuple[Text, ...]
     sources: dict[Text, tuple[Text, Text]] = Field(default_factory=dict)
@@ -116,7 +116,7 @@ class Manifest(Document):
             results=tuple(results),
             lead="",
             data="",
-            inputs=({},),
+            inputs=(),
             collection={},
             systems=(),
             warnings=(),
