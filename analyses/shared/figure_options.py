@@ -69,9 +69,12 @@ def _inches(width: Any) -> Any:
     return COLUMN_WIDTHS[width] if isinstance(width, str) else width
 
 
+LARGEST = 100
+"""Inches of a figure, and points of its text: a page of 100 x 100 inches has 900 million pixels."""
+
 Width = Annotated[
     float,
-    Field(gt=0),
+    Field(gt=0, le=LARGEST, allow_inf_nan=False),
     BeforeValidator(_inches),
     WithJsonSchema({"anyOf": [{"enum": [*COLUMN_WIDTHS]}, {"type": "number"}]}),
 ]
@@ -101,14 +104,22 @@ class FigureOptions(Section):
         "(7 in, both columns), or inches; default: by the number of panels.",
     )
     height: float | None = Field(
-        None, gt=0, description="Height in inches; default: by the number of rows of panels."
+        None,
+        gt=0,
+        le=LARGEST,
+        allow_inf_nan=False,
+        description="Height in inches; default: by the number of rows of panels.",
     )
     palette: str | None = Field(
         None, description="Colormap of matplotlib; default: colours of Okabe & Ito."
     )
     style: str | None = Field(None, description="Style of matplotlib: its name, or a file.")
     font_size: float | None = Field(
-        None, gt=0, description=f"Size of all text in points; default: {FONT_SIZE:g}."
+        None,
+        gt=0,
+        le=LARGEST,
+        allow_inf_nan=False,
+        description=f"Size of all text in points; default: {FONT_SIZE:g}.",
     )
     bands: bool | None = Field(
         None,
@@ -156,10 +167,14 @@ class FigureOptions(Section):
         return self.model_copy(update={"style": None})
 
     def anchored(self, anchor: Callable[[Path], Path]) -> Self:
-        """Make the path of a style file absolute."""
-        if self.style is None or not Path(self.style).suffix:
+        """Make the path of a style file absolute; its name may have no suffix."""
+        if self.style is None or self.style in shipped_styles():
             return self
-        return self.model_copy(update={"style": str(anchor(Path(self.style)))})
+        path = anchor(Path(self.style))
+        if not Path(self.style).suffix and not path.is_file():
+            # A style of the user's own library, or none.
+            return self
+        return self.model_copy(update={"style": str(path)})
 
     def chosen_of(self, result: ResultT, *, figure: str) -> ResultT:
         """Let a result report the measures that are to be shown, and no others."""

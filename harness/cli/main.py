@@ -24,6 +24,12 @@ from harness.own_packages import OWN_PACKAGES, misplaced, require_own_packages
 from harness.version import __version__
 
 FOLDER = "harness.cli"
+MISPLACED = {
+    *(errno.EACCES, errno.EEXIST, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG),
+    *(errno.ENOENT, errno.ENOTDIR, errno.EPERM, errno.EROFS),
+}
+"""Errors of the system that say that a file or folder cannot be where the user wants it."""
+
 SUMMARY = 1000
 """Characters that a summary may have; it is never cut short."""
 
@@ -161,6 +167,8 @@ def _answer(error: BaseException) -> tuple[str, int]:
         case OSError(errno=errno.ENOSPC, filename=place):
             where = Path(place).parent if place else "the folder that is written to"
             return f"Failed: no space is left on the device of {where}.", FAILED
+        case OSError(errno=number, filename=str(place)) if number in MISPLACED:
+            return f"Error: {place}: {os.strerror(number)}; name another place.", MISUSED
         case MemoryError() | OSError():
             sentence = "memory ran out; use fewer workers (--jobs), or a machine with more memory."
             return f"Failed: {str(error) or sentence}", FAILED

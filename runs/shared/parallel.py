@@ -231,7 +231,7 @@ def _connected(address: str | None) -> Iterator[Any]:
         return
     with needed_by("--dask", extra="cluster"):
         distributed = import_module("distributed")
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    _silence(distributed.__name__)
     with ExitStack() as stack:
         if address == LOCAL:
             cluster = distributed.LocalCluster(
@@ -248,6 +248,14 @@ def _connected(address: str | None) -> Iterator[Any]:
             ) from None
         _check_workers(client, address)
         yield client
+
+
+def _silence(package: str) -> None:
+    """Let the loggers of a package say nothing: what goes wrong is said in a sentence of ours."""
+    # Some of them have levels of their own.
+    loggers = [name for name in logging.root.manager.loggerDict if name.startswith(f"{package}.")]
+    for name in (package, *loggers):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def _check_workers(client: Any, address: str) -> None:

@@ -55,6 +55,11 @@ WORDING = {
     "greater than or equal to": "at least",
     "less than or equal to": "at most",
     "a valid tuple": "a list",
+    "a valid dictionary": "a table of names and values",
+    r"match pattern '\^\[A-Za-z0-9\].*'": (
+        "begin with a letter or digit, and have letters, digits, '.', '_' and '-' only"
+    ),
+    r"^input is not a valid path for .*": "must be a path",
     " after validation, not .*|, unable to parse .*": "",
 }
 """Patterns in the messages of pydantic, and what they become."""
