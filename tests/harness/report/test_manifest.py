@@ -135,7 +135,7 @@ def call_every_command(study: Path, other: Path) -> dict[str, int]:
         "figure": ["figure", study, "fig5", "--output", beside / "figure.svg"],
         "export": ["export", study, "--output", beside / "exported", *formats],
         "verify": ["verify", study],
-        "compare": ["compare", study, other, "--output", beside / "compared"],
+        "compare": ["compare", study, other],
         "card": ["card", "nDCG", study, "--tries", "1", "--output", beside / "card.html"],
     }
     codes = {}
