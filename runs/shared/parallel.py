@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import pickle
@@ -240,14 +241,22 @@ def _connected(address: str | None) -> Iterator[Any]:
             yield stack.enter_context(distributed.Client(stack.enter_context(cluster)))
             return
         try:
+            # A client would wait without end for what is there and is no scheduler.
+            asyncio.run(asyncio.wait_for(_shake_hands(address), SECONDS_TO_ANSWER))
             client = stack.enter_context(distributed.Client(address, timeout=SECONDS_TO_ANSWER))
         except (OSError, ValueError) as error:
             raise InputError(
-                f"no Dask scheduler answers at {address!r} ({error}); an address looks like "
-                "tcp://10.0.0.5:8786, and 'local' starts a cluster here."
+                f"no Dask scheduler answers at {address!r} ({str(error) or 'something else is there'}); "
+                "an address looks like tcp://10.0.0.5:8786, and 'local' starts a cluster here."
             ) from None
         _check_workers(client, address)
         yield client
+
+
+async def _shake_hands(address: str) -> None:
+    """Connect to a Dask scheduler, and close the connection."""
+    connection = await import_module("distributed.comm").connect(address, SECONDS_TO_ANSWER)
+    await connection.close()
 
 
 def _silence(package: str) -> None:
