@@ -16,7 +16,9 @@ from harness.cli.options import FILE, PATH, Paths, choice, extensible, formatted
 GROUP = 2, "Measures"
 
 tried = click.option(
-    "--tries", type=click.IntRange(min=1), help="Number of random cases for each law; default: 100."
+    "--tries",
+    type=click.IntRange(min=1, max=100_000),
+    help="Number of random cases for each law; default: 100.",
 )
 
 

@@ -222,7 +222,7 @@ def _read_table(path: Path, content: bytes, kind: Kind, *, is_named: bool) -> Fo
 
     if content.startswith(LZ4):
         return _from_lz4(path, content)
-    errors = pa.ArrowException, OSError, ValueError, TypeError
+    errors = pa.ArrowException, OSError, ValueError, TypeError, RecursionError
     with refusing(f"{path}: the table cannot be read", *errors):
         if content.startswith(PARQUET):
             from pyarrow import parquet

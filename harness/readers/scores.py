@@ -194,7 +194,7 @@ def _read_study(path: Path) -> Scores:
         return scores_from_parquet(file.read_bytes())
     except FileNotFoundError:
         raise InputError(f"{file}: there is no such file; the study is not finished.") from None
-    except (KeyError, ValueError) as error:
+    except (KeyError, ValueError, RecursionError) as error:
         raise InputError(f"{file}: not the scores of a study ({error}).") from None
 
 

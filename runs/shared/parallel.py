@@ -245,8 +245,9 @@ def _connected(address: str | None) -> Iterator[Any]:
             asyncio.run(asyncio.wait_for(_shake_hands(address), SECONDS_TO_ANSWER))
             client = stack.enter_context(distributed.Client(address, timeout=SECONDS_TO_ANSWER))
         except (OSError, ValueError) as error:
+            reason = str(error) or "something else is there"
             raise InputError(
-                f"no Dask scheduler answers at {address!r} ({str(error) or 'something else is there'}); "
+                f"no Dask scheduler answers at {address!r} ({reason}); "
                 "an address looks like tcp://10.0.0.5:8786, and 'local' starts a cluster here."
             ) from None
         _check_workers(client, address)

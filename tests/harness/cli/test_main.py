@@ -218,6 +218,26 @@ def test_a_wrong_command_line_exits_with_code_2(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("command", [("card", "P@5"), ("init", "ratings.csv")])
+def test_a_folder_in_place_of_a_file_is_refused_before_any_work(
+    command: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    answer = harness(*command, "--output", tmp_path)
+    assert answer.exit_code == MISUSED
+    assert "is a directory" in answer.stderr
+
+
+def test_a_file_in_place_of_a_folder_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").touch()
+    answer = harness("card", "P@5", "--tries", "1", "--output", "file/card.html")
+    assert answer.exit_code == MISUSED
+    assert answer.stderr.startswith("Error: file")
+
+
 def test_a_folder_that_is_no_study_is_left_alone(tmp_path: Path) -> None:
     write_collection(tmp_path)
     (tmp_path / "study").mkdir()

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -28,6 +29,18 @@ distributed = pytest.importorskip("distributed", reason="distributed is not inst
 
 PATIENCE = 120.0
 UNEQUAL = {"manifest.json", "report.html", "study.toml"}
+
+
+def test_what_answers_and_is_no_scheduler_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the port of a dashboard does."""
+    monkeypatch.setattr(parallel, "SECONDS_TO_ANSWER", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        with (
+            pytest.raises(InputError, match="no Dask scheduler answers"),
+            parallel.processes_on_cluster(address),
+        ):
+            pass
 
 
 class Cluster:
