@@ -14,8 +14,6 @@ from itertools import zip_longest
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from runs.shared.errors import counted
-
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -434,6 +432,9 @@ def listing(title: str, named: Mapping[str, Iterable[object]], calls: str) -> st
 
 def _size(frame: pd.DataFrame, rows: int) -> str:
     n_rows, n_columns = frame.shape
+    # Help on commands, which imports this module, is quick without numpy.
+    from runs.shared.errors import counted
+
     return f"{min(n_rows, rows):,} of {counted(n_rows, 'row')}, {counted(n_columns, 'column')}."
 
 

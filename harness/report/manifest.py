@@ -10,7 +10,6 @@ from pydantic import AfterValidator, Field
 
 from analyses.shared.figure_options import FigureOptions
 from analyses.shared.sentences import TOPIC, USER, plural
-from harness.version import __version__
 from qrels.ratings.splitter import NEWER_TRAINING, OLDER_TESTS
 from runs import InputError
 from runs.shared.documents import (
@@ -121,7 +120,8 @@ class Manifest(Document):
             systems=(),
             warnings=(),
             seconds={},
-            versions={"harness": __version__},
+            # What is made now does not depend on the number of the version.
+            versions={"harness": "that makes it"},
         )
 
     @property

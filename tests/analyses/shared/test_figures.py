@@ -102,6 +102,9 @@ class Named(Result):
 
     names = FORMULAS
 
+    def caption(self) -> str:
+        return "Names."
+
     @figure("names", "Names", panels="name", roomy=True)
     def plot_names(self, ax: Axes, *, name: str) -> Axes:
         for place, label in enumerate(FORMULAS):
@@ -161,6 +164,9 @@ def test_powers_beside_a_logarithmic_axis_are_plain_numbers() -> None:
 
 class Commands(Result):
     """A result whose names would be commands of LaTeX."""
+
+    def caption(self) -> str:
+        return "Commands."
 
     @figure("commands", "Commands")
     def plot_commands(self, ax: Axes) -> Axes:

@@ -54,7 +54,7 @@ def test_items_without_features_are_counted_and_said(given: Path) -> None:
         TREC + metrics("P", "ILD") + ITEMS + NO_ANALYSES, given, output=given / "study"
     )
     warned = " ".join(manifest_of(folder)["warnings"])  # type: ignore[arg-type]
-    assert "items.csv: 3 items have no features." in warned
+    assert "items.csv: 3 items without features." in warned
 
 
 @pytest.mark.parametrize("name", ["ILD", "EILD", "alpha-nDCG", "ERR-IA", "S-Recall"])
