@@ -185,7 +185,7 @@ def test_one_run_is_scored_and_is_no_comparison() -> None:
     assert np.array_equal(one.values, score(LISTS, JUDGEMENTS, MEASURES).values[:, :1])
     with pytest.raises(InputError, match="compares at least two systems, got 1"):
         robustness({"full": RUN}, JUDGEMENTS, MEASURES, **FEW)
-    with pytest.raises(InputError, match="at least two systems and one user, got 1 and"):
+    with pytest.raises(InputError, match="at least two systems and one topic, got 1 and"):
         discriminate(one)
 
 

@@ -21,7 +21,7 @@ def parse(text: str, base: Path = Path("/data"), **changes: Any) -> Study:
     [
         ("", "study.toml: `name` is missing."),
         ("name = x\n", "study.toml: not a TOML file: Invalid value (at line 1, column 8)."),
-        ('name = "a/b"\n', "study.toml, line 1: `name` must match pattern"),
+        ('name = "a/b"\n', "study.toml, line 1: `name` must begin with a letter or digit"),
         ('name = "x"\n', "study.toml: a study needs [ratings], or [runs] and [qrels]."),
         (RATINGS + RUNS[11:], "study.toml: a study needs [ratings], or [runs]"),
         ('name = "x"\n[runs]\npaths = ["a"]\n', "study.toml: [runs] and [qrels] need each other."),

@@ -53,7 +53,7 @@ def test_systems_that_are_left_out_are_not_set() -> None:
         ),
         (
             'preset = "recsys2018"\n[systems.settings]\nrm1 = 3',
-            "study.toml, line 7: `rm1` in [systems.settings] must be a valid dictionary",
+            "study.toml, line 7: `rm1` in [systems.settings] must be a table",
         ),
     ],
 )

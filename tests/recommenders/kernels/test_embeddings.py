@@ -70,7 +70,7 @@ def test_stored_values_are_the_confidences_themselves() -> None:
 
 def test_a_missing_package_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "implicit.cpu.als", None)
-    with pytest.raises(InputError, match=r"harness\[online\]"):
+    with pytest.raises(InputError, match=r"'\.\[online\]'"):
         _vectors()
 
 
