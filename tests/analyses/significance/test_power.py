@@ -16,9 +16,9 @@ from analyses.shared.estimate import ratio_around
 from analyses.significance.paired_tests import pair_means_and_deviations, t_test
 from analyses.significance.permutation import exact_test, pair_indices
 from analyses.significance.power import (
+    LARGEST,
     EffectPrior,
     Likely,
-    LARGEST,
     PowerSamples,
     detectable_effect,
     effects_of,
