@@ -235,3 +235,41 @@ def test_items_that_a_system_leaves_out_come_last_in_an_order_that_all_systems_s
     assert found[:, 0].tolist() == [2, 0, 1]
     for own, shared in zip(found.tolist(), whole.tolist(), strict=True):
         assert own[1:] == [*(item for item in shared if item != own[0]), -1][:3]
+
+
+# What lists of judged items can show
+
+
+def test_measures_as_deep_as_half_of_the_users_have_judgements_are_named() -> None:
+    """The users have 3, 3 and 4 true judgements."""
+    measures = Measures([Measure("P", 2), Measure("AP", 3), Measure("RR", 4), Measure("bpref")])
+    run = Run("s", np.array([[2, 1, 0, -1], [0, 2, 1, -1], [3, 2, 1, 0]], np.int32))
+    notes = [*judged().notes([run], measures, trained=True)]
+    (deep,) = [note for note in notes if "at most 3 truly judged items" in note]
+    assert "AP@3 and RR@4" in deep
+    assert "P@2" not in deep
+    assert "bpref" not in deep
+    assert len([*judged().notes([run], Measures([Measure("P", 2)]), trained=True)]) == 1
+
+
+def test_a_system_that_leaves_out_more_than_one_in_twenty_judged_items_is_named() -> None:
+    """Of 10 judged items of the first 4 ranks one system lists 9, the other all."""
+    whole = Run("whole", np.array([[2, 1, 0, -1], [0, 2, 1, -1], [3, 2, 1, 0]], np.int32))
+    part = Run("part", np.array([[2, 1, 0, -1], [0, 2, 1, -1], [3, 2, 1, -1]], np.int32))
+    measures = Measures([Measure("P", 2)])
+    notes = [*judged().notes([whole, part], measures, trained=True)]
+    assert any("part (90 %)" in note and "whole" not in note for note in notes)
+    assert len([*judged().notes([whole, part], measures, trained=False)]) == 1
+
+
+def test_lists_are_completed_by_the_other_judged_items_down_to_the_depth() -> None:
+    run = Run("s", np.array([[2, -1], [-1, -1], [3, 1]], np.int32))
+    known = judged()
+    deep = known.completed(run, 4, seed=1).items
+    assert [sorted(row) for row in deep.tolist()] == [[-1, 0, 1, 2], [-1, 0, 1, 2], [0, 1, 2, 3]]
+    assert deep[0, 0] == 2
+    assert deep[2, :2].tolist() == [3, 1]
+    # Behind what is listed, nothing is left open.
+    assert (deep[:2, 3] == -1).all()
+    shallow = known.completed(run, 2, seed=1).items
+    np.testing.assert_array_equal(shallow, deep[:, :2])
