@@ -13,7 +13,7 @@ from harness.study import true_judgements
 from harness.study.collection import collect
 from harness.study.study import Study
 from harness.study.true_judgements import LEFT_OUT, UNTOLD, TrueJudgements, of_world
-from qrels import Catalogue, Ratings, Split, rating_scale
+from qrels import Catalogue, Ratings, Split, qrels_from_columns, rating_scale
 from qrels.ratings.world import Preferences, Truth
 from runs import InputError, InputWarning, Numbering, Run
 from tests.harness.small import WORLD
@@ -241,15 +241,19 @@ def test_items_that_a_system_leaves_out_come_last_in_an_order_that_all_systems_s
 
 
 def test_measures_as_deep_as_half_of_the_users_have_judgements_are_named() -> None:
-    """The users have 3, 3 and 4 true judgements."""
+    """The users have 1, 3 and 8 true judgements: 3 in the median, 4 in the mean."""
+    users, items = np.repeat([0, 1, 2], [1, 3, 8]), np.concatenate([[0], range(3), range(8)])
+    grades = np.ones(12, np.int32)
+    qrels = qrels_from_columns(users, items, grades, n_users=3, relevance_level=1)
+    known = replace(judged(), qrels=qrels)
     measures = Measures([Measure("P", 2), Measure("AP", 3), Measure("RR", 4), Measure("bpref")])
-    run = Run("s", np.array([[2, 1, 0, -1], [0, 2, 1, -1], [3, 2, 1, 0]], np.int32))
-    notes = [*judged().notes([run], measures, trained=True)]
+    run = Run("s", np.array([[0, -1, -1], [0, 2, 1], [3, 2, 1]], np.int32))
+    notes = [*known.notes([run], measures, trained=True)]
     (deep,) = [note for note in notes if "at most 3 truly judged items" in note]
     assert "AP@3 and RR@4" in deep
     assert "P@2" not in deep
     assert "bpref" not in deep
-    assert len([*judged().notes([run], Measures([Measure("P", 2)]), trained=True)]) == 1
+    assert len([*known.notes([run], Measures([Measure("P", 2)]), trained=True)]) == 1
 
 
 def test_a_system_that_leaves_out_more_than_one_in_twenty_judged_items_is_named() -> None:
