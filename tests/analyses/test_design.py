@@ -415,3 +415,11 @@ def test_the_finding_on_reliability_has_the_users_of_the_best_and_the_worst(odd:
     assert "with 18 users by m1@5 and with 144 by m0@5" in stated.findings()[-1]
     none = replace(odd, components=replace(parts, systems=np.array([0.0, 2.0])))
     assert "with 18 users by m1@5 and with no number by m0@5" in none.findings()[-1]
+
+
+def test_pairs_with_equal_means_whose_users_differ_are_kept() -> None:
+    """The second system swaps the users of the first; the third is the first again."""
+    one = np.random.default_rng(4).integers(0, 9, 20).astype(np.float64)
+    found = designed(np.stack([one, one[::-1], one])[None])
+    assert found.pairs.tolist() == [0, 2]
+    assert found.differences.tolist() == [[0, 0]]
