@@ -166,6 +166,8 @@ def test_an_interval_needs_ten_users_who_differ_in_the_median_pair(
 ) -> None:
     stated = replace(found, differing=np.array([n_differing, 60]))
     assert np.isfinite(stated.interval[0]).tolist() == [has_interval, True]
+    of_two = replace(stated, replicates=found.replicates[:, :2])
+    assert np.isfinite(of_two.interval[0]).tolist() == [has_interval, True]
     of_one = replace(stated, replicates=found.replicates[:, :1])
     assert np.isnan(of_one.interval[0]).all()
 
