@@ -224,7 +224,8 @@ def test_agreements_of_resampled_users_and_in_subsets_are_those_of_each(
     compare = COEFFICIENTS[coefficient].compare
     means = values.mean(axis=2)
     resampled = resample_means(values, replicates=25, seed=5)
-    subsets = found.families.subsets(seed=5) if found.families else []
+    assert found.families is not None
+    subsets = found.families.subsets(seed=5)
     assert len(subsets) == 200
     within, over_users = found.within, found.over_users
     assert within is not None
@@ -378,3 +379,13 @@ def test_neighbours_in_the_figure_agree_most() -> None:
     assert order_by_likeness(taus, [2, 1, 0]) == [2, 1, 0]
     chain = np.array(symmetric(0.1, 0.9, 0.8))
     assert order_by_likeness(chain, [0, 1, 2]) == [0, 2, 1]
+
+
+@pytest.mark.parametrize(("n_replicates", "has_intervals"), [(1, False), (2, True)])
+def test_an_interval_needs_two_replicates(n_replicates: int, has_intervals: bool) -> None:
+    over_users = np.ones((2, 2, n_replicates))
+    over_users[0, 1] = over_users[1, 0] = np.linspace(0.4, 0.6, n_replicates)
+    found = stated([[1.0, 0.5], [0.5, 1.0]], over_users=over_users)
+    assert found.has_intervals == has_intervals
+    limits = found.at_once(("P", "AP"))
+    assert np.isfinite([limits.low, limits.high]).all() == has_intervals

@@ -21,6 +21,7 @@ from analyses.significance.power import (
     users_for_share,
 )
 from runs import InputError
+from tests.drawn import points_of
 
 QUICK = {"replicates": 20}
 N_USERS = 60
@@ -306,9 +307,10 @@ def test_curves_are_the_expected_share_of_the_shrunken_effects(
     assert odd.sizes[0] == 10
     assert odd.sizes[-1] == np.rint(max(2 * N_USERS, 1.5 * odd.needed.max()))
     curves = {str(line.get_label())[:2]: line for line in odd.plot().lines}
-    assert curves["m1"].get_xydata().tolist() == np.stack([odd.sizes, odd.shares[1]]).T.tolist()
-    assert {tuple(line.get_ydata()) for line in odd.plot().lines} >= {(0.6, 0.6)}
-    assert {tuple(line.get_xdata()) for line in odd.plot().lines} >= {(N_USERS, N_USERS)}
+    assert points_of(curves["m1"]) == [*zip(odd.sizes, odd.shares[1], strict=True)]
+    ends = [points_of(line) for line in odd.plot().lines]
+    assert [(0.0, 0.6), (1.0, 0.6)] in ends
+    assert [(N_USERS, 0.0), (N_USERS, 1.0)] in ends
 
 
 def test_curves_reach_to_twice_the_pilot_where_fewer_are_needed() -> None:

@@ -1,4 +1,6 @@
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import combinations
 from typing import Any, get_args
@@ -10,17 +12,20 @@ from pydantic import ValidationError
 from scipy.special import stdtrit
 from scipy.stats import norm, t, ttest_1samp
 
-from analyses.discrimination import SIZES, Discrimination, Settings
+from analyses.discrimination import SIZES, Discrimination, Settings, discrimination
 from analyses.shared.families import Families
 from analyses.shared.figures import draw_figure
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.result import figures_of
 from analyses.shared.table import rounded
+from analyses.shared.work import ScoresWork
 from analyses.significance.power import PowerSamples
 from analyses.significance.question import Correction, Test, standardise
 from runs import InputError
+from runs.shared.progress import Bar, Silent
 from tests.analyses.conftest import WithinMemory
 from tests.analyses.made import discriminate, unrelated
+from tests.drawn import corners_of
 
 MEASURES = Measures((Measure("P", 5), Measure("nDCG", 5), Measure("P", 10), Measure("nDCG", 10)))
 SCALES = {Measure("P", 5): 5, Measure("P", 10): 10}
@@ -601,9 +606,7 @@ def test_the_table_of_power_doubles_dp_over_ordered_pairs() -> None:
 def vertices(ax: Any) -> set[tuple[float, float]]:
     """The corners of the only band."""
     (band,) = [one for one in ax.collections if str(one.get_label()).endswith(")")]
-    (path,) = band.get_paths()
-    corners = np.asarray(path.vertices).round(9)
-    return {(float(x), float(y)) for x, y in corners}
+    return corners_of(band)
 
 
 def with_band(p: list[float], low: list[float], high: list[float]) -> Any:
@@ -653,3 +656,28 @@ def test_few_pairs_are_all_drawn() -> None:
     curve = found.plot(axes="pairs").lines[0]
     assert np.asarray(curve.get_ydata()).tolist() == [0.5, 0.2, 0.0001]
     assert np.asarray(curve.get_xdata()).tolist() == [1, 2, 3]
+
+
+class Totals(Silent):
+    """Keeps how many steps are announced, and how many are done."""
+
+    def __init__(self) -> None:
+        self.announced = self.done = 0
+
+    @contextmanager
+    def __call__(self, label: str, total: int) -> Iterator[Bar]:
+        def advance(steps: int = 1, *, done: str = "") -> None:
+            self.done += steps
+
+        self.announced += total
+        yield Bar(advance)
+
+
+@pytest.mark.parametrize(("test", "n_steps"), [("t", 4), ("exact", 4), ("monte-carlo", 300)])
+def test_all_steps_that_are_announced_are_done(test: str, n_steps: int, scores: Scores) -> None:
+    """A step is a measure, or a random draw."""
+    progress = Totals()
+    work = ScoresWork(scores, progress=progress)
+    settings = Settings.model_validate({"test": test, "permutations": 300, "replicates": 0})
+    discrimination(work, settings)
+    assert progress.announced == progress.done == n_steps

@@ -13,6 +13,7 @@ from qrels import qrels_from_columns
 from tests.analyses.blocks import sums_of
 from tests.analyses.made import JudgedWork
 from tests.analyses.test_popularity import work_of
+from tests.drawn import corners_of, points_of
 
 N_USERS, N_ITEMS, DEPTH = 5, 6, 3
 LISTS = np.array(
@@ -139,7 +140,7 @@ def stated(**changes: Any) -> Pools:
     rng = np.random.default_rng(5)
     taus = np.concatenate([np.array([[[0.5], [0.9]], [[0.4], [0.8]]]), rng.random((2, 2, 40))], 2)
     falls = rng.integers(-2, 3, size=(2, 2, 3, 41)).astype(np.float64)
-    falls[..., 0] = [[[0, 1, 2], [0, 0, 1.5]], [[0, 0, 1], [-1, 0, 1]]]
+    falls[..., 0] = np.array([[[0, 1, 2], [0, 0, 1.5]], [[0, 0, 1], [-1, 0, 1]]])
     facts: dict[str, Any] = {
         "measures": Measures([Measure("P", 5), Measure("AP", 5)]),
         "systems": ("a", "b", "c"),
@@ -198,9 +199,9 @@ def test_curves_and_bands_are_the_values_and_limits_of_the_frame(name: str) -> N
         ("tau", "low", "high") if name == "taus" else ("fall", "fall_low", "fall_high")
     )
     (curve,) = [line for line in ax.lines if line.get_label() == "AP"]
-    assert curve.get_xydata().tolist() == frame[["depth", value]].to_numpy().tolist()
+    assert points_of(curve) == [*zip(frame["depth"], frame[value], strict=True)]
     (band,) = [one for one in ax.collections if str(one.get_label()).endswith("AP")]
-    corners = {(round(x, 9), round(y, 9)) for x, y in band.get_paths()[0].vertices.tolist()}
+    corners = corners_of(band)
     for _, row in frame.iterrows():
         assert {(row.depth, round(row[low], 9)), (row.depth, round(row[high], 9))} <= corners
 

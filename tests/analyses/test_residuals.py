@@ -13,6 +13,7 @@ from analyses.shared.measure import Measure, Measures
 from harness.metrics.shared.register import built_in_metrics, find_metric
 from qrels import Judged, Qrels
 from runs import InputError
+from tests.drawn import segments_of
 
 METRICS = built_in_metrics()
 NAMES = ("P", "Success", "RR", "DCG", "RBP", "ERR(top=2)")
@@ -183,12 +184,8 @@ def test_frames_have_limits_and_residuals_by_system_and_by_pair() -> None:
 @pytest.mark.slow
 def test_lines_go_from_the_lowest_to_the_highest_mean_score() -> None:
     ax = stated().plot(label="P@3")
-    ends = sorted(
-        segment[:, 0].tolist()
-        for collection in ax.collections
-        for segment in collection.get_segments()
-    )
-    assert ends == [[0.1, 0.2], [0.2, 0.5], [0.3, 0.5]]
+    ends = sorted((low, high) for (low, _), (high, _) in segments_of(ax))
+    assert ends == [(0.1, 0.2), (0.2, 0.5), (0.3, 0.5)]
     points = {float(x) for line in ax.lines for x in np.atleast_1d(line.get_xdata())}
     assert {0.1, 0.2, 0.3} <= points
     assert not {0.5} & points

@@ -17,6 +17,7 @@ from analyses.shared.families import WithinSubsets
 from analyses.shared.measure import Measure, Measures
 from harness.report.answer import WITHOUT_TRUTH, Answer, Power, respect
 from harness.report.study_folder import FinishedStudy
+from tests.drawn import points_of, segments_of
 from tests.harness.results import discrimination_of
 from tests.harness.small import read_frame
 
@@ -367,19 +368,13 @@ def test_the_figure_has_both_intervals_and_room_for_0_and_1() -> None:
     ax = answer.plot()
     ordered = answer.every[0]
     low, high = ordered.over_both()
-    thin, thick = (
-        [segment.tolist() for segment in lines.get_segments()] for lines in ax.collections
-    )
-    for row in range(4):
-        assert thick[row] == [
-            [pytest.approx(ordered.low[row]), row],
-            [pytest.approx(ordered.high[row]), row],
-        ]
-        assert thin[row] == [[pytest.approx(low[row]), row], [pytest.approx(high[row]), row]]
-    points = [line.get_xydata().tolist()[0] for line in ax.lines if line.get_marker() == "o"]
-    assert points == [[0.9, 0], [0.6, 1], [0.5, 2], [0.4, 3]]
-    thresholds = [line.get_xdata() for line in ax.lines if line.get_linestyle() == ":"]
-    assert [[*ends] for ends in thresholds] == [[0.3, 0.3]]
+    over_both = [((low[row], row), (high[row], row)) for row in range(4)]
+    over_users = [((ordered.low[row], row), (ordered.high[row], row)) for row in range(4)]
+    np.testing.assert_allclose(segments_of(ax), [*over_both, *over_users])
+    points = [points_of(line)[0] for line in ax.lines if line.get_marker() == "o"]
+    assert points == [(0.9, 0), (0.6, 1), (0.5, 2), (0.4, 3)]
+    thresholds = [points_of(line) for line in ax.lines if line.get_linestyle() == ":"]
+    assert thresholds == [[(0.3, 0), (0.3, 1)]]
     left, right = ax.get_xlim()
     least, most = min(0.0, float(low.min())), max(1.0, float(high.max()))
     assert left < least

@@ -403,12 +403,12 @@ def test_tables_of_quantities_have_values_study_by_study(three: Comparison) -> N
 
 
 def test_the_data_sets_are_described_by_their_manifests(tmp_path: Path) -> None:
-    of_users = {"collection": {"users": 7, "topics": 3, "judgements": 50}}
-    of_users["ratings"] = {"ratings": 90, "items": 11, "density": 0.25, "gini": 0.5}
+    collection = {"users": 7, "topics": 3, "judgements": 50}
+    ratings = {"ratings": 90, "items": 11, "density": 0.25, "gini": 0.5}
     scores = [[0.1, 0.2, 0.3], [0.3, 0.2, 0.1]]
     comparison = Comparison.of(
         [
-            stated(tmp_path, scores, [1, 2, 3], sha="one", **of_users),
+            stated(tmp_path, scores, [1, 2, 3], sha="one", collection=collection, ratings=ratings),
             stated(tmp_path, scores, [1, 2, 3], sha="two", collection={"topics": 4}),
         ]
     )
@@ -459,7 +459,8 @@ def test_a_difference_over_users_is_as_uncertain_as_their_mean(both: tuple[Path,
     keep(both[1], "means", replace(means, values=values))
     (levels,) = [table for table in compared(*both).tables() if table.name == "levels"]
     (row,) = [row for row in levels.rows if row[0] == "nDCG@20, puresvd"]
-    assert row[2] - row[1] == pytest.approx(gains.mean())
+    before, after = (float(cell) for cell in row[1:3])
+    assert after - before == pytest.approx(gains.mean())
     low, high = (float(limit) for limit in str(row[3]).strip("[]").split(", "))
     half_width = 1.96 * gains.std(ddof=1) / np.sqrt(len(gains))
     assert low == pytest.approx(gains.mean() - half_width, abs=0.25 * half_width)

@@ -10,6 +10,7 @@ from scipy.stats import friedmanchisquare, kendalltau, rankdata, studentized_ran
 
 from analyses.intervals.data_sets import DataSetRanks
 from harness.report.mean_ranks import MeanRanks
+from tests.drawn import points_of, segments_of
 
 SCORES = np.array(
     [
@@ -207,15 +208,14 @@ def test_the_diagram_has_mean_ranks_intervals_and_the_critical_difference() -> N
     assert [label.get_text() for label in ax.get_yticklabels()] == ["CD", "b", "c", "d", "a"]
     order = np.argsort(means)
     (points,) = [line for line in ax.lines if line.get_marker() == "o"]
-    assert points.get_xydata().tolist() == [[means[n], row + 1] for row, n in enumerate(order)]
+    assert points_of(points) == [(means[n], row + 1) for row, n in enumerate(order)]
     (difference,) = [line for line in ax.lines if line.get_marker() == "|"]
     quantile = studentized_range.ppf(0.95, 4, np.inf) / np.sqrt(2)
     reach = 1 + quantile * np.sqrt(20 / 36)
-    assert difference.get_xydata().tolist() == [[1, 0], [pytest.approx(reach), 0]]
+    np.testing.assert_allclose(points_of(difference), [(1, 0), (reach, 0)])
     (low, high), _ = ranks.limits
-    (intervals,) = ax.collections
-    ends = [segment[:, 0].tolist() for segment in intervals.get_segments()]
-    assert ends == [pytest.approx([low[n], high[n]]) for n in order]
-    joined = [line.get_ydata() for line in ax.lines if line.get_marker() == "."]
+    ends = [(start, end) for (start, _), (end, _) in segments_of(ax)]
+    np.testing.assert_allclose(ends, [(low[n], high[n]) for n in order])
+    joined = [points_of(line) for line in ax.lines if line.get_marker() == "."]
     # b and c do not differ, and neither do c, d and a.
-    assert [[*rows] for rows in joined] == [[1, 2], [2, 3, 4]]
+    assert [[row for _, row in bar] for bar in joined] == [[1, 2], [2, 3, 4]]

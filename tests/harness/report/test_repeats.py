@@ -8,8 +8,10 @@ import pytest
 
 from analyses.shared.families import Families, WithinSubsets
 from analyses.shared.measure import Measure, Measures
+from analyses.shared.result import Result
 from harness.report.repeats import Repeats, gather, root_mean_square
 from harness.scoring.means import Means
+from tests.drawn import segments_of
 from tests.harness.results import correlation_of, discrimination_of, sparsity_of
 
 SYSTEMS = ("a", "b", "c")
@@ -38,17 +40,16 @@ def stated(**changes: Any) -> Repeats:
 
 def test_the_deviation_over_seeds_is_that_of_the_defined_values() -> None:
     users, systems, seeds = stated().sources
-    assert seeds.tolist() == [
-        [pytest.approx(0.2), 0.0],
-        [pytest.approx(np.std([3, 1, 8], ddof=1)), pytest.approx(np.sqrt(2))],
-    ]
+    expected = np.array([[0.2, 0.0], [np.std([3, 1, 8], ddof=1), np.sqrt(2)]])
+    np.testing.assert_allclose(seeds, expected, atol=1e-12)
     assert users.tolist() == [[0.1, 0.2], [1.0, 1.5]]
     assert systems[0].tolist() == [0.3, 0.4]
 
 
 def test_orderings_of_every_two_seeds_are_compared() -> None:
     """Of P: 1 2 3 with 3 2 1, with 3 1 2, and the latter two."""
-    np.testing.assert_allclose(stated().taus, [[-1, -1 / 3, 1 / 3], [1, 1, 1]])
+    expected = np.array([[-1, -1 / 3, 1 / 3], [1, 1, 1]])
+    np.testing.assert_allclose(stated().taus, expected)
 
 
 def test_the_table_has_the_first_value_the_mean_and_the_deviations() -> None:
@@ -66,7 +67,8 @@ def test_frames_have_every_value_source_and_mean() -> None:
     assert values["DP", "P", 20, 5] == 8
     assert values["area", "AP", 20, 3] == 0.6
     sources = frames["repeats_sources"].set_index(["quantity", "metric", "cutoff"])
-    assert sources.loc[("area", "P", 20)].tolist() == pytest.approx([0.1, 0.3, 0.2])
+    assert sources.iloc[0].tolist() == pytest.approx([0.1, 0.3, 0.2])
+    assert sources.index[0] == ("area", "P", 20)
     assert sources.columns.tolist() == ["users", "systems", "splits"]
     means = frames["repeats_means"].set_index(["metric", "cutoff", "system", "seed"])["mean"]
     assert means["P", 20, "b", 5] == 0.1
@@ -116,10 +118,11 @@ def test_what_estimates_are_under_settings_is_in_the_order_of_their_measures() -
 @pytest.mark.slow
 def test_lines_are_a_deviation_to_each_side_of_the_mean() -> None:
     ax = stated().plot(subject="Robustness")
-    ends = [segment[:, 0].tolist() for one in ax.collections for segment in one.get_segments()]
+    segments = segments_of(ax)
     expected = [(0.7, 0.1), (0.6, 0.2), (0.7, 0.3), (0.6, 0.4), (0.7, 0.2), (0.6, 0.0)]
-    assert ends == [pytest.approx([mean - sd, mean + sd]) for mean, sd in expected]
-    places = [float(segment[0, 1]) for one in ax.collections for segment in one.get_segments()]
+    ends = [(start, end) for (start, _), (end, _) in segments]
+    np.testing.assert_allclose(ends, [(mean - sd, mean + sd) for mean, sd in expected])
+    places = [place for (_, place), _ in segments]
     assert places == pytest.approx([1.22, 0.22, 1, 0, 0.78, -0.22])
     assert [label.get_text() for label in ax.get_yticklabels()] == ["P", "AP"]
     assert ax.get_yticks().tolist() == [1, 0]
@@ -145,7 +148,7 @@ def test_results_of_every_seed_are_gathered_by_report_measure() -> None:
         2: {("P", 20): [0.5, 0.5, 0.5], ("RR", 20): [0.0] * 3, ("AP", 20): [0.3, 0.3, 0.3]},
     }
     powers = {1: [[1.0, 3.0], [1, 1], [2, 2]], 2: [[1.0, 7.0], [1, 1], [1, 3]]}
-    results = []
+    results: list[list[Result]] = []
     for seed in (1, 2):
         tested = discrimination_of(p[seed])
         drawn = np.array(powers[seed], dtype=np.float64)
@@ -183,7 +186,7 @@ def test_a_quantity_that_a_seed_lacks_is_left_out_and_a_measure_is_undefined() -
 def test_deviations_over_systems_are_root_mean_squares_of_the_jackknife() -> None:
     """Of 12 families 9 are in a subset: the variance over subsets counts threefold."""
     areas = {("P", 20): 0.5, ("AP", 20): 0.7}
-    results = []
+    results: list[list[Result]] = []
     for spread in (0.1, 0.3):
         of_subsets = np.array([[0.5 - spread, 0.5 + spread], [0.7, 0.7]])
         families = Families(np.arange(12))
