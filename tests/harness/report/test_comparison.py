@@ -465,3 +465,71 @@ def test_a_difference_over_users_is_as_uncertain_as_their_mean(both: tuple[Path,
     half_width = 1.96 * gains.std(ddof=1) / np.sqrt(len(gains))
     assert low == pytest.approx(gains.mean() - half_width, abs=0.25 * half_width)
     assert high == pytest.approx(gains.mean() + half_width, abs=0.25 * half_width)
+
+
+def test_means_that_are_no_plain_means_of_scores_have_no_interval(both: tuple[Path, Path]) -> None:
+    """As geometric means are not; those of the other systems keep theirs."""
+    means = FinishedStudy.at(both[1]).means
+    values = means.values + 0.01 * (np.array(means.systems) == "puresvd")
+    keep(both[1], "means", replace(means, values=values))
+    (levels,) = [table for table in compared(*both).tables() if table.name == "levels"]
+    intervals = {row[0]: row[3] for row in levels.rows}
+    assert intervals["nDCG@20, puresvd"] == ""
+    assert intervals["nDCG@20, random"] == "[.000, .000]"
+
+
+SCORES = [[0.1, 0.2, 0.3], [0.3, 0.2, 0.1]]
+
+
+def of_areas(folder: Path, areas: Numbers, *, sha: str) -> Any:
+    """A study whose only result are areas that are .01 exact."""
+    found = {"sparsity": sparsity_of(areas, margin=0.01, apart=0.01)}
+    return replace(stated(folder, SCORES, [1, 2, 3], sha=sha), found=found)
+
+
+def test_who_may_be_the_best_is_named_study_by_study(tmp_path: Path) -> None:
+    level = dict.fromkeys(AREAS, 0.9)
+    poor = {measure: area - 0.5 for measure, area in AREAS.items()}
+    studies = [
+        of_areas(tmp_path, areas, sha=name)
+        for name, areas in {"clear": AREAS, "level": level, "poor": poor}.items()
+    ]
+    comparison = Comparison.of(studies)
+    (sentence,) = [one for one in comparison.findings() if one.startswith("May be the most")]
+    assert "nDCG@20 (clear); any measure (level); no measure (poor)" in sentence
+    assert "0 differ significantly in the same" in sentence
+    (table,) = comparison.quantity_tables()
+    assert [row[0] for row in table.rows] == ["nDCG@20", "P@20", "AP@20"]
+    assert {*table.bold} == {(0, 1)}
+    assert table.note.startswith("Higher is better")
+
+
+def test_pairs_of_measures_that_differ_alike_and_oppositely_are_counted(tmp_path: Path) -> None:
+    studies = [of_areas(tmp_path, AREAS, sha="one"), of_areas(tmp_path, TURNED, sha="two")]
+    comparison = Comparison.of(studies)
+    (sentence,) = [one for one in comparison.findings() if one.startswith("May be the most")]
+    assert "Of 3 pairs of measures, 2 (nDCG@20 and P@20; nDCG@20 and AP@20) differ" in sentence
+    assert "1 (P@20 and AP@20) in opposite" in sentence
+    frame = comparison.frame().set_index(["quantity", "measure", "study"])
+    row = frame.loc[(ROBUSTNESS, "AP@20", "two")]
+    assert row.value == pytest.approx(0.7)
+    limits = np.sin(np.arcsin(0.7) + np.array([-0.01, 0.01]))
+    assert [row.low, row.high] == pytest.approx(limits.tolist(), abs=2e-4)
+
+
+def test_studies_of_the_same_name_are_called_by_their_folders(tmp_path: Path) -> None:
+    one, two = (of_areas(tmp_path, AREAS, sha=sha) for sha in ("one", "two"))
+    alike = [replace(study, name="same") for study in (one, two)]
+    assert [*Comparison.of(alike).studies] == [str(tmp_path / "one"), str(tmp_path / "two")]
+    assert [*Comparison.of([one, two]).studies] == ["one", "two"]
+
+
+def test_a_measure_that_a_study_scores_no_system_by_has_no_ranks_of_systems(tmp_path: Path) -> None:
+    """P is undefined for one system of one study; AP is not."""
+    undefined = [[0.1, np.nan, 0.3], [0.3, 0.2, 0.1]]
+    studies = [
+        stated(tmp_path, SCORES, [1, 2, 3], sha="one"),
+        stated(tmp_path, undefined, [1, 2, 3], sha="two"),
+    ]
+    of_systems = Comparison.of(studies).mean_ranks[0]
+    assert [ranks.label for ranks in of_systems.every] == ["AP@20"]
