@@ -1,6 +1,7 @@
 """The figure that sums a study up: order of the report measures, and how sure it is."""
 
 import json
+import re
 from dataclasses import replace
 from math import nan
 from pathlib import Path
@@ -12,6 +13,7 @@ from matplotlib import pyplot
 from scipy.stats import t
 
 from analyses.discrimination import Discrimination
+from analyses.shared.drawing import explanations
 from analyses.shared.estimate import Estimates
 from analyses.shared.families import WithinSubsets
 from analyses.shared.measure import Measure, Measures
@@ -384,4 +386,22 @@ def test_the_figure_has_both_intervals_and_room_for_0_and_1() -> None:
     shares = replace(found, shares=np.array([0.9, 0.6, 0.5, 0.4]))
     of_shares = Answer.of([("validity", shares)]).plot()
     assert not [line for line in of_shares.lines if line.get_linestyle() == ":"]
+    pyplot.close("all")
+
+
+@pytest.mark.slow
+def test_thresholds_of_numbers_are_named_and_not_those_of_shares() -> None:
+    """One number has no threshold, and that of another is of shares."""
+    found = estimates([0.9, 0.6, 0.5, 0.4], noise=0.02)
+    shares = np.array([0.9, 0.6, 0.5, 0.4])
+    answer = Answer.of(
+        [
+            ("users", replace(found, subject="Users")),
+            ("sparsity", replace(found, subject="Loss", threshold=0.7)),
+            ("discrimination", replace(found, subject="Power", threshold=0.5, shares=shares)),
+        ]
+    )
+    ax = answer.plot(subject="Loss")
+    (sentence,) = [one for one in explanations(ax.figure) if one.startswith("Dotted lines")]
+    assert re.findall(r"\d*\.\d+", sentence) == [".7"]
     pyplot.close("all")
