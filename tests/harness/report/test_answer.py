@@ -401,7 +401,8 @@ def test_thresholds_of_numbers_are_named_and_not_those_of_shares() -> None:
             ("discrimination", replace(found, subject="Power", threshold=0.5, shares=shares)),
         ]
     )
-    ax = answer.plot(subject="Loss")
-    (sentence,) = [one for one in explanations(ax.figure) if one.startswith("Dotted lines")]
+    figure, ax = pyplot.subplots()
+    answer.plot(ax, subject="Loss")
+    (sentence,) = [one for one in explanations(figure) if one.startswith("Dotted lines")]
     assert re.findall(r"\d*\.\d+", sentence) == [".7"]
     pyplot.close("all")

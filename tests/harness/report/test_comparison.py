@@ -510,8 +510,9 @@ def test_pairs_of_measures_that_differ_alike_and_oppositely_are_counted(tmp_path
     (sentence,) = [one for one in comparison.findings() if one.startswith("May be the most")]
     assert "Of 3 pairs of measures, 2 (nDCG@20 and P@20; nDCG@20 and AP@20) differ" in sentence
     assert "1 (P@20 and AP@20) in opposite" in sentence
-    frame = comparison.frame().set_index(["quantity", "measure", "study"])
-    row = frame.loc[(ROBUSTNESS, "AP@20", "two")]
+    frame = comparison.frame()
+    is_average = (frame.measure == "AP@20") & (frame.quantity == ROBUSTNESS)
+    row = frame[is_average & (frame.study == "two")].iloc[0]
     assert row.value == pytest.approx(0.7)
     limits = np.sin(np.arcsin(0.7) + np.array([-0.01, 0.01]))
     assert [row.low, row.high] == pytest.approx(limits.tolist(), abs=2e-4)
