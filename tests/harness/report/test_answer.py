@@ -406,3 +406,15 @@ def test_thresholds_of_numbers_are_named_and_not_those_of_shares() -> None:
     (sentence,) = [one for one in explanations(figure) if one.startswith("Dotted lines")]
     assert re.findall(r"\d*\.\d+", sentence) == [".7"]
     pyplot.close("all")
+
+
+@pytest.mark.parametrize(
+    ("values", "level"), [([0.60, 0.59, 0.40, 0.10], "AP@5"), ([0.6, 0.6, 0.6, 0.6], "the others")]
+)
+def test_below_the_threshold_the_best_is_named_with_those_that_it_does_not_beat(
+    values: list[float], level: str
+) -> None:
+    valid = replace(estimates(values, noise=0.02), threshold=0.7)
+    (sentence, _), *_ = Answer.of([("validity", valid)]).sentences()
+    assert "P@5 comes closest" in sentence
+    assert f"not significantly more valid than {level} (" in sentence
