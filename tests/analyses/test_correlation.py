@@ -1,13 +1,17 @@
-from itertools import combinations
+import re
+from itertools import combinations, permutations
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import stdtrit
+from scipy.stats import norm, t
 
-from analyses.correlation import Correlation, correlate_means
+from analyses.correlation import Correlation, correlate_means, order_by_likeness
 from analyses.intervals.resampling import resample_means
-from analyses.ordering import COEFFICIENTS, tau_b
+from analyses.ordering import COEFFICIENTS, tau_ap, tau_b
+from analyses.shared.families import WithinSubsets
 from analyses.shared.measure import Measure, Measures, Scores
 from tests.analyses.made import correlate, unrelated
 
@@ -151,3 +155,237 @@ def test_intervals_of_the_lowest_and_the_highest_agreement_hold() -> None:
             limits = found.at_once((measures.labels[one], measures.labels[other]))
             n_held += int(limits.low <= truth <= limits.high)
     assert n_held >= 69
+
+
+# Numbers that are stated by hand
+
+
+def stated(taus: list[list[float]], **changes: Any) -> Correlation:
+    """Agreements of metrics at cut-off 5 of the row with the column, of 12 systems."""
+    values = np.array(taus)
+    metrics = ("P", "AP", "RR", "nDCG")[: len(values)]
+    facts: dict[str, Any] = {
+        "measures": Measures([Measure(metric, 5) for metric in metrics]),
+        "systems": tuple("abcdefghijkl"),
+        "values": {"tau-b": values},
+        "coefficient": "tau-b",
+        "low": np.full(values.shape, np.nan),
+        "high": np.full(values.shape, np.nan),
+    }
+    return Correlation(**facts | changes)
+
+
+def symmetric(*upper: float) -> list[list[float]]:
+    """Put the agreements of three measures, by pair, on both sides of the diagonal."""
+    first, second, third = upper
+    return [[1.0, first, second], [first, 1.0, third], [second, third, 1.0]]
+
+
+def test_limits_over_both_add_the_variances_over_users_a_tenth_wider_and_over_systems() -> None:
+    """Of 12 families 9 are in a subset: the jackknife's factor is 9 / 3."""
+    over_users = np.array([[[1.0] * 3, [0.4, 0.5, 0.6]], [[0.4, 0.5, 0.6], [1.0] * 3]])
+    of_subsets = np.array([[[1.0] * 3, [0.42, 0.5, 0.58]], [[0.42, 0.5, 0.58], [1.0] * 3]])
+    found = stated(
+        [[1.0, 0.5], [0.5, 1.0]], over_users=over_users, within=WithinSubsets(12, of_subsets)
+    )
+    limits = found.limits_over_systems()
+    of_users = (1.1 * 0.1) ** 2
+    of_systems = 3 * (2 * 0.08**2 / 3)
+    total = of_users + of_systems
+    freedom = 11 * (total / of_systems) ** 2
+    reach = t.ppf(0.975, freedom) * np.sqrt(total)
+    assert limits["both_low"][0, 1] == pytest.approx(0.5 - reach)
+    assert limits["both_high"][1, 0] == pytest.approx(0.5 + reach)
+    over_systems = t.ppf(0.975, 11) * np.sqrt(of_systems)
+    assert limits["systems_low"][0, 1] == pytest.approx(0.5 - over_systems)
+    assert limits["systems_high"][0, 1] == pytest.approx(0.5 + over_systems)
+
+
+def test_limits_over_systems_end_at_the_lowest_and_the_highest_tau() -> None:
+    of_subsets = np.array([[[1.0] * 2, [-1.0, 1.0]], [[-1.0, 1.0], [1.0] * 2]])
+    found = stated(
+        [[1.0, 0.5], [0.5, 1.0]],
+        over_users=np.broadcast_to(of_subsets, (2, 2, 2)),
+        within=WithinSubsets(12, of_subsets),
+    )
+    for name, limits in found.limits_over_systems().items():
+        assert limits[0, 1] == (-1 if name.endswith("low") else 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("coefficient", ["tau-b", "tau-ap"])
+def test_agreements_of_resampled_users_and_in_subsets_are_those_of_each(
+    coefficient: str, rng: np.random.Generator
+) -> None:
+    values = np.linspace(0, 0.4, 9)[:, None] + rng.random((3, 9, 30))
+    measures = Measures([Measure(name, 5) for name in ("P", "AP", "RR")])
+    scores = Scores(values, measures, tuple("abcdefghi"), np.arange(30).astype(np.str_))
+    found = correlate(scores, replicates=25, seed=5, coefficient=coefficient)
+    compare = COEFFICIENTS[coefficient].compare
+    means = values.mean(axis=2)
+    resampled = resample_means(values, replicates=25, seed=5)
+    assert found.families is not None
+    subsets = found.families.subsets(seed=5)
+    assert len(subsets) == 200
+    within, over_users = found.within, found.over_users
+    assert within is not None
+    assert within.crossed is not None
+    assert over_users is not None
+    assert within.crossed.shape == (3, 3, 20, 20)
+    for row, column in permutations(range(3), 2):
+        for k in (0, 7, 24):
+            expected = compare(resampled[row, :, k], resampled[column, :, k])
+            assert over_users[row, column, k] == pytest.approx(float(expected))
+        for n in (0, 19):
+            chosen = subsets[n]
+            expected = compare(means[row, chosen], means[column, chosen])
+            assert within.values[row, column, n] == pytest.approx(float(expected))
+            expected = compare(resampled[row, chosen, 19], resampled[column, chosen, 19])
+            assert within.crossed[row, column, 19, n] == pytest.approx(float(expected))
+
+
+def test_both_directions_of_a_coefficient_that_is_not_symmetric_have_their_interval(
+    noisy: Scores,
+) -> None:
+    found = correlate(noisy, coefficient="tau-ap", replicates=50, seed=5)
+    resampled = resample_means(noisy.values, replicates=50, seed=5)
+    one, other = resampled[:2].swapaxes(1, 2)
+    for row, column, estimates, references in ((0, 1, one, other), (1, 0, other, one)):
+        reach = 1.1 * norm.ppf(0.975) * np.arcsin(tau_ap(estimates, references)).std(ddof=1)
+        angle = np.arcsin(found.taus[row, column])
+        assert found.low[row, column] == pytest.approx(np.sin(max(angle - reach, -np.pi / 2)))
+    assert len(found.frame()) == 2
+
+
+def test_an_interval_of_all_pairs_at_once_is_as_wide_as_the_usual_pair() -> None:
+    """The deviation of a pair, or the root mean square of all, times the 95th of the largest."""
+    rng = np.random.default_rng(6)
+    drawn = {(0, 1): 0.8 + 0.01 * rng.normal(size=200), (0, 2): 0.1 + 0.2 * rng.normal(size=200)}
+    drawn[1, 2] = 0.3 + 0.1 * rng.normal(size=200)
+    over_users = np.ones((3, 3, 200))
+    for (row, column), agreements in drawn.items():
+        over_users[row, column] = over_users[column, row] = agreements
+    found = stated(symmetric(0.8, 0.1, 0.3), over_users=over_users)
+    angles = np.arcsin([*drawn.values()])
+    spreads = angles.std(axis=1, ddof=1)
+    centred = (angles - angles.mean(axis=1, keepdims=True)) / spreads[:, None]
+    factor = np.quantile(np.abs(centred).max(axis=0), 0.95, method="weibull")
+    usual = np.sqrt((spreads**2).mean())
+    for (row, column), spread in zip(drawn, spreads, strict=True):
+        labels = found.measures.labels
+        limits = found.at_once((labels[row], labels[column]))
+        half_width = 1.1 * factor * max(spread, usual)
+        angle = np.arcsin(found.taus[row, column])
+        assert limits.value == found.taus[row, column]
+        assert limits.low == pytest.approx(np.sin(angle - half_width))
+        assert limits.high == pytest.approx(np.sin(min(angle + half_width, np.pi / 2)))
+
+
+def test_an_interval_of_all_pairs_at_once_ends_at_minus_1() -> None:
+    over_users = np.ones((2, 2, 4))
+    over_users[0, 1] = over_users[1, 0] = [-0.9, 0.9, -0.9, 0.9]
+    limits = stated([[1.0, -0.5], [-0.5, 1.0]], over_users=over_users).at_once(("P", "AP"))
+    assert (limits.low, limits.high) == (-1, 1)
+
+
+def test_the_finding_has_the_mean_the_lowest_and_the_highest_agreement() -> None:
+    (sentence,) = stated(symmetric(0.5, 0.3, 0.85)).findings()
+    assert "= .55 on average" in sentence
+    assert re.search(r"\.300? \(P and RR\) to \.850? \(AP and RR\)", sentence)
+    (sentence,) = stated(symmetric(0.5, np.nan, 0.5)).findings()
+    assert "= .50 on average" in sentence
+    assert "from" not in sentence
+
+
+def test_agreement_whose_interval_is_wider_than_1_is_not_in_the_mean() -> None:
+    low = np.array(symmetric(0.0, -0.2, 0.2))
+    high = np.array(symmetric(1.0, 0.81, 0.9))
+    found = stated(symmetric(0.5, 0.3, 0.7), low=low, high=high)
+    (sentence,) = found.findings()
+    assert "= .60 on average over 2 of the 3 pairs" in sentence
+    assert "P and RR" in found.cautions()[0]
+
+
+def test_the_table_has_an_estimate_in_the_row_and_its_reference_in_the_column() -> None:
+    table = stated([[1.0, 0.5], [0.25, 1.0]]).table()
+    assert [[*row] for row in table.rows] == [["P", 1.0, 0.5], ["AP", 0.25, 1.0]]
+    low = np.array([[1.0, 0.4], [0.1, 1.0]])
+    table = stated([[1.0, 0.5], [0.25, 1.0]], low=low, high=low + 0.2).of_measures()
+    cells = [str(cell) for row in table.rows for cell in row[1:]]
+    assert cells == ["1.000", ".50 [.40, .60]", ".25 [.10, .30]", "1.000"]
+
+
+def test_figures_of_the_paper_have_rows_and_columns() -> None:
+    found = stated([[1.0, 0.5], [0.25, 1.0]])
+    frame = found.publications()["recsys2018-figure5"]
+    of_pairs = frame.set_index(["metric_row", "metric_column"]).value
+    assert (of_pairs["P", "AP"], of_pairs["AP", "P"]) == (0.5, 0.25)
+    measures = Measures([Measure("P", 5), Measure("P", 10)])
+    found = stated([[1.0, 0.5], [0.25, 1.0]], measures=measures)
+    frame = found.publications()["recsys2018-figure1"]
+    of_pairs = frame.set_index(["cutoff_row", "cutoff_column"]).value
+    assert (of_pairs[5, 10], of_pairs[10, 5]) == (0.5, 0.25)
+
+
+def test_report_measures_of_several_depths_have_a_frame_of_their_own() -> None:
+    measures = [Measure("P", 5), Measure("AP", 10), Measure("RR", 10)]
+    taus = symmetric(0.5, 0.3, 0.7)
+    apart = stated(taus, measures=Measures(measures, reported=measures[:2])).frames()
+    assert apart["correlation_measures"].tau.tolist() == [1, 0.5, 0.5, 1]
+    alike = stated(taus, measures=Measures(measures, reported=measures[1:])).frames()
+    assert "correlation_measures" not in alike
+
+
+def test_the_headline_is_the_mean_agreement_with_the_other_report_measures() -> None:
+    """The interval is of the deviation of the mean's arcsine, a tenth wider."""
+    over_users = np.array(
+        [symmetric(0.4, 0.2, 0.6), symmetric(0.6, 0.5, 0.8), symmetric(0.5, 0.2, 0.7)]
+    ).transpose(1, 2, 0)
+    within = WithinSubsets(12, over_users)
+    found = stated(symmetric(0.5, 0.3, 0.7), over_users=over_users, within=within)
+    headline = found.headline()
+    assert headline is not None
+    np.testing.assert_allclose(headline.values, [0.4, 0.6, 0.5])
+    drawn = np.array([[0.3, 0.55, 0.35], [0.5, 0.7, 0.6], [0.4, 0.65, 0.45]])
+    reach = 1.1 * norm.ppf(0.975) * np.arcsin(drawn).std(axis=1, ddof=1)
+    np.testing.assert_allclose(headline.low, np.sin(np.arcsin([0.4, 0.6, 0.5]) - reach))
+    np.testing.assert_allclose(headline.high, np.sin(np.arcsin([0.4, 0.6, 0.5]) + reach))
+    assert headline.systems is not None
+    np.testing.assert_allclose(headline.systems.values, drawn)
+    assert stated(symmetric(0.5, 0.3, 0.7)).headline() is None
+
+
+def test_shades_go_from_the_lowest_agreement_or_point_9_to_1() -> None:
+    for tau, lowest in ((0.4, 0.4), (0.95, 0.9)):
+        ax = stated([[1.0, tau], [tau, 1.0]]).plot()
+        assert ax.images[0].get_clim() == (lowest, 1.0)
+        assert np.asarray(ax.images[0].get_array())[0, 1] == tau
+
+
+def test_neighbours_in_the_figure_agree_most() -> None:
+    """Of all orders that join 0 with 3, and 1 with 2, that with 0.5 in the middle begins at 0."""
+    taus = np.eye(4)
+    for (row, column), tau in {
+        (0, 3): 0.9,
+        (1, 2): 0.8,
+        (1, 3): 0.5,
+        (0, 1): 0.2,
+        (0, 2): 0.1,
+        (2, 3): 0.3,
+    }.items():
+        taus[row, column] = taus[column, row] = tau
+    assert order_by_likeness(taus, [0, 1, 2, 3]) == [0, 3, 1, 2]
+    assert order_by_likeness(taus, [1, 0]) == [1, 0]
+    assert order_by_likeness(taus, [2, 1, 0]) == [2, 1, 0]
+    chain = np.array(symmetric(0.1, 0.9, 0.8))
+    assert order_by_likeness(chain, [0, 1, 2]) == [0, 2, 1]
+
+
+@pytest.mark.parametrize(("n_replicates", "has_intervals"), [(1, False), (2, True)])
+def test_an_interval_needs_two_replicates(n_replicates: int, has_intervals: bool) -> None:
+    over_users = np.ones((2, 2, n_replicates))
+    over_users[0, 1] = over_users[1, 0] = np.linspace(0.4, 0.6, n_replicates)
+    found = stated([[1.0, 0.5], [0.5, 1.0]], over_users=over_users)
+    assert found.has_intervals == has_intervals
+    limits = found.at_once(("P", "AP"))
+    assert np.isfinite([limits.low, limits.high]).all() == has_intervals

@@ -1,3 +1,6 @@
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import combinations
 from typing import Any, get_args
@@ -7,17 +10,22 @@ import pandas as pd
 import pytest
 from pydantic import ValidationError
 from scipy.special import stdtrit
-from scipy.stats import ttest_1samp
+from scipy.stats import norm, t, ttest_1samp
 
-from analyses.discrimination import Discrimination, Settings
+from analyses.discrimination import SIZES, Discrimination, Settings, discrimination
+from analyses.shared.families import Families
 from analyses.shared.figures import draw_figure
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.result import figures_of
 from analyses.shared.table import rounded
+from analyses.shared.work import ScoresWork
+from analyses.significance.power import PowerSamples
 from analyses.significance.question import Correction, Test, standardise
 from runs import InputError
+from runs.shared.progress import Bar, Silent
 from tests.analyses.conftest import WithinMemory
 from tests.analyses.made import discriminate, unrelated
+from tests.drawn import corners_of
 
 MEASURES = Measures((Measure("P", 5), Measure("nDCG", 5), Measure("P", 10), Measure("nDCG", 10)))
 SCALES = {Measure("P", 5): 5, Measure("P", 10): 10}
@@ -340,3 +348,336 @@ def test_few_users_who_tie_off_a_lattice_keep_within_the_memory(
         """,
         megabytes=400,
     )
+
+
+# Numbers that are stated by hand
+
+
+def stated(p: list[list[float]], *, names: tuple[str, ...] = ("P", "AP"), **changes: Any) -> Any:
+    """Results of p-values (n_measures, n_pairs) of exact tests at cut-off 5, of 11 users."""
+    values = np.array(p)
+    n_measures, n_pairs = values.shape
+    n_systems = next(n for n in range(2, 20) if n * (n - 1) // 2 == n_pairs)
+    zeros = np.zeros(values.shape)
+    facts: dict[str, Any] = {
+        "measures": Measures([Measure(name, 5) for name in names[:n_measures]]),
+        "systems": tuple("abcdefghij"[:n_systems]),
+        "families": unrelated(n_systems),
+        "differences": zeros,
+        "effects": dict.fromkeys(SIZES, zeros),
+        "p": values,
+        "methods": np.full(values.shape, "exact-sums"),
+        "required": np.full(values.shape, np.nan),
+        "p_adjusted": None,
+        "samples": PowerSamples(
+            np.empty((n_measures, 0)), np.empty((n_measures, 0, 0)), zeros * np.nan, zeros * np.nan
+        ),
+        "n_users": 11,
+        "test": "exact",
+        "correction": "none",
+        "alpha": 0.05,
+        "permutations": 0,
+        "seed": 3,
+        "baseline": (),
+    }
+    return Discrimination(**facts | changes)
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.01])
+def test_a_pair_is_equivalent_if_its_one_sided_limit_at_alpha_is_below_the_margin(
+    alpha: float,
+) -> None:
+    """Means have a standard error of .01: a limit of .05 itself is not below the margin of .05."""
+    reach = 0.01 * t.ppf(1 - alpha, 10)
+    at_margin = 0.05 - reach
+    differences = np.array([[at_margin - 1e-9, -at_margin + 1e-9, at_margin + 1e-9]])
+    half_widths = 0.01 * t.ppf(0.975, 10)
+    effects = {"lower": differences - half_widths, "upper": differences + half_widths}
+    found = stated([[1.0] * 3], differences=differences, effects=effects, margin=0.05, alpha=alpha)
+    assert found.verdicts().tolist() == [["equivalent", "equivalent", "undecided"]]
+    of_the_margin = {"lower": np.full((1, 1), 0.05), "upper": np.full((1, 1), 0.05)}
+    found = stated([[1.0]], differences=np.full((1, 1), 0.05), effects=of_the_margin, margin=0.05)
+    assert found.verdicts().tolist() == [["undecided"]]
+
+
+def test_a_pair_is_different_if_its_adjusted_p_is_alpha_or_less() -> None:
+    wide = {name: np.full((1, 3), -1.0 if name == "lower" else 1.0) for name in SIZES}
+    p_values = [0.01, np.nextafter(0.01, 1), 0.009]
+    found = stated([p_values], effects=wide, margin=0.05, alpha=0.01)
+    assert found.verdicts().tolist() == [["different", "undecided", "different"]]
+    adjusted = replace(found, p_adjusted=np.array([[0.03, 0.01, 0.02]]))
+    assert adjusted.verdicts().tolist() == [["undecided", "different", "undecided"]]
+    shares = adjusted.summary().loc[0, ["different", "equivalent", "undecided"]]
+    assert shares.tolist() == pytest.approx([1 / 3, 0, 2 / 3])
+    assert adjusted.summary().significant_adjusted[0] == pytest.approx(1 / 3)
+
+
+def test_undecided_pairs_are_counted_by_measure() -> None:
+    wide = {"lower": np.full((2, 3), -1.0), "upper": np.full((2, 3), 1.0)}
+    found = stated([[0.5, 0.01, 0.3], [0.01, 0.02, 0.3]], effects=wide, margin=0.05)
+    assert any("2 by P@5 and 1 by AP@5" in sentence for sentence in found.findings())
+
+
+def test_detectable_is_what_the_t_test_finds_with_power_point_8_in_the_median_pair() -> None:
+    """Of standard errors .01, .02 and .06, the median is .02, the mean .03."""
+    half_widths = np.array([[0.02, 0.01, 0.06]]) * t.ppf(0.975, 10)
+    effects = {"lower": 0.3 - half_widths, "upper": 0.3 + half_widths}
+    found = stated([[0.5] * 3], effects=effects)
+    expected = 0.02 * (t.ppf(0.975, 10) + t.ppf(0.8, 10))
+    assert found.detectable().tolist() == [pytest.approx(expected)]
+
+
+def test_required_and_median_are_over_the_pairs() -> None:
+    p = [[0.1, 0.2, 0.6], [0.01, 0.3, 0.5]]
+    found = stated(p, required=np.array([[0.1, 0.2, 0.6], [0.3, np.nan, 0.1]]))
+    summary = found.summary()
+    assert summary.required_max.tolist() == [0.6, 0.3]
+    assert summary.required_median.tolist() == [0.2, 0.2]
+    assert summary.median_p.tolist() == [0.2, 0.3]
+    assert summary.dp_mean.tolist() == pytest.approx([0.3, 0.27])
+
+
+def test_of_an_even_number_of_pairs_the_median_p_is_between_the_middle_two() -> None:
+    found = stated([[0.1, 0.2, 0.4, 0.9, 0.95, 1.0]])
+    assert found.summary().median_p.tolist() == pytest.approx([0.65])
+
+
+def test_the_median_p_is_a_bound_if_it_is_as_low_as_a_bound() -> None:
+    p = [[1e-16, 1e-16, 0.5], [1e-16, 0.2, 0.5]]
+    bounds = np.array(p) == 1e-16
+    found = stated(p, methods=np.where(bounds, "bound", "exact-sums"))
+    assert found.summary().median_p_is_bound.tolist() == [True, False]
+
+
+def test_the_interval_of_dp_is_of_the_deviation_of_its_logarithm() -> None:
+    powers = np.array([[0.8, 1.2, 1.0, 2.0], [0.1, 2.9, 0.5, 1.0]])
+    samples = replace(stated([[0.2, 0.3, 0.4]] * 2).samples, powers=powers)
+    found = stated([[0.2, 0.3, 0.4], [0.9, 0.8, 1.0]], samples=samples)
+    reach = norm.ppf(0.975) * np.log(powers).std(axis=1, ddof=1)
+    low, high = found.interval
+    np.testing.assert_allclose(low, np.array([0.9, 2.7]) * np.exp(-reach))
+    # Of three pairs, DP is 3 at most.
+    np.testing.assert_allclose(high, [min(0.9 * np.exp(reach[0]), 3.0), 3.0])
+    assert high[0] < 3
+    summary = found.summary()
+    np.testing.assert_allclose(summary.dp_sd, powers.std(axis=1, ddof=1))
+    assert summary.dp_low.tolist() == low.tolist()
+    assert summary.dp_high.tolist() == high.tolist()
+
+
+def test_subsets_of_families_of_unequal_size_count_as_if_all_pairs_were_there() -> None:
+    """DP of a subset is the mean p of its pairs times all 45 pairs."""
+    families = Families(np.array([0, 0, 0, 0, 1, 1, 2, 3, 4, 5]))
+    p = np.random.default_rng(2).random((1, 45))
+    found = stated(p.tolist(), families=families)
+    first, second = np.triu_indices(10, k=1)
+    subsets = families.subsets(seed=3)
+    dps = [45 * p[0, marks[first] & marks[second]].mean() for marks in subsets]
+    reach = t.ppf(0.975, 5) * np.sqrt(4 / 2 * np.var(np.log(dps)))
+    row = found.summary().iloc[0]
+    assert row.dp_systems_low == pytest.approx(p.sum() * np.exp(-reach))
+    assert row.dp_systems_high == pytest.approx(min(p.sum() * np.exp(reach), 45))
+
+
+@pytest.mark.slow
+def test_pairs_with_a_baseline_give_no_interval_over_systems(rng: np.random.Generator) -> None:
+    users = np.arange(40).astype(np.str_)
+    values = rng.random((1, 9, 40))
+    scores = Scores(values, Measures([Measure("P", 5)]), tuple("abcdefghi"), users)
+    row = discriminate(scores, test="t", baseline="c", replicates=20).summary().iloc[0]
+    assert row[["dp_low", "dp_high"]].notna().all()
+    assert row[["dp_systems_low", "dp_both_high"]].isna().all()
+    row = discriminate(scores, test="t", replicates=20).summary().iloc[0]
+    assert row[["dp_systems_low", "dp_both_high"]].notna().all()
+
+
+def test_pairs_with_any_of_several_baselines_are_tested(scores: Scores) -> None:
+    found = discriminate(scores, test="t", baseline=("e", "b"), replicates=0)
+    expected = [pair for pair in combinations("abcde", 2) if {"b", "e"} & {*pair}]
+    assert [*found.pairs] == expected
+    means = dict(zip("abcde", scores.values[3].mean(axis=1), strict=True))
+    gaps = [means[one] - means[other] for one, other in expected]
+    np.testing.assert_allclose(found.differences[3], gaps)
+
+
+@pytest.mark.parametrize(("test", "has_interval"), [("t", True), ("wilcoxon", False)])
+def test_only_tests_of_means_have_an_interval_of_dp(
+    test: str, has_interval: bool, scores: Scores
+) -> None:
+    found = discriminate(scores, test=test, replicates=20)
+    assert np.isfinite(found.interval).all() == has_interval
+
+
+def test_the_frame_has_the_numbers_of_every_measure_and_pair(scores: Scores) -> None:
+    found = discriminate(scores, test="t", replicates=0)
+    row = found.to_frame().query("metric == 'nDCG' and cutoff == 10").iloc[5]
+    assert (row.system_a, row.system_b) == ("b", "d")
+    gap = scores.values[3, 1] - scores.values[3, 3]
+    limits = ttest_1samp(gap, 0).confidence_interval(0.95)
+    assert row.difference == pytest.approx(gap.mean())
+    assert [row.lower, row.upper] == pytest.approx([limits.low, limits.high])
+    assert row.relative == pytest.approx(gap.mean() / scores.values[3, 3].mean())
+    assert row.standardised == pytest.approx(gap.mean() / gap.std(ddof=1))
+    assert row.better == (gap > 0).mean()
+    assert row.worse == (gap < 0).mean()
+    assert row.p == pytest.approx(ttest_1samp(gap, 0).pvalue)
+
+
+def test_a_pair_with_half_of_dp_is_named_with_the_dp_that_is_left() -> None:
+    half = stated([[0.5, 0.25, 0.25], [0.49, 0.26, 0.25]])
+    (sentence,) = [one for one in half.findings() if "half of the DP" in one]
+    assert re.search(r"P@5 \(a and b; DP = 0?\.50*\b", sentence)
+    assert "AP@5" not in sentence
+    assert not any("half of the DP" in one for one in stated([[1.0]]).findings())
+
+
+def test_a_study_is_too_powerful_if_nine_in_ten_pairs_differ_by_every_measure() -> None:
+    p = [[0.01] * 9 + [0.05], [0.01] * 10]
+    assert any("at least 90 % of pairs" in one for one in stated(p).cautions())
+    assert any("finds all pairs" in one for one in stated(p[1:]).cautions())
+    p[0][0] = 0.05
+    assert not any("size of the differences" in one for one in stated(p).cautions())
+
+
+@pytest.mark.parametrize(
+    ("test", "n_users", "cautioned"),
+    [
+        *(("sign", 1000, True), ("sign", 999, False), ("wilcoxon", 1000, True)),
+        *(("wilcoxon", 199, True), ("wilcoxon", 200, False), ("t", 199, True), ("t", 200, False)),
+        *(("t", 1000, False), ("exact", 199, False), ("exact", 1000, False)),
+        *(("bootstrap", 199, True), ("bootstrap", 200, False)),
+    ],
+)
+def test_tests_have_cautions_by_the_number_of_users(
+    test: str, n_users: int, cautioned: bool
+) -> None:
+    found = stated([[0.01, 0.2, 0.3]], test=test, n_users=n_users, permutations=10_000)
+    assert any(f"{n_users:,} users" in one for one in found.cautions()) == cautioned
+
+
+@pytest.mark.parametrize("test", ["monte-carlo", "bootstrap", "exact"])
+def test_draws_must_be_as_many_as_pairs_over_alpha(test: str) -> None:
+    """The least p, 1 / (B + 1), is below .05 / 10 from 200 draws on."""
+    few, enough = (
+        stated([[0.04] * 10], test=test, permutations=draws, n_users=500) for draws in (199, 200)
+    )
+    is_drawn = test != "exact"
+    assert any("1/200" in one and "at least 200" in one for one in few.cautions()) == is_drawn
+    assert not any("too few to correct" in one for one in enough.cautions())
+
+
+def test_pairs_that_no_report_measure_tells_apart_have_p_of_the_level_or_more() -> None:
+    p = [[0.05, 0.04, 0.9], [0.06, 0.5, 1.0]]
+    (caution,) = [one for one in stated(p).cautions() if "even without correction" in one]
+    assert "For 2 of 3 pairs" in caution
+
+
+def test_a_measure_is_discriminative_if_it_tells_half_of_the_pairs_apart() -> None:
+    p = [[0.01, 0.01, 0.01, 0.05, 0.5, 0.5], [0.01, 0.01, 0.05, 0.05, 0.5, 0.5]]
+    assert stated(p).estimates().acceptable().tolist() == [True, False]
+
+
+def test_table_3_has_dp_over_ordered_pairs_that_are_not_alike() -> None:
+    """The first pair is alike by both measures, the second by the first alone."""
+    equal = np.array([[1.0, 1.0, 0.5], [1.0, 0.9, 0.5]])
+    p = [[1.0, 1.0, 0.25], [1.0, 0.5, 0.125]]
+    found = stated(p, effects=dict.fromkeys(SIZES, np.zeros((2, 3))) | {"equal": equal})
+    assert found.publications()["recsys2018-table3"].value.tolist() == [2.5, 1.25]
+    assert found.summary().dp_without_alike.tolist() == [1.25, 0.625]
+
+
+def test_the_table_of_conventions_is_in_the_order_of_dp() -> None:
+    table = stated([[0.5, 0.5, 0.5], [0.01, 0.008, 0.3]]).conventions()
+    columns = dict(zip(table.headings, zip(*table.rows, strict=True), strict=True))
+    assert [*columns["measure"]] == ["AP@5", "P@5"]
+    assert [*columns["mean p"]] == pytest.approx([0.106, 0.5])
+    assert [*columns["share p < .05"]] == pytest.approx([2 / 3, 0])
+    assert [*columns["share p < .01"]] == pytest.approx([1 / 3, 0])
+
+
+def test_the_table_of_power_doubles_dp_over_ordered_pairs() -> None:
+    found = stated([[0.5, 0.5, 0.5], [0.01, 0.02, 0.3]])
+    rows = {row[0]: row[1] for row in found.power().rows}
+    assert [*rows.values()] == pytest.approx([1.5, 0.33])
+    ordered = {row[0]: row[1] for row in found.power(convention="dp_ordered").rows}
+    assert [*ordered.values()] == pytest.approx([3.0, 0.66])
+
+
+def vertices(ax: Any) -> set[tuple[float, float]]:
+    """The corners of the only band."""
+    (band,) = [one for one in ax.collections if str(one.get_label()).endswith(")")]
+    return corners_of(band)
+
+
+def with_band(p: list[float], low: list[float], high: list[float]) -> Any:
+    """Results of one measure with a band."""
+    samples = replace(stated([p]).samples, curve_low=np.array([low]), curve_high=np.array([high]))
+    return stated([p], samples=samples)
+
+
+@pytest.mark.slow
+def test_a_curve_is_the_share_of_pairs_with_at_most_a_p_value() -> None:
+    """The band reaches as far down as up on a logarithmic axis, which ends at .001."""
+    p = [0.2, 0.0005, 0.001, 0.5, 0.01, 0.0001]
+    high = [0.8, 0.4, 0.04, 0.002, 0.0009, 0.0001]
+    ax = with_band(p, [0.0] * 6, high).plot()
+    curve = ax.lines[0]
+    xs, ys = np.asarray(curve.get_xdata()), np.asarray(curve.get_ydata())
+    assert xs.tolist() == [0.5, 0.2, 0.01, 0.001, 0.001]
+    assert ys.tolist() == pytest.approx([100, 500 / 6, 400 / 6, 50, 200 / 6])
+    expected = [(0.8, 100.0), (0.4, 500 / 6), (0.04, 400 / 6), (0.002, 50.0), (0.001, 200 / 6)]
+    expected += [(0.3125, 100.0), (0.1, 500 / 6), (0.0025, 400 / 6), (0.001, 50.0)]
+    assert {(x, round(y, 9)) for x, y in expected} == {(round(x, 9), y) for x, y in vertices(ax)}
+
+
+@pytest.mark.slow
+def test_with_pairs_as_axis_the_curve_is_the_p_values_in_falling_order() -> None:
+    """Of 15 pairs, 3 have a p of .001 or more: the first 11 are drawn."""
+    p = [0.0001] * 12 + [0.2, 0.5, 0.01]
+    low = [0.45, 0.15, 0.005] + [0.0] * 12
+    high = [0.55, 0.25, 0.02] + [0.0002] * 12
+    found = with_band(p, low, high)
+    ax = found.plot(axes="pairs")
+    curve = ax.lines[0]
+    assert np.asarray(curve.get_xdata()).tolist() == [*range(1, 12)]
+    assert np.asarray(curve.get_ydata()).tolist() == [0.5, 0.2, 0.01] + [0.0001] * 8
+    corners = vertices(ax)
+    assert {(1.0, 0.45), (1.0, 0.55), (3.0, 0.005), (3.0, 0.02), (11.0, 0.0002)} <= corners
+    assert max(x for x, _ in corners) == 11
+    assert ax.get_xlim() == (0, 12)
+    # Of the 12 that are at least .001, and one more, all 13 are drawn.
+    p[:9] = [0.001] * 9
+    curve = with_band(p, low, high).plot(axes="pairs").lines[0]
+    assert len(np.asarray(curve.get_xdata())) == 13
+
+
+def test_few_pairs_are_all_drawn() -> None:
+    found = stated([[0.5, 0.0001, 0.2]])
+    curve = found.plot(axes="pairs").lines[0]
+    assert np.asarray(curve.get_ydata()).tolist() == [0.5, 0.2, 0.0001]
+    assert np.asarray(curve.get_xdata()).tolist() == [1, 2, 3]
+
+
+class Totals(Silent):
+    """Keeps how many steps are announced, and how many are done."""
+
+    def __init__(self) -> None:
+        self.announced = self.done = 0
+
+    @contextmanager
+    def __call__(self, label: str, total: int) -> Iterator[Bar]:
+        def advance(steps: int = 1, *, done: str = "") -> None:
+            self.done += steps
+
+        self.announced += total
+        yield Bar(advance)
+
+
+@pytest.mark.parametrize(("test", "n_steps"), [("t", 4), ("exact", 4), ("monte-carlo", 300)])
+def test_all_steps_that_are_announced_are_done(test: str, n_steps: int, scores: Scores) -> None:
+    """A step is a measure, or a random draw."""
+    progress = Totals()
+    work = ScoresWork(scores, progress=progress)
+    settings = Settings.model_validate({"test": test, "permutations": 300, "replicates": 0})
+    discrimination(work, settings)
+    assert progress.announced == progress.done == n_steps

@@ -13,6 +13,7 @@ from analyses.shared.measure import Measure, Measures
 from harness.metrics.shared.register import built_in_metrics, find_metric
 from qrels import Judged, Qrels
 from runs import InputError
+from tests.drawn import segments_of
 
 METRICS = built_in_metrics()
 NAMES = ("P", "Success", "RR", "DCG", "RBP", "ERR(top=2)")
@@ -100,6 +101,94 @@ def test_pairs_that_are_judged_completely_are_settled() -> None:
     )
     assert found.settled().all()
     assert "1 under P@3" in found.findings()[0]
+
+
+def some_work_of(*seeds: int) -> Any:
+    """Several users, each with the lists and judgements of the work of one user."""
+    works = [some_work(seed) for seed in seeds]
+    offsets = np.cumsum([0, *(len(work.qrels.items) for work in works)])
+    qrels = Qrels(
+        offsets,
+        np.concatenate([work.qrels.items for work in works]),
+        np.concatenate([work.qrels.grades for work in works]),
+        relevance_level=1,
+    )
+    lists = {name: np.concatenate([work.recommended[name] for work in works]) for name in SYSTEMS}
+    return SimpleNamespace(**{**vars(works[0]), "recommended": lists, "qrels": qrels})
+
+
+def test_limits_of_several_users_are_means_of_those_of_each() -> None:
+    found = residuals(some_work_of(1, 2, 7), Settings())
+    alone = [residuals(some_work(seed), Settings()) for seed in (1, 2, 7)]
+    for name in ("low", "high", "least", "most"):
+        expected = np.mean([getattr(result, name) for result in alone], axis=0)
+        np.testing.assert_allclose(getattr(found, name), expected, atol=1e-12)
+    assert found.n_users == 3
+
+
+@pytest.mark.parametrize(("grade", "top"), [(3, 3), (1, 2)])
+def test_unjudged_items_have_the_highest_grade_of_the_qrels_or_the_relevance_level(
+    grade: int, top: int
+) -> None:
+    work = some_work(1, ("DCG",))
+    grades = np.array([0, grade], dtype=np.int32)
+    level = 1 if grade == 3 else 2
+    items = work.qrels.items[:0] if level == 2 else work.qrels.items
+    offsets = np.array([0, len(items)])
+    work.qrels = Qrels(offsets, items, grades[: len(items)], relevance_level=level)
+    found = residuals(work, Settings())
+    assert found.top == top
+
+
+def stated(**changes: Any) -> Residuals:
+    """Limits of two measures and three systems."""
+    measures = [Measure("P", 3), Measure("RR", 3)]
+    facts: dict[str, Any] = {
+        "measures": Measures(measures, reported=measures),
+        "systems": SYSTEMS,
+        "low": np.array([[0.1, 0.2, 0.3], [0.5, 0.5, 0.5]]),
+        "high": np.array([[0.2, 0.5, 0.5], [0.9, 0.6, 0.9]]),
+        "least": np.array([[-0.4, 1e-12, 0.0], [0.0, -0.1, -1.0]]),
+        "most": np.array([[0.0, 0.3, 0.0], [0.5, -1e-12, -0.5]]),
+        "others": (),
+        "n_users": 4,
+        "top": 2.0,
+    }
+    return Residuals(**facts | changes)
+
+
+def test_a_pair_whose_difference_may_be_exactly_0_is_not_settled() -> None:
+    assert stated().settled().tolist() == [[False, True, False], [False, True, True]]
+
+
+def test_the_table_has_the_mean_and_the_largest_residual_and_the_ordered_pairs() -> None:
+    table = stated().table()
+    assert [[*row] for row in table.rows] == [
+        ["P@3", pytest.approx(0.2), pytest.approx(0.3), "b", "1 of 3"],
+        ["RR@3", pytest.approx(0.3), pytest.approx(0.4), "a", "2 of 3"],
+    ]
+    (sentence,) = stated().findings()
+    assert "1 under P@3 and 2 under RR@3" in sentence
+
+
+def test_frames_have_limits_and_residuals_by_system_and_by_pair() -> None:
+    frames = stated().frames()
+    row = frames["residuals"].iloc[3]
+    assert (row.metric, row.system, row.low, row.high) == ("RR", "a", 0.5, 0.9)
+    assert row.residual == pytest.approx(0.4)
+    row = frames["residual_pairs"].iloc[4]
+    assert (row.metric, row["first"], row["second"]) == ("RR", "a", "c")
+    assert (row.least, row.most, row.settled) == (-0.1, -1e-12, True)
+
+
+@pytest.mark.slow
+def test_lines_go_from_the_lowest_to_the_highest_mean_score() -> None:
+    ax = stated().plot(label="P@3")
+    ends = sorted((low, high) for (low, _), (high, _) in segments_of(ax))
+    assert ends == [(0.1, 0.2), (0.2, 0.5), (0.3, 0.5)]
+    points = {float(x) for line in ax.lines for x in np.atleast_1d(line.get_xdata())}
+    assert {0.1, 0.2, 0.3} <= points
+    assert not {0.5} & points
 
 
 def test_columns_of_items_in_another_list_are_found_block_by_block(

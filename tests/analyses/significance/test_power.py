@@ -8,16 +8,19 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri, stdtrit
-from scipy.stats import norm
+from scipy.stats import nct, norm
+from scipy.stats import t as student
 
 from analyses.intervals.resampling import draw_weights, random_blocks
 from analyses.shared.estimate import ratio_around
 from analyses.significance.paired_tests import pair_means_and_deviations, t_test
 from analyses.significance.permutation import exact_test, pair_indices
 from analyses.significance.power import (
+    LARGEST,
     EffectPrior,
     Likely,
     PowerSamples,
+    detectable_effect,
     effects_of,
     expected_share,
     needed_users,
@@ -70,6 +73,115 @@ def test_one_user_less_has_less_than_the_power() -> None:
     users = needed_users(effects, alpha=0.05, power=0.8)
     assert (t_power(effects, users, alpha=0.05) >= 0.8).all()
     assert (t_power(effects, users - 1, alpha=0.05) < 0.8).all()
+
+
+@pytest.mark.parametrize("n_users", [2, 3, 10])
+def test_the_power_of_a_t_test_is_that_of_the_noncentral_t(n_users: int) -> None:
+    effects = np.array([-1.5, 0.1, 0.5, 1.5])
+    reach, centres = student.ppf(0.995, n_users - 1), np.sqrt(n_users) * effects
+    above = nct.sf(reach, n_users - 1, centres)
+    below = nct.cdf(-reach, n_users - 1, centres)
+    found = t_power(effects, n_users, alpha=0.01)
+    np.testing.assert_allclose(found, above + below, rtol=1e-8)
+
+
+@pytest.mark.parametrize("n_users", [2, 3, 10])
+def test_the_expected_share_of_pairs_is_that_of_normal_effects_beyond_t_of_n_minus_1(
+    n_users: int,
+) -> None:
+    """Three possible effects, of which the second is twice as likely as the others."""
+    means, variances = np.array([0.0, 0.8, -2.0]), np.array([0.0, 0.3, 0.1])
+    chances = np.array([0.5, 1.0, 0.5])
+    share = expected_share(Likely(means, variances, chances), n_users, alpha=0.1)
+    reach = student.ppf(0.95, n_users - 1)
+    z = norm(np.sqrt(n_users) * means, np.sqrt(1 + n_users * variances))
+    powers = z.sf(reach) + z.cdf(-reach)
+    assert share == pytest.approx((powers[0] + 2 * powers[1] + powers[2]) / 4, rel=1e-9)
+
+
+def test_one_user_less_gives_less_than_the_share_of_pairs() -> None:
+    known = Likely.of(np.array([[0.1, 0.4, 0.9], [0.3, 0.5, 3.0], [0.01, 0.02, 0.03]]))
+    users = users_for_share(known, share=0.8, alpha=0.05)
+    assert (expected_share(known, users, alpha=0.05) >= 0.8).all()
+    assert (expected_share(known, users - 1, alpha=0.05) < 0.8).all()
+
+
+def test_two_users_are_enough_for_the_largest_effects_and_none_for_no_effect() -> None:
+    effects = np.array([[1e6], [0.0]])
+    assert users_for_share(Likely.of(effects), share=0.8, alpha=0.05).tolist() == [2, np.inf]
+    assert needed_users(effects.ravel(), alpha=0.05, power=0.8).tolist() == [2, np.inf]
+
+
+@pytest.mark.parametrize("n_users", [2, 5, 60])
+def test_the_least_effect_that_is_found_has_the_power(n_users: int) -> None:
+    effect = np.array(detectable_effect(n_users, alpha=0.05, power=0.8))
+    assert t_power(effect, n_users, alpha=0.05) == pytest.approx(0.8, abs=1e-9)
+    assert np.isnan(detectable_effect(1, alpha=0.05, power=0.8))
+
+
+def test_an_effect_is_a_mean_in_deviations() -> None:
+    means, deviations = np.array([0.3, -0.3, 0.0, 0.2, -0.2]), np.array([0.6, 0.1, 0.0, 0.0, 0.0])
+    assert effects_of(means, deviations).tolist() == [0.5, -0.3 / 0.1, 0.0, LARGEST, -LARGEST]
+
+
+def test_effects_of_resampled_users_are_those_of_repeated_users(rng: np.random.Generator) -> None:
+    values = rng.normal(size=(3, 7))
+    weights = np.array([[1, 1, 1, 1, 1, 1, 1], [0, 2, 1, 0, 3, 0, 1]], dtype=np.float64)
+    found = resampled_effects(values[None], weights)[0]
+    repeated = [np.repeat(values, row.astype(int), axis=1) for row in weights]
+    for number, (first, second) in enumerate([(0, 1), (0, 2), (1, 2)]):
+        gaps = [scores[first] - scores[second] for scores in repeated]
+        expected = [gap.mean() / gap.std(ddof=1) for gap in gaps]
+        np.testing.assert_allclose(found[number], expected, rtol=1e-12)
+
+
+def test_chances_of_components_are_those_of_plain_steps_of_em() -> None:
+    """Pairs count by their weights; each step takes .1 / 4 off the chance of equal systems."""
+    effects, shares = np.array([0.0, 0.05, 0.5, -1.2]), np.array([0.1, 0.2, 0.3, 0.4])
+    prior = EffectPrior(effects, n_pilot=50, n_systems=4)
+    components = np.arange(len(prior.variances))
+    likely = norm.pdf(effects, scale=np.sqrt(prior.variances + 1 / 50)[:, None])
+    weights = np.full(len(components), 1 / len(components))
+    for _ in range(3):
+        posterior = weights[:, None] * likely / (weights @ likely)
+        weights = posterior @ shares
+        weights[0] = max(weights[0] - 0.1 / 4, 0.0)
+        weights /= weights.sum()
+    expected = weights[:, None] * likely / (weights @ likely)
+    (found,) = prior.chances(10 * shares[None], 0.1, steps=3)
+    np.testing.assert_allclose(found, expected, rtol=1e-10)
+
+
+def test_variances_go_from_equal_systems_to_the_largest_effect() -> None:
+    variances = EffectPrior(np.array([0.5, -2.0]), n_pilot=50, n_systems=3).variances
+    assert variances[:2].tolist() == pytest.approx([0.0, 0.2 / 50])
+    assert variances[-1] == pytest.approx(4.0)
+    of_small = EffectPrior(np.array([0.01]), n_pilot=50, n_systems=2).variances
+    assert of_small[-1] == pytest.approx(4 / 50)
+
+
+def test_effects_given_the_pilot_keep_their_part_that_is_no_noise() -> None:
+    r"""B = v / (v + 1 / N); the mean is B times the effect, and the variance B / N."""
+    effects, n_users = np.array([0.3, -0.8]), 40
+    prior = EffectPrior(effects, n_pilot=n_users, n_systems=3)
+    likely = prior.given_the_pilot()
+    largest = 0.8**2
+    kept = np.array([0.0, largest / (largest + 1 / n_users)])
+    np.testing.assert_allclose(likely.means[[0, -1]], kept[:, None] * effects)
+    expected = np.repeat(kept[:, None] / n_users, 2, axis=1)
+    np.testing.assert_allclose(likely.variances[[0, -1]], expected)
+
+
+def test_possible_effects_spread_about_the_shrunken_ones(rng: np.random.Generator) -> None:
+    """Of large effects B is nearly 1: draws vary about them as the resampled users do."""
+    n_users, effects = 50, np.array([6.0, -7.0, 8.0])
+    resampled = effects[:, None] + rng.normal(size=(3, 2000)) / np.sqrt(n_users)
+    prior = EffectPrior(effects, n_pilot=n_users, n_systems=3)
+    drawn = prior.draw(resampled, pair_indices(3), seed=1)
+    assert drawn.shape == (2000, 3)
+    np.testing.assert_allclose(np.median(drawn, axis=0), effects, rtol=0.01)
+    spread = np.quantile(drawn - effects, [0.25, 0.75], axis=0) * np.sqrt(n_users)
+    np.testing.assert_allclose(spread, [[norm.ppf(0.25)] * 3, [norm.ppf(0.75)] * 3], atol=0.12)
 
 
 def test_small_effects_shrink_more_than_large_ones_of_few_systems() -> None:
@@ -187,6 +299,52 @@ def test_replicates_are_those_of_repeated_users(
     expected = np.array([plain_power(values, row, unit=unit) for row in weights])
     expected *= exact_test(values).p.sum() / expected.mean()
     np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def test_bands_of_p_values_in_falling_order_are_two_deviations_of_each_place(
+    rng: np.random.Generator,
+) -> None:
+    """1.96 deviations of the p-values of repeated users at each place, within [0, 1]."""
+    values = scores_of(rng, n_systems=4, n_users=30)
+    found = resampled(values[np.newaxis], replicates=8, seed=3)
+    ((_, weights),) = draw_weights(30, replicates=8, seed=3)
+    first, second = pair_indices(4)
+    drawn = []
+    for row in weights[:, random_blocks(30, n_blocks=30, seed=3)]:
+        repeated = np.repeat(values, row.astype(int), axis=1)
+        gaps = repeated[first] - repeated[second]
+        drawn.append(2 * norm.sf(np.abs(gaps.sum(axis=1)) / np.sqrt((gaps**2).sum(axis=1))))
+    observed = np.sort(exact_test(values).p)[::-1]
+    reach = norm.ppf(0.975) * np.sort(drawn, axis=1)[:, ::-1].std(axis=0, ddof=1)
+    np.testing.assert_allclose(found.curve_low[0], np.maximum(observed - reach, 0), atol=1e-5)
+    np.testing.assert_allclose(found.curve_high[0], np.minimum(observed + reach, 1), atol=1e-5)
+
+
+def test_groups_of_pairs_have_the_sums_of_their_p_in_the_first_replicates(
+    rng: np.random.Generator,
+) -> None:
+    values = scores_of(rng, n_systems=3, n_users=25)
+    p = exact_test(values).p[np.newaxis]
+    groups = np.array([[1.0, 0.0, 0.0], [0.0, 2.0, 1.0], [1.0, 1.0, 1.0]])
+    found = resample_power(
+        values[np.newaxis], p, pair_indices(3), scales=(None,), groups=groups, replicates=30, seed=4
+    )
+    assert found.crossed.shape == (1, 20, 3)
+    ratios = found.powers[0, :20] / found.crossed[0, :, 2]
+    np.testing.assert_allclose(ratios, ratios[0])
+    ((_, weights),) = draw_weights(25, replicates=30, seed=4)
+    weights = weights[:, random_blocks(25, n_blocks=25, seed=4)]
+    gaps = np.repeat(values[0] - values[1], weights[0].astype(int))
+    of_first = 2 * norm.sf(np.abs(gaps.sum()) / np.sqrt((gaps**2).sum()))
+    assert found.crossed[0, 0, 0] == pytest.approx(of_first, abs=1e-5)
+
+
+@pytest.mark.parametrize("replicates", [0, 1])
+def test_fewer_than_two_replicates_give_no_bands(replicates: int) -> None:
+    found = resampled(np.random.default_rng(1).random((1, 3, 9)), replicates=replicates)
+    assert found.powers.shape == (1, 0)
+    assert np.isnan(found.curve_low).all()
+    assert np.isnan(found.curve_high).all()
 
 
 def test_equal_systems_have_no_power_for_any_users() -> None:

@@ -1,6 +1,7 @@
 """The figure that sums a study up: order of the report measures, and how sure it is."""
 
 import json
+import re
 from dataclasses import replace
 from math import nan
 from pathlib import Path
@@ -11,10 +12,15 @@ import pytest
 from matplotlib import pyplot
 from scipy.stats import t
 
+from analyses.discrimination import Discrimination
+from analyses.shared.drawing import explanations
 from analyses.shared.estimate import Estimates
+from analyses.shared.families import WithinSubsets
 from analyses.shared.measure import Measure, Measures
-from harness.report.answer import WITHOUT_TRUTH, Answer
+from harness.report.answer import WITHOUT_TRUTH, Answer, Power, respect
 from harness.report.study_folder import FinishedStudy
+from tests.drawn import points_of, segments_of
+from tests.harness.results import discrimination_of
 from tests.harness.small import read_frame
 
 MEASURES = Measures([Measure(name, 5) for name in ("P", "AP", "RR", "nDCG")])
@@ -181,3 +187,234 @@ def test_dp_says_which_direction_is_better() -> None:
     power = estimates([3.0, 9.0, 3.0, 3.0], noise=0.1, falling=True)
     assert "lower is better" in Answer.of([("discrimination", power)]).plot().get_xlabel()
     pyplot.close("all")
+
+
+# Numbers that are stated by hand
+
+PAIRS = {("P", 5): [0.01, 0.049, 0.05], ("AP", 5): [0.01, 0.02, 0.03], ("RR", 5): [0.2, 0.3, 0.05]}
+
+
+def pair_tests_of(p: dict[tuple[str, int], list[float]], *, errors: list[float]) -> Discrimination:
+    """Tests of the pairs of three systems by 60 users, whose standard errors are the same."""
+    found = discrimination_of(p)
+    half_widths = (
+        t.ppf(0.975, 59) * np.tile(errors, (len(p), 1)) * np.arange(1, len(p) + 1)[:, None]
+    )
+    limits = {"lower": -half_widths, "upper": half_widths}
+    return replace(found, effects={**found.effects, **limits})
+
+
+def test_the_power_counts_pairs_below_the_level_and_has_the_median_difference() -> None:
+    power = Power.of(pair_tests_of(PAIRS, errors=[0.01, 0.02, 0.09]))
+    assert power.apart.tolist() == [2, 3, 0]
+    expected = 0.02 * (t.ppf(0.975, 59) + t.ppf(0.8, 59)) * np.arange(1, 4)
+    np.testing.assert_allclose(power.detectable, expected)
+    assert (power.n_pairs, power.n_users) == (3, 60)
+
+
+def test_the_power_is_of_the_report_measures() -> None:
+    found = pair_tests_of(PAIRS, errors=[0.01, 0.02, 0.09])
+    reported = Measures(found.measures, reported=[found.measures[2], found.measures[0]])
+    power = Power.of(replace(found, measures=reported))
+    assert [*map(str, power.measures)] == ["RR@5", "P@5"]
+    assert power.apart.tolist() == [0, 2]
+    np.testing.assert_allclose(power.detectable[0], 3 * power.detectable[1])
+
+
+def test_the_sentence_on_power_has_the_numbers_of_its_measure_and_the_range_of_the_others() -> None:
+    power = Power.of(pair_tests_of(PAIRS, errors=[0.01, 0.02, 0.09]))
+    of_best = power.sentence(None, "user")
+    assert "Under AP@5, 3 of 3 pairs" in of_best
+    assert "0 to 2 under the other measures" in of_best
+    detectable = 2 * 0.02 * (t.ppf(0.975, 59) + t.ppf(0.8, 59))
+    assert f"{detectable:.3f}".lstrip("0") in of_best
+    assert "60 users" in of_best
+    of_precision = power.sentence(power.measures[0], "user")
+    assert "Under P@5, 2 of 3 pairs" in of_precision
+    assert "0 to 3 under the other measures" in of_precision
+    equal = Power.of(pair_tests_of(dict.fromkeys(PAIRS, PAIRS["AP", 5]), errors=[0.01, 0.02, 0.09]))
+    assert ", and 3 under the other measures" in equal.sentence(None, "user")
+
+
+@pytest.mark.parametrize(
+    ("detectable", "printed"),
+    [(0.5, ".500"), (0.0123, ".012"), (0.00123, ".0012"), (0.000456, ".00046"), (2.5, "2.500")],
+)
+def test_a_detectable_difference_has_two_digits_and_three_decimals_at_least(
+    detectable: float, printed: str
+) -> None:
+    numbers = np.array([1.0]), np.array([detectable])
+    power = Power(Measures([Measure("P", 5)]), *numbers, 3, 60, "test")
+    assert f"a difference of {printed} in mean" in power.sentence(None, "user")
+
+
+def test_a_truth_decides_alone() -> None:
+    robust, valid = (estimates([0.1, 0.2, 0.3, 0.4], noise=0.01) for _ in range(2))
+    decided = Answer.of([("sparsity", robust), ("validity", valid)]).deciding
+    assert [*decided] == ["validity"]
+    others = [(key, robust) for key in ("discrimination", "popularity", "users", "sparsity")]
+    assert [*Answer.of(others).deciding] == ["sparsity", "popularity", "discrimination"]
+
+
+def test_rows_are_in_the_order_of_the_number_that_decides_first() -> None:
+    valid = estimates([0.1, nan, 0.3, 0.4], noise=0.01)
+    robust = estimates([0.1, 0.9, 0.3, 0.2], noise=0.01)
+    answer = Answer.of([("sparsity", robust), ("validity", valid)])
+    assert [*map(str, answer.rows)] == ["nDCG@5", "RR@5", "P@5", "AP@5"]
+    table = answer.table()
+    cells = {row[0]: row[1:] for row in table.rows}
+    assert [*cells] == ["nDCG@5", "RR@5", "P@5", "AP@5"]
+    assert cells["nDCG@5"] == [0.2, "[.180, .220]", 0.4, "[.380, .420]"]
+    value, limits, undefined, nothing = cells["AP@5"]
+    assert (value, limits, nothing) == (0.9, "[.880, .920]", "")
+    assert np.isnan(undefined)
+
+
+def test_the_frame_has_limits_and_who_is_acceptable_unbeaten_and_supported() -> None:
+    stable = replace(estimates([0.90, 0.89, 0.40, 0.70], noise=0.02), threshold=0.7)
+    frame = Answer.of([(key, stable) for key in WITHOUT_TRUTH]).frame()
+    assert frame.metric.tolist() == ["P", "AP", "nDCG", "RR"] * 3
+    assert frame.value.tolist() == [0.9, 0.89, 0.7, 0.4] * 3
+    np.testing.assert_allclose(frame.low, frame.value - 0.04)
+    np.testing.assert_allclose(frame.high, frame.value + 0.04)
+    assert frame.acceptable.tolist() == [True, True, True, False] * 3
+    assert frame.unbeaten.tolist() == [True, True, False, False] * 3
+    assert frame.supported.tolist() == [True, True, False, False] * 3
+
+
+def test_a_measure_must_be_supported_in_every_respect() -> None:
+    """P is best in two respects, and beaten in the third."""
+    one = estimates([0.90, 0.89, 0.40, 0.70], noise=0.02)
+    other = estimates([0.40, 0.89, 0.40, 0.70], noise=0.02)
+    answer = Answer.of([("sparsity", one), ("popularity", one), ("discrimination", other)])
+    assert [*map(str, answer.supported())] == ["AP@5"]
+
+
+def over_more(values: list[float], spread: float) -> Estimates:
+    """Numbers that vary over subsets of 12 families of systems, too."""
+    of_users = estimates(values, noise=0.02)
+    of_systems = np.random.default_rng(9).normal(size=(4, 200)) * spread
+    within = WithinSubsets(12, np.array(values)[:, None] + of_systems)
+    return replace(of_users, systems=within, threshold=0.3)
+
+
+def test_over_users_and_systems_more_measures_may_be_best_than_over_users() -> None:
+    answer = Answer.of([("validity", over_more([0.90, 0.60, 0.50, 0.40], 0.3))])
+    assert answer.is_over_more
+    assert answer.sources == ["12 families of related systems"]
+    assert [*map(str, answer.supported(systems=False))] == ["P@5"]
+    assert {"P@5", "AP@5"} <= {*map(str, answer.supported())}
+    alone = [sentence for sentence, _ in answer.sentences() if "alone, P@5 would" in sentence]
+    assert len(alone) == 1
+
+
+def test_sources_are_those_of_all_numbers_that_decide() -> None:
+    of_users = replace(estimates([0.9, 0.6, 0.5, 0.4], noise=0.02), threshold=0.3)
+    of_both = over_more([0.9, 0.6, 0.5, 0.4], 0.3)
+    mixed = Answer.of([("sparsity", of_both), ("popularity", of_users)])
+    assert mixed.sources == []
+    assert not mixed.is_over_more
+    under_settings = replace(of_users, over_settings=np.tile([[0.9, 0.8]], (4, 1)))
+    settings = Answer.of([("sparsity", under_settings), ("popularity", under_settings)])
+    assert settings.sources == ["settings of the systems"]
+
+
+def test_the_threshold_lies_in_intervals_that_reach_it() -> None:
+    values = [0.60, 0.50, 0.40, 0.66]
+    valid = replace(estimates(values, noise=0.02), threshold=0.7)
+    exactly = replace(valid, high=np.array([0.65, 0.6999, 0.44, 0.70]))
+    (sentence, _), *_ = Answer.of([("validity", exactly)]).sentences()
+    assert "of nDCG@5 (over users)" in sentence
+    assert "nDCG@5 comes closest" in sentence
+    every = replace(valid, high=np.array([0.7, 0.7, 0.7, 0.7]))
+    (sentence, _), *_ = Answer.of([("validity", every)]).sentences()
+    assert "of all 4 measures (over users)" in sentence
+    none = replace(valid, high=np.array([0.6, 0.6, 0.6, 0.6]))
+    (sentence, _), *_ = Answer.of([("validity", none)]).sentences()
+    assert "The threshold lies" not in sentence
+
+
+def test_the_answer_by_a_truth_names_whom_to_report_and_whom_not() -> None:
+    valid = replace(estimates([0.90, 0.89, 0.50, 0.20], noise=0.02), threshold=0.3)
+    (report, _), (others, _), *_ = Answer.of([("validity", valid)]).sentences()
+    assert "Report P@5 or AP@5:" in report
+    assert "Do not rely on RR@5 and nDCG@5:" in others
+    level = replace(estimates([0.90, 0.90, 0.90, 0.90], noise=0.02), threshold=0.3)
+    (report, _), *more = Answer.of([("validity", level)]).sentences()
+    assert "any of the 4 measures" in report
+    assert not any("Do not rely" in sentence for sentence, _ in more)
+
+
+def test_in_a_respect_the_unbeaten_measures_that_pass_the_threshold_are_named() -> None:
+    found = replace(estimates([0.90, 0.89, 0.50, 0.20], noise=0.02), threshold=0.3).in_order()
+    assert "better than P@5 or AP@5" in respect(found, systems=False)
+    level = replace(estimates([0.9, 0.9, 0.9, 0.9], noise=0.02), threshold=0.3).in_order()
+    assert "better than another" in respect(level, systems=False)
+    poor = replace(estimates([0.2, 0.1, 0.1, 0.1], noise=0.02), threshold=0.3).in_order()
+    sentence = respect(poor, systems=False)
+    assert "no estimate reaches" in sentence
+    assert "P@5 (" in sentence
+    # The measure that passes by its share of pairs is beaten by one that does not.
+    shares = np.array([0.2, 0.6, 0.2, 0.2])
+    beaten_one = replace(
+        estimates([0.9, 0.5, 0.1, 0.1], noise=0.02), threshold=0.5, shares=shares
+    ).in_order()
+    sentence = respect(beaten_one, systems=False)
+    assert "significantly worse than another" in sentence
+
+
+@pytest.mark.slow
+def test_the_figure_has_both_intervals_and_room_for_0_and_1() -> None:
+    found = over_more([0.90, 0.60, 0.50, 0.40], 0.1)
+    answer = Answer.of([("validity", found)])
+    ax = answer.plot()
+    ordered = answer.every[0]
+    low, high = ordered.over_both()
+    over_both = [((low[row], row), (high[row], row)) for row in range(4)]
+    over_users = [((ordered.low[row], row), (ordered.high[row], row)) for row in range(4)]
+    np.testing.assert_allclose(segments_of(ax), [*over_both, *over_users])
+    points = [points_of(line)[0] for line in ax.lines if line.get_marker() == "o"]
+    assert points == [(0.9, 0), (0.6, 1), (0.5, 2), (0.4, 3)]
+    thresholds = [points_of(line) for line in ax.lines if line.get_linestyle() == ":"]
+    assert thresholds == [[(0.3, 0), (0.3, 1)]]
+    left, right = ax.get_xlim()
+    least, most = min(0.0, float(low.min())), max(1.0, float(high.max()))
+    assert left < least
+    assert right > most
+    assert right - most == pytest.approx(least - left)
+    assert ax.get_ylim() == (3.5, -0.5)
+    shares = replace(found, shares=np.array([0.9, 0.6, 0.5, 0.4]))
+    of_shares = Answer.of([("validity", shares)]).plot()
+    assert not [line for line in of_shares.lines if line.get_linestyle() == ":"]
+    pyplot.close("all")
+
+
+@pytest.mark.slow
+def test_thresholds_of_numbers_are_named_and_not_those_of_shares() -> None:
+    """One number has no threshold, and that of another is of shares."""
+    found = estimates([0.9, 0.6, 0.5, 0.4], noise=0.02)
+    shares = np.array([0.9, 0.6, 0.5, 0.4])
+    answer = Answer.of(
+        [
+            ("users", replace(found, subject="Users")),
+            ("sparsity", replace(found, subject="Loss", threshold=0.7)),
+            ("discrimination", replace(found, subject="Power", threshold=0.5, shares=shares)),
+        ]
+    )
+    figure, ax = pyplot.subplots()
+    answer.plot(ax, subject="Loss")
+    (sentence,) = [one for one in explanations(figure) if one.startswith("Dotted lines")]
+    assert re.findall(r"\d*\.\d+", sentence) == [".7"]
+    pyplot.close("all")
+
+
+@pytest.mark.parametrize(
+    ("values", "level"), [([0.60, 0.59, 0.40, 0.10], "AP@5"), ([0.6, 0.6, 0.6, 0.6], "the others")]
+)
+def test_below_the_threshold_the_best_is_named_with_those_that_it_does_not_beat(
+    values: list[float], level: str
+) -> None:
+    valid = replace(estimates(values, noise=0.02), threshold=0.7)
+    (sentence, _), *_ = Answer.of([("validity", valid)]).sentences()
+    assert "P@5 comes closest" in sentence
+    assert f"not significantly more valid than {level} (" in sentence

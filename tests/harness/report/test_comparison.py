@@ -1,20 +1,26 @@
 import json
 import re
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from shutil import copytree
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
 
+from analyses.shared.estimate import Estimates
+from analyses.shared.measure import Measure, Measures
 from analyses.shared.table import FORMATS
 from harness.cli.main import main
 from harness.report.comparison import Comparison, directions
-from harness.report.study_folder import FinishedStudy
+from harness.report.study_folder import Entry, FinishedStudy, Ledger
+from harness.scoring.means import Means
 from tests.harness.page import Page
-from tests.harness.results import Numbers, keep, sparsity_of
+from tests.harness.results import Numbers, discrimination_of, keep, sparsity_of
 
 pytestmark = pytest.mark.slow
 
@@ -274,3 +280,257 @@ def test_the_page_has_a_diagram_of_systems_and_of_measures(
     assert compare(*apart, "--output", tmp_path / "out").exit_code == 0
     for kind in ("systems", "measures"):
         assert (tmp_path / f"out/figures/mean_ranks_{kind}.svg").exists()
+
+
+# Numbers that are stated by hand
+
+
+def powers(values: list[float], *, spread: float) -> Estimates:
+    """DP of P, AP and RR at cut-off 20, of which less is better, and their replicates."""
+    measures = Measures([Measure(name, 20) for name in ("P", "AP", "RR")])
+    levels = np.array(values)
+    replicates = levels[:, None] + spread * np.random.default_rng(1).normal(size=(3, 400))
+    limits = levels - spread, levels + spread
+    words = ("DP", "DP over unordered pairs", "Discriminative power", "discriminative")
+    return Estimates(*words, measures, levels, *limits, replicates, lower_is_better=True)
+
+
+def test_where_less_is_better_the_lower_of_a_pair_comes_first() -> None:
+    one, other = powers([3.0, 1.0, 2.0], spread=0.01), powers([3.0, 2.0, 1.0], spread=0.01)
+    alike, opposite = directions({"one": one, "other": other})
+    assert alike == [("AP@20", "P@20"), ("RR@20", "P@20")]
+    assert opposite == [("AP@20", "RR@20")]
+
+
+def test_a_difference_that_one_study_does_not_show_is_neither_alike_nor_opposite() -> None:
+    clear, vague = powers([3.0, 1.0, 2.0], spread=0.01), powers([3.0, 1.0, 2.0], spread=9.0)
+    assert directions({"clear": clear, "vague": vague}) == ([], [])
+
+
+@dataclass(frozen=True)
+class Stated:
+    """What a comparison reads of a finished study."""
+
+    name: str
+    folder: Path
+    means: Means
+    found: Mapping[str, Any]
+    manifest: Any
+
+    def results(self) -> Iterator[tuple[str, Any]]:
+        yield from self.found.items()
+
+    def figures(self) -> Iterator[tuple[str, Any]]:
+        return iter(())
+
+
+def stated(
+    folder: Path,
+    scores: list[list[float]],
+    dp: list[float],
+    *,
+    sha: str,
+    systems: tuple[str, ...] = ("a", "b", "c"),
+    falling: tuple[str, ...] = (),
+    **manifest: Any,
+) -> Any:
+    """A study with means of P@20 and AP@20, and with DP of P, AP and RR at 20."""
+    study = folder / sha
+    entry = Entry(key="k", files={"qrels/test.qrels": sha}, seconds=1.0, cpu_seconds=1.0)
+    Ledger(study).enter("qrels", entry)
+    measures = Measures([Measure("P", 20), Measure("AP", 20)], falling=falling)
+    values = np.array(scores)
+    p = {("P", 20): [dp[0] / 3] * 3, ("AP", 20): [dp[1] / 3] * 3, ("RR", 20): [dp[2] / 3] * 3}
+    facts = {"collection": {}, "ratings": {}, "systems": [*systems], "inputs": [], "data": "x"}
+    return Stated(
+        sha,
+        study,
+        Means(measures, systems, values, np.zeros(values.shape), 60),
+        {"discrimination": discrimination_of(p)},
+        SimpleNamespace(**facts | manifest),
+    )
+
+
+@pytest.fixture
+def three(tmp_path: Path) -> Comparison:
+    """Three data sets; AP is the most discriminative in two of them."""
+    return Comparison.of(
+        [
+            stated(tmp_path, [[0.1, 0.2, 0.3], [0.3, 0.2, 0.1]], [0.9, 0.3, 0.6], sha="one"),
+            stated(tmp_path, [[0.2, 0.1, 0.3], [0.3, 0.3, 0.1]], [1.5, 0.6, 0.9], sha="two"),
+            stated(tmp_path, [[0.1, 0.3, 0.2], [0.1, 0.2, 0.3]], [0.6, 1.2, 0.9], sha="six"),
+        ]
+    )
+
+
+def test_the_measure_of_the_lowest_dp_has_rank_1(three: Comparison) -> None:
+    (ranks,) = three.mean_ranks[1].every
+    assert ranks.label == "DP"
+    assert ranks.ranks.tolist() == [[3, 1, 2], [3, 1, 2], [1, 3, 2]]
+    frame = three.frame().set_index(["quantity", "measure", "study"]).value
+    assert frame["mean rank by DP", "AP@20", "all"] == pytest.approx(5 / 3)
+    assert frame["DP", "AP@20", "six"] == pytest.approx(1.2)
+
+
+def test_the_system_of_the_highest_mean_has_rank_1(three: Comparison) -> None:
+    of_precision, of_average = three.mean_ranks[0].every
+    assert of_precision.ranks.tolist() == [[3, 2, 1], [2, 3, 1], [3, 1, 2]]
+    assert of_average.ranks.tolist() == [[1, 2, 3], [1.5, 1.5, 3], [3, 2, 1]]
+    frame = three.frame().set_index(["quantity", "measure", "study"]).value
+    assert frame["mean rank of c", "P@20", "all"] == pytest.approx(4 / 3)
+    assert frame["mean score of b", "P@20", "six"] == 0.3
+
+
+def test_of_a_metric_of_which_less_is_better_the_lowest_mean_has_rank_1(tmp_path: Path) -> None:
+    scores = [[0.1, 0.2, 0.3], [0.3, 0.2, 0.1]]
+    studies = [
+        stated(tmp_path, scores, [1, 2, 3], sha=name, falling=("P",)) for name in ("one", "two")
+    ]
+    of_precision, of_average = Comparison.of(studies).mean_ranks[0].every
+    assert of_precision.ranks.tolist() == [[1, 2, 3]] * 2
+    assert of_average.ranks.tolist() == [[1, 2, 3]] * 2
+
+
+def test_tables_of_quantities_have_values_study_by_study(three: Comparison) -> None:
+    (table,) = three.quantity_tables()
+    assert [[row[0], *row[1::2]] for row in table.rows] == [
+        ["P@20", pytest.approx(0.9), pytest.approx(1.5), pytest.approx(0.6)],
+        ["AP@20", pytest.approx(0.3), pytest.approx(0.6), pytest.approx(1.2)],
+        ["RR@20", pytest.approx(0.6), pytest.approx(0.9), pytest.approx(0.9)],
+    ]
+    assert table.headings[1::2] == ["one", "two", "six"]
+    assert table.note.startswith("Lower is better")
+
+
+def test_the_data_sets_are_described_by_their_manifests(tmp_path: Path) -> None:
+    collection = {"users": 7, "topics": 3, "judgements": 50}
+    ratings = {"ratings": 90, "items": 11, "density": 0.25, "gini": 0.5}
+    scores = [[0.1, 0.2, 0.3], [0.3, 0.2, 0.1]]
+    comparison = Comparison.of(
+        [
+            stated(tmp_path, scores, [1, 2, 3], sha="one", collection=collection, ratings=ratings),
+            stated(tmp_path, scores, [1, 2, 3], sha="two", collection={"topics": 4}),
+        ]
+    )
+    table = next(comparison.tables())
+    assert [*table.rows[0]] == ["one", 7, 90, 11, 0.25, 0.5, 50, 3]
+    label, n_topics, *others, n_systems = table.rows[1]
+    assert (label, n_topics, n_systems) == ("two", 4, 3)
+    assert np.isnan(others).all()
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "again"),
+    [
+        ([{"sha256": "s"}], [{"sha256": "s"}], True),
+        ([{"sha256": "s"}], [{"sha256": "t"}], False),
+        ([{"world": 3}], [{"world": 3}], True),
+        ([], [], False),
+    ],
+)
+def test_data_sets_of_the_same_origin_are_not_independent(
+    first: list[Any], second: list[Any], again: bool, tmp_path: Path
+) -> None:
+    scores = [[0.1, 0.2, 0.3], [0.3, 0.2, 0.1]]
+    studies = [
+        stated(tmp_path, scores, [1, 2, 3], sha=name, inputs=inputs)
+        for name, inputs in (("one", first), ("two", second))
+    ]
+    findings = [*Comparison.of(studies).findings()]
+    assert any("Not independent" in one for one in findings) == again
+
+
+def test_pairs_of_measures_are_counted(three: Comparison) -> None:
+    assert any("Of 3 pairs of measures, 0 differ" in one for one in three.findings())
+
+
+def test_a_difference_over_users_is_as_uncertain_as_their_mean(both: tuple[Path, Path]) -> None:
+    """Limits are 1.96 standard errors from the mean difference of the same users, or near."""
+    scores = both[1] / "scores.parquet"
+    moved = pd.read_parquet(scores)
+    chosen = (moved["system"] == "puresvd") & (moved["metric"] == "nDCG") & (moved["cutoff"] == 20)
+    gains = np.random.default_rng(2).normal(0.2, 0.3, size=int(chosen.sum()))
+    moved.loc[chosen, "score"] += gains
+    moved.to_parquet(scores)
+    means = FinishedStudy.at(both[1]).means
+    values = means.values.copy()
+    place = [*map(str, means.measures)].index("nDCG@20"), means.systems.index("puresvd")
+    values[place] += gains.mean()
+    keep(both[1], "means", replace(means, values=values))
+    (levels,) = [table for table in compared(*both).tables() if table.name == "levels"]
+    (row,) = [row for row in levels.rows if row[0] == "nDCG@20, puresvd"]
+    before, after = (float(cell) for cell in row[1:3])
+    assert after - before == pytest.approx(gains.mean())
+    low, high = (float(limit) for limit in str(row[3]).strip("[]").split(", "))
+    half_width = 1.96 * gains.std(ddof=1) / np.sqrt(len(gains))
+    assert low == pytest.approx(gains.mean() - half_width, abs=0.25 * half_width)
+    assert high == pytest.approx(gains.mean() + half_width, abs=0.25 * half_width)
+
+
+def test_means_that_are_no_plain_means_of_scores_have_no_interval(both: tuple[Path, Path]) -> None:
+    """As geometric means are not; those of the other systems keep theirs."""
+    means = FinishedStudy.at(both[1]).means
+    values = means.values + 0.01 * (np.array(means.systems) == "puresvd")
+    keep(both[1], "means", replace(means, values=values))
+    (levels,) = [table for table in compared(*both).tables() if table.name == "levels"]
+    intervals = {row[0]: row[3] for row in levels.rows}
+    assert intervals["nDCG@20, puresvd"] == ""
+    assert intervals["nDCG@20, random"] == "[.000, .000]"
+
+
+SCORES = [[0.1, 0.2, 0.3], [0.3, 0.2, 0.1]]
+
+
+def of_areas(folder: Path, areas: Numbers, *, sha: str) -> Any:
+    """A study whose only result are areas that are .01 exact."""
+    found = {"sparsity": sparsity_of(areas, margin=0.01, apart=0.01)}
+    return replace(stated(folder, SCORES, [1, 2, 3], sha=sha), found=found)
+
+
+def test_who_may_be_the_best_is_named_study_by_study(tmp_path: Path) -> None:
+    level = dict.fromkeys(AREAS, 0.9)
+    poor = {measure: area - 0.5 for measure, area in AREAS.items()}
+    studies = [
+        of_areas(tmp_path, areas, sha=name)
+        for name, areas in {"clear": AREAS, "level": level, "poor": poor}.items()
+    ]
+    comparison = Comparison.of(studies)
+    (sentence,) = [one for one in comparison.findings() if one.startswith("May be the most")]
+    assert "nDCG@20 (clear); any measure (level); no measure (poor)" in sentence
+    assert "0 differ significantly in the same" in sentence
+    (table,) = comparison.quantity_tables()
+    assert [row[0] for row in table.rows] == ["nDCG@20", "P@20", "AP@20"]
+    assert {*table.bold} == {(0, 1)}
+    assert table.note.startswith("Higher is better")
+
+
+def test_pairs_of_measures_that_differ_alike_and_oppositely_are_counted(tmp_path: Path) -> None:
+    studies = [of_areas(tmp_path, AREAS, sha="one"), of_areas(tmp_path, TURNED, sha="two")]
+    comparison = Comparison.of(studies)
+    (sentence,) = [one for one in comparison.findings() if one.startswith("May be the most")]
+    assert "Of 3 pairs of measures, 2 (nDCG@20 and P@20; nDCG@20 and AP@20) differ" in sentence
+    assert "1 (P@20 and AP@20) in opposite" in sentence
+    frame = comparison.frame()
+    is_average = (frame.measure == "AP@20") & (frame.quantity == ROBUSTNESS)
+    row = frame[is_average & (frame.study == "two")].iloc[0]
+    assert row.value == pytest.approx(0.7)
+    limits = np.sin(np.arcsin(0.7) + np.array([-0.01, 0.01]))
+    assert [row.low, row.high] == pytest.approx(limits.tolist(), abs=2e-4)
+
+
+def test_studies_of_the_same_name_are_called_by_their_folders(tmp_path: Path) -> None:
+    one, two = (of_areas(tmp_path, AREAS, sha=sha) for sha in ("one", "two"))
+    alike = [replace(study, name="same") for study in (one, two)]
+    assert [*Comparison.of(alike).studies] == [str(tmp_path / "one"), str(tmp_path / "two")]
+    assert [*Comparison.of([one, two]).studies] == ["one", "two"]
+
+
+def test_a_measure_that_a_study_scores_no_system_by_has_no_ranks_of_systems(tmp_path: Path) -> None:
+    """P is undefined for one system of one study; AP is not."""
+    undefined = [[0.1, np.nan, 0.3], [0.3, 0.2, 0.1]]
+    studies = [
+        stated(tmp_path, SCORES, [1, 2, 3], sha="one"),
+        stated(tmp_path, undefined, [1, 2, 3], sha="two"),
+    ]
+    of_systems = Comparison.of(studies).mean_ranks[0]
+    assert [ranks.label for ranks in of_systems.every] == ["AP@20"]

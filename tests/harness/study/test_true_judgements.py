@@ -13,7 +13,7 @@ from harness.study import true_judgements
 from harness.study.collection import collect
 from harness.study.study import Study
 from harness.study.true_judgements import LEFT_OUT, UNTOLD, TrueJudgements, of_world
-from qrels import Catalogue, Ratings, Split, rating_scale
+from qrels import Catalogue, Ratings, Split, qrels_from_columns, rating_scale
 from qrels.ratings.world import Preferences, Truth
 from runs import InputError, InputWarning, Numbering, Run
 from tests.harness.small import WORLD
@@ -235,3 +235,45 @@ def test_items_that_a_system_leaves_out_come_last_in_an_order_that_all_systems_s
     assert found[:, 0].tolist() == [2, 0, 1]
     for own, shared in zip(found.tolist(), whole.tolist(), strict=True):
         assert own[1:] == [*(item for item in shared if item != own[0]), -1][:3]
+
+
+# What lists of judged items can show
+
+
+def test_measures_as_deep_as_half_of_the_users_have_judgements_are_named() -> None:
+    """The users have 1, 3 and 8 true judgements: 3 in the median, 4 in the mean."""
+    users, items = np.repeat([0, 1, 2], [1, 3, 8]), np.concatenate([[0], range(3), range(8)])
+    grades = np.ones(12, np.int32)
+    qrels = qrels_from_columns(users, items, grades, n_users=3, relevance_level=1)
+    known = replace(judged(), qrels=qrels)
+    measures = Measures([Measure("P", 2), Measure("AP", 3), Measure("RR", 4), Measure("bpref")])
+    run = Run("s", np.array([[0, -1, -1], [0, 2, 1], [3, 2, 1]], np.int32))
+    notes = [*known.notes([run], measures, trained=True)]
+    (deep,) = [note for note in notes if "at most 3 truly judged items" in note]
+    assert "AP@3 and RR@4" in deep
+    assert "P@2" not in deep
+    assert "bpref" not in deep
+    assert len([*known.notes([run], Measures([Measure("P", 2)]), trained=True)]) == 1
+
+
+def test_a_system_that_leaves_out_more_than_one_in_twenty_judged_items_is_named() -> None:
+    """Of 10 judged items of the first 4 ranks one system lists 9, the other all."""
+    whole = Run("whole", np.array([[2, 1, 0, -1], [0, 2, 1, -1], [3, 2, 1, 0]], np.int32))
+    part = Run("part", np.array([[2, 1, 0, -1], [0, 2, 1, -1], [3, 2, 1, -1]], np.int32))
+    measures = Measures([Measure("P", 2)])
+    notes = [*judged().notes([whole, part], measures, trained=True)]
+    assert any("part (90 %)" in note and "whole" not in note for note in notes)
+    assert len([*judged().notes([whole, part], measures, trained=False)]) == 1
+
+
+def test_lists_are_completed_by_the_other_judged_items_down_to_the_depth() -> None:
+    run = Run("s", np.array([[2, -1], [-1, -1], [3, 1]], np.int32))
+    known = judged()
+    deep = known.completed(run, 4, seed=1).items
+    assert [sorted(row) for row in deep.tolist()] == [[-1, 0, 1, 2], [-1, 0, 1, 2], [0, 1, 2, 3]]
+    assert deep[0, 0] == 2
+    assert deep[2, :2].tolist() == [3, 1]
+    # Behind what is listed, nothing is left open.
+    assert (deep[:2, 3] == -1).all()
+    shallow = known.completed(run, 2, seed=1).items
+    np.testing.assert_array_equal(shallow, deep[:, :2])

@@ -6,7 +6,7 @@ import pytest
 from harness.study.inputs import kept_ratings, split_ratings
 from harness.study.study import Study
 from harness.tuning.validation import Validation, validation_of
-from qrels import Ratings
+from qrels import Ratings, k_core
 from runs import InputError
 from tests.harness.small import DRAWN, WORLD
 
@@ -99,6 +99,23 @@ def test_a_cut_in_time_gives_way_to_the_latest_share(tmp_path: Path) -> None:
     split = parsed(BY_TIME, tmp_path).split
     assert len(split.test) == pytest.approx(0.2 * 12 * 9, abs=3)
     assert max(row[3] for row in rows_of(split.train)) < min(row[3] for row in rows_of(split.test))
+
+
+def test_the_validation_part_is_drawn_with_a_seed_of_its_own() -> None:
+    """With the seed of the study, of which the test part is drawn, it would be another."""
+    text = WORLD + '[split]\nmethod = "user-random"\n'
+    study = Study.parse(text, source="study.toml", base=Path(), changes={})
+    assert study.ratings is not None
+    known = kept_ratings(study.ratings, study.split)
+    train = k_core(split_ratings(known, study.split, seed=study.seed).train)
+    section = study.split.within_training()
+    by_seed_of_study = split_ratings(train, section, seed=study.seed).test
+    one, again = (validation_of(study).split.test for _ in range(2))
+    n_shared = len({*rows_of(one)} & {*rows_of(by_seed_of_study)})
+    assert len(one) == len(by_seed_of_study)
+    # Of two independent draws of a fifth of the ratings, a fifth is in both.
+    assert n_shared / len(one) == pytest.approx(0.2, abs=0.08)
+    assert rows_of(one) == rows_of(again)
 
 
 def test_a_training_part_of_single_ratings_cannot_be_split_again(tmp_path: Path) -> None:
