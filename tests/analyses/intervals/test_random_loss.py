@@ -206,3 +206,10 @@ def test_the_figure_draws_mean_taus_and_their_bands_over_the_share_kept() -> Non
 def test_the_caption_counts_samples_in_which_tau_is_undefined() -> None:
     assert "In 1 sample all systems tie" in by_hand().caption()
     assert "all systems tie" not in replace(by_hand(), taus=np.ones((2, 2, 4))).caption()
+
+
+def test_more_samples_than_are_scored_together_are_a_level_at_a_time() -> None:
+    masks = some_masks(101)
+    np.testing.assert_array_equal(
+        lost(masks).taus[:, 1], tau_b(means_of(masks[0.5]), means_of(EVERYTHING))
+    )
