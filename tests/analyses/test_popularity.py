@@ -266,6 +266,7 @@ def test_the_frames_have_the_curve_with_its_band_and_the_checks() -> None:
     assert row[["level", "tau", "sd", "judgements"]].tolist() == [0.5, 0.3, 0.1, 4.5]
     # Replicates are moved from their mean, .2, to .3.
     assert row[["low", "high"]].tolist() == pytest.approx([0.115, 0.485])
+    assert study().frames()["popularity_checks"].index.tolist() == [*range(11 * 3)]
     check = frames["popularity_checks"].iloc[1]
     assert check[["level", "tau", "judgements"]].tolist() == [0.5, -0.2, 3]
     (area,) = frames["popularity_areas"]["area"]

@@ -89,6 +89,7 @@ def test_rates_are_drawn_over_the_cutoffs_and_tabulated_by_metric() -> None:
         study(np.zeros((4, 3, 2)), measures=measures), rates=np.array([0.1, 0.2, 0.3, 0.4])
     )
     lines = {str(line.get_label()): line.get_xydata().tolist() for line in found.plot().lines}
+    assert found.plot().get_ylim()[0] == 0
     assert lines["P"] == [[5, 0.1], [10, 0.2]]
     assert lines["AP"] == [[5, 0.3], [10, 0.4]]
     assert [[*row] for row in found.table().rows] == [["P", 0.1, 0.2], ["AP", 0.3, 0.4]]

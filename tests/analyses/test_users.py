@@ -199,6 +199,12 @@ def test_the_table_has_subsets_without_all_users() -> None:
     assert table.rows[0][1] == pytest.approx(0.3)
 
 
+def test_the_table_has_the_mean_of_each_size() -> None:
+    table = with_taus([[0.2, 0.7, 1.0], [0.3, 0.6, 1.0]], sizes=(4, 10, 20)).agreement()
+    assert list(table.headings) == ["metric", "4 users", "10 users"]
+    assert [[*row] for row in table.rows] == [["a", 0.2, 0.7], ["b", 0.3, 0.6]]
+
+
 def with_taus(taus: list[list[float]], *, sizes: tuple[int, ...]) -> Users:
     """Two metrics with one subset of each size."""
     measures = Measures([Measure("a", 5), Measure("b", 5)])

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.figure import Figure
 
 from analyses.intervals.areas import Curves, area
 from analyses.intervals.systems import taus_within
@@ -161,3 +162,11 @@ def test_intervals_over_systems_hold_the_area_of_the_population(
     low, high = found.over_systems()
     held = (low <= truly) & (truly <= high)
     assert held.mean() >= 0.9
+
+
+def test_a_single_level_is_drawn_as_a_point() -> None:
+    found = Curves(MEASURES, (0.5,), TAUS[:, :1], np.empty((4, 1, 0)))
+    ax = Figure().subplots()
+    found.plot(ax, metric=None, over="users")
+    assert ax.lines[0].get_xydata().tolist() == [[50, 1]]
+    assert not ax.collections
