@@ -14,6 +14,7 @@ from analyses.shared.work import Truth
 from analyses.significance.paired_tests import t_test
 from runs import InputError
 from runs.shared.progress import Silent
+from tests.analyses.drawn import points, segments
 
 P = Measure("P", 10)
 MEASURES = Measures([P], reported=[P])
@@ -249,9 +250,10 @@ def test_tables_and_the_figure_have_the_numbers() -> None:
     assert rows[0][:7] == ["P@10", 1, 1, 0, 0, 1, 0]
     assert rows[0][7:] == pytest.approx([-1, 1 / 3])
     ax = found.plot(label="AP@10")
-    (mean,) = [
-        line for line in ax.lines if len({*line.get_xdata()}) == 1 and len(line.get_xdata()) == 2
-    ]
-    assert mean.get_xdata()[0] == pytest.approx(0.4)
+    mean, systems = map(points, ax.lines)
+    assert mean[:, 0].tolist() == pytest.approx([0.4, 0.4])
+    # Of equal systems the first is lower; c is on top.
+    assert systems.tolist() == [[0.3, 0], [0.3, 1], [0.6, 2]]
+    assert segments(ax)[:, :, 0].tolist() == [[0.2, 0.4], [0.2, 0.4], [0.41, 0.7]]
     grades = found.frames()["assessor_grades"].set_index(["first", "second"])["items"]
     assert (grades[0, 1], grades[1, 0]) == (2, 1)

@@ -17,6 +17,7 @@ from analyses.shared.table import rounded
 from analyses.significance.question import Correction, Test, standardise
 from runs import InputError
 from tests.analyses.conftest import WithinMemory
+from tests.analyses.drawn import corners, curve
 from tests.analyses.made import discriminate, unrelated
 
 MEASURES = Measures((Measure("P", 5), Measure("nDCG", 5), Measure("P", 10), Measure("nDCG", 10)))
@@ -352,17 +353,11 @@ def banded(scores: Scores) -> Discrimination:
     return replace(found, p=p, samples=replace(found.samples, curve_low=low, curve_high=high))
 
 
-def corners(ax: Any) -> set[tuple[float, float]]:
-    """The corners of the first band."""
-    band = next(each for each in ax.collections if each.get_paths())
-    return {(round(float(x), 6), round(float(y), 6)) for x, y in band.get_paths()[0].vertices}
-
-
 def test_a_band_of_shares_reaches_as_far_to_either_side_on_the_logarithmic_axis(
     banded: Discrimination,
 ) -> None:
     """From p to the limit is a factor; below p the band ends at p divided by that factor."""
-    found = corners(banded.plot())
+    found = {(x, y) for x, y in corners(banded.plot()).round(6).tolist()}
     # By falling p and the share of the pairs with at most that p; the axis ends at .001.
     assert {(1.0, 100), (0.25, 100)} <= found
     assert {(0.8, 90), (0.3125, 90)} <= found
@@ -373,18 +368,16 @@ def test_a_band_of_shares_reaches_as_far_to_either_side_on_the_logarithmic_axis(
 
 
 def test_a_curve_of_shares_has_the_pairs_with_at_most_each_p(banded: Discrimination) -> None:
-    curve = next(line for line in banded.plot().lines if str(line.get_label()).startswith("P"))
     expected = [[0.5, 100], [0.5, 90], [0.1, 80], [0.05, 70], [0.001, 60]]
-    np.testing.assert_allclose(curve.get_xydata(), expected)
+    np.testing.assert_allclose(curve(banded.plot(), "P"), expected)
 
 
 def test_a_band_over_pairs_is_that_of_the_sorted_p_values(banded: Discrimination) -> None:
     ax = banded.plot(axes="pairs")
-    curve = next(line for line in ax.lines if str(line.get_label()).startswith("P"))
     p = [0.5, 0.5, 0.1, 0.05, *np.full(6, 1e-4)]
-    np.testing.assert_allclose(curve.get_xydata(), [*zip(range(1, 11), p, strict=True)])
+    np.testing.assert_allclose(curve(ax, "P"), [*zip(range(1, 11), p, strict=True)])
     limits = {(1, 0.4), (1, 1.0), (2, 0.25), (2, 0.8), (3, 0.04), (3, 0.4), (4, 0.01), (4, 0.2)}
-    assert limits <= corners(ax)
+    assert limits <= {(x, y) for x, y in corners(ax).round(6).tolist()}
 
 
 def test_the_detectable_difference_has_power_80_percent_by_the_noncentral_t(scores: Scores) -> None:

@@ -16,6 +16,7 @@ from analyses.shared.analysis import SettingError
 from analyses.shared.judgement_samples import sample_judgements
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.significance.paired_tests import t_test
+from tests.analyses.drawn import points, segments
 
 N_USERS, SYSTEMS = 80, ("a", "b", "c", "d")
 MEASURES = Measures([Measure("P", 10), Measure("RR", 10)], reported=[Measure("P", 10)])
@@ -225,10 +226,10 @@ def test_limits_are_on_the_scale_of_each_quantity() -> None:
     frame = by_hand().frame()
     assert frame["quantity"].tolist() == [*np.repeat(QUANTITIES, 2)]
     assert frame["users"].tolist() == [12, 30] * 4
-    limits = frame.set_index(["quantity", "group"])[["value", "low", "high"]]
+    limits: Any = frame.set_index(["quantity", "group"])[["value", "low", "high"]]
     mean, dp = limits.loc["mean score", "few"], limits.loc["DP", "few"]
-    assert mean.tolist() == pytest.approx([0.5, 0.5 - 0.01 * Z, 0.5 + 0.01 * Z], abs=1e-6)
-    assert dp.tolist() == pytest.approx([4, 4 * np.exp(-0.1 * Z), 4 * np.exp(0.1 * Z)], abs=1e-5)
+    assert [*mean] == pytest.approx([0.5, 0.5 - 0.01 * Z, 0.5 + 0.01 * Z], abs=1e-6)
+    assert [*dp] == pytest.approx([4, 4 * np.exp(-0.1 * Z), 4 * np.exp(0.1 * Z)], abs=1e-5)
     for quantity, value, step, wider in (
         ("tau-b with all", 0.6, 0.02, 1.1),
         ("area", 0.7, 0.03, 0.92),
@@ -236,7 +237,7 @@ def test_limits_are_on_the_scale_of_each_quantity() -> None:
         angles = np.arcsin(value + step * np.array([-1, 0, 1]))
         reach = Z * wider * np.std(angles, ddof=1)
         expected = [value, np.sin(np.arcsin(value) - reach), np.sin(np.arcsin(value) + reach)]
-        assert limits.loc[quantity, "few"].tolist() == pytest.approx(expected, abs=1e-6)
+        assert [*limits.loc[quantity, "few"]] == pytest.approx(expected, abs=1e-6)
 
 
 def test_differences_are_of_the_first_group_less_the_second() -> None:
@@ -254,9 +255,9 @@ def test_differences_are_of_the_first_group_less_the_second() -> None:
 
 def test_means_of_systems_have_percentiles_over_the_replicates() -> None:
     frame = by_hand().frames()["group_means"].set_index(["group", "system"])
-    row = frame.loc[("few", "b"), ["mean", "low", "high"]]
+    row: Any = frame.loc[("few", "b"), ["mean", "low", "high"]]
     # Of .38, .4 and .42 the quantile 2.5 % is .05 of the way to the second.
-    assert row.tolist() == pytest.approx([0.4, 0.381, 0.419])
+    assert [*row] == pytest.approx([0.4, 0.381, 0.419])
 
 
 @pytest.mark.parametrize(("third", "reversed_pairs"), [(0.1, []), (-0.1, [("a", "b")])])
@@ -289,9 +290,9 @@ def test_findings_count_the_pairs_of_groups_that_differ() -> None:
 def test_the_figure_has_a_point_with_its_limits_for_each_group() -> None:
     found = by_hand()
     ax = found.plot(aspect="DP")
-    assert [line.get_xdata().tolist() for line in ax.lines] == [[4.0], [1.0]]
-    ends = [collection.get_segments()[0][:, 0].tolist() for collection in ax.collections]
+    assert [points(line)[0, 0] for line in ax.lines] == [4.0, 1.0]
+    ends = [segments(ax, group)[0, :, 0].tolist() for group in (0, 1)]
     _, low, high = found.limits[:, 2, :, 0]
     assert ends == [[low[0], high[0]], [low[1], high[1]]]
-    places = [line.get_ydata()[0] for line in ax.lines]
+    places = [points(line)[0, 1] for line in ax.lines]
     assert places == pytest.approx([0.075, -0.075])

@@ -13,6 +13,7 @@ from analyses.popularity import Popularity, Settings, keep_items, popularity
 from analyses.shared.measure import Measure, Measures
 from qrels import Qrels, qrels_from_columns
 from tests.analyses.blocks import sums_of
+from tests.analyses.drawn import band_at, curve
 from tests.analyses.made import JudgedWork, unrelated
 
 COUNTS = np.array([9, 1, 5, 5])
@@ -275,11 +276,8 @@ def test_the_frames_have_the_curve_with_its_band_and_the_checks() -> None:
 
 def test_the_figure_draws_the_curve_and_its_band() -> None:
     ax = by_hand().plot()
-    curve = next(line for line in ax.lines if str(line.get_label()).startswith("P"))
-    np.testing.assert_allclose(curve.get_xydata(), [[100, 1.0], [50, 0.3]])
-    corners = ax.collections[0].get_paths()[0].vertices
-    at_half = sorted({round(float(y), 9) for x, y in corners if x == 50})
-    assert at_half == pytest.approx([0.115, 0.485])
+    np.testing.assert_allclose(curve(ax, "P"), [[100, 1.0], [50, 0.3]])
+    assert band_at(ax, 50) == pytest.approx([0.115, 0.485])
 
 
 def test_levels_may_be_shares_of_the_ratings() -> None:

@@ -8,6 +8,7 @@ from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.work import ScoresWork
 from analyses.swaps import Settings, Swaps, half_means, swapped, swaps
 from runs import InputError
+from tests.analyses.drawn import points
 
 
 def study(
@@ -88,7 +89,7 @@ def test_rates_are_drawn_over_the_cutoffs_and_tabulated_by_metric() -> None:
     found = replace(
         study(np.zeros((4, 3, 2)), measures=measures), rates=np.array([0.1, 0.2, 0.3, 0.4])
     )
-    lines = {str(line.get_label()): line.get_xydata().tolist() for line in found.plot().lines}
+    lines = {str(line.get_label()): points(line).tolist() for line in found.plot().lines}
     assert found.plot().get_ylim()[0] == 0
     assert lines["P"] == [[5, 0.1], [10, 0.2]]
     assert lines["AP"] == [[5, 0.3], [10, 0.4]]

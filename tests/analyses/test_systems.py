@@ -10,6 +10,7 @@ from analyses.shared.work import ScoresWork
 from analyses.significance.corrections import max_t_test
 from analyses.systems import Settings, Systems, systems
 from runs import InputError
+from tests.analyses.drawn import points, segments
 
 MEASURES = Measures([Measure("P", 5), Measure("loss", 5)], falling={"loss"})
 
@@ -151,14 +152,18 @@ def test_the_finding_counts_the_systems_that_may_rank_first() -> None:
 
 def test_the_diagram_has_ranks_with_their_limits_and_bars_over_who_does_not_differ() -> None:
     ax = by_hand().plot(label="P@5")
-    points, *bars = ax.lines
-    assert points.get_xydata().tolist() == [[1, 1], [2, 2], [3, 3], [4, 4]]
+    ranks, *bars = map(points, ax.lines)
+    assert ranks.tolist() == [[1, 1], [2, 2], [3, 3], [4, 4]]
     names = [label.get_text() for label in ax.get_yticklabels()]
     assert names == ["c", "a", "d", "b"]
-    segments = [segment.tolist() for segment in ax.collections[0].get_segments()]
-    assert segments == [[[1, 1], [2, 1]], [[1, 2], [2, 2]], [[3, 3], [4, 3]], [[3, 4], [4, 4]]]
-    assert [bar.get_ydata().tolist() for bar in bars] == [[1, 2], [3, 4]]
-    columns = [bar.get_xdata()[0] for bar in bars]
+    assert segments(ax).tolist() == [
+        [[1, 1], [2, 1]],
+        [[1, 2], [2, 2]],
+        [[3, 3], [4, 3]],
+        [[3, 4], [4, 4]],
+    ]
+    assert [bar[:, 1].tolist() for bar in bars] == [[1, 2], [3, 4]]
+    columns = [bar[0, 0] for bar in bars]
     assert 1 < columns[0] < columns[1]
     # The best is on top.
     lowest, highest = ax.get_ylim()

@@ -10,6 +10,7 @@ from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.work import ScoresWork
 from analyses.users import Settings, Users, random_order, users, usual_sizes
 from runs import InputError
+from tests.analyses.drawn import curve, segments
 from tests.analyses.made import discriminate
 
 N_USERS = 120
@@ -182,14 +183,12 @@ def test_the_frame_has_means_and_the_middle_90_percent_of_the_subsets() -> None:
 
 def test_figures_draw_means_with_lines_over_the_middle_90_percent() -> None:
     ax = by_hand().plot()
-    (line,) = [line for line in ax.lines if str(line.get_label()).startswith("a")]
-    np.testing.assert_allclose(line.get_xydata(), [[10, 0.3], [20, 1.0]])
-    ((low, high), _) = ax.collections[0].get_segments()
+    np.testing.assert_allclose(curve(ax, "a"), [[10, 0.3], [20, 1.0]])
+    low, high = segments(ax)[0]
     np.testing.assert_allclose([low, high], [[10, 0.03], [10, 0.57]])
     power = by_hand().plot_power()
-    (line,) = [line for line in power.lines if str(line.get_label()).startswith("a")]
-    np.testing.assert_allclose(line.get_xydata(), [[10, 2.0], [20, 5.0]])
-    ((low, high), _) = power.collections[0].get_segments()
+    np.testing.assert_allclose(curve(power, "a"), [[10, 2.0], [20, 5.0]])
+    low, high = segments(power)[0]
     np.testing.assert_allclose([low, high], [[10, 1.0], [10, 3.6]])
 
 

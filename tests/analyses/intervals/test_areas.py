@@ -12,6 +12,7 @@ from analyses.ordering import tau_b
 from analyses.shared.estimate import Estimates
 from analyses.shared.families import WithinSubsets
 from analyses.shared.measure import Measure, Measures
+from tests.analyses.drawn import points
 from tests.analyses.made import unrelated
 
 MEASURES = Measures(Measure(metric, cutoff) for metric in ("P", "AP") for cutoff in (5, 10))
@@ -168,5 +169,5 @@ def test_a_single_level_is_drawn_as_a_point() -> None:
     found = Curves(MEASURES, (0.5,), TAUS[:, :1], np.empty((4, 1, 0)))
     ax = Figure().subplots()
     found.plot(ax, metric=None, over="users")
-    assert ax.lines[0].get_xydata().tolist() == [[50, 1]]
+    assert points(ax.lines[0]).tolist() == [[50, 1]]
     assert not ax.collections

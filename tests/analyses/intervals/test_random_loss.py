@@ -17,6 +17,7 @@ from analyses.shared.measure import Measure, Measures
 from analyses.sparsity import Settings, Sparsity
 from qrels import Qrels, qrels_from_columns
 from tests.analyses.blocks import sums_of
+from tests.analyses.drawn import band_at, curve
 from tests.analyses.made import JudgedWork, unrelated
 
 Floats = NDArray[np.float64]
@@ -192,11 +193,8 @@ def test_samples_that_agree_have_no_deviation() -> None:
 
 def test_the_figure_draws_mean_taus_and_their_bands_over_the_share_kept() -> None:
     ax = by_hand().plot()
-    curve = next(line for line in ax.lines if str(line.get_label()).startswith("sum"))
-    np.testing.assert_allclose(curve.get_xydata(), [[100, 1.0], [50, 0.3]])
-    corners = ax.collections[0].get_paths()[0].vertices
-    at_half = sorted({round(float(y), 9) for x, y in corners if x == 50})
-    assert at_half == pytest.approx([0.115, 0.485])
+    np.testing.assert_allclose(curve(ax, "sum"), [[100, 1.0], [50, 0.3]])
+    assert band_at(ax, 50) == pytest.approx([0.115, 0.485])
     # All judgements are on the left.
     left, right = ax.get_xlim()
     assert left > 100

@@ -152,8 +152,8 @@ def test_means_are_arithmetic_or_geometric_and_deviations_of_the_scores() -> Non
     found = two_by_two()
     geometric = (0.1 * 0.1 * 0.8) ** (1 / 3)
     np.testing.assert_allclose(found.values, [[0.5, 0.2], [geometric, 0.4]])
-    deviation = np.std(np.log([0.1, 0.1, 0.8]), ddof=1)
-    np.testing.assert_allclose(found.deviations, [[0.5, 0], [deviation, 0]], atol=1e-12)
+    deviation = float(np.std(np.log([0.1, 0.1, 0.8]), ddof=1))
+    np.testing.assert_allclose(found.deviations, [[0.5, 0.0], [deviation, 0.0]], atol=1e-12)
     frame = found.frame()
     assert frame["system"].tolist() == ["a", "a", "b", "b"]
     assert frame["metric"].tolist() == ["P", "AP(mean=geometric)"] * 2

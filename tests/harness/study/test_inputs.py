@@ -22,6 +22,7 @@ from harness.study.inputs import (
     split_ratings,
     threshold_of,
 )
+from harness.study.sections import SplitSection
 from harness.study.study import RatingsSection, Study
 from qrels import Ratings, Split, rating_scale
 from qrels.ratings.datasets.source import open_source
@@ -200,7 +201,7 @@ def test_replicates_say_which_system_each_run_is_of(tmp_path: Path) -> None:
 
 
 def thresholds(values: list[float], **settings: object) -> float:
-    section = RatingsSection(path=Path("r.csv"), **settings)  # type: ignore[arg-type]
+    section = RatingsSection(path=Path("r.csv"), **settings)
     rows = [(f"u{n % 3}", "abcd"[n // 3], value) for n, value in enumerate(values)]
     ratings = ratings_of(sorted(rows))
     return threshold_of(section, ratings, tested=ratings)
@@ -253,17 +254,28 @@ def test_a_test_part_without_a_relevant_rating_is_refused() -> None:
 LINES = "userId,movieId,rating,timestamp\nu0,a,5,1\nu0,b,3,2\nu1,a,4,3\nu2,c,1,4\n"
 
 
+Sections = tuple[RatingsSection, SplitSection]
+
+
+def sections(text: str, base: Path = Path()) -> Sections:
+    """What a study says of its ratings and of their split."""
+    study = study_of(text, base)
+    assert study.ratings is not None
+    return study.ratings, study.split
+
+
 @pytest.fixture
-def of_file(tmp_path: Path) -> Study:
+def of_file(tmp_path: Path) -> Sections:
     (tmp_path / "r.csv").write_text(LINES)
     text = 'name = "x"\n[ratings]\npath = "r.csv"\nuser_min = 2\n'
-    return study_of(
+    return sections(
         text + '[split]\nmethod = "global-time"\ncut = 2\n' + SYSTEMS + METRICS, tmp_path
     )
 
 
-def test_ratings_come_with_the_checksum_of_their_file(of_file: Study, tmp_path: Path) -> None:
-    ratings, facts, world = load_ratings(of_file.ratings, of_file.split)
+def test_ratings_come_with_the_checksum_of_their_file(of_file: Sections, tmp_path: Path) -> None:
+    section, of_split = of_file
+    ratings, facts, world = load_ratings(section, of_split)
     assert ratings.rating.tolist() == [5, 3, 4, 1]
     assert [fact["sha256"] for fact in facts] == [sha256(LINES.encode()).hexdigest()]
     assert world is None
@@ -271,17 +283,19 @@ def test_ratings_come_with_the_checksum_of_their_file(of_file: Study, tmp_path: 
     assert facts_of(open_source(tmp_path / "r.csv")) == facts[0]
 
 
-def test_the_k_core_is_kept(of_file: Study) -> None:
-    kept = kept_ratings(of_file.ratings, of_file.split)
+def test_the_k_core_is_kept(of_file: Sections) -> None:
+    section, of_split = of_file
+    kept = kept_ratings(section, of_split)
     assert kept.users.ids.tolist() == ["u0"]
     assert kept.rating.tolist() == [5, 3]
-    twice = of_file.ratings.model_copy(update={"user_min": 0, "item_min": 2})
-    assert kept_ratings(twice, of_file.split).rating.tolist() == [5, 4]
+    twice = section.model_copy(update={"user_min": 0, "item_min": 2})
+    assert kept_ratings(twice, of_split).rating.tolist() == [5, 4]
 
 
-def test_a_split_is_the_one_of_the_section(of_file: Study) -> None:
-    ratings, _, _ = load_ratings(of_file.ratings, of_file.split)
-    parts = split_ratings(ratings, of_file.split, seed=1)
+def test_a_split_is_the_one_of_the_section(of_file: Sections) -> None:
+    section, of_split = of_file
+    ratings, _, _ = load_ratings(section, of_split)
+    parts = split_ratings(ratings, of_split, seed=1)
     assert parts.train.rating.tolist() + parts.test.rating.tolist() == [5, 3]
     assert len(parts.test) == 1
 
@@ -290,8 +304,10 @@ def test_a_world_comes_with_its_settings_and_its_truth() -> None:
     text = (
         '[ratings]\nformat = "world"\n[ratings.world]\nn_users = 12\nn_items = 15\nn_ratings = 90\n'
     )
-    small = study_of('name = "x"\n' + text + "min_ratings = 2\ngini = 0.3\n" + SYSTEMS + METRICS)
-    ratings, (facts,), world = load_ratings(small.ratings, small.split)
+    section, of_split = sections(
+        'name = "x"\n' + text + "min_ratings = 2\ngini = 0.3\n" + SYSTEMS + METRICS
+    )
+    ratings, (facts,), world = load_ratings(section, of_split)
     assert world is not None
     assert facts["world"]["n_users"] == 12
     assert len(world.ratings) == len(ratings)
