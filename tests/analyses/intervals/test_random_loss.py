@@ -211,3 +211,15 @@ def test_more_samples_than_are_scored_together_are_a_level_at_a_time() -> None:
     np.testing.assert_array_equal(
         lost(masks).taus[:, 1], tau_b(means_of(masks[0.5]), means_of(EVERYTHING))
     )
+
+
+def test_users_without_any_relevant_judgement_are_counted_in_every_sample() -> None:
+    """Users 0 and 3 have none at all; of the others, what is left in the samples decides."""
+    users, items = np.divmod(np.arange(N_USERS * N_ITEMS), N_ITEMS)
+    grades = (items < 2) & ~np.isin(users, [0, 3])
+    qrels = qrels_from_columns(users, items, grades.astype(int), n_users=N_USERS, relevance_level=1)
+    kept = some_masks(5)[0.5]
+    found = lost({0.5: kept}, qrels=qrels)
+    left = (kept & grades[:, None]).reshape(N_USERS, N_ITEMS, 5).any(axis=1)
+    assert found.without_relevant[0] == pytest.approx((~left).sum(axis=0).mean())
+    assert found.without_relevant[0] > 2
