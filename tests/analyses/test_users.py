@@ -153,6 +153,13 @@ def test_power_of_pairs_that_tie_or_differ_for_all_users(
     np.testing.assert_allclose(result.dp, np.full((1, 2, 5), n_tied), atol=1e-12)
 
 
+@pytest.mark.parametrize(("permutations", "share"), [(19, 0.0), (20, 2 / 3)])
+def test_a_p_of_the_level_itself_is_not_significant(permutations: int, share: float) -> None:
+    """Where none is as extreme, p is 1 / 20, or 1 / 21."""
+    result = study_users(steps_apart([0, 0, 1]), sizes=[], repeats=2, permutations=permutations)
+    np.testing.assert_allclose(result.significant, np.full((1, 1, 2), share))
+
+
 def by_hand() -> Users:
     """Two sizes of five subsets, in which tau and DP are known."""
     taus = np.array([[[0.0, 0.2, 0.4, 0.6, np.nan], [1.0] * 5]])
@@ -190,6 +197,12 @@ def test_figures_draw_means_with_lines_over_the_middle_90_percent() -> None:
     np.testing.assert_allclose(curve(power, "a"), [[10, 2.0], [20, 5.0]])
     low, high = segments(power)[0]
     np.testing.assert_allclose([low, high], [[10, 1.0], [10, 3.6]])
+
+
+def test_sizes_are_labelled_that_are_far_enough_from_all_users() -> None:
+    """Seven users are 1.4 times five."""
+    ax = with_taus([[0.2, 0.7, 1.0], [0.3, 0.6, 1.0]], sizes=(5, 6, 7)).plot()
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["5", "7"]
 
 
 def test_the_table_has_subsets_without_all_users() -> None:
