@@ -254,7 +254,7 @@ def by_hand() -> Popularity:
         found.chosen,
         taus=np.array([[1.0, 0.3]]),
         deviations=np.array([[0.0, 0.1]]),
-        replicates=np.array([[[1.0] * 4, [0.0, 0.2, 0.2, 0.4]]]),
+        replicates=np.array([[[1.0] * 4, [0.0, 0.1, 0.1, 0.6]]]),
         n_kept=np.array([8.0, 4.5]),
     )
     check = replace(found.checks[0], taus=np.array([[1.0, -0.2]]), n_kept=np.array([8.0, 3.0]))
@@ -266,7 +266,7 @@ def test_the_frames_have_the_curve_with_its_band_and_the_checks() -> None:
     row = frames["popularity"].iloc[1]
     assert row[["level", "tau", "sd", "judgements"]].tolist() == [0.5, 0.3, 0.1, 4.5]
     # Replicates are moved from their mean, .2, to .3.
-    assert row[["low", "high"]].tolist() == pytest.approx([0.115, 0.485])
+    assert row[["low", "high"]].tolist() == pytest.approx([0.1075, 0.6625])
     assert study().frames()["popularity_checks"].index.tolist() == [*range(11 * 3)]
     check = frames["popularity_checks"].iloc[1]
     assert check[["level", "tau", "judgements"]].tolist() == [0.5, -0.2, 3]
@@ -277,7 +277,7 @@ def test_the_frames_have_the_curve_with_its_band_and_the_checks() -> None:
 def test_the_figure_draws_the_curve_and_its_band() -> None:
     ax = by_hand().plot()
     np.testing.assert_allclose(curve(ax, "P"), [[100, 1.0], [50, 0.3]])
-    assert band_at(ax, 50) == pytest.approx([0.115, 0.485])
+    assert band_at(ax, 50) == pytest.approx([0.1075, 0.6625])
 
 
 def test_levels_may_be_shares_of_the_ratings() -> None:

@@ -162,8 +162,8 @@ def test_a_p_of_the_level_itself_is_not_significant(permutations: int, share: fl
 
 def by_hand() -> Users:
     """Two sizes of five subsets, in which tau and DP are known."""
-    taus = np.array([[[0.0, 0.2, 0.4, 0.6, np.nan], [1.0] * 5]])
-    shares = np.array([[[0.1, 0.1, 0.2, 0.2, 0.4], [0.5] * 5]])
+    taus = np.array([[[0.0, 0.1, 0.2, 0.9, np.nan], [1.0] * 5]])
+    shares = np.array([[[0.1, 0.1, 0.1, 0.3, 0.4], [0.5] * 5]])
     return Users(
         measures=Measures([Measure("a", 5)]),
         sizes=(10, 20),
@@ -181,9 +181,9 @@ def by_hand() -> Users:
 def test_the_frame_has_means_and_the_middle_90_percent_of_the_subsets() -> None:
     row = by_hand().frame().iloc[0]
     # Of four defined taus the quantile 5 % is .15 of the way from the first to the second.
-    assert row[["tau", "tau_low", "tau_high"]].tolist() == pytest.approx([0.3, 0.03, 0.57])
-    # Of five the quantile 5 % is .2 of the way, from 1 to 1; 95 % is .8 of the way from 2 to 4.
-    assert row[["dp", "dp_low", "dp_high"]].tolist() == pytest.approx([2.0, 1.0, 3.6])
+    assert row[["tau", "tau_low", "tau_high"]].tolist() == pytest.approx([0.3, 0.015, 0.795])
+    # Of five the quantile 5 % is .2 of the way, from 1 to 1; 95 % is .8 of the way from 3 to 4.
+    assert row[["dp", "dp_low", "dp_high"]].tolist() == pytest.approx([2.0, 1.0, 3.8])
     assert row[["significant_05", "median_p", "rbo"]].tolist() == pytest.approx([0.2, 0.1, 0.7])
     assert row[["users", "repeats"]].tolist() == [10, 5]
 
@@ -192,11 +192,11 @@ def test_figures_draw_means_with_lines_over_the_middle_90_percent() -> None:
     ax = by_hand().plot()
     np.testing.assert_allclose(curve(ax, "a"), [[10, 0.3], [20, 1.0]])
     low, high = segments(ax)[0]
-    np.testing.assert_allclose([low, high], [[10, 0.03], [10, 0.57]])
+    np.testing.assert_allclose([low, high], [[10, 0.015], [10, 0.795]])
     power = by_hand().plot_power()
     np.testing.assert_allclose(curve(power, "a"), [[10, 2.0], [20, 5.0]])
     low, high = segments(power)[0]
-    np.testing.assert_allclose([low, high], [[10, 1.0], [10, 3.6]])
+    np.testing.assert_allclose([low, high], [[10, 1.0], [10, 3.8]])
 
 
 def test_sizes_are_labelled_that_are_far_enough_from_all_users() -> None:

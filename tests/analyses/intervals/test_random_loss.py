@@ -154,8 +154,8 @@ def test_samples_are_drawn_anew_at_each_level() -> None:
 
 def by_hand() -> Sparsity:
     """Two measures at two levels, with four samples and four replicates."""
-    taus = np.array([[[1.0] * 4, [0.1, 0.3, 0.5, np.nan]], [[1.0] * 4, [0.2, 0.2, 0.2, 0.2]]])
-    resampled = np.array([[[1.0] * 4, [0.0, 0.2, 0.2, 0.4]], [[1.0] * 4, [0.1] * 4]])
+    taus = np.array([[[1.0] * 4, [0.1, 0.2, 0.6, np.nan]], [[1.0] * 4, [0.2, 0.2, 0.2, 0.2]]])
+    resampled = np.array([[[1.0] * 4, [0.0, 0.1, 0.1, 0.6]], [[1.0] * 4, [0.1] * 4]])
     return Sparsity(
         measures=TWO,
         levels=(1.0, 0.5),
@@ -176,13 +176,13 @@ def by_hand() -> Sparsity:
 
 def test_the_frame_has_the_mean_of_defined_samples_and_its_standard_error() -> None:
     row = by_hand().frame().iloc[1]
-    # Of .1, .3 and .5.
-    assert row[["tau", "sd"]].tolist() == pytest.approx([0.3, 0.2])
-    assert row["standard_error"] == pytest.approx(0.2 / np.sqrt(3))
+    # Of .1, .2 and .6.
+    assert row[["tau", "sd"]].tolist() == pytest.approx([0.3, np.sqrt(0.07)])
+    assert row["standard_error"] == pytest.approx(np.sqrt(0.07 / 3))
     assert row[["samples", "undefined"]].tolist() == [4, 1]
     assert row[["users_without_relevant", "judgements", "rbo"]].tolist() == [2.5, 12, 0.8]
-    # Replicates are moved from their mean, .2, to .3: 0, .2, .2, .4 to .1, .3, .3, .5.
-    assert row[["low", "high"]].tolist() == pytest.approx([0.115, 0.485])
+    # Replicates are moved from their mean, .2, to .3: 0, .1, .1, .6 to .1, .2, .2, .7.
+    assert row[["low", "high"]].tolist() == pytest.approx([0.1075, 0.6625])
     assert row[["level", "mode"]].tolist() == [0.5, "all"]
 
 
@@ -194,7 +194,7 @@ def test_samples_that_agree_have_no_deviation() -> None:
 def test_the_figure_draws_mean_taus_and_their_bands_over_the_share_kept() -> None:
     ax = by_hand().plot()
     np.testing.assert_allclose(curve(ax, "sum"), [[100, 1.0], [50, 0.3]])
-    assert band_at(ax, 50) == pytest.approx([0.115, 0.485])
+    assert band_at(ax, 50) == pytest.approx([0.1075, 0.6625])
     # All judgements are on the left.
     left, right = ax.get_xlim()
     assert left > 100
