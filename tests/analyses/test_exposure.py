@@ -252,3 +252,18 @@ def test_groups_without_a_relevant_item_are_counted() -> None:
     # Item 0 has the last 4 of 8 ratings: their middle, 6, is where the fourth quarter begins.
     assert four.group_relevant.tolist() == [1, 0, 0, 2]
     assert "leaves out 2 of the 4 groups" in four.cautions()[1]
+
+
+def test_systems_with_the_same_lists_do_not_differ_beyond_noise() -> None:
+    lists = {"one": LISTS["one"], "same": LISTS["one"]}
+    frame = study(lists=lists, replicates=10).frames()["exposure_differences"]
+    assert (frame["difference"] == 0).all()
+    assert not frame["beyond_noise"].any()
+
+
+def test_each_relevant_judgement_of_a_group_counts() -> None:
+    """Of items 0 to 2, of one rating each, the first user likes two, the second one."""
+    found = study(counts=np.array([1, 1, 1, 5]))
+    assert found.group_relevant.tolist() == [3, 0]
+    # At 2 "one" finds item 0 for both users: two of the three.
+    assert found.recalls[0, 1, 1] == pytest.approx(2 / 3)

@@ -180,7 +180,11 @@ def test_groups_by_activity_are_its_quartiles() -> None:
     found = groups(some_work(values, np.arange(48)), Settings(samples=1, replicates=20))
     assert found.groups == ("0 to 11", "12 to 23", "24 to 35", "36 to 47")
     assert found.sizes == (12, 12, 12, 12)
-    # A user at the end of a quarter is in it: of 40 with 1 and 41 with 2 ratings, 1 is the quarter.
+    # Who is at the end of a quarter is in it: quarters end at 2, 3 and 4.
+    counts = np.repeat([1, 2, 3, 4], [10, 20, 20, 30])
+    found = groups(some_work(random_values(1), counts), Settings(samples=1, replicates=20))
+    assert found.groups == ("1 to 2", "3 to 3", "4 to 4")
+    assert found.sizes == (30, 20, 30)
     counts = np.repeat([1, 2], [30, 50])
     found = groups(some_work(random_values(1), counts), Settings(samples=1, replicates=20))
     assert (found.groups, found.sizes) == (("1 to 1", "2 to 2"), (30, 50))
@@ -296,3 +300,16 @@ def test_the_figure_has_a_point_with_its_limits_for_each_group() -> None:
     assert ends == [[low[0], high[0]], [low[1], high[1]]]
     places = [points(line)[0, 1] for line in ax.lines]
     assert places == pytest.approx([0.075, -0.075])
+
+
+def test_limits_of_differences_hold_for_all_pairs_of_groups_at_once() -> None:
+    """Of three groups that vary alike, by Tukey: the studentized range, 3.314, over sqrt(2)."""
+    found = by_hand()
+    noise = np.random.default_rng(1).normal(size=(4, 3, 1, 4001))
+    noise[..., 0] = 0
+    three = replace(found, groups=("few", "some", "many"), sizes=(12, 20, 30), values=1 + noise)
+    _, low, high = three.differences[:, 0, :, 0]
+    assert (high - low) / 2 == pytest.approx(np.full(3, np.sqrt(2) * 3.314 / np.sqrt(2)), rel=0.05)
+    deviations = np.std([noise[0, i] - noise[0, j] for i, j in ((0, 1), (0, 2), (1, 2))], axis=-1)
+    reaches = (high - low) / 2 / deviations[:, 0]
+    assert np.ptp(reaches) == pytest.approx(0, abs=0.01)

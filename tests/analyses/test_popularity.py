@@ -72,6 +72,11 @@ def test_the_share_of_items_that_is_kept_is_rounded() -> None:
         np.zeros(100, int), np.arange(100), np.ones(100, int), n_users=1, relevance_level=1
     )
     assert keep_items(qrels, np.arange(100), levels=[0.29, 0.57]).sum(axis=0).tolist() == [29, 57]
+    # Half of five items is two, as halves are rounded to even numbers.
+    five = qrels_from_columns(
+        np.zeros(5, int), np.arange(5), np.ones(5, int), n_users=1, relevance_level=1
+    )
+    assert keep_items(five, np.arange(5), levels=[0.5]).sum() == 2
 
 
 def test_the_head_that_has_the_ratings_is_lost() -> None:
@@ -287,3 +292,11 @@ def test_levels_may_be_shares_of_the_ratings() -> None:
     assert ("items", "most popular", "train") in {
         (check.cut, check.removed, check.counted_in) for check in found.checks
     }
+
+
+def test_deviations_over_orders_are_of_a_sample() -> None:
+    """Of ten taus that are 1 or -1 with the mean m, the variance is (1 - m^2) 10 / 9."""
+    found = study(counts=np.array([5, 1, 5, 1]), levels=(0.75,), orders=10).chosen
+    (mean,), (deviation,) = found.taus[:, 0], found.deviations[:, 0]
+    assert -1 < mean < 1
+    assert deviation**2 == pytest.approx((1 - mean**2) * 10 / 9)

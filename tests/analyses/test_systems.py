@@ -148,6 +148,8 @@ def test_the_frame_goes_from_the_best_to_the_worst_under_each_measure() -> None:
 def test_the_finding_counts_the_systems_that_may_rank_first() -> None:
     (finding,) = by_hand().findings()
     assert "of 4: 2 under P@5 and 4 under loss@5" in finding
+    (finding,) = by_hand([0.001] * 6).findings()
+    assert "1 under P@5" in finding
 
 
 def test_the_diagram_has_ranks_with_their_limits_and_bars_over_who_does_not_differ() -> None:

@@ -8,6 +8,7 @@ from analyses.ordering import COEFFICIENTS, tau_b
 from analyses.shared.evidence import to_evidence
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.work import ScoresWork
+from analyses.significance.permutation import monte_carlo_test
 from analyses.users import Settings, Users, random_order, users, usual_sizes
 from runs import InputError
 from tests.analyses.drawn import curve, segments
@@ -158,6 +159,19 @@ def test_a_p_of_the_level_itself_is_not_significant(permutations: int, share: fl
     """Where none is as extreme, p is 1 / 20, or 1 / 21."""
     result = study_users(steps_apart([0, 0, 1]), sizes=[], repeats=2, permutations=permutations)
     np.testing.assert_allclose(result.significant, np.full((1, 1, 2), share))
+
+
+@pytest.mark.parametrize("size", [8, 11])
+def test_pairs_are_tested_on_the_users_of_each_subset(size: int) -> None:
+    """By the report measures; a subset may have all users but one."""
+    result = study_users(scores(n_users=12), seed=3, sizes=[size], repeats=3, permutations=99)
+    for repeat in range(3):
+        subset = random_order(12, 3, repeat)[:size]
+        values = scores(n_users=12).values[1:, :, subset]
+        p = monte_carlo_test(values, permutations=99, seed=3)
+        np.testing.assert_allclose(result.median_p[:, 0, repeat], np.median(p, axis=1))
+        np.testing.assert_allclose(result.significant[:, 0, repeat], (p < 0.05).mean(axis=1))
+        np.testing.assert_allclose(result.dp[:, 0, repeat], ((100 * p - 1) / 99).sum(axis=1))
 
 
 def by_hand() -> Users:
