@@ -4,8 +4,11 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
+
+from analyses.shared.drawing import explanations
 
 Floats = NDArray[np.float64]
 
@@ -36,3 +39,10 @@ def band_at(ax: Axes, place: float) -> list[float]:
     """The limits of the first band at a place of the x-axis, rising."""
     found = corners(ax)
     return sorted({round(float(y), 9) for x, y in found if x == place})
+
+
+def explained(ax: Axes) -> str:
+    """What the caption explains of a figure of one panel."""
+    figure = ax.get_figure()
+    assert isinstance(figure, Figure)
+    return " ".join(explanations(figure))

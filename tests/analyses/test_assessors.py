@@ -1,5 +1,6 @@
 """Assessors: kappa against scikit-learn, pairs counted one by one, and a favoured system."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -257,3 +258,18 @@ def test_tables_and_the_figure_have_the_numbers() -> None:
     assert segments(ax)[:, :, 0].tolist() == [[0.2, 0.4], [0.2, 0.4], [0.41, 0.7]]
     grades = found.frames()["assessor_grades"].set_index(["first", "second"])["items"]
     assert (grades[0, 1], grades[1, 0]) == (2, 1)
+
+
+def test_the_walk_of_tau_ap_is_down_the_order_of_the_first_assessor() -> None:
+    """By the first a, c, d, b; by the second b, a, c, d: 1/1, 2/2 and 0/3 above are right."""
+    means = np.array([[0.4, 0.1, 0.3, 0.2]]), np.array([[0.3, 0.4, 0.2, 0.1]])
+    measures = Measures([P])
+    found = replace(
+        by_hand(), measures=measures, systems=SYSTEMS, measured=means[0], true=means[1], top=(2,)
+    )
+    _, tau_ap = found.correlations()["all systems"]
+    assert tau_ap == pytest.approx([2 / 3 * (1 + 1 + 0) - 1])
+    # The best two of the second are b and a, which the first has the other way round.
+    tau, _ = found.correlations()["top 2"]
+    assert tau.tolist() == [-1]
+    # The best two of the first, a and c, would agree.

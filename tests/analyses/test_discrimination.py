@@ -17,7 +17,7 @@ from analyses.shared.table import rounded
 from analyses.significance.question import Correction, Test, standardise
 from runs import InputError
 from tests.analyses.conftest import WithinMemory
-from tests.analyses.drawn import corners, curve
+from tests.analyses.drawn import corners, curve, explained
 from tests.analyses.made import discriminate, unrelated
 
 MEASURES = Measures((Measure("P", 5), Measure("nDCG", 5), Measure("P", 10), Measure("nDCG", 10)))
@@ -377,6 +377,7 @@ def test_a_band_over_pairs_is_that_of_the_sorted_p_values(banded: Discrimination
     p = [0.5, 0.5, 0.1, 0.05, *np.full(6, 1e-4)]
     np.testing.assert_allclose(curve(ax, "P"), [*zip(range(1, 11), p, strict=True)])
     limits = {(1, 0.4), (1, 1.0), (2, 0.25), (2, 0.8), (3, 0.04), (3, 0.4), (4, 0.01), (4, 0.2)}
+    assert "(2 replicates)" in explained(ax)
     assert limits <= {(x, y) for x, y in corners(ax).round(6).tolist()}
 
 

@@ -22,7 +22,7 @@ from analyses.shared.measure import Measure, Measures
 from qrels import qrels_from_columns
 from runs import InputError
 from tests.analyses.blocks import sums_of
-from tests.analyses.drawn import points, segments
+from tests.analyses.drawn import explained, points, segments
 from tests.analyses.made import JudgedWork
 
 COUNTS = np.array([4, 2, 1, 1])
@@ -199,6 +199,7 @@ def test_intervals_are_moved_to_the_values_and_end_where_values_do() -> None:
 def test_the_figure_draws_an_aspect_with_its_intervals_over_the_cutoffs() -> None:
     ax = with_replicates().plot(aspect="Gini index")
     assert points(ax.lines[0]).tolist() == [[1, 0.9], [2, 0.9]]
+    assert "(41 replicates)" in explained(ax)
     segment = segments(ax)[0]
     np.testing.assert_allclose(segment, [[1, 0.425], [1, 1.0]])
 

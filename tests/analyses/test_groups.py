@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from analyses.groups import LEVELS, QUANTITIES, Groups, Settings, groups
-from analyses.intervals.resampling import resampled_users
+from analyses.intervals.resampling import random_blocks, resampled_users
 from analyses.ordering import tau_b
 from analyses.shared.analysis import SettingError
 from analyses.shared.judgement_samples import sample_judgements
@@ -172,6 +172,24 @@ def test_replicates_are_the_numbers_of_resampled_members(tmp_path: Path) -> None
             expected = [means.mean(), tau, t_test(drawn).sum()]
             assert found.values[:3, number, 0, 1 + replicate] == pytest.approx(expected)
             assert found.means[number, 0, :, 1 + replicate] == pytest.approx(means[0])
+
+
+def test_replicates_of_areas_are_of_resampled_members(tmp_path: Path) -> None:
+    """Ten members are a block each, in a random order."""
+    work, worth = lossy_work()
+    found = groups(work, Settings(users=two_groups(tmp_path), samples=1, replicates=20))
+    for number, members in enumerate((slice(0, 10), slice(10, 20))):
+        blocks = random_blocks(10, n_blocks=20, seed=3 + number)
+        weights = resampled_users(0, 20, n_users=10, seed=3 + number)
+        for replicate in (0, 19):
+            own = weights[replicate][blocks]
+            taus = []
+            for level in (0.8, 0.6, 0.4, 0.2):
+                kept = sample_judgements(100, level=level, n_samples=1, seed=3).reshape(20, 5)
+                lost = np.einsum("u,sui,ui->s", own, worth[0, :, members], kept[members])
+                full = np.einsum("u,sui->s", own, worth[0, :, members])
+                taus.append(float(tau_b(lost, full)))
+            assert found.values[3, number, 0, 1 + replicate] == pytest.approx(np.mean(taus))
 
 
 def test_groups_by_activity_are_its_quartiles() -> None:

@@ -130,3 +130,11 @@ def test_the_figure_has_similar_systems_beside_each_other() -> None:
     place = {name: row for row, name in enumerate(names)}
     assert values[place["a"], place["b"]] == pytest.approx(0.1)
     assert values[place["c"], place["b"]] == pytest.approx(0.2)
+
+
+def test_overlaps_of_users_are_averaged() -> None:
+    """Two users have nothing in common, the third all."""
+    lists = {"a": [[0, 1], [2, 3], [4, 5]], "b": [[6, 7], [8, 9], [4, 5]]}
+    found = compared(lists)
+    assert found.shared[0, 1] == pytest.approx(1 / 3)
+    assert found.rbo[0, 1] == pytest.approx(1 / 3)

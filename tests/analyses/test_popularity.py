@@ -13,7 +13,7 @@ from analyses.popularity import Popularity, Settings, keep_items, popularity
 from analyses.shared.measure import Measure, Measures
 from qrels import Qrels, qrels_from_columns
 from tests.analyses.blocks import sums_of
-from tests.analyses.drawn import band_at, curve
+from tests.analyses.drawn import band_at, curve, explained
 from tests.analyses.made import JudgedWork, unrelated
 
 COUNTS = np.array([9, 1, 5, 5])
@@ -282,6 +282,7 @@ def test_the_frames_have_the_curve_with_its_band_and_the_checks() -> None:
 def test_the_figure_draws_the_curve_and_its_band() -> None:
     ax = by_hand().plot()
     np.testing.assert_allclose(curve(ax, "P"), [[100, 1.0], [50, 0.3]])
+    assert "(4 replicates)" in explained(ax)
     assert band_at(ax, 50) == pytest.approx([0.1075, 0.6625])
 
 

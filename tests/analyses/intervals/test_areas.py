@@ -12,7 +12,7 @@ from analyses.ordering import tau_b
 from analyses.shared.estimate import Estimates
 from analyses.shared.families import WithinSubsets
 from analyses.shared.measure import Measure, Measures
-from tests.analyses.drawn import points
+from tests.analyses.drawn import band_at, curve, points
 from tests.analyses.made import unrelated
 
 MEASURES = Measures(Measure(metric, cutoff) for metric in ("P", "AP") for cutoff in (5, 10))
@@ -171,3 +171,19 @@ def test_a_single_level_is_drawn_as_a_point() -> None:
     found.plot(ax, metric=None, over="users")
     assert points(ax.lines[0]).tolist() == [[50, 1]]
     assert not ax.collections
+
+
+def test_curves_of_metrics_are_drawn_with_their_bands_from_all_to_least() -> None:
+    replicates = np.stack([np.ones((4, 5)), np.tile([0.1, 0.3, 0.3, 0.5, 0.8], (4, 1))], axis=1)
+    found = replace(curves(), replicates=replicates)
+    ax = Figure().subplots()
+    found.plot(ax, metric=None, over="users")
+    assert curve(ax, "P").tolist() == [[100, 1], [20, 0.7]]
+    assert curve(ax, "AP").tolist() == [[100, 1], [20, 0.7]]
+    assert band_at(ax, 20) == pytest.approx([0.42, 0.98])
+    # A fiftieth of the distance is left at both ends.
+    assert ax.get_xlim() == pytest.approx((101.6, 18.4))
+    of_metric = Figure().subplots()
+    found.plot(of_metric, metric="AP", over="users")
+    assert [points(line)[1].tolist() for line in of_metric.lines] == [[20, 0.9], [20, 0.7]]
+    assert not of_metric.collections

@@ -17,7 +17,7 @@ from analyses.shared.measure import Measure, Measures
 from analyses.sparsity import Settings, Sparsity
 from qrels import Qrels, qrels_from_columns
 from tests.analyses.blocks import sums_of
-from tests.analyses.drawn import band_at, curve
+from tests.analyses.drawn import band_at, curve, explained
 from tests.analyses.made import JudgedWork, unrelated
 
 Floats = NDArray[np.float64]
@@ -195,6 +195,7 @@ def test_the_figure_draws_mean_taus_and_their_bands_over_the_share_kept() -> Non
     ax = by_hand().plot()
     np.testing.assert_allclose(curve(ax, "sum"), [[100, 1.0], [50, 0.3]])
     assert band_at(ax, 50) == pytest.approx([0.1075, 0.6625])
+    assert "(4 replicates)" in explained(ax)
     # All judgements are on the left.
     left, right = ax.get_xlim()
     assert left > 100
@@ -223,3 +224,13 @@ def test_users_without_any_relevant_judgement_are_counted_in_every_sample() -> N
     left = (kept & grades[:, None]).reshape(N_USERS, N_ITEMS, 5).any(axis=1)
     assert found.without_relevant[0] == pytest.approx((~left).sum(axis=0).mean())
     assert found.without_relevant[0] > 2
+
+
+def test_areas_have_limits_of_users_who_lose_judgements_twice() -> None:
+    """Of .92 deviations of the arcsines of replicates: areas are .5, .55, .55 and .8."""
+    found = by_hand().estimates()
+    assert found.values[0] == pytest.approx(0.65)
+    deviation = np.std(np.arcsin([0.5, 0.55, 0.55, 0.8]), ddof=1)
+    reach = 1.959964 * 0.92 * deviation
+    assert found.low[0] == pytest.approx(np.sin(np.arcsin(0.65) - reach), abs=1e-6)
+    assert found.high[0] == pytest.approx(np.sin(np.arcsin(0.65) + reach), abs=1e-6)
