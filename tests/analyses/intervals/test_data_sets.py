@@ -215,3 +215,10 @@ def test_the_critical_difference_is_that_of_nemenyi() -> None:
     """Of 5 names and 10 data sets with q = 3.8577."""
     ranks = ranks_of(np.arange(50.0).reshape(10, 5))
     assert ranks.critical_difference == pytest.approx(3.8577 * np.sqrt(30 / 120), abs=1e-3)
+
+
+def test_limits_of_places_that_are_shared_are_whole_places() -> None:
+    """The first and the last tie in all data sets: they share 1.5 or 2.5, so 1 to 3 are theirs."""
+    ranks = ranks_of([[0, 0, 0], [0, 2, 0], [0, 0, 0], [2, 0, 2], [1, 2, 1]])
+    _, (first, last) = ranks.limits
+    assert (first.tolist(), last.tolist()) == ([1, 1, 1], [3, 3, 3])
