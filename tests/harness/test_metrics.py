@@ -432,11 +432,12 @@ def test_an_empty_list_scores_zero_where_more_is_better(name: str) -> None:
 @pytest.mark.parametrize("name", METRICS)
 def test_a_user_without_judgements_scores_zero_unless_judgements_do_not_matter(name: str) -> None:
     run = Run("full", np.arange(5, dtype=np.int32)[np.newaxis])
+    catalogue = known_items(12, 1)
 
     def score(grades: dict[int, int]) -> float:
         items, values = (np.array([*column], dtype=int) for column in (grades, grades.values()))
         qrels = qrels_from_columns(0 * items, items, values, n_users=1, relevance_level=1)
-        return float(METRICS[name](judge(run, qrels, known_items()), cutoff=3)[0])
+        return float(METRICS[name](judge(run, qrels, catalogue), cutoff=3)[0])
 
     judged = [score({0: 1, 1: 0, 5: 0}), score({2: 1}), score({0: 0, 7: 1})]
     uses_judgements = len({*judged}) > 1

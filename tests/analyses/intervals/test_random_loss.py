@@ -111,6 +111,7 @@ def test_one_sample_that_keeps_all_is_not_taken_for_the_others() -> None:
     np.testing.assert_array_equal(found.taus[:, 0], tau_b(means_of(kept), means_of(EVERYTHING)))
 
 
+@pytest.mark.slow
 def test_replicates_of_one_sample_are_its_taus_among_resampled_users() -> None:
     """Six users are a block each; which block is whose is drawn, but all are drawn alike."""
     (kept,) = some_masks(1, levels=(0.5,)).values()
