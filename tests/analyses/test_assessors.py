@@ -273,3 +273,9 @@ def test_the_walk_of_tau_ap_is_down_the_order_of_the_first_assessor() -> None:
     tau, _ = found.correlations()["top 2"]
     assert tau.tolist() == [-1]
     # The best two of the first, a and c, would agree.
+
+
+def test_lists_that_differ_between_the_assessors_are_a_caution() -> None:
+    assert list(by_hand().cautions()) == []
+    (caution,) = replace(by_hand(), condensed=True).cautions()
+    assert "lists of judged items alone" in caution

@@ -49,6 +49,16 @@ def test_rows_are_compared_with_the_rows_beside_them(
     np.testing.assert_array_equal(coefficient(one, other), expected)
 
 
+@pytest.mark.parametrize("coefficient", [tau_b, tau_ap, tau_ap_a, rbo])
+@pytest.mark.parametrize("n_systems", [0, 1])
+def test_fewer_than_two_systems_have_no_agreement(
+    coefficient: Callable[[Floats, Floats], Floats], n_systems: int
+) -> None:
+    few = np.arange(float(n_systems))
+    assert np.isnan(coefficient(few, few))
+    assert coefficient(np.arange(2.0), np.arange(2.0)) == pytest.approx(1)
+
+
 def test_a_reference_for_each_group_of_samples_is_used_for_that_group() -> None:
     samples = np.array([[X, Y, -X], [Y, -Y, -X]])
     references = np.array([[X], [Y]])
