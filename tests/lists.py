@@ -12,14 +12,12 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from analyses.shared.work import SumSamples
-from qrels import Catalogue, Qrels, match, qrels_from_columns
-from runs import Run
+from harness.metrics.shared.metric import Metric
+from qrels import Catalogue, Judged, Qrels, match, qrels_from_columns
+from runs import InputError, Run
 
 N_ITEMS = 12
 LEVEL = 3
-
-OF_ITEMS = {"EPC", "MSI", "ARP", "ILD", "EILD", "alpha-nDCG", "ERR-IA", "S-Recall", "Calibration"}
-"""Metrics that ask which items are ranked."""
 
 
 @st.composite
@@ -81,6 +79,16 @@ def known_items(n_items: int = 400, n_users: int = 2000) -> Catalogue:
         propensities=(popularity + 1) / 31,
         profiles=_random_profiles(generator, n_users, n_items),
     )
+
+
+def asks_for_items(metric: Metric) -> bool:
+    """Whether a metric looks at which items are ranked: lists of grades alone do not do for it."""
+    of_grades = Judged(np.array([[1.0, 0.0]]), np.ones((1, 1)))
+    try:
+        metric(of_grades, cutoff=2)
+    except InputError:
+        return True
+    return False
 
 
 def qrels_as_dicts(qrels: Qrels) -> dict[str, dict[str, int]]:

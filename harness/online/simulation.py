@@ -126,7 +126,9 @@ def simulate(
     shown: list[tuple[int, int, _Shown]] = []
     recommenders: list[list[Recommender]] = [[] for _ in arms]
     for period in range(settings.periods):
-        learnt = world.interactions(log)
+        # Of lists at the end of a period, clicks come after the models of the next have learnt.
+        before = log[log["time"] < settings.boundaries[period]]
+        learnt = world.interactions(before)
         if test_users is not None:
             learnt, _ = split_users(learnt, test_users)
         user, time, views = _plan_period(world, settings, period)

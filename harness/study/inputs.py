@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from hashlib import sha256
 from math import inf
 from pathlib import Path
@@ -155,14 +156,18 @@ def beside_trained(
                 "runs may only rank items that have ratings."
             )
     runs = lists_of(run_files, topics, items, systems, others=tuple(study.systems.labels))
-    rated: Any = split.train.matrix()[split.test_users] if runs else None
+    if not runs:
+        return ()
+    # A rating of 0 is one, too.
+    ones = replace(split.train, rating=np.ones(len(split.train)))
+    was_rated: Any = ones.matrix()[split.test_users]
     for file, run in zip(run_files, runs, strict=True):
         # They fill ranks in vain.
         topic, column = np.nonzero(run.items >= 0)
-        known = rated[topic, run.items[topic, column]]
-        if known.any():
+        n_rated = np.count_nonzero(was_rated[topic, run.items[topic, column]])
+        if n_rated:
             warn(
-                f"{file.path}: {np.count_nonzero(known):,} of its recommendations are items that "
+                f"{file.path}: {n_rated:,} of its recommendations are items that "
                 "the user rated in training; they count as unjudged."
             )
     return runs

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from pydantic import ValidationError
 from scipy.special import stdtrit
-from scipy.stats import norm, t, ttest_1samp
+from scipy.stats import nct, norm, t, ttest_1samp
 
 from analyses.discrimination import SIZES, Discrimination, Settings, discrimination
 from analyses.shared.families import Families
@@ -24,6 +24,7 @@ from analyses.significance.question import Correction, Test, standardise
 from runs import InputError
 from runs.shared.progress import Bar, Silent
 from tests.analyses.conftest import WithinMemory
+from tests.analyses.drawn import corners, curve, explained
 from tests.analyses.made import discriminate, unrelated
 from tests.drawn import corners_of
 
@@ -681,3 +682,53 @@ def test_all_steps_that_are_announced_are_done(test: str, n_steps: int, scores: 
     settings = Settings.model_validate({"test": test, "permutations": 300, "replicates": 0})
     discrimination(work, settings)
     assert progress.announced == progress.done == n_steps
+
+
+@pytest.fixture
+def banded(scores: Scores) -> Discrimination:
+    """Measures of ten pairs with p = .5, .5, .1, .05, and of six below .001; bands known."""
+    found = discriminate(scores, test="t", replicates=2)
+    p = np.tile([0.1, 0.5, 0.05, 0.5, *np.full(6, 1e-4)], (4, 1))
+    low = np.tile([0.4, 0.25, 0.04, 0.01, *np.zeros(6)], (4, 1))
+    high = np.tile([1.0, 0.8, 0.4, 0.2, *np.full(6, 5e-4)], (4, 1))
+    return replace(found, p=p, samples=replace(found.samples, curve_low=low, curve_high=high))
+
+
+def test_a_band_of_shares_reaches_as_far_to_either_side_on_the_logarithmic_axis(
+    banded: Discrimination,
+) -> None:
+    """From p to the limit is a factor; below p the band ends at p divided by that factor."""
+    found = {(x, y) for x, y in corners(banded.plot()).round(6).tolist()}
+    # By falling p and the share of the pairs with at most that p; the axis ends at .001.
+    assert {(1.0, 100), (0.25, 100)} <= found
+    assert {(0.8, 90), (0.3125, 90)} <= found
+    assert {(0.4, 80), (0.025, 80)} <= found
+    assert {(0.2, 70), (0.0125, 70)} <= found
+    assert {(0.001, 60)} <= found
+    assert min(y for _, y in found) == 60
+
+
+def test_a_curve_of_shares_has_the_pairs_with_at_most_each_p(banded: Discrimination) -> None:
+    expected = [[0.5, 100], [0.5, 90], [0.1, 80], [0.05, 70], [0.001, 60]]
+    np.testing.assert_allclose(curve(banded.plot(), "P"), expected)
+
+
+def test_a_band_over_pairs_is_that_of_the_sorted_p_values(banded: Discrimination) -> None:
+    ax = banded.plot(axes="pairs")
+    p = [0.5, 0.5, 0.1, 0.05, *np.full(6, 1e-4)]
+    np.testing.assert_allclose(curve(ax, "P"), [*zip(range(1, 11), p, strict=True)])
+    limits = {(1, 0.4), (1, 1.0), (2, 0.25), (2, 0.8), (3, 0.04), (3, 0.4), (4, 0.01), (4, 0.2)}
+    assert "(2 replicates)" in explained(ax)
+    assert limits <= {(x, y) for x, y in corners(ax).round(6).tolist()}
+
+
+def test_the_detectable_difference_has_power_80_percent_by_the_noncentral_t(scores: Scores) -> None:
+    """Of the median pair, whose standard error is known; t's shift is close to the noncentral."""
+    found = discriminate(scores, test="t", replicates=0)
+    gaps = scores.values[3][np.triu_indices(5, k=1)[0]] - scores.values[3][np.triu_indices(5, 1)[1]]
+    error = np.median(gaps.std(axis=1, ddof=1)) / np.sqrt(80)
+    detectable = found.detectable()[3]
+    quantiles = stdtrit(79, 0.975) + stdtrit(79, 0.8)
+    assert detectable == pytest.approx(quantiles * error)
+    power = 1 - nct.cdf(stdtrit(79, 0.975), 79, detectable / error)
+    assert power == pytest.approx(0.8, abs=0.005)

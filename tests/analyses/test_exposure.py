@@ -12,13 +12,17 @@ from analyses.exposure import (
     Settings,
     exposure,
     gini,
+    pop_reo,
     popularity_groups,
     shannon_entropy,
 )
+from analyses.intervals.resampling import resampled_users
 from analyses.shared.analysis import SettingError, StudyFacts
 from analyses.shared.measure import Measure, Measures
 from qrels import qrels_from_columns
+from runs import InputError
 from tests.analyses.blocks import sums_of
+from tests.analyses.drawn import explained, points, segments
 from tests.analyses.made import JudgedWork
 
 COUNTS = np.array([4, 2, 1, 1])
@@ -35,7 +39,9 @@ def unscored(kept: np.ndarray) -> np.ndarray:
     raise AssertionError("nothing is scored anew")
 
 
-def study(**settings: Any) -> Exposure:
+def study(
+    counts: np.ndarray = COUNTS, lists: dict[str, np.ndarray] = LISTS, **settings: Any
+) -> Exposure:
     """Two users: items 0 and 2 are relevant to the first, item 0 to the second."""
     qrels = qrels_from_columns(
         np.array([0, 0, 1, 1]),
@@ -49,8 +55,8 @@ def study(**settings: Any) -> Exposure:
         qrels,
         Measures([Measure("P", 1), Measure("P", 2)]),
         n_systems=2,
-        popularity_counts={"train": COUNTS},
-        recommended=LISTS,
+        popularity_counts={"train": counts},
+        recommended=lists,
     )
     return exposure(work, Settings(**({"groups": 2, "replicates": 0} | settings)))
 
@@ -109,3 +115,156 @@ def test_a_cutoff_beyond_the_metrics_is_refused_before_any_work() -> None:
     given = StudyFacts(("a", "b"), measures, has_training=True, best_ranks=lambda: None)  # type: ignore[arg-type, return-value]
     with pytest.raises(SettingError, match="not be deeper than those of the metrics, 5, got 6"):
         Settings(cutoffs=(6, 1)).check(given)
+
+
+def test_popreo_is_the_deviation_of_recalls_over_their_mean() -> None:
+    """Of .2 and .6 the mean is .4, the deviation .2; a group without relevant items is left out."""
+    found = pop_reo(np.array([[0.2, 0.6, np.nan], [0.3, 0.3, 0.3], [0, 0, 0], [0.1, 0.2, 0.6]]))
+    assert found[0] == pytest.approx(0.5)
+    assert found[1] == pytest.approx(0)
+    assert np.isnan(found[2])
+    assert found[3] == pytest.approx(np.std([0.1, 0.2, 0.6]) / 0.3)
+
+
+def test_extreme_counts_have_the_extreme_indices() -> None:
+    assert gini(np.array([[0.0, 0, 0, 5], [2, 2, 2, 2]])).tolist() == [0.75, 0]
+    assert np.isnan(gini(np.zeros(3)))
+    assert shannon_entropy(np.array([[0.0, 0, 0, 5], [2, 2, 2, 2]])).tolist() == [0, 2]
+
+
+def test_equally_popular_items_are_grouped_by_number_and_unknown_ones_are_least_popular() -> None:
+    # The row is 1, 3, 0, 2 and 4 with middles .0, .0, 1, 3 and 5 of 6 ratings.
+    assert popularity_groups(np.array([2, -1, 2, 0, 2]), 3).tolist() == [0, 0, 1, 0, 2]
+    assert popularity_groups(np.zeros(3, dtype=int), 2).tolist() == [0, 0, 0]
+
+
+def test_groups_have_their_items_relevant_judgements_and_recalls() -> None:
+    """Item 0 has half of the ratings; of its two relevant judgements "one" finds both."""
+    frame = study().frames()["exposure_groups"]
+    assert frame.groupby("group", sort=False)[
+        ["items", "relevant"]
+    ].first().to_numpy().tolist() == [[3, 1], [1, 2]]
+    recalls = frame.set_index(["group", "system", "cutoff"])["recall"]
+    assert recalls.xs("spread", level="system").tolist() == [0, 0, 0.5, 0.5]
+    assert recalls.xs("one", level="system").tolist() == [0, 0, 1, 1]
+
+
+def test_the_catalogue_has_what_is_rated_and_what_is_recommended() -> None:
+    """Of items 0 to 5 the last has no rating and is not recommended; 4 is recommended."""
+    lists = {"spread": np.array([[0, 4], [2, 3]], dtype=np.int32)}
+    found = study(counts=np.array([4, 2, 1, 1, -1, -1]), lists=lists)
+    assert found.n_items == 5
+    assert found.values[0, :, 0].tolist() == [2 / 5, 4 / 5]
+    assert found.group_sizes.sum() == 5
+
+
+def test_replicates_are_the_aspects_of_resampled_users() -> None:
+    found = study(replicates=30)
+    for number, weights in enumerate(resampled_users(0, 30, n_users=2, seed=0)):
+        # At 1 "spread" shows item 0 to the first user and 2 to the second.
+        shown = np.array([weights[0], 0, weights[1], 0])
+        coverage = np.count_nonzero(shown) / 4
+        aspects = found.replicates[:3, 0, 0, number]
+        assert aspects == pytest.approx(
+            [coverage, float(gini(shown)), float(shannon_entropy(shown))]
+        )
+        # The relevant item 0 is found for the first user, missed for the second; 2 is missed.
+        reo = found.replicates[3, 0, 0, number]
+        assert np.isnan(reo) if weights[0] == 0 else reo == pytest.approx(1)
+    assert len({*found.replicates[0, 0, 0]}) == 2
+
+
+def with_replicates() -> Exposure:
+    """Replicates of 0 to 1 in steps of .025, or five times that for the unbounded aspects."""
+    steps = np.linspace(0, 1, 41)
+    replicates = np.tile(steps, (4, 2, 2, 1)) * np.array([1, 1, 5, 5])[:, None, None, None]
+    values = np.tile(np.array([0.5, 0.9, 1.8, 2.5])[:, None, None], (1, 2, 2))
+    return replace(study(), values=values, replicates=replicates)
+
+
+def test_intervals_are_moved_to_the_values_and_end_where_values_do() -> None:
+    """Replicates reach .475 to either side of their mean, or five times that."""
+    frame = with_replicates().frames()["exposure"]
+    found = frame.groupby("aspect", sort=False)[["value", "low", "high"]].first().to_numpy()
+    expected = [
+        [0.5, 0.025, 0.975],
+        [0.9, 0.425, 1.0],
+        # The entropy of four items is at most 2 bits; PopREO has no end.
+        [1.8, 0.0, 2.0],
+        [2.5, 0.125, 4.875],
+    ]
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_the_figure_draws_an_aspect_with_its_intervals_over_the_cutoffs() -> None:
+    ax = with_replicates().plot(aspect="Gini index")
+    assert points(ax.lines[0]).tolist() == [[1, 0.9], [2, 0.9]]
+    assert "(41 replicates)" in explained(ax)
+    segment = segments(ax)[0]
+    np.testing.assert_allclose(segment, [[1, 0.425], [1, 1.0]])
+
+
+@pytest.mark.parametrize(("gap", "beyond"), [(0.4, False), (0.5, True)])
+def test_a_difference_is_beyond_noise_if_its_interval_leaves_0_out(
+    gap: float, beyond: bool
+) -> None:
+    """Replicates of the difference reach .475 to either side, of the first system alone."""
+    found = with_replicates()
+    replicates = found.replicates.copy()
+    replicates[:, :, 1] = 0
+    for sign in (1, -1):
+        values = found.values.copy()
+        values[0, :, 0] = values[0, :, 1] + sign * gap
+        changed = replace(found, values=values, replicates=replicates)
+        row = changed.frames()["exposure_differences"].iloc[0]
+        limits = row[["difference", "low", "high"]].tolist()
+        assert limits == pytest.approx([sign * gap, sign * gap - 0.475, sign * gap + 0.475])
+        assert row["beyond_noise"] == beyond
+
+
+def test_findings_name_the_systems_with_the_extreme_values_at_the_deepest_cutoff() -> None:
+    coverage, reo = study().findings()
+    assert "at cut-off 2 is lowest for one (.25" in coverage
+    assert "highest for spread (1" in coverage
+    values = study().values.copy()
+    values[3, -1] = [0.3, 0.2]
+    _, reo = replace(study(), values=values).findings()
+    assert "smallest for one (.2" in reo
+    assert "largest for spread (.3" in reo
+
+
+@pytest.mark.parametrize(("cutoff", "coverages"), [(None, [1.0, 0.25]), (1, [0.5, 0.25])])
+def test_the_table_is_of_the_deepest_cutoff_or_another(
+    cutoff: int | None, coverages: list[float]
+) -> None:
+    table = study().table(cutoff=cutoff)
+    assert [[row[0], row[1]] for row in table.rows] == [
+        ["spread", coverages[0]],
+        ["one", coverages[1]],
+    ]
+    with pytest.raises(InputError, match="at cut-off 3; there are 1, 2"):
+        study().table(cutoff=3)
+
+
+def test_groups_without_a_relevant_item_are_counted() -> None:
+    (caution,) = study().cautions()
+    assert "paired tests do not apply" in caution
+    four = study(groups=4)
+    # Item 0 has the last 4 of 8 ratings: their middle, 6, is where the fourth quarter begins.
+    assert four.group_relevant.tolist() == [1, 0, 0, 2]
+    assert "leaves out 2 of the 4 groups" in four.cautions()[1]
+
+
+def test_systems_with_the_same_lists_do_not_differ_beyond_noise() -> None:
+    lists = {"one": LISTS["one"], "same": LISTS["one"]}
+    frame = study(lists=lists, replicates=10).frames()["exposure_differences"]
+    assert (frame["difference"] == 0).all()
+    assert not frame["beyond_noise"].any()
+
+
+def test_each_relevant_judgement_of_a_group_counts() -> None:
+    """Of items 0 to 2, of one rating each, the first user likes two, the second one."""
+    found = study(counts=np.array([1, 1, 1, 5]))
+    assert found.group_relevant.tolist() == [3, 0]
+    # At 2 "one" finds item 0 for both users: two of the three.
+    assert found.recalls[0, 1, 1] == pytest.approx(2 / 3)

@@ -1,9 +1,13 @@
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from analyses.graded_loss import Settings, graded_loss, keep_graded
 from analyses.intervals.random_loss import RandomLoss
+from analyses.shared.work import CountedIn
 from qrels import Qrels
 from tests.analyses.test_popularity import work_of
 
@@ -57,3 +61,59 @@ def test_a_study_has_curves_that_begin_at_one() -> None:
         "graded_loss_areas",
         "graded_loss_area_differences",
     }
+
+
+def test_a_second_judgement_is_drawn_by_the_weights_of_those_that_are_left() -> None:
+    """Weights 1, 1/2 and 1/4: of pairs, the first two are drawn with 4/7 2/3 + 2/7 4/5."""
+    qrels = Qrels(
+        np.array([0, 3]),
+        np.arange(3, dtype=np.int32),
+        np.ones(3, dtype=np.int32),
+        relevance_level=1,
+    )
+    kept = keep_graded(qrels, np.array([1, 2, 4]), 2 / 3, gamma=1.0, n_samples=4000, seed=2)
+    assert kept.shape == (3, 4000)
+    # The one that is left out of each pair.
+    found = 1 - kept.mean(axis=1)
+    expected = [
+        2 / 7 * 1 / 5 + 1 / 7 * 2 / 6,
+        4 / 7 * 1 / 3 + 1 / 7 * 4 / 6,
+        4 / 7 * 2 / 3 + 2 / 7 * 4 / 5,
+    ]
+    assert sum(expected) == pytest.approx(1)
+    np.testing.assert_allclose(found, expected, atol=4 * np.sqrt(0.25 / 4000))
+
+
+def test_gamma_0_draws_all_judgements_alike() -> None:
+    qrels, counts = one_user()
+    kept = keep_graded(qrels, counts, gamma=0.0, level=0.25, n_samples=2000, seed=3)
+    np.testing.assert_allclose(kept.mean(axis=1), 0.25, atol=5 * np.sqrt(0.1875 / 2000))
+
+
+def test_a_sample_depends_on_seed_level_and_number_alone() -> None:
+    qrels, counts = one_user()
+
+    def draw(level: float, n_samples: int, seed: int) -> NDArray[np.bool_]:
+        return keep_graded(qrels, counts, level, gamma=1.0, n_samples=n_samples, seed=seed)
+
+    np.testing.assert_array_equal(draw(0.5, 5, 1)[:, :2], draw(0.5, 2, 1))
+    assert (draw(0.5, 5, 1) != draw(0.5, 5, 2)).any()
+    assert (draw(0.5, 5, 1)[:, 0] != draw(0.5, 5, 1)[:, 1]).any()
+    # With the same waiting times, what is kept at a level would be kept at all higher ones.
+    assert (draw(0.25, 5, 1) & ~draw(0.5, 5, 1)).any()
+
+
+def test_popularity_is_counted_where_it_is_asked_for() -> None:
+    """In training item 0 has nearly all ratings, in the test part item 2 has."""
+    counts: dict[CountedIn, NDArray[np.intp]] = {
+        "train": np.array([10**6, 1, 1, 1]),
+        "test": np.array([1, 1, 10**6, 1]),
+    }
+    work = replace(work_of(), popularity_counts=counts)
+    settings: dict[str, Any] = {"levels": (0.75,), "samples": 5, "replicates": 0, "gamma": 5.0}
+    # System a is better by item 0 alone, b by item 2 alone; six of eight judgements are kept.
+    by_train = graded_loss(work, Settings(counted_in="train", **settings))
+    by_test = graded_loss(work, Settings(counted_in="test", **settings))
+    by_default = graded_loss(work, Settings(**settings))
+    assert by_train.taus.tolist() == by_default.taus.tolist() == [[[-1.0] * 5]]
+    assert by_test.taus.tolist() == [[[1.0] * 5]]

@@ -1,5 +1,6 @@
 """Groups of users: against computations group by group, and a reversal that is made."""
 
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from types import SimpleNamespace
@@ -8,11 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analyses.groups import LEVELS, QUANTITIES, Settings, groups
+from analyses.groups import LEVELS, QUANTITIES, Groups, Settings, groups
+from analyses.intervals.resampling import random_blocks, resampled_users
 from analyses.ordering import tau_b
 from analyses.shared.analysis import SettingError
+from analyses.shared.judgement_samples import sample_judgements
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.significance.paired_tests import t_test
+from tests.analyses.drawn import points, segments
 
 N_USERS, SYSTEMS = 80, ("a", "b", "c", "d")
 MEASURES = Measures([Measure("P", 10), Measure("RR", 10)], reported=[Measure("P", 10)])
@@ -116,3 +120,214 @@ def test_a_table_that_does_not_fit_is_refused(
 def test_one_group_is_refused() -> None:
     with pytest.raises(SettingError, match="two groups"):
         groups(some_work(random_values(1), np.zeros(N_USERS)), Settings())
+
+
+def lossy_work(n_users: int = 20) -> tuple[Any, np.ndarray]:
+    """Work in which each judgement is worth something: five items of each user."""
+    worth = np.random.default_rng(8).random((2, 4, n_users, 5)).round(2)
+    values = worth.sum(axis=3)
+    work = some_work(values, np.arange(n_users))
+
+    def rescore(kept: np.ndarray, *, blocks: np.ndarray) -> np.ndarray:
+        of_users = np.einsum("msui,uik->msuk", worth, kept.reshape(n_users, 5, -1))
+        sums = [of_users[:, :, blocks == block].sum(axis=2) for block in range(blocks.max() + 1)]
+        return np.stack(sums, axis=1)
+
+    work.qrels = SimpleNamespace(items=np.arange(5 * n_users))
+    work.rescorer = lambda n_samples: rescore
+    return work, worth
+
+
+def two_groups(tmp_path: Path, n_users: int = 20) -> Path:
+    table = tmp_path / "halves.csv"
+    lines = [f"u{n:02},{'first' if n < n_users // 2 else 'second'}" for n in range(n_users)]
+    table.write_text("\n".join(["user,group", *lines]), encoding="utf-8")
+    return table
+
+
+def test_the_area_is_the_mean_tau_of_the_samples_within_the_group(tmp_path: Path) -> None:
+    work, worth = lossy_work()
+    settings = Settings(users=two_groups(tmp_path), samples=3, replicates=20)
+    found = groups(work, settings)
+    for number, members in enumerate((slice(0, 10), slice(10, 20))):
+        taus = []
+        for level in (0.8, 0.6, 0.4, 0.2):
+            kept = sample_judgements(100, level=level, n_samples=3, seed=3).reshape(20, 5, 3)
+            lost = np.einsum("sui,uik->ks", worth[0, :, members], kept[members])
+            full = worth[0, :, members].sum(axis=(1, 2))
+            taus.append(tau_b(lost, full[None]))
+        assert found.values[3, number, 0, 0] == pytest.approx(np.mean(taus))
+
+
+def test_replicates_are_the_numbers_of_resampled_members(tmp_path: Path) -> None:
+    work, _ = lossy_work()
+    found = groups(work, Settings(users=two_groups(tmp_path), samples=1, replicates=20))
+    values = work.scores.values[:1]
+    for number, members in enumerate((np.arange(10), np.arange(10, 20))):
+        weights = resampled_users(0, 20, n_users=10, seed=3 + number).astype(int)
+        for replicate in (0, 7, 19):
+            drawn = values[:, :, np.repeat(members, weights[replicate])]
+            means = drawn.mean(axis=2)
+            tau = tau_b(means[:, None], values.mean(axis=2)[:, None])[0, 0]
+            expected = [means.mean(), tau, t_test(drawn).sum()]
+            assert found.values[:3, number, 0, 1 + replicate] == pytest.approx(expected)
+            assert found.means[number, 0, :, 1 + replicate] == pytest.approx(means[0])
+
+
+def test_replicates_of_areas_are_of_resampled_members(tmp_path: Path) -> None:
+    """Ten members are a block each, in a random order."""
+    work, worth = lossy_work()
+    found = groups(work, Settings(users=two_groups(tmp_path), samples=1, replicates=20))
+    for number, members in enumerate((slice(0, 10), slice(10, 20))):
+        blocks = random_blocks(10, n_blocks=20, seed=3 + number)
+        weights = resampled_users(0, 20, n_users=10, seed=3 + number)
+        for replicate in (0, 19):
+            own = weights[replicate][blocks]
+            taus = []
+            for level in (0.8, 0.6, 0.4, 0.2):
+                kept = sample_judgements(100, level=level, n_samples=1, seed=3).reshape(20, 5)
+                lost = np.einsum("u,sui,ui->s", own, worth[0, :, members], kept[members])
+                full = np.einsum("u,sui->s", own, worth[0, :, members])
+                taus.append(float(tau_b(lost, full)))
+            assert found.values[3, number, 0, 1 + replicate] == pytest.approx(np.mean(taus))
+
+
+def test_groups_by_activity_are_its_quartiles() -> None:
+    """Of 48 users with 0, 1, ... ratings quarters end at 11.75, 23.5 and 35.25."""
+    values = random_values(1)[..., :48]
+    found = groups(some_work(values, np.arange(48)), Settings(samples=1, replicates=20))
+    assert found.groups == ("0 to 11", "12 to 23", "24 to 35", "36 to 47")
+    assert found.sizes == (12, 12, 12, 12)
+    # Who is at the end of a quarter is in it: quarters end at 2, 3 and 4.
+    counts = np.repeat([1, 2, 3, 4], [10, 20, 20, 30])
+    found = groups(some_work(random_values(1), counts), Settings(samples=1, replicates=20))
+    assert found.groups == ("1 to 2", "3 to 3", "4 to 4")
+    assert found.sizes == (30, 20, 30)
+    counts = np.repeat([1, 2], [30, 50])
+    found = groups(some_work(random_values(1), counts), Settings(samples=1, replicates=20))
+    assert (found.groups, found.sizes) == (("1 to 1", "2 to 2"), (30, 50))
+
+
+@pytest.mark.parametrize(("n_first", "fits"), [(10, True), (9, False)])
+def test_a_group_has_ten_users_or_more(n_first: int, fits: bool, tmp_path: Path) -> None:
+    table = tmp_path / "groups.csv"
+    lines = [f"u{n:02},{'few' if n < n_first else 'many'}" for n in range(N_USERS)]
+    table.write_text("\n".join(["user,group", *lines]), encoding="utf-8")
+    work = some_work(random_values(1), np.zeros(N_USERS))
+    settings = Settings(users=table, samples=1, replicates=20)
+    if fits:
+        assert groups(work, settings).sizes == (10, 70)
+    else:
+        with pytest.raises(SettingError, match="there are 2, and the smallest has 9"):
+            groups(work, settings)
+
+
+def by_hand() -> Groups:
+    """Two groups, one measure; three replicates lie evenly about each value."""
+    values = np.array([[0.5, 0.3], [0.6, 0.9], [4.0, 1.0], [0.7, 0.2]])[:, :, None]
+    steps = np.array([0.0, -1, 0, 1])
+    spread = np.array([0.01, 0.02, 0.0, 0.03])[:, None, None, None]
+    replicates = values[..., None] + spread * steps
+    replicates[2] = values[2, ..., None] * np.exp(0.1 * steps)
+    means = np.array([[0.1, 0.4], [0.3, 0.2]])[:, None, :, None] + 0.02 * steps
+    return Groups(
+        measures=Measures([Measure("P", 10)]),
+        systems=("a", "b"),
+        groups=("few", "many"),
+        sizes=(12, 30),
+        values=replicates,
+        means=means,
+        everyone=np.array([[0.3, 0.2]]),
+    )
+
+
+Z = 1.959964
+
+
+def test_limits_are_on_the_scale_of_each_quantity() -> None:
+    frame = by_hand().frame()
+    assert frame["quantity"].tolist() == [*np.repeat(QUANTITIES, 2)]
+    assert frame["users"].tolist() == [12, 30] * 4
+    limits: Any = frame.set_index(["quantity", "group"])[["value", "low", "high"]]
+    mean, dp = limits.loc["mean score", "few"], limits.loc["DP", "few"]
+    assert [*mean] == pytest.approx([0.5, 0.5 - 0.01 * Z, 0.5 + 0.01 * Z], abs=1e-6)
+    assert [*dp] == pytest.approx([4, 4 * np.exp(-0.1 * Z), 4 * np.exp(0.1 * Z)], abs=1e-5)
+    for quantity, value, step, wider in (
+        ("tau-b with all", 0.6, 0.02, 1.1),
+        ("area", 0.7, 0.03, 0.92),
+    ):
+        angles = np.arcsin(value + step * np.array([-1, 0, 1]))
+        reach = Z * wider * np.std(angles, ddof=1)
+        expected = [value, np.sin(np.arcsin(value) - reach), np.sin(np.arcsin(value) + reach)]
+        assert [*limits.loc[quantity, "few"]] == pytest.approx(expected, abs=1e-6)
+
+
+def test_differences_are_of_the_first_group_less_the_second() -> None:
+    """The same replicates of both leave no deviation; where one is twice as wide, its own."""
+    found = by_hand()
+    frame = found.frames()["group_differences"]
+    row = frame[frame["quantity"] == "mean score"].iloc[0]
+    assert row[["first", "second"]].tolist() == ["few", "many"]
+    assert row[["difference", "low", "high"]].tolist() == pytest.approx([0.2, 0.2, 0.2])
+    values = found.values.copy()
+    values[0, 0, 0, 1:] = 0.5 + np.array([-0.02, 0, 0.02])
+    _, low, high = replace(found, values=values).differences[:, 0, 0, 0]
+    assert (low, high) == pytest.approx((0.2 - 0.01 * Z, 0.2 + 0.01 * Z), abs=1e-6)
+
+
+def test_means_of_systems_have_percentiles_over_the_replicates() -> None:
+    frame = by_hand().frames()["group_means"].set_index(["group", "system"])
+    row: Any = frame.loc[("few", "b"), ["mean", "low", "high"]]
+    # Of .38, .4 and .42 the quantile 2.5 % is .05 of the way to the second.
+    assert [*row] == pytest.approx([0.4, 0.381, 0.419])
+
+
+@pytest.mark.parametrize(("third", "reversed_pairs"), [(0.1, []), (-0.1, [("a", "b")])])
+def test_a_reversal_is_in_more_than_half_of_the_groups(
+    third: float, reversed_pairs: list[tuple[str, str]]
+) -> None:
+    """Over all a is better; it is worse in one group of two, or in two of three."""
+    found = by_hand()
+    assert found.reversals(0) == []
+    extra = np.array([0.5 + third, 0.5])[None, None, :, None] * np.ones((1, 1, 2, 4))
+    three = replace(found, means=np.concatenate([found.means, extra]))
+    assert three.reversals(0) == reversed_pairs
+    tied = replace(three, everyone=np.array([[0.2, 0.2 + 1e-14]]))
+    assert tied.reversals(0) == []
+
+
+def test_findings_count_the_pairs_of_groups_that_differ() -> None:
+    found = by_hand()
+    sentences = found.findings()
+    assert any(
+        "Of 1 pair of groups, the mean score differs" in one and "1 under P@10" in one
+        for one in sentences
+    )
+    values = found.values.copy()
+    values[0, 1] = values[0, 0]
+    rest = replace(found, values=values).findings()
+    assert not any("mean score" in sentence for sentence in rest)
+
+
+def test_the_figure_has_a_point_with_its_limits_for_each_group() -> None:
+    found = by_hand()
+    ax = found.plot(aspect="DP")
+    assert [points(line)[0, 0] for line in ax.lines] == [4.0, 1.0]
+    ends = [segments(ax, group)[0, :, 0].tolist() for group in (0, 1)]
+    _, low, high = found.limits[:, 2, :, 0]
+    assert ends == [[low[0], high[0]], [low[1], high[1]]]
+    places = [points(line)[0, 1] for line in ax.lines]
+    assert places == pytest.approx([0.075, -0.075])
+
+
+def test_limits_of_differences_hold_for_all_pairs_of_groups_at_once() -> None:
+    """Of three groups that vary alike, by Tukey: the studentized range, 3.314, over sqrt(2)."""
+    found = by_hand()
+    noise = np.random.default_rng(1).normal(size=(4, 3, 1, 4001))
+    noise[..., 0] = 0
+    three = replace(found, groups=("few", "some", "many"), sizes=(12, 20, 30), values=1 + noise)
+    _, low, high = three.differences[:, 0, :, 0]
+    assert (high - low) / 2 == pytest.approx(np.full(3, np.sqrt(2) * 3.314 / np.sqrt(2)), rel=0.05)
+    deviations = np.std([noise[0, i] - noise[0, j] for i, j in ((0, 1), (0, 2), (1, 2))], axis=-1)
+    reaches = (high - low) / 2 / deviations[:, 0]
+    assert np.ptp(reaches) == pytest.approx(0, abs=0.01)

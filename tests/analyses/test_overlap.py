@@ -1,12 +1,14 @@
 """Overlap of lists: against sets and prefixes written out, and where it names systems."""
 
+import re
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from analyses.overlap import Settings, overlap, overlap_of
+from analyses.overlap import Overlap, Settings, overlap, overlap_of
 
 
 def some_lists(seed: int, *, n_users: int = 20, k: int = 6) -> np.ndarray:
@@ -47,3 +49,92 @@ def test_systems_with_nearly_the_same_lists_are_named() -> None:
     (sentence,) = found.findings()
     assert "a and b" in sentence
     assert "c" not in sentence.split(":")[1]
+
+
+def compared(lists: dict[str, list[list[int]]], **settings: Any) -> Overlap:
+    work: Any = SimpleNamespace(
+        recommended={name: np.array(rows, dtype=np.int32) for name, rows in lists.items()},
+        unit="user",
+        steps=lambda label, total, items: items,
+    )
+    return overlap(work, Settings(**settings))
+
+
+THREE = {
+    "a": [[0, 1, 2], [3, 4, 5], [-1, -1, -1]],
+    "b": [[1, 0, 7], [3, 4, -1], [-1, -1, -1]],
+    "c": [[7, 8, 9], [6, 7, 8], [0, 1, 2]],
+}
+"""The first two have 2 of 3 items in common for two users; no list of either for the third."""
+
+
+def test_overlap_is_the_mean_over_the_users_of_whom_either_has_a_list() -> None:
+    found = compared(THREE, persistence=0.5)
+    # c and a have nothing in common, and a third of a list with b.
+    assert found.shared == pytest.approx(
+        np.array([[1, 2 / 3, 0], [2 / 3, 1, 1 / 9], [0, 1 / 9, 1]])
+    )
+    # At depths 1, 2, 3: 0, 1, 2/3, and 1, 1, 2/3; weights .5, .25 and .125 + .125.
+    first, second = 0.25 + 0.25 * 2 / 3, 0.5 + 0.25 + 0.25 * 2 / 3
+    assert found.rbo[0, 1] == found.rbo[1, 0] == pytest.approx((first + second) / 2)
+    assert np.diag(found.rbo).tolist() == [1, 1, 1]
+    assert (found.n_users, found.cutoff) == (3, 10)
+
+
+def test_items_below_the_cutoff_are_not_compared() -> None:
+    found = compared(THREE, cutoff=2, persistence=0.5)
+    assert found.shared[0, 1] == pytest.approx(1)
+    # 0 and 1, and 1 and 1, at depths 1 and 2 of weights .5 and .25 + .25.
+    assert found.rbo[0, 1] == pytest.approx((0.5 + 1) / 2)
+
+
+def test_the_frame_has_a_row_for_each_pair_and_the_table_the_most_similar_first() -> None:
+    found = compared(THREE)
+    frame = found.frame()
+    assert frame[["first", "second"]].to_numpy().tolist() == [["a", "b"], ["a", "c"], ["b", "c"]]
+    assert frame["shared"].tolist() == pytest.approx([2 / 3, 0, 1 / 9])
+    assert frame["rbo"].tolist() == [found.rbo[0, 1], found.rbo[0, 2], found.rbo[1, 2]]
+    assert [row[:2] for row in found.table().frame().to_numpy().tolist()] == [
+        ["a", "b"],
+        ["b", "c"],
+        ["a", "c"],
+    ]
+
+
+def with_shares(shares: list[float]) -> Overlap:
+    """Three systems whose pairs have such shares in common."""
+    matrix = np.eye(3)
+    matrix[np.triu_indices(3, k=1)] = shares
+    return replace(compared(THREE), shared=np.maximum(matrix, matrix.T))
+
+
+@pytest.mark.parametrize(
+    ("shares", "named"),
+    [
+        ([0.9, 0.1, 0.95], "Nearly the same lists.*: b and c .95 %. and a and b .90 %.[.]"),
+        ([0.89, 0.1, 0.2], "The most similar lists.*: a and b .89 %.[.]"),
+    ],
+)
+def test_pairs_with_nine_of_ten_items_in_common_are_named_or_else_the_most_similar(
+    shares: list[float], named: str
+) -> None:
+    (finding,) = with_shares(shares).findings()
+    assert re.fullmatch(named, finding)
+
+
+def test_the_figure_has_similar_systems_beside_each_other() -> None:
+    ax = with_shares([0.1, 0.9, 0.2]).plot()
+    names = [label.get_text() for label in ax.get_yticklabels()]
+    assert abs(names.index("a") - names.index("c")) == 1
+    values = np.asarray(ax.images[0].get_array())
+    place = {name: row for row, name in enumerate(names)}
+    assert values[place["a"], place["b"]] == pytest.approx(0.1)
+    assert values[place["c"], place["b"]] == pytest.approx(0.2)
+
+
+def test_overlaps_of_users_are_averaged() -> None:
+    """Two users have nothing in common, the third all."""
+    lists = {"a": [[0, 1], [2, 3], [4, 5]], "b": [[6, 7], [8, 9], [4, 5]]}
+    found = compared(lists)
+    assert found.shared[0, 1] == pytest.approx(1 / 3)
+    assert found.rbo[0, 1] == pytest.approx(1 / 3)

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.stats import hypergeom
 
 from analyses.intervals.random_loss import _without_relevant
 from analyses.ordering import COEFFICIENTS
@@ -113,3 +114,28 @@ def test_areas_within_subsets_are_those_of_a_study_of_these_systems_alone() -> N
             .values
         )
         np.testing.assert_allclose(found.within.values[:, number], alone, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("relevant", "others", "expected"), [(2, 0, 3), (0, 12, 12), (1, 10, 11)])
+def test_each_user_keeps_the_minima_of_a_stratified_sample(
+    relevant: int, others: int, expected: int
+) -> None:
+    """Of 5 relevant items and 15 others 5 % are 0 and 1."""
+    work = JudgedWork(sum_samples, judgements(), MEASURES, n_systems=4, seed=7)
+    settings = Settings(
+        levels=(0.05,),
+        samples=3,
+        replicates=0,
+        mode="stratified",
+        least_relevant=relevant,
+        least_nonrelevant=others,
+    )
+    assert sparsity(work, settings).n_kept.tolist() == [20 * expected]
+
+
+def test_users_without_relevant_judgements_are_counted_at_each_level() -> None:
+    """Each of 20 users has 5 of 20 relevant: all keep some of all, and few of one in twenty."""
+    found = study().without_relevant
+    assert found[0] == 0
+    chances = 20 * hypergeom.pmf(0, 400, 5, [200, 20])
+    np.testing.assert_allclose(found[1:], chances, atol=0.8)

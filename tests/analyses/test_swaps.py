@@ -1,12 +1,14 @@
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.work import ScoresWork
-from analyses.swaps import Settings, Swaps, half_means, swaps
+from analyses.swaps import Settings, Swaps, half_means, swapped, swaps
 from runs import InputError
+from tests.analyses.drawn import points
 
 
 def study(
@@ -44,3 +46,51 @@ def test_halves_of_an_odd_number_of_users_are_as_large_and_have_no_user_in_commo
 def test_one_user_has_no_halves() -> None:
     with pytest.raises(InputError, match="two systems and two users, got 2 and 1"):
         study(np.ones((1, 2, 1)))
+
+
+def test_the_swapped_pairs_are_counted_by_measure() -> None:
+    """Of three pairs the halves turn one round by the first measure, and all by the second."""
+    first, second = [[1, 2, 3], [1, 2, 3]], [[1, 3, 2], [3, 2, 1]]
+    assert swapped(np.array([first, second], dtype=float)).tolist() == [1 / 3, 1]
+
+
+@pytest.mark.parametrize("gap", [0.0, 4e-13])
+def test_a_pair_that_ties_on_a_half_is_not_swapped(gap: float) -> None:
+    halves = np.array([[[0.3, 0.3 + gap]], [[0.5, 0.1]]])
+    assert swapped(halves).tolist() == [0.0]
+    halves[0, 0, 1] = 0.3 + 2e-12
+    assert swapped(halves).tolist() == [1.0]
+
+
+def test_two_users_who_disagree_are_swapped_in_every_draw() -> None:
+    """Each is a half; of the three pairs they agree on one."""
+    values = np.array([[[1.0, 2.0], [2.0, 1.0], [3.0, 3.0]]])
+    found = study(values, repeats=3)
+    assert found.rates.tolist() == [1 / 3]
+    assert (found.n_systems, found.n_users, found.repeats) == (3, 2, 3)
+    assert found.frame()["swap_rate"].tolist() == [1 / 3]
+
+
+def test_a_rate_is_the_mean_over_the_draws() -> None:
+    values = np.random.default_rng(1).random((2, 4, 9))
+    of_draws = [swapped(means) for means in half_means(values, repeats=7, seed=3)]
+    np.testing.assert_allclose(study(values, repeats=7).rates, np.mean(of_draws, axis=0))
+
+
+def test_a_draw_depends_on_its_number_alone() -> None:
+    values = np.random.default_rng(1).random((2, 4, 9))
+    few, many = ([*half_means(values, repeats=n, seed=3)] for n in (2, 5))
+    np.testing.assert_array_equal(few, many[:2])
+    assert not np.array_equal(many[0], many[1])
+
+
+def test_rates_are_drawn_over_the_cutoffs_and_tabulated_by_metric() -> None:
+    measures = [Measure(metric, cutoff) for metric in ("P", "AP") for cutoff in (5, 10)]
+    found = replace(
+        study(np.zeros((4, 3, 2)), measures=measures), rates=np.array([0.1, 0.2, 0.3, 0.4])
+    )
+    lines = {str(line.get_label()): points(line).tolist() for line in found.plot().lines}
+    assert found.plot().get_ylim()[0] == 0
+    assert lines["P"] == [[5, 0.1], [10, 0.2]]
+    assert lines["AP"] == [[5, 0.3], [10, 0.4]]
+    assert [[*row] for row in found.table().rows] == [["P", 0.1, 0.2], ["AP", 0.3, 0.4]]

@@ -10,6 +10,7 @@ from analyses.shared.work import ScoresWork
 from analyses.significance.corrections import max_t_test
 from analyses.systems import Settings, Systems, systems
 from runs import InputError
+from tests.analyses.drawn import points, segments
 
 MEASURES = Measures([Measure("P", 5), Measure("loss", 5)], falling={"loss"})
 
@@ -91,3 +92,95 @@ def test_one_system_is_not_compared() -> None:
     scores = Scores(np.zeros((2, 1, 3)), MEASURES, ("a",), np.array(["1", "2", "3"]))
     with pytest.raises(InputError, match="at least two systems and one user, got 1 and"):
         systems(ScoresWork(scores), Settings())
+
+
+def by_hand(p_adjusted: list[float] | None = None) -> Systems:
+    """Four systems: c is best, then a, then d and b; of the six pairs some differ."""
+    means = np.array([0.5, 0.1, 0.6, 0.2])
+    p = np.array([0.01, 0.3, 0.05, 0.001, 0.2, 0.001] if p_adjusted is None else p_adjusted)
+    return Systems(
+        measures=MEASURES,
+        systems=("a", "b", "c", "d"),
+        means=np.array([means, -means]),
+        low=np.array([means - 0.1, -means - 0.1]),
+        high=np.array([means + 0.2, -means + 0.2]),
+        p_adjusted=np.array([p, np.ones(6)]),
+        n_users=60,
+        correction="max-t",
+        alpha=0.05,
+        permutations=499,
+        seed=7,
+    )
+
+
+def test_a_p_of_alpha_itself_is_significant() -> None:
+    """Pairs are ab, ac, ad, bc, bd, cd."""
+    better = by_hand().better()[0]
+    names = "abcd"
+    found = {names[i] + names[j] for i, j in np.argwhere(better)}
+    assert found == {"ab", "ad", "cb", "cd"}
+    above = by_hand([0.01, 0.3, np.nextafter(0.05, 1), 0.001, 0.2, 0.001]).better()[0]
+    assert {names[i] + names[j] for i, j in np.argwhere(above)} == {"ab", "cb", "cd"}
+
+
+def test_ranks_count_who_is_better_and_who_is_worse() -> None:
+    low, high = by_hand().rank_intervals()
+    assert low[0].tolist() == [1, 3, 1, 3]
+    assert high[0].tolist() == [2, 4, 2, 4]
+    # Where no pair differs, all ranks are possible.
+    assert (low[1].tolist(), high[1].tolist()) == ([1] * 4, [4] * 4)
+
+
+def test_the_frame_goes_from_the_best_to_the_worst_under_each_measure() -> None:
+    frame = by_hand().frame()
+    first = frame.iloc[:4]
+    assert first["system"].tolist() == ["c", "a", "d", "b"]
+    assert first["mean"].tolist() == [0.6, 0.5, 0.2, 0.1]
+    assert first["low"].tolist() == pytest.approx([0.5, 0.4, 0.1, 0.0])
+    assert first["high"].tolist() == pytest.approx([0.8, 0.7, 0.4, 0.3])
+    assert first["groups"].tolist() == ["a", "a", "b", "b"]
+    assert first[["rank_low", "rank_high"]].to_numpy().tolist() == [[1, 2], [1, 2], [3, 4], [3, 4]]
+    second = frame.iloc[4:]
+    assert second["system"].tolist() == ["c", "a", "d", "b"]
+    assert second["groups"].tolist() == ["a"] * 4
+
+
+def test_the_finding_counts_the_systems_that_may_rank_first() -> None:
+    (finding,) = by_hand().findings()
+    assert "of 4: 2 under P@5 and 4 under loss@5" in finding
+    (finding,) = by_hand([0.001] * 6).findings()
+    assert "1 under P@5" in finding
+
+
+def test_the_diagram_has_ranks_with_their_limits_and_bars_over_who_does_not_differ() -> None:
+    ax = by_hand().plot(label="P@5")
+    ranks, *bars = map(points, ax.lines)
+    assert ranks.tolist() == [[1, 1], [2, 2], [3, 3], [4, 4]]
+    names = [label.get_text() for label in ax.get_yticklabels()]
+    assert names == ["c", "a", "d", "b"]
+    assert segments(ax).tolist() == [
+        [[1, 1], [2, 1]],
+        [[1, 2], [2, 2]],
+        [[3, 3], [4, 3]],
+        [[3, 4], [4, 4]],
+    ]
+    assert [bar[:, 1].tolist() for bar in bars] == [[1, 2], [3, 4]]
+    columns = [bar[0, 0] for bar in bars]
+    assert 1 < columns[0] < columns[1]
+    # The best is on top.
+    lowest, highest = ax.get_ylim()
+    assert lowest > highest
+
+
+def test_the_table_has_each_number_of_a_measure() -> None:
+    rows = by_hand().tabulate(measure="P@5").rows
+    assert [row[0] for row in rows] == ["c", "a", "d", "b"]
+    assert [float(str(row[1])) for row in rows] == [0.6, 0.5, 0.2, 0.1]
+    assert rows[0][3:] == ["a", "1–2"]
+    low, high = str(rows[0][2]).strip("[]").split(", ")
+    assert (float(low), float(high)) == (0.5, 0.8)
+
+
+def test_a_single_possible_rank_is_written_once() -> None:
+    rows = by_hand([0.001] * 6).tabulate(measure="P@5").rows
+    assert [row[4] for row in rows] == ["1", "2", "3", "4"]

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -7,8 +8,10 @@ from analyses.ordering import COEFFICIENTS, tau_b
 from analyses.shared.evidence import to_evidence
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.work import ScoresWork
-from analyses.users import Settings, Users, random_order, users
+from analyses.significance.permutation import monte_carlo_test
+from analyses.users import Settings, Users, random_order, users, usual_sizes
 from runs import InputError
+from tests.analyses.drawn import curve, segments
 from tests.analyses.made import discriminate
 
 N_USERS = 120
@@ -95,3 +98,162 @@ def test_a_single_user_may_be_all() -> None:
 def test_one_system_is_refused() -> None:
     with pytest.raises(InputError, match="at least two systems and one user, got 1 and 120"):
         study_users(scores(n_systems=1))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "expected"),
+    [
+        ([10, 60], (10, 60, 120)),
+        ([60, 10, 60], (10, 60, 120)),
+        ([10, 500], (10, 120)),
+        ([], (120,)),
+    ],
+)
+def test_sizes_rise_to_all_users(sizes: list[int], expected: tuple[int, ...]) -> None:
+    result = study(sizes=sizes, repeats=1, permutations=9)
+    assert result.sizes == expected
+    assert result.taus.shape == (3, len(expected), 1)
+    assert (result.taus[:, -1] == 1).all()
+
+
+@pytest.mark.parametrize(
+    ("n_users", "expected"),
+    [
+        (5, []),
+        (6, [5]),
+        (100, [5, 10, 20, 50]),
+        (101, [50, 100]),
+        (500, [50, 100, 200]),
+        (1001, [50, 100, 200, 500, 1000]),
+    ],
+)
+def test_usual_sizes_are_below_the_number_of_users(n_users: int, expected: list[int]) -> None:
+    assert usual_sizes(n_users) == expected
+
+
+def steps_apart(steps: list[int], *, n_users: int = 40) -> Scores:
+    """Systems that are a step apart for each user: they tie, or differ as much for all."""
+    values = np.tile(np.array(steps, dtype=float)[None, :, None], (1, 1, n_users))
+    systems = tuple(f"s{number}" for number in range(len(steps)))
+    return Scores(values, Measures([Measure("a", 5)]), systems, np.arange(n_users).astype(np.str_))
+
+
+@pytest.mark.parametrize(
+    ("steps", "median", "significant"),
+    [([0, 0, 1], 0.01, 2 / 3), ([0, 0, 0, 1], (1 + 0.01) / 2, 1 / 2), ([0, 0, 0], 1.0, 0.0)],
+)
+def test_power_of_pairs_that_tie_or_differ_for_all_users(
+    steps: list[int], median: float, significant: float
+) -> None:
+    """Pairs that tie have p = 1; no sign flip of 40 equal differences is as extreme: p = 1/100."""
+    result = study_users(steps_apart(steps), sizes=[30], repeats=5, permutations=99)
+    n_tied = sum(steps[i] == steps[j] for i in range(len(steps)) for j in range(i))
+    np.testing.assert_allclose(result.median_p, np.full((1, 2, 5), median))
+    np.testing.assert_allclose(result.significant, np.full((1, 2, 5), significant))
+    # DP has 0 for a pair that no permutation reaches.
+    np.testing.assert_allclose(result.dp, np.full((1, 2, 5), n_tied), atol=1e-12)
+
+
+@pytest.mark.parametrize(("permutations", "share"), [(19, 0.0), (20, 2 / 3)])
+def test_a_p_of_the_level_itself_is_not_significant(permutations: int, share: float) -> None:
+    """Where none is as extreme, p is 1 / 20, or 1 / 21."""
+    result = study_users(steps_apart([0, 0, 1]), sizes=[], repeats=2, permutations=permutations)
+    np.testing.assert_allclose(result.significant, np.full((1, 1, 2), share))
+
+
+@pytest.mark.parametrize("size", [8, 11])
+def test_pairs_are_tested_on_the_users_of_each_subset(size: int) -> None:
+    """By the report measures; a subset may have all users but one."""
+    result = study_users(scores(n_users=12), seed=3, sizes=[size], repeats=3, permutations=99)
+    for repeat in range(3):
+        subset = random_order(12, 3, repeat)[:size]
+        values = scores(n_users=12).values[1:, :, subset]
+        p = monte_carlo_test(values, permutations=99, seed=3)
+        np.testing.assert_allclose(result.median_p[:, 0, repeat], np.median(p, axis=1))
+        np.testing.assert_allclose(result.significant[:, 0, repeat], (p < 0.05).mean(axis=1))
+        np.testing.assert_allclose(result.dp[:, 0, repeat], ((100 * p - 1) / 99).sum(axis=1))
+
+
+def by_hand() -> Users:
+    """Two sizes of five subsets, in which tau and DP are known."""
+    taus = np.array([[[0.0, 0.1, 0.2, 0.9, np.nan], [1.0] * 5]])
+    shares = np.array([[[0.1, 0.1, 0.1, 0.3, 0.4], [0.5] * 5]])
+    return Users(
+        measures=Measures([Measure("a", 5)]),
+        sizes=(10, 20),
+        taus=taus,
+        coefficients={"rbo": np.array([[0.7, 1.0]])},
+        tested=Measures([Measure("a", 5)]),
+        dp=10 * shares,
+        significant=shares,
+        median_p=shares / 2,
+        n_systems=5,
+        permutations=99,
+    )
+
+
+def test_the_frame_has_means_and_the_middle_90_percent_of_the_subsets() -> None:
+    row = by_hand().frame().iloc[0]
+    # Of four defined taus the quantile 5 % is .15 of the way from the first to the second.
+    assert row[["tau", "tau_low", "tau_high"]].tolist() == pytest.approx([0.3, 0.015, 0.795])
+    # Of five the quantile 5 % is .2 of the way, from 1 to 1; 95 % is .8 of the way from 3 to 4.
+    assert row[["dp", "dp_low", "dp_high"]].tolist() == pytest.approx([2.0, 1.0, 3.8])
+    assert row[["significant_05", "median_p", "rbo"]].tolist() == pytest.approx([0.2, 0.1, 0.7])
+    assert row[["users", "repeats"]].tolist() == [10, 5]
+
+
+def test_figures_draw_means_with_lines_over_the_middle_90_percent() -> None:
+    ax = by_hand().plot()
+    np.testing.assert_allclose(curve(ax, "a"), [[10, 0.3], [20, 1.0]])
+    low, high = segments(ax)[0]
+    np.testing.assert_allclose([low, high], [[10, 0.015], [10, 0.795]])
+    power = by_hand().plot_power()
+    np.testing.assert_allclose(curve(power, "a"), [[10, 2.0], [20, 5.0]])
+    low, high = segments(power)[0]
+    np.testing.assert_allclose([low, high], [[10, 1.0], [10, 3.8]])
+
+
+def test_sizes_are_labelled_that_are_far_enough_from_all_users() -> None:
+    """Seven users are 1.4 times five."""
+    ax = with_taus([[0.2, 0.7, 1.0], [0.3, 0.6, 1.0]], sizes=(5, 6, 7)).plot()
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["5", "7"]
+
+
+def test_the_table_has_subsets_without_all_users() -> None:
+    table = by_hand().agreement()
+    assert list(table.headings) == ["metric", "10 users"]
+    assert table.rows[0][1] == pytest.approx(0.3)
+
+
+def test_the_table_has_the_mean_of_each_size() -> None:
+    table = with_taus([[0.2, 0.7, 1.0], [0.3, 0.6, 1.0]], sizes=(4, 10, 20)).agreement()
+    assert list(table.headings) == ["metric", "4 users", "10 users"]
+    assert [[*row] for row in table.rows] == [["a", 0.2, 0.7], ["b", 0.3, 0.6]]
+
+
+def with_taus(taus: list[list[float]], *, sizes: tuple[int, ...]) -> Users:
+    """Two metrics with one subset of each size."""
+    measures = Measures([Measure("a", 5), Measure("b", 5)])
+    values = np.array(taus)[:, :, None]
+    return replace(by_hand(), measures=measures, tested=measures, sizes=sizes, taus=values)
+
+
+@pytest.mark.parametrize(("size", "named"), [(10, 10), (11, 4)])
+def test_the_finding_is_of_the_largest_subset_of_at_most_half_of_the_users(
+    size: int, named: int
+) -> None:
+    (finding,) = with_taus([[0.2, 0.7, 1.0], [0.3, 0.6, 1.0]], sizes=(4, size, 20)).findings()
+    numbers = ".6", "(b@5)", ".7", "(a@5)"
+    if named == 4:
+        numbers = ".2", "(a@5)", ".3", "(b@5)"
+    places = [finding.index(number) for number in (f"On {named} of the 20", *numbers)]
+    assert places == sorted(places)
+
+
+def test_without_a_subset_of_half_of_the_users_or_a_tau_there_is_no_finding() -> None:
+    assert with_taus([[0.2, 1.0], [0.3, 1.0]], sizes=(11, 20)).findings() == ()
+    assert with_taus([[0.2, 1.0], [np.nan, 1.0]], sizes=(10, 20)).findings() == ()
+
+
+def test_the_caption_counts_unordered_pairs() -> None:
+    assert "of the 10 unordered pairs of 5 systems" in by_hand().caption_of("dp")

@@ -21,7 +21,6 @@ from runs.shared.errors import InputWarning
 from tests.lists import known_items, pytrec_eval_scores, random_case, runs_and_qrels
 
 METRICS = {name: metric for name, metric in built_in_metrics().items() if not metric.needs}
-OF_HIDDEN_ITEMS = {"LOO", "LLOO"}
 PYTREC_EVAL = {
     "P": "P_{}",
     "Recall": "recall_{}",
@@ -45,9 +44,6 @@ NO_CUTOFF = {
     "AP": "map",
     "nDCG": "ndcg",
 }
-
-
-"""Metrics that cannot do without items."""
 
 
 @given(case=runs_and_qrels(lowest=-2), cutoff=st.integers(1, 10))
@@ -424,18 +420,28 @@ def test_an_option_out_of_its_range_is_refused(name: str, finding: str) -> None:
         find_metric(name, METRICS)
 
 
-@pytest.mark.parametrize("name", [name for name in METRICS if name != "Calibration"])
-def test_an_empty_list_scores_zero(name: str) -> None:
+@pytest.mark.parametrize(
+    "name", [name for name, metric in METRICS.items() if metric.higher_is_better]
+)
+def test_an_empty_list_scores_zero_where_more_is_better(name: str) -> None:
     empty = Run("empty", np.full((1, 5), -1, dtype=np.int32))
     qrels = qrels_from_columns(*np.array([[0, 0], [1, 2], [1, 1]]), n_users=1, relevance_level=1)
     assert METRICS[name](judge(empty, qrels, known_items()), cutoff=3).tolist() == [0.0]
 
 
-@pytest.mark.parametrize("name", sorted({*METRICS} - {"EPC", "MSI", "ARP", "ILD", "Calibration"}))
-def test_a_user_without_judgements_scores_zero(name: str) -> None:
+@pytest.mark.parametrize("name", METRICS)
+def test_a_user_without_judgements_scores_zero_unless_judgements_do_not_matter(name: str) -> None:
     run = Run("full", np.arange(5, dtype=np.int32)[np.newaxis])
-    qrels = qrels_from_columns(*np.zeros((3, 0), dtype=int), n_users=1, relevance_level=1)
-    assert METRICS[name](judge(run, qrels, known_items()), cutoff=3).tolist() == [0.0]
+    catalogue = known_items(12, 1)
+
+    def score(grades: dict[int, int]) -> float:
+        items, values = (np.array([*column], dtype=int) for column in (grades, grades.values()))
+        qrels = qrels_from_columns(0 * items, items, values, n_users=1, relevance_level=1)
+        return float(METRICS[name](judge(run, qrels, catalogue), cutoff=3)[0])
+
+    judged = [score({0: 1, 1: 0, 5: 0}), score({2: 1}), score({0: 0, 7: 1})]
+    uses_judgements = len({*judged}) > 1
+    assert score({}) == (0 if uses_judgements else judged[0])
 
 
 @pytest.mark.parametrize("name", METRICS)

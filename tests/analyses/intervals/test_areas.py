@@ -1,7 +1,10 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.figure import Figure
 
 from analyses.intervals.areas import Curves, area
 from analyses.intervals.systems import taus_within
@@ -9,6 +12,7 @@ from analyses.ordering import tau_b
 from analyses.shared.estimate import Estimates
 from analyses.shared.families import WithinSubsets
 from analyses.shared.measure import Measure, Measures
+from tests.analyses.drawn import band_at, curve, points
 from tests.analyses.made import unrelated
 
 MEASURES = Measures(Measure(metric, cutoff) for metric in ("P", "AP") for cutoff in (5, 10))
@@ -43,6 +47,85 @@ def test_the_order_of_levels_does_not_matter(taus: list[float], order: list[int]
 
 def test_a_curve_undefined_somewhere_has_no_area() -> None:
     assert np.isnan(area([1.0, 0.5], np.array([1.0, np.nan])))
+
+
+def test_the_area_is_the_mean_height_over_levels_that_are_not_evenly_apart() -> None:
+    """From .1 to .2 tau is .3 in the mean, from .2 to 1 it is .7: (.1 x .3 + .8 x .7) / .9."""
+    levels, taus = [1.0, 0.1, 0.2], np.array([1.0, 0.2, 0.4])
+    assert area(levels, taus) == pytest.approx((0.1 * 0.3 + 0.8 * 0.7) / 0.9)
+    assert area(levels, np.stack([taus, -taus])) == pytest.approx([0.59 / 0.9, -0.59 / 0.9])
+
+
+def test_the_area_at_a_single_level_is_the_tau_there() -> None:
+    assert area([0.5], np.array([[0.3], [np.nan]])) == pytest.approx([0.3, np.nan], nan_ok=True)
+
+
+def test_areas_are_ranked_among_the_measures_that_they_are_compared_with() -> None:
+    """At 5 are .75 and .95; at 10, where metrics are reported, .85 and .85 tie as the best."""
+    frame = curves().areas()
+    assert frame["area"].tolist() == pytest.approx([0.75, 0.85, 0.95, 0.85])
+    assert frame["rank"].tolist() == [2, 1, 1, 1]
+    assert (frame["lowest_level"] == 0.2).all()
+    assert (frame["highest_level"] == 1.0).all()
+
+
+def test_an_area_that_is_undefined_has_no_rank() -> None:
+    taus = TAUS.copy()
+    taus[0, 1] = np.nan
+    frame = replace(curves(), taus=taus).areas()
+    assert frame["rank"].isna().tolist() == [True, False, False, False]
+    assert frame["rank"].tolist()[1:] == [1, 1, 1]
+
+
+def test_limits_of_areas_are_on_the_scale_of_arcsines() -> None:
+    """Replicates are .5 and .7 at the lower level, 1 above: areas .75 and .85."""
+    replicates = np.stack([np.ones((4, 2)), np.tile([0.5, 0.7], (4, 1))], axis=1)
+    found = replace(curves(), replicates=replicates, wider=1.0).areas()
+    spread = (np.arcsin(0.85) - np.arcsin(0.75)) / np.sqrt(2)
+    low, high = np.arcsin(0.75) - 1.959964 * spread, np.arcsin(0.75) + 1.959964 * spread
+    assert found["low"][0] == pytest.approx(np.sin(low), abs=1e-6)
+    assert found["high"][0] == pytest.approx(np.sin(min(high, np.pi / 2)), abs=1e-6)
+    twice = replace(curves(), replicates=replicates, wider=2.0).areas()
+    assert twice["low"][0] == pytest.approx(np.sin(np.arcsin(0.75) - 3.919928 * spread), abs=1e-6)
+
+
+def test_a_band_is_moved_to_the_curve_and_ends_at_1() -> None:
+    replicates = np.stack([np.ones((4, 5)), np.tile([0.1, 0.3, 0.3, 0.5, 0.8], (4, 1))], axis=1)
+    low, high = replace(curves(), replicates=replicates).band
+    # From their mean, .4, to .5, .7, .9 and .7; the outer .025 of five are a tenth of a step.
+    assert low[:, 1] == pytest.approx(TAUS[:, 1] - 0.28)
+    assert high[:, 1] == pytest.approx([0.87, 0.98, 1.0, 0.98])
+    assert low[:, 0].tolist() == high[:, 0].tolist() == [1, 1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("taus", "moves", "named"),
+    [([1.0, 1.0], 0.0, True), ([1.0, 0.99], 0.0, False), ([1.0, 1.0], 0.1, False)],
+)
+def test_an_ordering_that_never_changes_is_named(
+    taus: list[float], moves: float, named: bool
+) -> None:
+    """Neither with these users nor with others, where judgements are lost."""
+    replicates = np.ones((4, 2, 3))
+    replicates[2:, 1, 0] -= moves
+    replicates[:2] -= 0.1
+    found = replace(
+        curves(), taus=np.array([[1, 0.5], [1, 0.7], taus, taus]), replicates=replicates
+    )
+    assert any("by AP never changes" in caution for caution in found.cautions()) == named
+    assert replace(found, levels=(1.0, 1.0)).cautions() == []
+
+
+def test_undefined_levels_of_report_measures_are_named() -> None:
+    taus = TAUS.copy()
+    taus[1, 1] = np.nan
+    reason = replace(curves(), taus=taus).estimates(loss="loss", threshold=0.8).no_value
+    assert "undefined at 20 % kept" in reason
+    # A cut-off that is not reported does not count.
+    taus = TAUS.copy()
+    taus[0, 1] = np.nan
+    reason = replace(curves(), taus=taus).estimates(loss="loss", threshold=0.8).no_value
+    assert "20 %" not in reason
 
 
 def test_differences_are_paired() -> None:
@@ -80,3 +163,27 @@ def test_intervals_over_systems_hold_the_area_of_the_population(
     low, high = found.over_systems()
     held = (low <= truly) & (truly <= high)
     assert held.mean() >= 0.9
+
+
+def test_a_single_level_is_drawn_as_a_point() -> None:
+    found = Curves(MEASURES, (0.5,), TAUS[:, :1], np.empty((4, 1, 0)))
+    ax = Figure().subplots()
+    found.plot(ax, metric=None, over="users")
+    assert points(ax.lines[0]).tolist() == [[50, 1]]
+    assert not ax.collections
+
+
+def test_curves_of_metrics_are_drawn_with_their_bands_from_all_to_least() -> None:
+    replicates = np.stack([np.ones((4, 5)), np.tile([0.1, 0.3, 0.3, 0.5, 0.8], (4, 1))], axis=1)
+    found = replace(curves(), replicates=replicates)
+    ax = Figure().subplots()
+    found.plot(ax, metric=None, over="users")
+    assert curve(ax, "P").tolist() == [[100, 1], [20, 0.7]]
+    assert curve(ax, "AP").tolist() == [[100, 1], [20, 0.7]]
+    assert band_at(ax, 20) == pytest.approx([0.42, 0.98])
+    # A fiftieth of the distance is left at both ends.
+    assert ax.get_xlim() == pytest.approx((101.6, 18.4))
+    of_metric = Figure().subplots()
+    found.plot(of_metric, metric="AP", over="users")
+    assert [points(line)[1].tolist() for line in of_metric.lines] == [[20, 0.9], [20, 0.7]]
+    assert not of_metric.collections

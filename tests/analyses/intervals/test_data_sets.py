@@ -7,6 +7,7 @@ import pytest
 from scipy import optimize, stats
 
 from analyses.intervals.data_sets import DataSetRanks
+from analyses.intervals.resampling import resampled_users
 from runs import InputError, InputWarning
 
 DEMSAR = """
@@ -185,3 +186,39 @@ def test_intervals_of_mean_ranks_hold(rng: np.random.Generator, n_data_sets: int
         low, high = ranks_of(quality + rng.normal(size=(n_data_sets, 7))).limits[0]
         held.append((low <= true) & (true <= high))
     assert 0.88 < np.mean(held) < 0.98
+
+
+def test_intervals_of_few_data_sets_are_as_wide_as_students_of_resampled_ranks() -> None:
+    """Of four data sets, how often each counts is moved from once by sqrt(4 / 3) 3.18 / 1.96."""
+    ranks = ranks_of([[3, 2, 1, 0], [2, 3, 1, 0], [0, 3, 2, 1], [3, 1, 2, 0]])
+    (low, high), (first, last) = ranks.limits
+    counts = resampled_users(0, 1000, n_users=4, seed=0)
+    wider = np.sqrt(4 / 3) * stats.t.ppf(0.975, 3) / stats.norm.ppf(0.975)
+    replicates = (1 + wider * (counts - 1)) @ ranks.ranks / 4
+    expected = np.clip(np.quantile(replicates, [0.025, 0.975], axis=0), 1, 4)
+    np.testing.assert_allclose([low, high], expected)
+    assert low.min() == 1
+    places = np.quantile(stats.rankdata(replicates.round(9), axis=1), [0.025, 0.975], axis=0)
+    assert first.tolist() == np.floor(places[0]).tolist()
+    assert last.tolist() == np.ceil(places[1]).tolist()
+
+
+def test_strengths_of_five_data_sets_have_intervals_that_end_at_1() -> None:
+    ranks = ranks_of([[3, 2, 1], [3, 2, 1], [3, 1, 2], [2, 3, 1], [3, 2, 1]])
+    low, high = ranks.strength_limits
+    assert (low < ranks.strengths).all()
+    assert (ranks.strengths < high).all()
+    assert high[0] == 1
+
+
+def test_the_critical_difference_is_that_of_nemenyi() -> None:
+    """Of 5 names and 10 data sets with q = 3.8577."""
+    ranks = ranks_of(np.arange(50.0).reshape(10, 5))
+    assert ranks.critical_difference == pytest.approx(3.8577 * np.sqrt(30 / 120), abs=1e-3)
+
+
+def test_limits_of_places_that_are_shared_are_whole_places() -> None:
+    """The first and the last tie in all data sets: they share 1.5 or 2.5, so 1 to 3 are theirs."""
+    ranks = ranks_of([[0, 0, 0], [0, 2, 0], [0, 0, 0], [2, 0, 2], [1, 2, 1]])
+    _, (first, last) = ranks.limits
+    assert (first.tolist(), last.tolist()) == ([1, 1, 1], [3, 3, 3])

@@ -13,15 +13,19 @@ from threadpoolctl import threadpool_limits
 from analyses.intervals.resampling import (
     Resampling,
     band,
+    below,
     draw_weights,
     interval,
     monte_carlo_p,
     of_systems,
     percentiles,
     random_blocks,
+    ranges,
     resample_means,
     resampled_users,
     run_noise,
+    run_weights,
+    with_width,
 )
 from analyses.ordering import tau_b
 from analyses.shared.estimate import arcsine_around
@@ -91,6 +95,126 @@ def test_an_interval_holds_the_percentiles_and_what_was_observed(
     assert high >= upper - 1e-12
     assert low <= observed <= high
     assert -1 <= low <= high <= 1
+
+
+def test_percentiles_leave_as_much_out_on_either_side() -> None:
+    """Of 0 to 100 the middle 95 % is from 2.5 to 97.5; replicates are the last axis."""
+    replicates = np.stack([np.arange(101.0), 10 * np.arange(101.0)])
+    low, high = percentiles(replicates)
+    assert low.tolist() == pytest.approx([2.5, 25])
+    assert high.tolist() == pytest.approx([97.5, 975])
+    low, high = percentiles(replicates, confidence=0.9)
+    assert (low[0], high[0]) == (pytest.approx(5), pytest.approx(95))
+    assert np.isnan(percentiles(np.empty((2, 3, 0)))).all()
+    assert percentiles(np.empty((2, 3, 0)))[0].shape == (2, 3)
+
+
+@pytest.mark.parametrize(
+    ("observed", "expected"),
+    [(60.0, (2.5, 117.5)), (40.0, (-17.5, 97.5)), (50.0, (2.5, 97.5)), (200.0, (2.5, 397.5))],
+)
+def test_an_interval_reaches_to_the_further_percentile_on_either_side(
+    observed: float, expected: tuple[float, float]
+) -> None:
+    """Percentiles are 2.5 and 97.5."""
+    found = interval(np.array(observed), np.arange(101.0))
+    assert found == pytest.approx(expected)
+    low, high = interval(np.array(observed), np.arange(101.0), limits=(0.0, 100.0))
+    assert (low, high) == pytest.approx((max(expected[0], 0), min(expected[1], 100)))
+
+
+def test_an_interval_without_width_is_unknown() -> None:
+    low, high = with_width((np.array([1.0, 2.0, np.nan]), np.array([1.0, 2.1, np.nan])))
+    np.testing.assert_array_equal(low, [np.nan, 2.0, np.nan])
+    np.testing.assert_array_equal(high, [np.nan, 2.1, np.nan])
+
+
+def test_draws_are_parted_without_rest() -> None:
+    assert [*ranges(10, 4)] == [(0, 4), (4, 8), (8, 10)]
+    assert [*ranges(8, 4)] == [(0, 4), (4, 8)]
+    assert [*ranges(0, 4)] == []
+
+
+def test_numbers_below_a_bound_are_as_likely() -> None:
+    """The upper half of a product: the largest 32-bit number gives the bound less 1."""
+    halves = np.array([0, 2**31 - 1, 2**31, 2**32 - 1], dtype=np.uint32)
+    assert below(halves, 2).tolist() == [0, 0, 1, 1]
+    assert below(halves, np.array([7, 8, 8, 4000])).tolist() == [0, 3, 4, 3999]
+
+
+def test_resampled_means_are_of_the_users_who_are_drawn() -> None:
+    values = np.random.default_rng(3).random((2, 3, 11))
+    found = resample_means(values, replicates=40, seed=5)
+    weights = resampled_users(0, 40, n_users=11, seed=5)
+    np.testing.assert_allclose(found, values @ weights.T / 11, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("n_users", "replicates", "n_blocks"), [(7, 2, 7), (250, 2, 100), (7, 0, 1)]
+)
+def test_users_are_blocks_each_until_there_are_a_hundred(
+    n_users: int, replicates: int, n_blocks: int
+) -> None:
+    found = Resampling.of(n_users, replicates=replicates, seed=1)
+    assert len({*found.blocks.tolist()}) == found.weights.shape[1] == n_blocks
+    assert found.weights.sum(axis=1).tolist() == [n_blocks] * replicates
+
+
+def test_means_have_all_users_first_and_then_those_of_each_replicate() -> None:
+    resampling = Resampling.of(9, replicates=3, seed=1)
+    samples = np.random.default_rng(2).random((2, 9, 4, 5))
+    found = resampling.means(samples)
+    assert found.shape == (4, 2, 4, 5)
+    np.testing.assert_allclose(found[0], samples.mean(axis=1))
+    for weights, means in zip(resampling.weights, found[1:], strict=True):
+        np.testing.assert_allclose(means, np.einsum("b,mbsw->msw", weights, samples) / 9)
+
+
+def test_taus_within_subsets_are_those_of_the_first_twenty_of_each() -> None:
+    """By one measure of two, among the systems of a subset and the users of a replicate."""
+    resampling = Resampling.of(12, replicates=25, seed=1)
+    draw = np.random.default_rng(2)
+    samples, reference = draw.random((2, 12, 6, 3)), draw.random((2, 12, 6))
+    subsets = draw.random((30, 6)) < 0.7
+    found = resampling.taus_within(samples, reference, subsets, of=[1])
+    assert found.shape == (2, 3, 20, 20)
+    assert np.isnan(found[0]).all()
+    for replicate, subset in ((0, 3), (19, 19), (7, 0)):
+        chosen = subsets[subset]
+        weights = resampling.weights[replicate]
+        means = np.einsum("b,bsw->ws", weights, samples[1][:, chosen])
+        full = weights @ reference[1][:, chosen]
+        np.testing.assert_allclose(found[1, :, replicate, subset], tau_b(means, full))
+
+
+def test_a_run_counts_once_on_average_and_systems_have_their_own() -> None:
+    """Of two runs of a system 0, 1 or 2 draws are the first; a system of one run is left alone."""
+    weights = run_weights(np.array([0, 0, 1]), replicates=4000, seed=1)
+    assert weights.shape == (4000, 2, 3)
+    assert (weights[:, 0, 2] == 0).all()
+    assert (weights[:, 1] == [0, 0, 1]).all()
+    np.testing.assert_allclose(weights[:, 0].sum(axis=1), 2)
+    # 1 + sqrt(2 / 1) times 1 less, as many, or 1 more than once.
+    assert {*weights[:, 0, 0].round(6)} == {*np.round(1 + np.sqrt(2) * np.array([-1, 0, 1]), 6)}
+    shares = [np.mean(weights[:, 0, 0] > 1), np.mean(weights[:, 0, 0] < 1)]
+    np.testing.assert_allclose(shares, 0.25, atol=4 * np.sqrt(0.25 * 0.75 / 4000))
+
+
+def test_without_several_runs_there_is_no_noise_of_runs() -> None:
+    assert run_noise(None, replicates=5, seed=1) == 0
+
+
+def test_noise_of_runs_is_what_the_mean_of_the_drawn_runs_deviates_by() -> None:
+    """Runs of the first system deviate by -1 and 1 by one measure, by twice that by the other."""
+    deviations = np.array([[-1.0, 1.0, 0.0], [-2.0, 2.0, 0.0]])
+    runs = RunDeviations(deviations, np.array([0, 0, 1]), np.array([True, True]))
+    noise = run_noise(runs, replicates=50, seed=3)
+    weights = run_weights(runs.systems, replicates=50, seed=3)
+    expected = (weights[:, 0, 1] - weights[:, 0, 0]) / 2
+    assert isinstance(noise, np.ndarray)
+    assert noise.shape == (2, 2, 50)
+    np.testing.assert_allclose(noise[:, 0], [expected, 2 * expected])
+    assert (noise[:, 1] == 0).all()
 
 
 Floats = NDArray[np.float64]

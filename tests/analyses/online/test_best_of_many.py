@@ -43,6 +43,20 @@ def test_p_values_of_one_small_experiment_are_shares_of_all_orders(seed: int) ->
     assert found.is_exact
 
 
+@pytest.mark.slow
+def test_up_to_nine_models_all_orders_are_enumerated() -> None:
+    """One measure orders all models as the rates do: of 9! orders, that one reaches rho = 1."""
+    nine = best_of_many([experiment([range(9)], range(9))], permutations=99, seed=1)
+    assert nine.is_exact
+    assert len(nine.maxima) == 362_880
+    assert nine.p_alone.tolist() == nine.p_adjusted.tolist() == [1 / 362_880]
+    ten = best_of_many([experiment([range(10)], range(10))], permutations=99, seed=1)
+    assert not ten.is_exact
+    assert len(ten.maxima) == 99
+    # No random order of ten is the one of 3,628,800; the observed one counts.
+    assert ten.p_alone.tolist() == ten.p_adjusted.tolist() == [1 / 100]
+
+
 @pytest.mark.parametrize("alpha", [1 / 24, 0.05, 0.1, 0.2, 0.5])
 def test_over_all_orders_of_the_rates_the_test_holds_its_level_exactly(
     alpha: float, rng: np.random.Generator

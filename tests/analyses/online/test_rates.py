@@ -147,6 +147,17 @@ def test_the_test_is_that_of_scipy(counts: list[int], data: st.DataObject) -> No
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-300)
 
 
+def test_all_arms_but_one_are_free() -> None:
+    """Of 10, 20, 30 users, 20 each are expected: chi-square 10, whose p on 2 degrees is e^-5."""
+    row = split_of((10, 20, 30)).iloc[0]
+    assert (row["chi_square"], row["degrees_of_freedom"]) == (pytest.approx(10), 2)
+    assert row["p"] == pytest.approx(np.exp(-5))
+    # With two arms it is the square of a normal deviate.
+    two = split_of((40, 60)).iloc[0]
+    assert (two["chi_square"], two["degrees_of_freedom"]) == (pytest.approx(4), 1)
+    assert two["p"] == pytest.approx(2 * stats.norm.sf(2))
+
+
 def test_p_values_of_the_thesis() -> None:
     """The users of the five arms of data set A (table 4.2)."""
     row = split_of((7012, 7122, 6986, 7117, 7102)).iloc[0]

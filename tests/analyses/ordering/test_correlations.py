@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import permutations
 
 import numpy as np
@@ -37,6 +38,25 @@ def test_tau_b_has_the_published_values() -> None:
 def test_tau_b_is_scipys(scores: NDArray[np.float64]) -> None:
     expected = kendalltau(scores[0], scores[1]).statistic
     assert tau_b(scores[0], scores[1]) == pytest.approx(expected, abs=1e-15, nan_ok=True)
+
+
+@pytest.mark.parametrize("coefficient", [tau_b, tau_ap, rbo])
+def test_rows_are_compared_with_the_rows_beside_them(
+    coefficient: Callable[[Floats, Floats], Floats],
+) -> None:
+    one, other = np.array([X, Y, -X]), np.array([Y, -Y, X])
+    expected = [coefficient(first, second) for first, second in zip(one, other, strict=True)]
+    np.testing.assert_array_equal(coefficient(one, other), expected)
+
+
+@pytest.mark.parametrize("coefficient", [tau_b, tau_ap, tau_ap_a, rbo])
+@pytest.mark.parametrize("n_systems", [0, 1])
+def test_fewer_than_two_systems_have_no_agreement(
+    coefficient: Callable[[Floats, Floats], Floats], n_systems: int
+) -> None:
+    few = np.arange(float(n_systems))
+    assert np.isnan(coefficient(few, few))
+    assert coefficient(np.arange(2.0), np.arange(2.0)) == pytest.approx(1)
 
 
 def test_a_reference_for_each_group_of_samples_is_used_for_that_group() -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from harness.metrics.shared.register import built_in_metrics, find_metric
 from qrels import Catalogue, Judged, Qrels, judge
 from runs import InputError, Run
-from tests.lists import N_ITEMS, known_items, random_case, runs_and_qrels
+from tests.lists import N_ITEMS, asks_for_items, known_items, random_case, runs_and_qrels
 
 METRICS = built_in_metrics()
 KNOWN = known_items(N_ITEMS, 4)
@@ -199,6 +199,12 @@ def by_hand(cutoff: int) -> dict[str, ByHand]:
         "Calibration": kullback_leibler(0.01, flat),
         "Calibration(alpha=0.2,discount=log2)": kullback_leibler(0.2, log2),
     }
+
+
+def test_every_metric_of_items_is_written_out() -> None:
+    written_out = {find_metric(label, METRICS).name for label in by_hand(1)}
+    scored = {name: metric for name, metric in METRICS.items() if not metric.needs}
+    assert written_out == {name for name, metric in scored.items() if asks_for_items(metric)}
 
 
 @pytest.mark.parametrize("name", by_hand(1))

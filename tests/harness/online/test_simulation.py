@@ -24,7 +24,7 @@ from harness.online import (
     write_history,
 )
 from harness.online.click_world import DAY, MINUTE
-from harness.online.simulation import assign
+from harness.online.simulation import assign, profiles_before
 from qrels.interactions.held_out_users import draw_test_users
 from qrels.interactions.interaction_file import read_interactions
 from qrels.interactions.interactions import Interactions
@@ -100,22 +100,47 @@ def test_a_user_keeps_the_arm_and_arms_get_their_shares(experiment: SimulatedExp
     assert chisquare(np.bincount(assign(users, 3, salt="x"))).pvalue > 0.001
 
 
+class Recorded(SystemModel):
+    """Keeps what it learns from."""
+
+    def __init__(self) -> None:
+        super().__init__("popularity", {}, 1)
+        self.learnt: list[Interactions] = []
+
+    def fit(self, history: Interactions) -> Any:
+        self.learnt.append(history)
+        return super().fit(history)
+
+
 def test_models_learn_anew_from_all_but_test_users() -> None:
-    learnt: list[Interactions] = []
-
-    class Recorded(SystemModel):
-        def fit(self, history: Interactions) -> Any:
-            learnt.append(history)
-            return super().fit(history)
-
-    world = small_world()
+    world, model = small_world(), Recorded()
     tested = draw_test_users(world.interactions(world.history()), share=0.5, seed=1)
-    arms = [Arm("top", Recorded("popularity", {}, 1))]
-    simulate(world, arms, SimulationSettings(periods=2), test_users=tested)
+    simulate(world, [Arm("top", model)], SimulationSettings(periods=2), test_users=tested)
+    learnt = model.learnt
     assert [history.time.max() < NOW + 3 * DAY * n for n, history in enumerate(learnt)] == [1, 1]
     assert len(learnt[0]) < len(learnt[1])
     for history in learnt:
         assert (tested.numbers(world.users.ids)[np.unique(history.user)] < 0).all()
+
+
+def test_models_learn_from_all_that_was_before_their_period_and_from_nothing_later() -> None:
+    """Periods are of two minutes, so that many clicks on lists come in the next period."""
+    world, model = small_world(), Recorded()
+    settings = SimulationSettings(periods=3, period_days=2 * MINUTE / DAY)
+    log = simulate(world, [Arm("top", model)], settings).tables["interactions"].to_pandas()
+    n_before = [int((log["time"] < NOW + 2 * MINUTE * period).sum()) for period in range(3)]
+    assert [len(history) for history in model.learnt] == n_before
+
+
+def test_a_profile_holds_each_item_that_a_user_had_before_the_moment_once() -> None:
+    """Users 1 and 4 ask at 100 and 50; what happens at that millisecond is not before it."""
+    events = [
+        *[(1, 2, 99), (1, 3, 100), (1, 0, 101), (1, 2, 5), (1, 4, 0)],
+        *[(4, 1, 50), (4, 3, 49), (2, 1, 0), (5, 0, 0)],
+    ]
+    log = pd.DataFrame(events, columns=["user", "item", "time"])
+    profiles = profiles_before(log, np.array([1, 4]), np.array([100, 50]), n_items=5)
+    assert profiles.toarray().tolist() == [[0, 0, 1, 0, 1], [0, 0, 0, 1, 0]]
 
 
 def test_the_log_estimates_the_truth(tmp_path: Path) -> None:

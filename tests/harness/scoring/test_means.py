@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +12,15 @@ from hypothesis import given
 from analyses.intervals.resampling import of_systems
 from analyses.shared.measure import Measure, Measures, Scores
 from harness.metrics.shared.register import built_in_metrics, find_metric
-from harness.scoring.means import Coverage, averaged, deviations, spread, user_weights, weighted
+from harness.scoring.means import (
+    Coverage,
+    Means,
+    averaged,
+    deviations,
+    spread,
+    user_weights,
+    weighted,
+)
 from harness.scoring.score import SampleScorer, score
 from qrels import Qrels, match, qrels_from_columns
 from runs import Run
@@ -125,3 +136,67 @@ def test_a_single_run_has_no_spread_and_neither_have_folds() -> None:
         np.ones((1, 3, 2)), Measures([Measure("P", 1)]), ("a", "b", "c"), np.array(["1", "2"])
     )
     assert np.isnan(spread(scores, replicates, METRICS)).all()
+
+
+def two_by_two(**changes: Any) -> Means:
+    """Two systems by P and by the geometric mean of AP, for three users."""
+    values = np.array([[[0.0, 0.5, 1.0], [0.2, 0.2, 0.2]], [[0.1, 0.1, 0.8], [0.4, 0.4, 0.4]]])
+    names = ["P", "AP(mean=geometric)"]
+    metrics = {name: find_metric(name, METRICS) for name in names}
+    measures, users = Measures([Measure(name, 5) for name in names]), np.array(["1", "2", "3"])
+    scores = Scores(np.stack([values[0], np.log(values[1])]), measures, ("a", "b"), users)
+    return replace(Means.of(scores, metrics), **changes)
+
+
+def test_means_are_arithmetic_or_geometric_and_deviations_of_the_scores() -> None:
+    found = two_by_two()
+    geometric = (0.1 * 0.1 * 0.8) ** (1 / 3)
+    np.testing.assert_allclose(found.values, [[0.5, 0.2], [geometric, 0.4]])
+    deviation = float(np.std(np.log([0.1, 0.1, 0.8]), ddof=1))
+    np.testing.assert_allclose(found.deviations, [[0.5, 0.0], [deviation, 0.0]], atol=1e-12)
+    frame = found.frame()
+    assert frame["system"].tolist() == ["a", "a", "b", "b"]
+    assert frame["metric"].tolist() == ["P", "AP(mean=geometric)"] * 2
+    assert frame["mean"].tolist() == pytest.approx([0.5, geometric, 0.2, 0.4])
+    assert frame["sd"].tolist() == pytest.approx([0.5, deviation, 0, 0], abs=1e-12)
+    assert frame["users"].tolist() == [3] * 4
+
+
+def test_replicates_stand_beside_the_means_of_their_system() -> None:
+    spreads = np.array([[0.01, 0.02], [0.03, np.nan]])
+    frame = two_by_two(sizes=np.array([3, 2]), spreads=spreads).frame()
+    assert frame["replicates"].tolist() == [3, 3, 2, 2]
+    assert frame["sd_replicates"].tolist()[:3] == [0.01, 0.03, 0.02]
+    assert np.isnan(frame["sd_replicates"][3])
+
+
+def test_a_single_user_has_no_deviation() -> None:
+    scores = Scores(np.ones((1, 2, 1)), Measures([Measure("P", 5)]), ("a", "b"), np.array(["1"]))
+    found = Means.of(scores, METRICS)
+    assert found.values.tolist() == [[1, 1]]
+    assert np.isnan(found.deviations).all()
+
+
+def test_users_weigh_as_many_relevant_items_as_they_have() -> None:
+    """Three, none and one: of a mean of 4 / 3."""
+    users, items = np.array([[0, 0, 0, 1, 2, 2], [0, 1, 2, 0, 0, 1]])
+    grades = np.array([1, 1, 1, 0, 1, 0])
+    qrels = qrels_from_columns(users, items, grades, n_users=3, relevance_level=1)
+    assert user_weights(qrels, "users") is None
+    found = user_weights(qrels, "judgements")
+    assert found is not None
+    assert found.tolist() == pytest.approx([9 / 4, 0, 3 / 4])
+
+
+def test_runs_deviate_from_their_system_by_the_means_over_users_for_whom_all_rank() -> None:
+    """Runs a1 and a2 rank for the last two users of three, b alone for all."""
+    lists = [
+        np.array(rows, dtype=np.int32) for rows in ([[-1], [1], [2]], [[1], [1], [2]], [[1]] * 3)
+    ]
+    replicates = Replicates.of(["a", "a", "b"], [Run(f"r{n}", own) for n, own in enumerate(lists)])
+    values = np.array([[[9.0, 1, 2], [5, 3, 6], [7, 7, 7]]])
+    scores = Scores(values, Measures([Measure("P", 1)]), ("x", "y", "z"), np.array(["1", "2", "3"]))
+    found = deviations(scores, replicates)
+    assert found.values.tolist() == [[-1.5, 1.5, 0]]
+    assert found.systems.tolist() == [0, 0, 1]
+    assert found.complete.tolist() == [False, True]

@@ -6,12 +6,15 @@ from scipy.sparse import csr_array
 
 from qrels import Ratings
 from recommenders.kernels.language_models import (
+    ExpansionSettings,
     LanguageModels,
     SmoothedSettings,
+    expansion_scorer,
     log_odds_of_neighbours,
     nearest_by_likelihood,
     smoothed,
 )
+from runs import Numbering
 
 RATINGS = csr_array(np.array([[3.0, 1.0, 0.0], [0.0, 2.0, 2.0], [0.0, 0.0, 0.0]]))
 SETTINGS = SmoothedSettings(neighbours=10, background_weight=0.4)
@@ -57,3 +60,38 @@ def test_log_odds_are_those_of_the_loops(ratings: Ratings) -> None:
     row, column = graph.nonzero()
     expected = log_odds_by_loops(matrix.toarray(), models)[row, column]
     np.testing.assert_allclose(odds, expected, rtol=1e-9, atol=1e-9)
+
+
+def collection_share(neighbourhood: np.ndarray, collection: np.ndarray) -> np.ndarray:
+    """Weigh items by their probability in the collection alone."""
+    return collection
+
+
+def neighbourhood_share(neighbourhood: np.ndarray, collection: np.ndarray) -> np.ndarray:
+    """Weigh items by their probability in the neighbourhood alone."""
+    return neighbourhood
+
+
+def three_of_four_users() -> Ratings:
+    """User 0 rates items 0 and 1, user 1 items 0 and 2, user 2 items 1 and 2; user 3 none."""
+    return Ratings(
+        Numbering(np.array(["u0", "u1", "u2", "u3"])),
+        Numbering(np.array(["i0", "i1", "i2"])),
+        np.array([0, 0, 1, 1, 2, 2], dtype=np.int32),
+        np.array([0, 1, 0, 2, 1, 2], dtype=np.int32),
+        np.array([1.0, 2.0, 3.0, 4.0, 5.0, 5.0]),
+    )
+
+
+def test_the_collection_is_that_of_users_with_ratings() -> None:
+    """Items have 4, 7 and 9 of 20 stars, over the 3 users who rated."""
+    scorer = expansion_scorer(three_of_four_users(), collection_share, ExpansionSettings())
+    (scores,) = scorer.score_batch(np.array([0], dtype=np.int32))
+    np.testing.assert_allclose(scores, np.array([4, 7, 9]) / 20 / 3, rtol=1e-6)
+
+
+def test_the_neighbourhood_is_normalised_by_its_stars_and_its_length() -> None:
+    """Users 1 and 2 gave 3, 5 and 9 of 17 stars."""
+    scorer = expansion_scorer(three_of_four_users(), neighbourhood_share, ExpansionSettings())
+    (scores,) = scorer.score_batch(np.array([0], dtype=np.int32))
+    np.testing.assert_allclose(scores, np.array([3, 5, 9]) / 17 / 2, rtol=1e-6)
