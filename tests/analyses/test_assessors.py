@@ -15,7 +15,7 @@ from analyses.shared.work import Truth
 from analyses.significance.paired_tests import t_test
 from runs import InputError
 from runs.shared.progress import Silent
-from tests.analyses.drawn import points, segments
+from tests.drawn import points, segments
 
 P = Measure("P", 10)
 MEASURES = Measures([P], reported=[P])

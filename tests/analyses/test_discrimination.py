@@ -24,9 +24,8 @@ from analyses.significance.question import Correction, Test, standardise
 from runs import InputError
 from runs.shared.progress import Bar, Silent
 from tests.analyses.conftest import WithinMemory
-from tests.analyses.drawn import corners, curve, explained
 from tests.analyses.made import discriminate, unrelated
-from tests.drawn import corners_of
+from tests.drawn import corners, corners_of, curve, explained
 
 MEASURES = Measures((Measure("P", 5), Measure("nDCG", 5), Measure("P", 10), Measure("nDCG", 10)))
 SCALES = {Measure("P", 5): 5, Measure("P", 10): 10}

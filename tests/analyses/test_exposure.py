@@ -22,8 +22,8 @@ from analyses.shared.measure import Measure, Measures
 from qrels import qrels_from_columns
 from runs import InputError
 from tests.analyses.blocks import sums_of
-from tests.analyses.drawn import explained, points, segments
 from tests.analyses.made import JudgedWork
+from tests.drawn import explained, points, segments
 
 COUNTS = np.array([4, 2, 1, 1])
 LISTS = {

@@ -16,7 +16,7 @@ from analyses.shared.analysis import SettingError
 from analyses.shared.judgement_samples import sample_judgements
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.significance.paired_tests import t_test
-from tests.analyses.drawn import points, segments
+from tests.drawn import points, segments
 
 N_USERS, SYSTEMS = 80, ("a", "b", "c", "d")
 MEASURES = Measures([Measure("P", 10), Measure("RR", 10)], reported=[Measure("P", 10)])

@@ -13,8 +13,8 @@ from analyses.popularity import Popularity, Settings, keep_items, popularity
 from analyses.shared.measure import Measure, Measures
 from qrels import Qrels, qrels_from_columns
 from tests.analyses.blocks import sums_of
-from tests.analyses.drawn import band_at, curve, explained
 from tests.analyses.made import JudgedWork, unrelated
+from tests.drawn import band_at, curve, explained
 
 COUNTS = np.array([9, 1, 5, 5])
 LEVELS = [1.0, 0.75, 0.5, 0.25]

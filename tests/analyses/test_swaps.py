@@ -8,7 +8,7 @@ from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.work import ScoresWork
 from analyses.swaps import Settings, Swaps, half_means, swapped, swaps
 from runs import InputError
-from tests.analyses.drawn import points
+from tests.drawn import points
 
 
 def study(

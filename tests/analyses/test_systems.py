@@ -10,7 +10,7 @@ from analyses.shared.work import ScoresWork
 from analyses.significance.corrections import max_t_test
 from analyses.systems import Settings, Systems, systems
 from runs import InputError
-from tests.analyses.drawn import points, segments
+from tests.drawn import points, segments
 
 MEASURES = Measures([Measure("P", 5), Measure("loss", 5)], falling={"loss"})
 

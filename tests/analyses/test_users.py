@@ -11,8 +11,8 @@ from analyses.shared.work import ScoresWork
 from analyses.significance.permutation import monte_carlo_test
 from analyses.users import Settings, Users, random_order, users, usual_sizes
 from runs import InputError
-from tests.analyses.drawn import curve, segments
 from tests.analyses.made import discriminate
+from tests.drawn import curve, segments
 
 N_USERS = 120
 MEASURES = Measures((Measure("a", 5), Measure("a", 10), Measure("b", 10)))

@@ -12,8 +12,8 @@ from analyses.ordering import tau_b
 from analyses.shared.estimate import Estimates
 from analyses.shared.families import WithinSubsets
 from analyses.shared.measure import Measure, Measures
-from tests.analyses.drawn import band_at, curve, points
 from tests.analyses.made import unrelated
+from tests.drawn import band_at, curve, points
 
 MEASURES = Measures(Measure(metric, cutoff) for metric in ("P", "AP") for cutoff in (5, 10))
 TAUS = np.array([[1.0, 0.5], [1.0, 0.7], [1.0, 0.9], [1.0, 0.7]])

@@ -17,8 +17,8 @@ from analyses.shared.measure import Measure, Measures
 from analyses.sparsity import Settings, Sparsity
 from qrels import Qrels, qrels_from_columns
 from tests.analyses.blocks import sums_of
-from tests.analyses.drawn import band_at, curve, explained
 from tests.analyses.made import JudgedWork, unrelated
+from tests.drawn import band_at, curve, explained
 
 Floats = NDArray[np.float64]
 Masks = NDArray[np.bool_]

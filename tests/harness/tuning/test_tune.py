@@ -326,7 +326,7 @@ def test_a_package_that_is_missing_is_no_failure_of_a_trial(
         ("puresv", (), "the study has no system 'puresv'; did you mean 'puresvd'?"),
         ("random", (), "the system 'random' has no setting to tune"),
         ("puresvd", ("--measure", "nDGC"), "no metric is called 'nDGC'; did you mean 'nDCG'?"),
-        ("puresvd", ("--measure", "nDCG@0"), "stands a cut-off of at least 1"),
+        ("puresvd", ("--measure", "nDCG@0"), "stands a cut-off"),
     ],
 )
 def test_a_mistake_is_answered_with_a_sentence_and_exit_code_2(
