@@ -102,3 +102,11 @@ def test_no_recommender_library_is_imported(tables: list[Path]) -> None:
     )
     answer = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert answer.stdout.splitlines()[-1] == "set()", answer.stderr
+
+
+def test_deeply_nested_json_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "deep.json"
+    path.write_text("[" * 3000)
+    answer = CliRunner().invoke(main, ["discriminate", str(path)])
+    assert answer.exit_code == MISUSED
+    assert answer.stderr.startswith(f"Error: {path}: the table cannot be read")
