@@ -203,7 +203,9 @@ def _fits(value: Any, hint: Any) -> bool:
 
     A number with a fraction may be whole.
     """
-    origin, arguments = get_origin(hint), get_args(hint)
+    hint = _written_out(hint)
+    origin = get_origin(hint)
+    arguments = get_args(hint)
     if origin in (Union, UnionType):
         return any(_fits(value, argument) for argument in arguments)
     if origin is Literal:
@@ -221,6 +223,15 @@ def _fits(value: Any, hint: Any) -> bool:
     if hint is int:
         return isinstance(value, int) and not isinstance(value, bool)
     return not isinstance(hint, type) or isinstance(value, hint)
+
+
+def _written_out(hint: Any) -> Any:
+    """Write out an alias of a type, as numpy's NDArray is from numpy 2.5 on."""
+    alias = get_origin(hint) or hint
+    value = getattr(alias, "__value__", None)
+    if value is None:
+        return hint
+    return value[get_args(hint)] if get_args(hint) else value
 
 
 def _parts_fit(values: tuple[Any, ...], hints: tuple[Any, ...]) -> bool:

@@ -101,7 +101,7 @@ def parse(text: str, base: Path = Path("/data"), **changes: Any) -> Study:
         (RATINGS + "[analyses.users]\nsizes = [9, 9]\n", "9 is duplicated"),
         (RATINGS + "[analyses.sparsty]\n", "no `sparsty` in [analyses]; did you mean 'sparsity'?"),
         (RUNS + "relevance_level = 0\n", "line 6: `relevance_level` in [qrels] must be"),
-        (RATINGS.replace("ratings.csv", "a\\u0000b"), "cannot be a path (embedded null byte)."),
+        (RATINGS.replace("ratings.csv", "a\\u0000b"), "cannot be a path ("),
     ],
 )
 def test_a_broken_rule_is_answered_with_place_rule_and_value(text: str, sentence: str) -> None:
