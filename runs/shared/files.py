@@ -91,7 +91,10 @@ def path_within(folder: Path, name: str) -> Path:
 def _leads_within(path: Path, folder: Path) -> bool:
     """Tell whether a path is below a folder when all symbolic links are followed."""
     try:
-        return path.resolve().is_relative_to(folder.resolve())
+        target = path.resolve()
+        # From Python 3.13 on, links that lead to themselves stay in the path.
+        has_loop = any(part.is_symlink() for part in (target, *target.parents))
+        return not has_loop and target.is_relative_to(folder.resolve())
     except (OSError, ValueError, RuntimeError):
         return False
 
