@@ -30,6 +30,7 @@ from analyses.shared.work import CountedIn, SumSamples, Work
 from qrels import Qrels
 from runs.shared.arrays import Floats, Masks, Numbers
 from runs.shared.errors import counted
+from runs.shared.fields import offsets_of
 from runs.shared.settings import Levels, Repeats
 from runs.shared.streams import random_words
 
@@ -348,7 +349,7 @@ def keep_items(
     if cut == "items":
         n_removed = [n_items - round(level * n_items) for level in levels]
     else:
-        gone = np.concatenate([[0], np.cumsum(counts[leaving])])
+        gone = offsets_of(counts[leaving])
         least = (1 - np.array(levels) - TOLERANCE) * gone[-1]
         n_removed = np.searchsorted(gone, least).tolist()
     return place[qrels.items][:, None] >= np.array(n_removed)

@@ -16,6 +16,7 @@ from recommenders.shared.system import (
     system,
 )
 from runs import InputError
+from runs.shared.fields import offsets_of
 
 
 class BPRMFSettings(Settings):
@@ -70,7 +71,7 @@ def bprmf(ratings: Ratings, settings: BPRMFSettings, *, seed: int) -> FactorScor
         0.1 * rng.standard_normal((n, settings.factors), dtype=np.float32)
         for n in (len(ratings.users), n_items)
     )
-    ends = np.concatenate([[0], np.cumsum(ratings.user_counts())])
+    ends = offsets_of(ratings.user_counts())
     triples = np.empty((len(ratings), 3), dtype=np.int32)
     for rate in settings.learning_rate * np.linspace(1, 0, settings.epochs, endpoint=False):
         luck, places = rng.random(len(ratings)), rng.permutation(len(ratings))

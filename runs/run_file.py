@@ -67,17 +67,9 @@ class RunFile:
             tied=np.append(tie, False)[: len(order)],
         )
 
-    def to_run(
-        self,
-        topics: Numbering,
-        items: Numbering,
-        *,
-        depth: int | None = None,
-        precision: Precision = "double",
-    ) -> Run:
+    def to_run(self, topics: Numbering, items: Numbering, *, depth: int | None = None) -> Run:
         """Lay the ranked lists of all topics in rows; see `RankedLists.to_run`."""
-        ranked = self.ranked_lists(topics, items, precision=precision)
-        return ranked.to_run(np.arange(len(topics)), depth=depth)
+        return self.ranked_lists(topics, items).to_run(np.arange(len(topics)), depth=depth)
 
 
 MOST_CELLS = 1 << 26

@@ -19,6 +19,7 @@ from qrels import Qrels, match
 from runs import Run
 from runs.shared.arrays import Floats, Ints, Longs, Masks, Numbers
 from runs.shared.compiled import as_numpy
+from runs.shared.fields import offsets_of
 
 Places = Numbers
 Kinds = NDArray[np.int8]
@@ -108,7 +109,7 @@ def _users_first(counts: Longs) -> tuple[Longs, Longs]:
     """Order hits that come system by system user by user, from counts (n_systems, n_users)."""
     starts = np.cumsum(counts).reshape(counts.shape) - counts
     per_list = counts.T.ravel()
-    offsets = np.concatenate([[0], np.cumsum(per_list)])
+    offsets = offsets_of(per_list)
     shifts = np.repeat(starts.T.ravel() - offsets[:-1], per_list)
     return offsets, shifts + np.arange(offsets[-1])
 
@@ -127,7 +128,7 @@ def group_sums(
     users, (n_users,): every number from 0 on.
     """
     order = np.argsort(groups, kind="stable")
-    borders = np.concatenate([[0], np.cumsum(np.bincount(groups))])
+    borders = offsets_of(np.bincount(groups))
     n_samples = kept.shape[1]
     width = n_samples if n_samples < PADDED_TO else n_samples + -n_samples % PADDED_TO
     at_once = max(1, SUMS_AT_ONCE // (hits.n_systems * len(cutoffs) * N_SUMS * width))

@@ -100,7 +100,8 @@ def test_scores_that_differ_in_double_precision_only_are_warned_of(tmp_path: Pat
 
 def test_in_single_precision_close_scores_tie(tmp_path: Path) -> None:
     file = read_run(written(tmp_path, CLOSE))
-    run = file.to_run(file.users, file.items, precision="single")
+    lists = file.ranked_lists(file.users, file.items, precision="single")
+    run = lists.to_run(np.arange(len(file.users)))
     assert file.items.ids[run.items[0]].tolist() == ["b", "a"]
 
 
