@@ -343,7 +343,8 @@ class ValiditySweep(Result):
         ranges = []
         for place in map(self._place, (self.main, IDEAL, ROBUSTNESS, POWER, WRONG)):
             first, last = mean_of_defined(self.means[place, :, [0, -1], density])
-            name = self._labels(place)[0].lower()
+            title, _ = self._labels(place)
+            name = f"{title[0].lower()}{title[1:]}"
             ranges.append(f"{name} from {rounded(first, 2)} to {rounded(last, 2)}")
         leaders = []
         for strength, taus in zip(self.strengths, self.means[1, :, :, density].T, strict=True):
