@@ -42,6 +42,21 @@ class Counted(Silent):
         yield Bar(advance)
 
 
+class Totals(Silent):
+    """Keeps how many steps are announced, and how many are done."""
+
+    def __init__(self) -> None:
+        self.announced = self.done = 0
+
+    @contextmanager
+    def __call__(self, label: str, total: int) -> Iterator[Bar]:
+        def advance(steps: int = 1, *, done: str = "") -> None:
+            self.done += steps
+
+        self.announced += total
+        yield Bar(advance)
+
+
 def discriminate(
     scores: Scores,
     *,

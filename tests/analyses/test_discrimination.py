@@ -1,6 +1,4 @@
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from itertools import combinations
 from typing import Any, get_args
@@ -22,9 +20,8 @@ from analyses.shared.work import ScoresWork
 from analyses.significance.power import PowerSamples
 from analyses.significance.question import Correction, Test, standardise
 from runs import InputError
-from runs.shared.progress import Bar, Silent
 from tests.analyses.conftest import WithinMemory
-from tests.analyses.made import discriminate, unrelated
+from tests.analyses.made import Totals, discriminate, unrelated
 from tests.drawn import corners, corners_of, curve, explained
 
 MEASURES = Measures((Measure("P", 5), Measure("nDCG", 5), Measure("P", 10), Measure("nDCG", 10)))
@@ -656,21 +653,6 @@ def test_few_pairs_are_all_drawn() -> None:
     curve = found.plot(axes="pairs").lines[0]
     assert np.asarray(curve.get_ydata()).tolist() == [0.5, 0.2, 0.0001]
     assert np.asarray(curve.get_xdata()).tolist() == [1, 2, 3]
-
-
-class Totals(Silent):
-    """Keeps how many steps are announced, and how many are done."""
-
-    def __init__(self) -> None:
-        self.announced = self.done = 0
-
-    @contextmanager
-    def __call__(self, label: str, total: int) -> Iterator[Bar]:
-        def advance(steps: int = 1, *, done: str = "") -> None:
-            self.done += steps
-
-        self.announced += total
-        yield Bar(advance)
 
 
 @pytest.mark.parametrize(("test", "n_steps"), [("t", 4), ("exact", 4), ("monte-carlo", 300)])
