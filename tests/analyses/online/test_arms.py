@@ -51,7 +51,10 @@ STARTS = {("A", 0): 5, ("A", 1): 9, ("B", 0): 5, ("C", 0): 5}
 
 
 def work_of(settings: ArmSettings = SETTINGS, **changes: Any) -> Any:
-    """Make work that analyses of arms take in place of `Work`: three arms, of which A has two periods; items are learnt from before 5, and before 9."""
+    """Make work of three arms, which analyses of arms take in place of `Work`.
+
+    A has two periods; items are learnt from before 5, and before 9.
+    """
     learnt = [*np.repeat(np.arange(6), EARLY), *np.repeat(np.arange(6), TRAIN_COUNTS - EARLY)]
     times = [0] * EARLY.sum() + [5] * (TRAIN_COUNTS - EARLY).sum()
     # What test users did is not learnt, nor what came at the start or after it.

@@ -1,10 +1,12 @@
+from dataclasses import replace
 from itertools import combinations, permutations, product
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy.stats import rankdata
 
-from analyses.online.best_of_many import best_of_many
+from analyses.online.best_of_many import BestOfMany, best_of_many, scaled_ranks
 from analyses.online.experiments import Experiment
 from runs import InputError
 from tests.analyses.online.examples import experiment, random_experiment
@@ -157,3 +159,93 @@ def test_what_cannot_be_tested_is_refused() -> None:
         best_of_many([experiment([[1, 2, 3]], [1, 1, 1])], seed=1)
     with pytest.raises(InputError, match="must have the same measures"):
         best_of_many([one, experiment([[1, 2, 3]], [1, 2, 3], measures=["x"], name="B")], seed=1)
+
+
+def stated(**changes: Any) -> BestOfMany:
+    """Three measures, of which the second is best."""
+    facts: dict[str, Any] = {
+        "measures": ("P@5", "AP@5", "RR"),
+        "fewest_models": 8,
+        "chosen": ("A", "B"),
+        "statistics": np.array([0.3, 0.755, np.nan]),
+        "p_alone": np.array([0.2, 0.012, np.nan]),
+        "p_adjusted": np.array([0.5, 0.05, np.nan]),
+        "maxima": np.arange(1200.0),
+        "n_orderings": 2,
+        "is_exact": False,
+    }
+    return BestOfMany(**facts | changes)
+
+
+def test_the_finding_has_the_best_measure_with_both_p_values() -> None:
+    assert stated().finding() == (
+        "Of 3 measures, AP@5 agrees best with the click-through rates, with rho = .76 over 8 "
+        "models (p = .05 with correction for choosing the best measure, p = .01 without); it is "
+        "significant."
+    )
+    above = np.array([0.5, np.nextafter(0.05, 1), np.nan])
+    assert stated(p_adjusted=above).finding().endswith("it is not significant.")
+
+
+def test_of_fewer_than_eight_models_nothing_is_called_significant() -> None:
+    sentence = stated(fewest_models=7).finding()
+    assert sentence.endswith("too few models for a test, 20 or more are advised.")
+
+
+def test_the_caption_counts_the_orders_and_the_orderings() -> None:
+    assert "best of 3 measures, which order the models in 2 different ways" in stated().caption()
+    assert "in 1,200 random orders of the rates. Data sets: A, B." in stated().caption()
+    assert "in all 1,200 orders of the rates" in stated(is_exact=True).caption()
+
+
+def test_by_default_ten_thousand_orders_are_drawn(rng: np.random.Generator) -> None:
+    one = experiment(rng.random((1, 10)), rng.random(10))
+    assert len(best_of_many([one], seed=1).maxima) == 10_000
+
+
+def test_ranks_are_scaled_so_that_products_are_spearmans_rho() -> None:
+    """Ties to 12 decimals share their mean rank."""
+    values = np.array([[0.1, 0.3, 0.3 + 1e-14, 0.2], [4.0, 3, 2, 1], [1, 1, 1, 1]])
+    found = scaled_ranks(values)
+    np.testing.assert_allclose(found[0], np.array([-1.5, 1, 1, -0.5]) / np.sqrt(4.5))
+    assert (found[1] @ found[1], found[1] @ found[1][::-1]) == pytest.approx((1, -1))
+    assert np.isnan(found[2]).all()
+    assert np.isnan(scaled_ranks(np.array([1.0, np.nan, 2.0]))).all()
+
+
+def test_facts_are_of_the_first_experiment_and_the_fewest_models(rng: np.random.Generator) -> None:
+    """Equal orderings of the models are counted once."""
+    first = experiment(rng.random((3, 5)), rng.random(5), own="x")
+    same = np.concatenate([first.values[:2], 2 * first.values[1:2]])
+    second = experiment(rng.random((3, 4)), rng.random(4), name="B", own="y")
+    doubled = np.concatenate([second.values[:2], second.values[1:2] + 1])
+    found = best_of_many(
+        [replace(first, values=same), replace(second, values=doubled)], permutations=20, seed=1
+    )
+    assert found.fewest_models == 4
+    assert found.n_orderings == 2
+    assert found.measures == ("M0", "M1", "M2")
+    assert found.statistics[1] == found.statistics[2]
+    expected = (spearman(same, first.rates) + spearman(doubled, second.rates)) / 2
+    np.testing.assert_allclose(found.statistics, expected)
+    alone = best_of_many([first, second], permutations=20, seed=1, chosen=["B"])
+    assert alone.chosen == ("B",)
+    np.testing.assert_allclose(alone.statistics, spearman(second.values, second.rates))
+
+
+def test_experiments_with_other_models_are_not_enumerated(rng: np.random.Generator) -> None:
+    """Both have the observed order among random ones: of 3 orders, p is (n + 1) / 4."""
+    sets = [experiment(rng.random((2, 4)), rng.random(4), name=n, own=n) for n in "AB"]
+    found = best_of_many(sets, permutations=3, seed=1)
+    assert not found.is_exact
+    assert len(found.maxima) == 3
+    beyond = (found.maxima[:, None] >= found.statistics - 1e-9).sum(axis=0)
+    np.testing.assert_allclose(found.p_adjusted, (beyond + 1) / 4)
+    np.testing.assert_allclose(found.p_alone * 4, np.rint(found.p_alone * 4))
+    assert (found.p_alone >= 1 / 4).all()
+
+
+def test_an_experiment_occurs_once() -> None:
+    one = experiment([[1, 2, 3]], [1, 2, 3])
+    with pytest.raises(InputError, match="the experiment 'A' occurs twice"):
+        best_of_many([one, one], seed=1)
