@@ -6,11 +6,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 from pandas.testing import assert_frame_equal
 from scipy.stats import chisquare, norm
 
-from analyses.online.clicks import LONGEST, Clicks, Question, milliseconds, read_pairs
+from analyses.online.clicks import LONGEST, Clicks, Question, count_clicks, milliseconds, read_pairs
+from analyses.online.clicks import verdict as verdict_of
 from runs import InputError
+from runs.shared.progress import Silent
 from tests.analyses.online.click_logs import (
     DAY,
     MINUTE,
@@ -23,6 +26,7 @@ from tests.analyses.online.click_logs import (
     written,
     written_as_csv,
 )
+from tests.drawn import corners, explained, points
 
 
 def verdict(found: Clicks) -> str:
@@ -220,3 +224,244 @@ def test_pairs_have_names_once(text: str) -> None:
 def test_a_click_is_implicit_or_explicit(asked: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="--explicit"):
         Question(recommendations="x", interactions="y", **asked)
+
+
+# Numbers that are stated by hand
+
+
+@pytest.mark.parametrize(
+    ("text", "length"),
+    [
+        *(("30 min", 1_800_000), ("1.5h", 5_400_000), ("2 days", 172_800_000), ("250 ms", 250)),
+        *(("0 s", 0), ("0.0004 s", 0), ("0.0016 s", 2), ("104249 days", 104_249 * DAY)),
+    ],
+)
+def test_a_duration_is_in_whole_milliseconds(text: str, length: int) -> None:
+    assert milliseconds(text) == length
+
+
+def test_values_are_read_by_name() -> None:
+    assert read_pairs("A=0.5, B = 0.25") == {"A": "0.5", "B": "0.25"}
+    assert read_pairs("click=view,impression=") == {"click": "view", "impression": ""}
+    assert read_pairs("a=b=c") == {"a=b": "c"}
+
+
+def test_a_question_reads_texts_and_has_bounds() -> None:
+    files = {"recommendations": "x", "interactions": "y"}
+    question = Question(**files, window="1 min", shares="A=1,B=3", types="click=view")
+    assert question.window == 60_000
+    assert question.shares == {"A": 1.0, "B": 3.0}
+    assert question.types == {"click": "view"}
+    assert (question.over_time, question.explicit, question.robots) == ("pooled", False, None)
+    Question.model_validate({**files, "explicit": True, "robots": 1, "first_year": 9999})
+    for refused in (
+        {"robots": 0},
+        {"shares": {"A": 0.0}},
+        {"shares": {"A": np.inf}},
+        {"first_year": 0},
+        {"first_year": 10_000},
+    ):
+        with pytest.raises(ValueError, match=r"greater|finite|less"):
+            Question.model_validate({**files, "explicit": True, **refused})
+    Question.model_validate({**files, "explicit": True, "first_year": 1, "shares": {"A": 0.1}})
+
+
+def frames_of(rates: list[float], pairs: list[tuple[str, str, float, float]]) -> Any:
+    """Rates of arms A, B and so on, and their pairs with a p that is adjusted."""
+    arms = pd.DataFrame({"arm": [*"ABCD"[: len(rates)]], "rate": rates})
+    rows = [
+        {
+            "arm_a": a,
+            "arm_b": b,
+            "difference": gap,
+            "low": gap - 0.1,
+            "high": gap + 0.1,
+            "p_holm": p,
+        }
+        for a, b, gap, p in pairs
+    ]
+    return arms, pd.DataFrame(rows)
+
+
+def test_the_best_arm_is_compared_with_the_nearest_of_those_it_may_not_exceed() -> None:
+    """B has .5 and exceeds C by .1 and A by .3; without certainty on A, A is named."""
+    pairs = [("A", "B", -0.3, 0.04), ("A", "C", -0.2, 0.03), ("B", "C", 0.1, 0.01)]
+    rates = [0.2, 0.5, 0.4]
+    assert verdict_of(*frames_of(rates, pairs)) == (
+        "Arm B has the highest click-through rate: the rate of B is .10 above that of C (p = .01, "
+        "Holm's method)."
+    )
+    pairs[0] = ("A", "B", -0.3, 0.05)
+    assert verdict_of(*frames_of(rates, pairs)) == (
+        "No arm has a significantly higher click-through rate than all others: the rate of B is "
+        ".30 above that of A (p = .05, Holm's method)."
+    )
+    pairs[0] = ("A", "B", -0.3, 0.0499)
+    assert verdict_of(*frames_of(rates, pairs)).startswith("Arm B")
+    pairs[2] = ("B", "C", 0.1, np.nan)
+    assert verdict_of(*frames_of(rates, pairs)).startswith("No arm")
+
+
+def test_a_log_of_one_arm_has_no_winner_and_no_split(tmp_path: Path) -> None:
+    found = studied(tmp_path, experiment({"A": (4, 0.5)}))
+    assert found.findings() == ["The log has only one arm, so no rates are compared."]
+    assert not {"sample_ratio", "split"} & {*found.tables}
+    assert not found.alarm
+
+
+def test_what_is_known_of_a_simulated_experiment_stands_beside_its_rates(tmp_path: Path) -> None:
+    """Lists of B in the period v1 were not shown, and have no rate."""
+    lists, clicks = written(tmp_path, experiment({"A": (4, 1.0), "B": (4, 0.0)}, days=2))
+    truth = pd.DataFrame(
+        {
+            "arm": ["A", "A", "B", "B"],
+            "period": [0, 1, 0, 1],
+            "users": [10, 30, 5, 5],
+            "lists": [100, 50, 40, 0],
+            "expected_rate": [0.2, 0.6, 0.5, np.nan],
+        }
+    )
+    settings = [{"arm": "B", "depth": 3}, {"arm": "A", "depth": 5, "decay": 0.5}]
+
+    def known(over_time: str) -> Clicks:
+        question = Question.model_validate(
+            {"recommendations": lists, "interactions": clicks, "explicit": True}
+            | {"over_time": over_time}
+        )
+        return count_clicks(
+            question,
+            progress=Silent(),
+            name="w",
+            settings=settings,
+            truth=truth,
+            remarks=["A remark."],
+            n_jobs=1,
+        )
+
+    pooled = known("pooled")
+    assert pooled.tables["arms"]["expected"].tolist() == pytest.approx([50 / 150, 0.5])
+    averaged = known("thesis").tables["arms"]
+    assert averaged["expected"].tolist() == pytest.approx([(10 * 0.2 + 30 * 0.6) / 40, 0.5])
+    assert pooled.tables["truth"] is truth
+    table = pooled.tables["thesis2021-table4.1"]
+    assert table.to_numpy().tolist() == [
+        ["w", "B", "depth", "3"], ["w", "A", "depth", "5"], ["w", "A", "decay", "0.5"]
+    ]  # fmt: skip
+    assert table.columns.tolist() == ["dataset", "system", "hyperparameter", "value"]
+    assert table.index.tolist() == [0, 1, 2]
+    assert "A remark." in pooled.cautions()
+    assert {*pooled.tables["thesis2021-table4.2"]["dataset"]} == {"w"}
+
+
+@pytest.mark.parametrize(
+    ("n_users", "days", "by_week"), [(15, 8, False), (14, 8, True), (14, 7, False)]
+)
+def test_sparse_logs_of_more_than_a_week_have_rates_by_week(
+    tmp_path: Path, n_users: int, days: int, by_week: bool
+) -> None:
+    """Of two lists a user and day, 15 users have 30 a day and arm."""
+    log = experiment({"A": (n_users, 0.3), "B": (n_users, 0.5)}, days=days)
+    later = {"time": [time + 3 * DAY for time in log["lists"]["time"]]}
+    found = studied(tmp_path, {"lists": log["lists"] | later, "clicks": log["clicks"]})
+    assert ("weeks" in found.tables) == by_week
+    assert not any("days of the week" in caution for caution in found.cautions())
+    if by_week:
+        weeks = found.tables["weeks"]
+        assert weeks["week"].tolist() == ["1", "1", "2", "2"]
+        assert weeks["lists"].tolist() == [7 * 28, 7 * 28, 28, 28]
+        assert "by week (UTC)" in found.caption_of("daily")
+    else:
+        assert "by day (UTC)" in found.caption_of("daily")
+
+
+def test_logs_of_less_than_a_week_have_a_caution(tmp_path: Path) -> None:
+    found = studied(tmp_path, experiment({"A": (3, 0.3), "B": (3, 0.5)}, days=6))
+    assert any("covers 6 of the 7 days" in caution for caution in found.cautions())
+    assert "Click-through rates of 2 arms, pooled over time, with 95 % intervals over 6 users" in (
+        found.caption()
+    )
+    assert "interacts with an item of it within 0 days 00:10:00." in found.caption()
+
+
+@pytest.mark.parametrize(("n_silent", "cautioned"), [(3, True), (2, False)])
+def test_users_without_an_interaction_have_a_caution_from_more_than_half_on(
+    tmp_path: Path, n_silent: int, cautioned: bool
+) -> None:
+    found = studied(tmp_path, experiment({"A": (4 - n_silent, 1.0), "B": (n_silent, 0.0)}))
+    sentence = "75 % of the users have no interaction."
+    assert (sentence in found.cautions()) == cautioned
+
+
+def test_a_version_is_live_from_its_start_until_before_its_end(tmp_path: Path) -> None:
+    """Lists are shown at 0 and one hour; the version of A begins then, that of B ends then."""
+    hour = 60 * MINUTE
+    text = (
+        "arm,model_version,valid_from,valid_to\n"
+        f"A,v,{hour},{3 * hour}\nB,w,0,{hour}\nB,u,{2 * hour},{4 * hour + 20 * MINUTE}\n"
+    )
+    models = write_csv(tmp_path, models=text)["models"]
+    log = experiment({"A": (1, 0.0), "B": (1, 1.0)})
+    found = studied(tmp_path, log, models=models, over_time="thesis")
+    facts = dict(found.tables["facts"].to_numpy().tolist())
+    assert (
+        facts["lists were shown when no version of their arm's model was live; they do not count"]
+        == 2
+    )
+    assert found.tables["arms"]["lists"].tolist() == [1, 1]
+    periods = found.tables["periods"]
+    # Versions have other names by arm: periods have numbers.
+    assert periods[["period", "arm", "lists"]].to_numpy().tolist() == [
+        ["1", "A", 1], ["1", "B", 1], ["2", "A", 0], ["2", "B", 0]
+    ]  # fmt: skip
+    np.testing.assert_array_equal(periods["hours"], [2.0, 1.0, np.nan, 7 / 3])
+    rates = found.tables["rates"]
+    assert rates[["model", "period", "recommendations", "accepted"]].to_numpy().tolist() == [
+        ["A", "1", 1, 0], ["B", "1", 1, 1]
+    ]  # fmt: skip
+    assert rates.index.tolist() == [0, 1]
+    table = {row[2]: row[3] for row in found.thesis2021_table4_2().rows if row[1] == "B"}
+    assert table["duration of one iteration"] == "1:00"
+    assert table["iCTR"] == 100
+    assert "averaged over periods" in found.caption()
+
+
+def test_versions_in_lists_are_live_from_their_first_to_their_last_list(tmp_path: Path) -> None:
+    """Users are shown lists at 0, 1 and 2 minutes, and an hour later."""
+    found = studied(tmp_path, experiment({"A": (3, 0.5), "B": (1, 0.5)}))
+    periods = found.tables["periods"]
+    assert periods["hours"].tolist() == pytest.approx([62 / 60, 1.0])
+    table = {row[2]: row[3] for row in found.thesis2021_table4_2().rows if row[1] == "A"}
+    assert table["duration of one iteration"] == "1:02"
+    assert table["measurements o"] == 1
+
+
+def test_the_split_has_users_percentages_and_the_plan(tmp_path: Path) -> None:
+    found = studied(tmp_path, experiment({"A": (3, 0.5), "B": (1, 0.5)}), shares={"A": 1, "B": 4})
+    assert found.arms == ("A", "B")
+    table = found.clicks_split()
+    rows = [list(row[:4]) for row in table.rows]
+    assert rows == [["A", 3, 75.0, 20.0], ["B", 1, 25.0, 80.0]]
+    assert table.rows[0][4] == pytest.approx(chisquare([3, 1], [0.8, 3.2]).pvalue)
+
+
+def test_an_alarm_is_above_the_figure_and_in_its_caption(tmp_path: Path) -> None:
+    found = studied(tmp_path, experiment({"A": (90, 0.1), "B": (10, 0.9)}, days=2))
+    ax = found.plot_over_time(arm="A")
+    figure = ax.get_figure()
+    assert isinstance(figure, Figure)
+    assert figure.get_suptitle() == "Sample-ratio mismatch (p < .001)"
+    assert found.caption().startswith("SAMPLE-RATIO MISMATCH")
+    assert found.caption_of("daily").startswith("SAMPLE-RATIO MISMATCH")
+    _, own = ax.get_lines()
+    assert "Grey: the other arms." in explained(ax)
+    days = found.tables["days"]
+    highest = days[["rate", "high"]].max().max()
+    assert ax.get_ylim() == pytest.approx((0, 1.05 * highest))
+    of_a = days[days["arm"] == "A"]
+    np.testing.assert_allclose(points(own), [[1, of_a.rate.iloc[0]], [2, of_a.rate.iloc[1]]])
+    band = {(x, round(float(y), 9)) for x, y in corners(ax)}
+    assert {(1, round(of_a.low.iloc[0], 9)), (2, round(of_a.high.iloc[1], 9))} <= band
+    fair = studied(tmp_path, experiment({"A": (3, 0.1), "B": (3, 0.9)}, days=2))
+    without = fair.plot_over_time(arm="A").get_figure()
+    assert isinstance(without, Figure)
+    assert without.get_suptitle() == ""

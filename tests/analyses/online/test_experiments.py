@@ -3,10 +3,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import binomtest, norm
 
 from analyses.online.arms import ArmSettings, ExperimentWork
 from analyses.online.click_agreement import Settings
-from analyses.online.experiments import read_experiments, read_rates, read_values
+from analyses.online.experiments import (
+    LinkedSystems,
+    read_experiment_folder,
+    read_experiments,
+    read_rates,
+    read_values,
+)
 from analyses.online.logs import Logs
 from analyses.online.rates import OverTime
 from analyses.recall.recall import measure_recall
@@ -202,3 +209,160 @@ def test_items_are_as_popular_as_training_users_made_them_before_the_model_learn
     )
     expected = measure_recall(golden_ranks(), TRAIN_COUNTS, settings)["value"]
     assert work.recalls["value"].tolist() == expected.tolist()
+
+
+# Numbers that are stated by hand
+
+
+def test_errors_of_counts_are_binomial_or_exact_at_the_ends(tmp_path: Path) -> None:
+    """Of 200 lists 3 are accepted; of 10 none, and all: as long as Clopper and Pearson's."""
+    text = "model,recommendations,accepted\na,200,3\nb,10,0\nc,10,10\nd,1,1\n"
+    found = read_rates(write(tmp_path, "rates.csv", text))
+    assert found["rate"].tolist() == pytest.approx([3 / 200, 0, 1, 1])
+    longest = binomtest(0, 10).proportion_ci(method="exact").high / norm.ppf(0.975)
+    of_one = 0.975 / norm.ppf(0.975)
+    expected = [np.sqrt(0.015 * 0.985 / 200), longest, longest, of_one]
+    assert found["error"].tolist() == pytest.approx(expected)
+
+
+def test_rates_that_are_given_go_before_those_of_counts(tmp_path: Path) -> None:
+    text = "model,rate,error,recommendations,accepted\na,0.5,0.2,200,3\nb,1,0,200,3\n"
+    path = write(tmp_path, "rates.csv", text)
+    found = read_rates(path)
+    assert found["rate"].tolist() == [0.5, 1]
+    assert found["error"].tolist() == [0.2, 0]
+    pooled = read_rates(path, over_time="pooled")
+    assert pooled["rate"].tolist() == [3 / 200] * 2
+    assert pooled["error"].tolist() == [0.2, 0]
+
+
+def test_errors_of_pooled_periods_weigh_as_lists(tmp_path: Path) -> None:
+    text = "model,period,error,recommendations,accepted\na,1,0.03,30,3\na,2,0.04,10,2\n"
+    found = read_rates(write(tmp_path, "rates.csv", text), over_time="pooled")
+    assert found["rate"].tolist() == pytest.approx([5 / 40])
+    assert found["error"].tolist() == pytest.approx([np.hypot(0.75 * 0.03, 0.25 * 0.04)])
+
+
+def test_without_counts_pooling_is_refused(tmp_path: Path) -> None:
+    for text in ("model,rate\na,0.1\n", "model,rate,accepted\na,0.1,1\n"):
+        with pytest.raises(InputError, match=r"and accepted are needed\.$"):
+            read_rates(write(tmp_path, "rates.csv", text), over_time="pooled")
+    with pytest.raises(InputError, match=r"are needed, or a column rate\.$"):
+        read_rates(write(tmp_path, "rates.csv", "model,accepted\na,1\n"))
+
+
+def test_an_error_that_is_not_known_is_missing(tmp_path: Path) -> None:
+    found = read_rates(write(tmp_path, "rates.csv", "model,rate\na,0.1\nb,0.2\n"))
+    assert found["error"].isna().all()
+    assert found["experiment"].tolist() == ["data", "data"]
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("model,recommendations,accepted\na,5,5\nb,9,10\nc,1,2\n", 3),
+        ("model,rate\na,1\nb,1\nc,1.5\nd,2\n", 4),
+        ("model,rate,period\na,1,x\na,1,y\na,1,x\n", 4),
+        ("model,rate\na,1\n,1\nb,x\n", 3),
+        ("model,rate\na,1\nb,x\nc,y\n", 3),
+    ],
+)
+def test_the_first_line_with_a_mistake_is_named(tmp_path: Path, text: str, line: int) -> None:
+    with pytest.raises(InputError, match=f"line {line}"):
+        read_rates(write(tmp_path, "rates.csv", text))
+
+
+def test_whole_numbers_are_written_so(tmp_path: Path) -> None:
+    for text in ("model,rate,users\na,0.1,2.0\n", "model,rate,users\na,0.1,1e3\n"):
+        with pytest.raises(InputError, match="a whole number from 1 expected, found"):
+            read_rates(write(tmp_path, "rates.csv", text))
+    found = read_rates(write(tmp_path, "rates.csv", "model,rate,users\na,0.1,1\n"))
+    assert found["rate"].tolist() == [0.1]
+
+
+def test_values_of_a_long_table_may_have_errors(tmp_path: Path) -> None:
+    text = "model,measure,value,error\na,P@5,0.1,0.01\na,P@9,0.2,0.02\n"
+    found = read_values(write(tmp_path, "values.csv", text))
+    assert found["error"].tolist() == [0.01, 0.02]
+    # In a wide table, no measure is called error.
+    wide = read_values(write(tmp_path, "wide.csv", "model,P@5,error\na,0.1,0.01\n"))
+    assert wide["measure"].tolist() == ["P@5"]
+    assert wide["error"].isna().all()
+
+
+def test_the_line_of_a_model_that_lacks_a_measure_is_its_first(tmp_path: Path) -> None:
+    text = "model,measure,value\na,P@5,1\na,P@9,1\nb,P@9,1\nb,AP,1\n"
+    with pytest.raises(InputError, match=r"line 2: model 'a' has no AP\."):
+        read_values(write(tmp_path, "values.csv", text))
+
+
+def test_experiments_of_tables_have_their_own_rates_and_errors(tmp_path: Path) -> None:
+    values = write(
+        tmp_path,
+        "values.csv",
+        "model,experiment,measure,value,error\n"
+        + "".join(
+            f"{model},{name},P@5,{0.1 * n},{0.01 * n}\n"
+            for name in ("X", "Y")
+            for n, model in enumerate("abc", start=1)
+        ),
+    )
+    rates = write(
+        tmp_path,
+        "rates.csv",
+        "model,experiment,rate,error\na,X,0.3,0.1\nb,X,0.2,0.2\nc,X,0.1,0.3\n"
+        "c,Y,0.6,0\nb,Y,0.5,0\na,Y,0.4,0\n",
+    )
+    first, second = read_experiments(values, rates)
+    assert (first.name, second.name) == ("X", "Y")
+    assert first.rates.tolist() == [0.3, 0.2, 0.1]
+    assert second.rates.tolist() == [0.4, 0.5, 0.6]
+    assert first.rate_errors is not None
+    assert first.rate_errors.tolist() == [0.1, 0.2, 0.3]
+    assert first.value_errors is not None
+    assert first.value_errors.tolist() == [pytest.approx([0.01, 0.02, 0.03])]
+
+
+def test_a_folder_is_read_with_its_tables_and_names_its_data_set(tmp_path: Path) -> None:
+    folder = tmp_path / "shop"
+    (folder / "tables").mkdir(parents=True)
+    for name, text in (("values.csv", VALUES), ("rates.csv", RATES)):
+        write(folder / "tables", name, text)
+    (one,) = read_experiment_folder(folder)
+    assert (one.name, one.measures) == ("shop", ("nDCG@5", "P@5"))
+    plain = tmp_path / "plain"
+    plain.mkdir()
+    write(plain, "values.csv", "model,experiment,P@5\na,X,1\nb,X,2\nc,X,3\n")
+    write(plain, "rates.csv", "model,experiment,rate\na,X,0.1\nb,X,0.2\nc,X,0.3\n")
+    (named,) = read_experiment_folder(plain)
+    assert (named.name, named.measures) == ("X", ("P@5",))
+
+
+def test_errors_of_means_are_over_users_without_what_moves_all_systems() -> None:
+    """Of three users, the scores of b differ from the mean of all by -.1, -.1 and -.1."""
+    values = np.array([[[0.1, 0.5, 0.9], [0.3, 0.5, 0.7], [0.8, 0.8, 0.8]]])
+    scores = Scores(values, Measures([Measure("P", 5)]), ("a", "b", "c"), np.array(["u", "v", "w"]))
+    three = LinkedSystems(("c", "b", "a"), (), np.array([0.3, 0.2, 0.1]), None)
+    found = three.experiment("X", scores)
+    assert found.values.tolist() == [pytest.approx([0.8, 0.5, 0.5])]
+    assert found.value_errors is not None
+    apart = values[0] - values[0].mean(axis=0)
+    expected = [np.std(own, ddof=1) / np.sqrt(3) for own in apart[[2, 1, 0]]]
+    assert found.value_errors.tolist() == [pytest.approx(expected)]
+    assert expected[1] == pytest.approx(0, abs=1e-12)
+    assert expected[0] == pytest.approx(0.2 / np.sqrt(3))
+    assert found.rate_errors is None
+    alone = three.experiment("X", SCORES)
+    assert alone.value_errors is not None
+    assert alone.value_errors.tolist() == [[0, 0, 0], [0, 0, 0]]
+
+
+def test_three_models_are_enough_and_errors_may_be_0() -> None:
+    one = experiment([[1, 2, 3]], [1, 2, 3])
+    assert replace(one, rate_errors=np.zeros(3), value_errors=np.zeros((1, 3))).name == "A"
+    with pytest.raises(InputError, match="at least 3 models are compared; the models are a, b"):
+        experiment([[1, 2]], [1, 2])
+    with pytest.raises(InputError, match="errors must be numbers of at least 0"):
+        replace(one, value_errors=np.array([[0.1, np.nan, 0.1]]))
+    with pytest.raises(InputError, match="the measure 'M' occurs twice"):
+        experiment([[1, 2, 3]] * 2, [1, 2, 3], measures=["M", "M"])

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from analyses.online.logs import Logs, MatchedLog, match_lists
+from analyses.online.logs import Logs, MatchedLog, match_lists, model_starts
 from runs import InputError
 from tests.analyses.online.click_logs import CLICKS, LISTS, MODELS, write_csv, write_parquet
 
@@ -270,3 +270,117 @@ def test_versions_that_overlap_or_have_no_arm_are_refused(
 ) -> None:
     found = refusal(tmp_path, models=MODELS.replace(before, after))
     assert found.startswith(f"models.csv{message}")
+
+
+# Numbers that are stated by hand
+
+
+def logs_of(folder: Path, lists: str = LISTS, *, models: str | None = None) -> Logs:
+    tables = {} if models is None else {"models": models}
+    paths = write_csv(folder, lists=lists, clicks=CLICKS, **tables)
+    return Logs(
+        recommendations=paths["lists"], interactions=paths["clicks"], models=paths.get("models")
+    )
+
+
+def test_without_a_table_of_models_each_arm_is_live_from_the_first_list_on(tmp_path: Path) -> None:
+    header, *rows = LISTS.splitlines()
+    names, first, starts = model_starts(logs_of(tmp_path, "\n".join([header, *rows[::-1]])))
+    assert (names, first) == (("A", "B"), 1000)
+    assert starts == {("A", 0): 1000, ("B", 0): 1000}
+
+
+def test_versions_are_periods_of_their_arm_by_their_start(tmp_path: Path) -> None:
+    names, first, starts = model_starts(logs_of(tmp_path, models=MODELS))
+    assert (names, first) == (("A", "B"), 1000)
+    assert starts == {("A", 0): 0, ("A", 1): 2000, ("B", 0): 0}
+
+
+def test_versions_of_a_matched_log_are_in_the_order_of_arm_and_time(tmp_path: Path) -> None:
+    """Versions may begin where the one before ends."""
+    models = matched(tmp_path, models=MODELS.replace("2000,3000", "1500,3000")).models
+    assert models is not None
+    columns = ["arm", "version", "valid_from", "valid_to", "period"]
+    assert models[columns].to_numpy().tolist() == [
+        [0, "v1", 0, 1500, 0], [0, "v2", 1500, 3000, 1], [1, "v1", 0, 3000, 0]
+    ]  # fmt: skip
+    assert models.index.tolist() == [0, 1, 2]
+    assert matched(tmp_path).models is None
+
+
+def test_a_log_without_lists_has_no_start(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="there are no recommendations in the file"):
+        model_starts(logs_of(tmp_path, LISTS.splitlines()[0] + "\n"))
+
+
+def test_arms_of_the_plan_are_those_of_the_log(tmp_path: Path) -> None:
+    """An arm without a list is there, too."""
+    log = matched(tmp_path, arms=["C", "A", "B"])
+    assert log.arms == ("A", "B", "C")
+    assert log.lists["arm"].tolist() == [0, 1]
+
+
+def test_versions_that_lists_name_are_numbered_and_others_are_minus_1(tmp_path: Path) -> None:
+    named = match_parquet(tmp_path, None, model_version=["v2", "v1"])
+    assert named.versions == ("v1", "v2")
+    assert named.lists["version"].tolist() == [1, 0]
+    without = match_parquet(tmp_path, None)
+    assert without.versions == ()
+    assert without.lists["version"].tolist() == [-1, -1]
+
+
+def test_a_click_in_a_row_of_a_list_is_one_of_the_list(tmp_path: Path) -> None:
+    """Clicks that the interactions name and those that are marked count both."""
+    header, *rows = LISTS.splitlines()
+    marked = "\n".join([f"{header},clicked", f"{rows[0]},0", f"{rows[1]},0", f"{rows[2]},1"])
+    log = matched(tmp_path, marked, NAMING, window=None)
+    assert log.lists.accepted.tolist() == [True, True]
+
+
+def test_known_users_are_a_share_of_those_who_were_shown_lists(tmp_path: Path) -> None:
+    log = matched(tmp_path, LISTS, "time,user,item,type\n1500,ann,y,view\n1500,eve,y,view\n")
+    assert log.facts["known_users"] == 0.5
+    assert log.set_aside == {
+        "lists with a duplicate id do not count": 0,
+        "interactions of a type without a name do not count": 0,
+    }
+
+
+def test_a_click_must_be_true_or_false(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="a click must be true or false, got"):
+        match_parquet(tmp_path, None, clicked=["yes", "maybe"])
+    header, *rows = LISTS.splitlines()
+    bad = "\n".join([f"{header},clicked", f"{rows[0]},0", f"{rows[1]},2x", f"{rows[2]},1"])
+    assert "row 2, column 'clicked': a click must be true or false, got '2x'" in refusal(
+        tmp_path, bad, window=None
+    )
+
+
+def test_items_may_be_numbers_in_lists(tmp_path: Path) -> None:
+    other = match_parquet(tmp_path, None, items=[[1, 2], [3]])
+    assert other.lists.accepted.tolist() == [True, False]
+    with pytest.raises(InputError, match="a list must be given, found BIGINT"):
+        match_parquet(tmp_path, None, items=[1, 2])
+
+
+def test_a_position_without_items_is_no_list(tmp_path: Path) -> None:
+    for columns in ("position", "item"):
+        text = f"rec_id,time,user,arm,{columns}\nr1,1,u,A,1\n"
+        assert "need a column 'items' with lists, or the columns" in refusal(tmp_path, text)
+
+
+def test_a_position_must_be_a_number(tmp_path: Path) -> None:
+    found = refusal(tmp_path, LISTS.replace("A,2,y", "A,last,y"))
+    assert "row 2, column 'position': a position must be a number, got 'last'." in found
+
+
+def test_files_of_a_log_are_those_that_are_given(tmp_path: Path) -> None:
+    assert [*logs_of(tmp_path).files] == ["recommendations", "interactions"]
+    assert [*logs_of(tmp_path, models=MODELS).files] == [
+        *("recommendations", "interactions", "models")
+    ]
+    for year in (0, 10_000):
+        with pytest.raises(ValueError, match="than or equal to"):
+            Logs(recommendations=Path("x"), interactions=Path("y"), first_year=year)
+    assert Logs(recommendations=Path("x"), interactions=Path("y"), first_year=9999).first_year
+    assert Logs(recommendations=Path("x"), interactions=Path("y"), first_year=1).first_year == 1

@@ -186,3 +186,96 @@ def test_days_are_adjusted_for_their_number_and_users_have_percentages() -> None
 def test_shares_must_be_positive_and_one_for_each_arm(shares: dict[str, float]) -> None:
     with pytest.raises(InputError, match="must be one positive number for each of A, B, got"):
         split_of((3, 2), shares=shares)
+
+
+# Numbers that are stated by hand
+
+
+def test_intervals_reach_196_hundredths_of_the_error_within_0_and_1() -> None:
+    """Of 10, 10 and 10 lists 4, 5 and 6 are accepted: the rate is .5, squares are 1, 0 and 1."""
+    found = click_through(of_users((4, 10), (5, 10), (6, 10)), "A").iloc[0]
+    error = np.sqrt(3 / 2 * 2) / 30
+    reach = stats.norm.ppf(0.975) * error
+    assert found[["users", "lists", "accepted", "rate"]].tolist() == [3, 30, 15, 0.5]
+    assert found["error"] == pytest.approx(error)
+    assert [found["low"], found["high"]] == pytest.approx([0.5 - reach, 0.5 + reach])
+    wide = click_through(of_users((0, 10), (1, 1), (1, 1)), "A").iloc[0]
+    assert wide["low"] == 0
+    high = click_through(of_users((10, 10), (0, 1), (0, 1)), "A").iloc[0]
+    assert high["high"] == 1
+
+
+def test_two_users_have_an_error_and_one_has_none() -> None:
+    """Of two users who accept 1 of 2 and 2 of 2, the squares are each (1/2)^2."""
+    found = click_through(of_users((1, 2), (2, 2)), "A").iloc[0]
+    assert found["error"] == pytest.approx(np.sqrt(2 / 1 * (0.25 + 0.25)) / 4)
+    one = click_through(of_users((1, 2)), "A").iloc[0]
+    assert np.isnan(one["error"])
+
+
+def test_errors_over_periods_by_hand() -> None:
+    """User 0 accepts 1 of 2 and then 0 of 2, user 1 accepts 2 of 2; rates are 3/4 and 0.
+
+    The mean weighted by users is (2 * 3/4 + 0) / 3 = 1/2. In the first period a user moves it by
+    (2 * w + 3/4 - 1/2) / 3, with w of -.5/4 and .5/4, and in the second by -1/2 / 3.
+    """
+    counts = pd.DataFrame(
+        {
+            "user": [0, 1, 0],
+            "arm": [0, 0, 0],
+            "period": [0, 0, 1],
+            "lists": [2, 2, 2],
+            "accepted": [1, 2, 0],
+        }
+    )
+    found = click_through(counts, "A", over_time="thesis").iloc[0]
+    assert found["rate"] == pytest.approx(0.5)
+    moved = [(-0.25 + 0.25) / 3 - 0.5 / 3, (0.25 + 0.25) / 3]
+    assert found["error"] == pytest.approx(np.sqrt(2 * (moved[0] ** 2 + moved[1] ** 2)))
+
+
+def test_differences_are_of_all_pairs_and_adjusted_for_their_number() -> None:
+    rates = pd.DataFrame({"arm": [*"ABC"], "rate": [0.5, 0.2, 0.4], "error": [0.03, 0.04, np.nan]})
+    found = differences(rates)
+    assert found[["arm_a", "arm_b"]].to_numpy().tolist() == [["A", "B"], ["A", "C"], ["B", "C"]]
+    assert found["difference"].tolist() == pytest.approx([0.3, 0.1, -0.2])
+    reach = stats.norm.ppf(0.975) * 0.05
+    first = found.iloc[0]
+    assert first["error"] == pytest.approx(0.05)
+    assert [first["low"], first["high"]] == pytest.approx([0.3 - reach, 0.3 + reach])
+    p = 2 * stats.norm.sf(6)
+    assert first["p"] == pytest.approx(p)
+    assert differences(rates[:1]).empty
+    known = differences(rates.assign(error=[0.03, 0.04, 0.05]))
+    assert known["p_holm"][0] == pytest.approx(3 * p)
+
+
+def test_planned_shares_are_scaled_and_equal_by_default() -> None:
+    assert planned_shares("AB", {"B": 3.0, "A": 1.0}) == [0.25, 0.75]
+    assert planned_shares("ABCD", None) == [0.25] * 4
+    with pytest.raises(InputError, match="one positive number for each of A, B"):
+        planned_shares("AB", {"A": 1.0, "B": np.inf})
+
+
+@pytest.mark.parametrize(("gap", "is_mismatch"), [(164, False), (166, True)])
+def test_a_split_is_a_mismatch_if_its_p_is_below_one_in_a_thousand(
+    gap: int, is_mismatch: bool
+) -> None:
+    """Of 2,500 users, chi-square is the squared gap over 2,500; its limit is 10.83."""
+    assert stats.chi2.isf(0.001, 1) == pytest.approx(164.5**2 / 2500, abs=0.01)
+    row = split_of((1250 + gap // 2, 1250 - gap // 2)).iloc[0]
+    assert row["mismatch"] == is_mismatch
+
+
+def test_days_of_a_split_have_their_dates_and_arms_without_users_a_column() -> None:
+    firsts = pd.DataFrame({"arm": [0, 0, 2, 2], "day": [1, 1, 1, 3]})
+    found = sample_ratio(firsts, "ABC", [0.5, 0.25, 0.25])
+    assert found["day"].tolist() == ["all", "1970-01-02", "1970-01-04"]
+    assert found["users_B"].tolist() == [0, 0, 0]
+    assert found["users_C"].tolist() == [2, 1, 1]
+    assert found["percent_A"].tolist() == pytest.approx([50, 200 / 3, 0])
+    expected = [
+        stats.chisquare([2, 0, 2], [2, 1, 1]),
+        stats.chisquare([2, 0, 1], [1.5, 0.75, 0.75]),
+    ]
+    assert found["chi_square"][:2].tolist() == pytest.approx([each.statistic for each in expected])

@@ -7,12 +7,14 @@ import pandas as pd
 import pytest
 from hypothesis import assume, given, reject
 from hypothesis import strategies as st
+from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from analyses.recall.parametrisations import RecallSettings, item_weights
-from analyses.recall.recall import errors_of_means, measure_recall
+from analyses.recall.parametrisations import RecallSettings, item_weights, name_recall
+from analyses.recall.recall import draw_recalls, errors_of_means, measure_recall
 from qrels.ranks.hidden_ranks import MISS, HiddenRanks
 from runs import InputError
+from tests.drawn import curve
 from tests.hidden_example import TRAIN_COUNTS, events_of, golden_ranks, ranked_histories
 
 COUNTS = st.lists(st.integers(0, 9), min_size=6, max_size=6).map(np.array)
@@ -222,3 +224,122 @@ def test_errors_of_stratified_means_are_those_of_a_ratio(rng: np.random.Generato
     left = ((weights * shares).sum() - weights * shares) / (weights.sum() - weights)
     n = len(left)
     assert found == pytest.approx(np.sqrt((n - 1) ** 2 / n) * left.std(ddof=1), rel=0.02)
+
+
+# Numbers that are stated by hand
+
+
+def test_the_grid_is_that_of_the_thesis() -> None:
+    """21 exponents from 0 to 1 and 14 cut-offs: 588 recalls of two validations."""
+    settings = RecallSettings()
+    np.testing.assert_allclose(settings.betas, np.linspace(0, 1, 21))
+    assert settings.cutoffs == (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 15, 20, 25, 50)
+    assert (settings.first_item, settings.smoothing) == ("miss", "add-one")
+    found = measure_recall(golden_ranks(), TRAIN_COUNTS)
+    assert len(found) == 588
+    assert found.index.tolist() == [*range(588)]
+
+
+def test_exponents_and_cutoffs_rise_and_are_once_each() -> None:
+    settings = RecallSettings(betas=(1.0, 0.0, 1.0), cutoffs=(5, 1, 5))
+    assert (settings.betas, settings.cutoffs) == ((0.0, 1.0), (1, 5))
+    assert RecallSettings(cutoffs=(65534,)).cutoffs == (65534,)
+    for refused in ({"cutoffs": (65535,)}, {"betas": ()}, {"betas": (np.inf,)}):
+        with pytest.raises(ValueError, match=r"less than|at least 1|finite"):
+            RecallSettings.model_validate(refused)
+
+
+def test_a_recall_is_named_by_validation_exponent_weights_and_cutoff() -> None:
+    assert name_recall("LLOO", 0.35, 5) == "LLOO(beta=0.35)@5"
+    assert name_recall("LOO", 1, 10, "stratified") == "LOO(beta=1,weights='stratified')@10"
+    assert name_recall("LOO", 10.0, 1) == "LOO(beta=10)@1"
+
+
+def test_weights_may_be_as_large_as_a_square_that_is_finite() -> None:
+    counts = np.array([0, 10**6])
+    assert np.isfinite(item_weights(counts, beta=20)).all()
+    with pytest.raises(InputError, match="with beta = 30 the weights of rare items are too large"):
+        item_weights(counts, beta=30)
+    # Nothing was seen: all items are as popular.
+    assert item_weights(np.zeros(2, dtype=np.int64), beta=1, smoothing="drop").tolist() == [0, 0]
+    assert item_weights(np.zeros(2, dtype=np.int64), beta=1).tolist() == [2, 2]
+
+
+def test_every_column_of_a_case_by_hand() -> None:
+    """Two users hide two items each; of user 0 both are found at 1 and 3, of user 1 one at 2."""
+    hidden = events_of([(0, 1), (0, 2)], n_items=3)
+    loo, lloo = np.array([[1, 3, 2, MISS], [MISS, 2, MISS, 1]], dtype=np.uint16)
+    ranks = HiddenRanks(hidden, loo, lloo, deepest=50)
+    # With one event added to 3, 1 and 0, items have shares of 4/7, 2/7 and 1/7.
+    counts = np.array([3, 1, 0])
+    found = measure_recall(ranks, counts, RecallSettings(betas=(1,), cutoffs=(1, 2, 3)))
+    first, second = [7 / 4, 7 / 2], [7 / 4, 7]
+    whole = sum(first), sum(second)
+    of_loo = found[found.validation == "LOO"]
+    found_first, found_second = first[0] / whole[0] / 2, second[0] / whole[1] / 2
+    assert of_loo["value"].tolist() == pytest.approx(
+        [found_first, found_first + found_second, 0.5 + found_second]
+    )
+    assert of_loo["ceiling"].tolist() == pytest.approx([1, 1, 1])
+    weights = np.array([*(w / whole[0] / 2 for w in first), *(w / whole[1] / 2 for w in second)])
+    assert of_loo["effective_share"].tolist() == pytest.approx([1 / (4 * (weights**2).sum())] * 3)
+    assert {*of_loo["users"]} == {2}
+    assert {*of_loo["hidden_items"]} == {4}
+    of_lloo = found[found.validation == "LLOO"]
+    expected = [weights[3], weights[3] + weights[1], weights[3] + weights[1]]
+    assert of_lloo["value"].tolist() == pytest.approx(expected)
+    assert of_lloo["ceiling"].tolist() == pytest.approx([weights[1] + weights[3]] * 3)
+    # LOO is known as deep as is asked for.
+    deep = RecallSettings(betas=(1,), cutoffs=(50,))
+    assert len(measure_recall(ranks, counts, deep)) == 2
+
+
+def test_errors_of_one_user_are_not_known_and_of_two_are() -> None:
+    hidden = events_of([(0, 1)], n_items=3)
+    loo, lloo = np.array([[1, 3], [MISS, 2]], dtype=np.uint16)
+    grid = RecallSettings(betas=(0,), cutoffs=(1, 3))
+    one = HiddenRanks(hidden, loo, lloo, deepest=50)
+    assert np.isnan(errors_of_means([one], np.ones(3, np.int64), grid)).all()
+    assert errors_of_means([one], np.ones(3, np.int64), grid).shape == (1, 4)
+    both = events_of([(0, 1), (0, 2)], n_items=3)
+    loo, lloo = np.array([[1, 3, 2, MISS], [MISS, 2, MISS, 1]], dtype=np.uint16)
+    two = HiddenRanks(both, loo, lloo, deepest=50)
+    # LOO at 1: .5 and 0; at 3: 1 and .5. LLOO at 1: 0 and .5; at 3: .5 and .5.
+    errors = errors_of_means([two], np.ones(3, np.int64), grid)[0]
+    assert errors.tolist() == pytest.approx([0.25, 0.25, 0.25, 0.0])
+
+
+def test_users_with_the_least_number_of_items_count() -> None:
+    found = errors_of_means([golden_ranks()], TRAIN_COUNTS, min_items=3)
+    fewer = measure_recall(golden_ranks(), TRAIN_COUNTS, min_items=3)
+    assert found.shape == (1, 588)
+    assert (fewer["users"] == 2).all()
+    assert (measure_recall(golden_ranks(), TRAIN_COUNTS, min_items=2)["users"] == 3).all()
+    with pytest.raises(InputError, match="LOO recall needs users with at least 5 items"):
+        measure_recall(golden_ranks(), TRAIN_COUNTS, min_items=5)
+    assert (measure_recall(golden_ranks(), TRAIN_COUNTS, min_items=4)["users"] == 1).all()
+
+
+def test_recalls_are_drawn_over_beta_with_their_effective_share() -> None:
+    """Of nine exponents, five have their share on the axis above."""
+    betas = np.linspace(0, 0.8, 9)
+    recalls = pd.DataFrame(
+        {
+            "beta": np.repeat(betas, 2),
+            "cutoff": [5, 20] * 9,
+            "value": np.arange(18) / 20,
+            "effective_share": np.repeat(1 - betas / 2, 2),
+        }
+    )
+    figure = Figure()
+    ax = figure.subplots()
+    draw_recalls(ax, recalls, title="A, LOO")
+    np.testing.assert_allclose(curve(ax, "@5"), np.stack([betas, np.arange(0, 18, 2) / 20], 1))
+    np.testing.assert_allclose(curve(ax, "@20"), np.stack([betas, np.arange(1, 18, 2) / 20], 1))
+    # The deepest is the first in the legend.
+    assert [line.get_label() for line in ax.lines] == ["@20", "@5"]
+    (above,) = ax.child_axes
+    assert [text.get_text() for text in above.get_xticklabels()] == ["100", "90", "80", "70", "60"]
+    np.testing.assert_allclose(above.get_xticks(), [0, 0.2, 0.4, 0.6, 0.8])
+    assert ax.get_legend() is not None
+    assert ax.get_title() == "A, LOO"

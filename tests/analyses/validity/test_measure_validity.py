@@ -1,9 +1,12 @@
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from pydantic import ValidationError
 from scipy.stats import ttest_rel
 
 from analyses.intervals.resampling import resampled_users
@@ -15,6 +18,9 @@ from analyses.shared.work import ScoresWork, Truth
 from analyses.validity import Settings, Validity, validity
 from analyses.validity.comparison import Comparison, JointUsers, resampled_rates
 from runs import InputError
+from tests.analyses.made import JudgedWork, Totals
+from tests.analyses.validity.test_loss_curves import one_judgement_each
+from tests.analyses.validity.test_sweep import by_judgement
 
 NDCG, P, ARP = Measure("nDCG", 10), Measure("P", 10), Measure("ARP", 10)
 
@@ -152,6 +158,72 @@ def test_a_study_without_truth_is_refused_before_any_work() -> None:
     with pytest.raises(SettingError, match=r"in \[truth\], or study a simulated world"):
         Settings().check(given)
     Settings().check(StudyFacts(("a", "b"), Measures([P]), has_training=True, has_truth=True))
+
+
+def test_settings_have_the_defaults_of_the_documentation() -> None:
+    """Ten shares of the judgements from all to a tenth, eleven of the items from all to .8."""
+    settings = Settings()
+    assert (settings.test, settings.correction, settings.alpha) == ("t", "none", 0.05)
+    assert (settings.replicates, settings.samples, settings.judgements) == (400, 20, True)
+    assert settings.levels == (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
+    expected = (1.0, 0.98, 0.96, 0.94, 0.92, 0.9, 0.88, 0.86, 0.84, 0.82, 0.8)
+    assert settings.popular_levels == expected
+    Settings(replicates=0, samples=1)
+    for refused in ({"replicates": -1}, {"samples": 0}):
+        with pytest.raises(ValidationError):
+            Settings.model_validate(refused)
+
+
+@dataclass(frozen=True, eq=False)
+class KnownScores(JudgedWork):
+    """Work with scores that are stated."""
+
+    stated: Any = None
+
+    @cached_property
+    def scores(self) -> Scores:
+        return self.stated
+
+
+@pytest.mark.parametrize("judgements", [True, False])
+def test_loss_of_judgements_has_half_of_the_replicates(
+    judgements: bool, rng: np.random.Generator
+) -> None:
+    known = scores(rng.random((1, 4, 6)))
+    progress = Totals()
+    work = KnownScores(
+        partial(by_judgement, values=known.values),
+        one_judgement_each(6),
+        known.measures,
+        4,
+        progress=progress,
+        popularity_counts={"train": np.array([3])},
+        known_truth=Truth(known, (known.measures[0],), "of a made world"),
+        stated=known,
+    )
+    settings = Settings(
+        replicates=7, levels=(1.0, 0.5), popular_levels=(1.0,), samples=2, judgements=judgements
+    )
+    found = validity(work, settings)
+    assert found.tau_replicates.shape == (2, 1, 7)
+    if judgements:
+        assert found.kept is not None
+        assert found.popular is not None
+        assert found.kept.replicates.shape == (2, 1, 2, 3)
+        assert found.popular.taus.shape == (2, 1, 1)
+        assert found.kept.taus[0, 0, 0] == 1
+    else:
+        assert found.kept is found.popular is None
+    assert progress.announced == progress.done == (5 if judgements else 3)
+
+
+def test_users_of_study_and_truth_are_counted(right: Scores) -> None:
+    fewer = replace(right, values=right.values[:, :, 5:], users=right.users[5:])
+    others = replace(fewer, users=np.append(fewer.users[:30], [f"t{n}" for n in range(5)]))
+    found = compare(right, others)
+    assert (found.n_users, found.n_true_users, found.n_shared) == (40, 35, 30)
+    assert found.truths == ("itself", "nDCG@10")
+    assert found.origin == "of a made world"
 
 
 def test_what_has_no_value_on_the_truth_is_left_out(right: Scores) -> None:
