@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 from scipy import stats
 
 from analyses.assessors import AGREEMENTS, Assessors, Settings, assessors, kappa
@@ -279,3 +280,25 @@ def test_lists_that_differ_between_the_assessors_are_a_caution() -> None:
     assert list(by_hand().cautions()) == []
     (caution,) = replace(by_hand(), condensed=True).cautions()
     assert "lists of judged items alone" in caution
+
+
+def test_settings_have_their_defaults_and_bounds() -> None:
+    settings = Settings()
+    assert (settings.top, settings.replicates) == ((5, 10), 1000)
+    Settings(replicates=20)
+    with pytest.raises(ValidationError):
+        Settings(replicates=19)
+
+
+def test_the_table_of_kappas_has_each_with_its_interval() -> None:
+    table = by_hand().agreement_on_items()
+    kappas = by_hand().kappas()
+    assert table.headings == ["of", "kappa", "95 %"]
+    assert [row[0] for row in table.rows] == [*kappas]
+    assert [row[1] for row in table.rows] == [one.value for one in kappas.values()]
+    assert [row[2] for row in table.rows] == [one.interval for one in kappas.values()]
+    assert table.decimals == by_hand().agreement_on_systems().decimals == 2
+
+
+def test_the_caption_has_the_level_of_significance() -> None:
+    assert "(p ≤ 0.05)" in by_hand().caption()

@@ -5,15 +5,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from pydantic import ValidationError
 from scipy.special import stdtrit
 from scipy.stats import norm, t
 
-from analyses.correlation import Correlation, correlate_means, order_by_likeness
+from analyses.correlation import Correlation, Settings, correlate_means, order_by_likeness
+from analyses.correlation import correlation as run
 from analyses.intervals.resampling import resample_means
 from analyses.ordering import COEFFICIENTS, tau_ap, tau_b
 from analyses.shared.families import WithinSubsets
 from analyses.shared.measure import Measure, Measures, Scores
-from tests.analyses.made import correlate, unrelated
+from analyses.shared.work import ScoresWork
+from tests.analyses.made import Totals, correlate, unrelated
 
 MEASURES = Measures(Measure(metric, cutoff) for metric in ("P", "AP") for cutoff in (5, 10))
 LIMITS = ["low", "high", "systems_low", "systems_high", "both_low", "both_high"]
@@ -389,3 +392,119 @@ def test_an_interval_needs_two_replicates(n_replicates: int, has_intervals: bool
     assert found.has_intervals == has_intervals
     limits = found.at_once(("P", "AP"))
     assert np.isfinite([limits.low, limits.high]).all() == has_intervals
+
+
+def test_settings_have_their_defaults_and_bounds() -> None:
+    settings = Settings()
+    assert (settings.coefficient, settings.replicates) == ("tau-b", 1000)
+    assert not settings.every_pair
+    assert Settings(replicates=0).replicates == 0
+    with pytest.raises(ValidationError):
+        Settings(replicates=-1)
+
+
+def test_every_pair_has_an_interval_if_that_is_asked_for(noisy: Scores) -> None:
+    found = correlate(noisy, replicates=20, every_pair=True)
+    assert not np.isnan(found.low).any()
+    np.testing.assert_array_equal(found.low, found.low.T)
+    assert (np.diag(found.low) == 1).all()
+
+
+def test_the_main_frame_of_a_coefficient_that_is_not_symmetric_has_both_directions() -> None:
+    values = np.array([[1.0, 0.5], [0.25, 1.0]])
+    found = stated(values.tolist(), values={"tau-ap": values}, coefficient="tau-ap")
+    assert found.frame()["tau"].tolist() == [0.5, 0.25]
+    assert found.frame().index.tolist() == [0, 1]
+
+
+def test_frames_number_their_rows_and_have_further_coefficients() -> None:
+    frames = correlation().frames()
+    assert frames["correlation_cutoffs"].index.tolist() == [*range(8)]
+    assert frames["correlation_metrics"].index.tolist() == [*range(8)]
+    cutoffs = frames["correlation_cutoffs"]
+    pair = cutoffs[(cutoffs.metric == "P") & (cutoffs.cutoff_a == 5) & (cutoffs.cutoff_b == 10)]
+    assert pair["tau"].tolist() == [1.0]
+    assert "tau-b" not in cutoffs.columns
+    apart = stated(
+        symmetric(0.5, 0.3, 0.7),
+        measures=Measures(
+            [Measure("P", 5), Measure("AP", 10), Measure("RR", 10)],
+            reported=[Measure("P", 5), Measure("RR", 10)],
+        ),
+    )
+    assert apart.frames()["correlation_measures"].index.tolist() == [0, 1, 2, 3]
+
+
+def test_limits_over_systems_are_not_known_without_subsets_or_replicates() -> None:
+    over_users = np.ones((2, 2, 3))
+    for changes in ({}, {"over_users": over_users}, {"within": WithinSubsets(12, over_users)}):
+        found = stated([[1.0, 0.5], [0.5, 1.0]], **changes)
+        assert np.isnan([*found.limits_over_systems().values()]).all()
+        assert found.headline() is None
+
+
+def test_one_report_measure_has_no_agreement_with_others() -> None:
+    ones = np.ones((1, 1, 3))
+    alone = stated([[1.0]], over_users=ones, within=WithinSubsets(12, ones))
+    assert alone.headline() is None
+    assert alone.findings() == []
+
+
+def test_the_finding_says_whether_intervals_hold_at_once() -> None:
+    over_users = np.array(
+        [symmetric(0.4, 0.2, 0.6), symmetric(0.6, 0.5, 0.8), symmetric(0.5, 0.2, 0.7)]
+    ).transpose(1, 2, 0)
+    (sentence,) = stated(symmetric(0.5, 0.3, 0.7), over_users=over_users).findings()
+    assert "the intervals hold for all pairs at once" in sentence
+    (sentence,) = stated(symmetric(0.5, 0.3, 0.7)).findings()
+    assert "hold for all pairs" not in sentence
+    assert "tau-b = .50 on average over pairs" in sentence.replace("Kendall's ", "")
+
+
+def test_the_caption_has_the_users_the_reference_and_what_is_left_out() -> None:
+    taus = [[1.0, 0.5], [0.5, 1.0]]
+    plain = stated(taus)
+    assert "orderings of 12 systems by the mean scores of two measures; 1 is" in plain.caption()
+    assert "intervals" not in plain.caption()
+    users = stated(taus, n_users=30, replicates=1, undefined=0)
+    assert "two measures over 30 users; 1 is" in users.caption()
+    assert "95 % intervals, for samples of as many users; with more" in users.caption()
+    undefined = stated(taus, n_users=30, replicates=1, undefined=1)
+    assert "as many users; 1 undefined values left out; with" in undefined.caption()
+    assert "is the reference of the row" not in plain.caption()
+    directed = stated(taus, values={"tau-ap": np.array(taus)}, coefficient="tau-ap")
+    assert "The column is the reference of the row." in directed.caption()
+
+
+def test_an_interval_of_width_1_is_not_too_wide() -> None:
+    low = np.array([[1.0, -0.25], [-0.25, 1.0]])
+    high = np.array([[1.0, 0.75], [0.75, 1.0]])
+    found = stated([[1.0, 0.5], [0.5, 1.0]], low=low, high=high)
+    assert list(found.cautions()) == []
+    assert len(found.findings()) == 1
+    wider = stated([[1.0, 0.5], [0.5, 1.0]], low=low, high=high + 0.001)
+    assert "wider than 1: P and AP." in wider.cautions()[0]
+
+
+def test_the_figure_of_a_metric_has_its_cutoffs_in_their_order() -> None:
+    measures = Measures([Measure("P", 5), Measure("P", 10), Measure("P", 20)])
+    ax = stated(symmetric(0.1, 0.9, 0.8), measures=measures).plot(metric="P")
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["5", "10", "20"]
+    assert ax.get_title() == "P"
+    metrics = stated(symmetric(0.1, 0.9, 0.8)).plot()
+    assert [label.get_text() for label in metrics.get_xticklabels()] == ["P", "RR", "AP"]
+
+
+def test_means_alone_have_no_users_and_no_intervals() -> None:
+    found = correlate_means(
+        np.eye(3), measures=Measures(MEASURES[:3]), systems="abc", coefficient="tau-b"
+    )
+    assert (found.n_users, found.replicates, found.undefined) == (None, 0, 0)
+    assert np.isnan(found.low).all()
+    assert list(found.cautions()) == []
+
+
+def test_all_steps_that_are_announced_are_done(noisy: Scores) -> None:
+    progress = Totals()
+    run(ScoresWork(noisy, progress=progress), Settings(replicates=0))
+    assert progress.announced == progress.done == 1

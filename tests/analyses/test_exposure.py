@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from analyses.exposure import (
     ASPECTS,
@@ -268,3 +269,71 @@ def test_each_relevant_judgement_of_a_group_counts() -> None:
     assert found.group_relevant.tolist() == [3, 0]
     # At 2 "one" finds item 0 for both users: two of the three.
     assert found.recalls[0, 1, 1] == pytest.approx(2 / 3)
+
+
+def test_settings_have_their_defaults_and_bounds() -> None:
+    settings = Settings()
+    assert settings.cutoffs is None
+    assert (settings.groups, settings.replicates) == (5, 200)
+    Settings(groups=2, replicates=0, cutoffs=(1,))
+    Settings(groups=1000)
+    for refused in ({"groups": 1}, {"groups": 1001}, {"replicates": -1}, {"cutoffs": ()}):
+        with pytest.raises(ValidationError):
+            Settings.model_validate(refused)
+
+
+def test_cutoffs_as_deep_as_the_metrics_are_allowed() -> None:
+    given = StudyFacts(("a", "b"), Measures([Measure("P", 5)]), has_training=True)
+    Settings(cutoffs=(5, 1)).check(given)
+    Settings().check(given)
+    whole = StudyFacts(("a", "b"), Measures([Measure("AP")]), has_training=True)
+    Settings(cutoffs=(10**6,)).check(whole)
+
+
+def test_cutoffs_are_those_asked_for_those_of_the_metrics_or_the_depth() -> None:
+    assert study().cutoffs == (1, 2)
+    assert study(cutoffs=(2,)).cutoffs == (2,)
+    assert study(cutoffs=(2, 1)).cutoffs == (1, 2)
+    deeper = {"a": np.array([[0, 1, 2], [2, 3, -1]], dtype=np.int32)}
+    qrels = qrels_from_columns(
+        np.array([0]), np.array([0]), np.array([1]), n_users=2, relevance_level=1
+    )
+    work = JudgedWork(
+        unscored,
+        qrels,
+        Measures([Measure("AP")]),
+        n_systems=1,
+        popularity_counts={"test": COUNTS},
+        recommended=deeper,
+    )
+    found = exposure(work, Settings(groups=2, replicates=0))
+    assert found.cutoffs == (3,)
+    assert found.counted_in == "test"
+
+
+def test_systems_that_find_nothing_have_no_popreo() -> None:
+    values = study().values.copy()
+    values[3, -1] = np.nan
+    _, reo = replace(study(), values=values).findings()
+    assert "smallest for no system and largest for no system" in reo
+    values[3, -1] = [np.nan, 0.2]
+    _, reo = replace(study(), values=values).findings()
+    assert "smallest for one (.200) and largest for one (.200)" in reo
+
+
+def test_the_caption_has_the_items_users_groups_and_bits() -> None:
+    caption = study().caption()
+    assert "share of the 4 items of the catalogue that are recommended to any of 2 users" in caption
+    assert "in bits, at most 2." in caption
+    assert "over 2 groups of items by popularity (training ratings)" in caption
+
+
+def test_groups_are_numbered_from_1() -> None:
+    assert study().frames()["exposure_groups"]["group"].unique().tolist() == [1, 2]
+
+
+def test_all_systems_are_counted_with_all_users() -> None:
+    """An item at the end of a short list is no item of the catalogue."""
+    found = study(counts=np.array([4, 2, 1, 1, -1]))
+    assert found.n_items == 4
+    assert found.n_users == 2

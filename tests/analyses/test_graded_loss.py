@@ -4,12 +4,15 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from pydantic import ValidationError
 
 from analyses.graded_loss import Settings, graded_loss, keep_graded
 from analyses.intervals.random_loss import RandomLoss
 from analyses.shared.work import CountedIn
 from qrels import Qrels
+from runs.shared.streams import random_words
 from tests.analyses.test_popularity import work_of
+from tests.drawn import curve
 
 N = 40
 
@@ -117,3 +120,44 @@ def test_popularity_is_counted_where_it_is_asked_for() -> None:
     by_default = graded_loss(work, Settings(**settings))
     assert by_train.taus.tolist() == by_default.taus.tolist() == [[[-1.0] * 5]]
     assert by_test.taus.tolist() == [[[1.0] * 5]]
+
+
+def test_settings_have_their_defaults_and_bounds() -> None:
+    settings = Settings()
+    assert (settings.gamma, settings.samples, settings.replicates) == (1.0, 50, 200)
+    for gamma in (-5.0, 5.0):
+        assert Settings(gamma=gamma).gamma == gamma
+    for gamma in (-5.01, 5.01):
+        with pytest.raises(ValidationError):
+            Settings(gamma=gamma)
+
+
+def test_the_figure_has_the_mean_tau_at_each_level() -> None:
+    found = graded_loss(work_of(), Settings(levels=(1.0, 0.5), samples=4, replicates=5))
+    means = found.means()[0]
+    np.testing.assert_allclose(curve(found.plot(), "P"), [[100, means[0]], [50, means[1]]])
+
+
+def test_a_measure_is_robust_from_a_mean_tau_of_half_on() -> None:
+    found = graded_loss(work_of(), Settings(levels=(1.0, 0.5), samples=4, replicates=5))
+    for tau, robust in ((0.0, True), (-0.01, False)):
+        taus = np.ones(found.taus.shape)
+        taus[:, 1] = tau
+        estimates = replace(found, taus=taus).estimates()
+        assert estimates.acceptable().tolist() == [robust]
+
+
+def test_an_item_is_kept_by_its_own_waiting_time() -> None:
+    """Of words w the time is -log((w / 2^11 + .5) / 2^53), divided by 1 / 2 for two ratings."""
+    qrels = Qrels(
+        np.array([0, 4]),
+        np.arange(4, dtype=np.int32),
+        np.ones(4, dtype=np.int32),
+        relevance_level=1,
+    )
+    kept = keep_graded(qrels, np.array([1, 2, 2, 1]), 0.5, gamma=1.0, n_samples=30, seed=2)
+    for sample in range(30):
+        words = random_words(4, 2, "graded loss", 500_000_000, sample)
+        shares = [(int(word) // 2048 + 0.5) / 2**53 for word in words]
+        times = -np.log(shares) * [1, 2, 2, 1]
+        assert kept[:, sample].tolist() == (times <= np.sort(times)[1]).tolist()

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
 from analyses.groups import LEVELS, QUANTITIES, Groups, Settings, groups
 from analyses.intervals.resampling import random_blocks, resampled_users
@@ -331,3 +332,79 @@ def test_limits_of_differences_hold_for_all_pairs_of_groups_at_once() -> None:
     deviations = np.std([noise[0, i] - noise[0, j] for i, j in ((0, 1), (0, 2), (1, 2))], axis=-1)
     reaches = (high - low) / 2 / deviations[:, 0]
     assert np.ptp(reaches) == pytest.approx(0, abs=0.01)
+
+
+def test_settings_have_their_defaults_and_bounds() -> None:
+    settings = Settings()
+    assert (settings.users, settings.samples, settings.replicates) == ("activity", 20, 400)
+    Settings(samples=1, replicates=20)
+    for refused in ({"samples": 0}, {"replicates": 19}):
+        with pytest.raises(ValidationError):
+            Settings.model_validate(refused)
+
+
+def test_the_table_has_a_row_for_each_measure_and_group() -> None:
+    table = by_hand().table()
+    assert table.headings == ["measure", "group", "users", *QUANTITIES]
+    rows = [[*row] for row in table.rows]
+    assert [row[:3] for row in rows] == [["P@10", "few", 12], ["P@10", "many", 30]]
+    # The limits are .5 less and plus 1.96 times .01, and 1 times e to the power of .196.
+    assert rows[0][3] == ".500 [.480, .520]"
+    assert rows[1][5] == "1.00 [.82, 1.22]"
+
+
+def test_the_caption_has_the_sizes_of_the_groups() -> None:
+    assert by_hand().caption().startswith("2 systems in groups of users: few (12) and many (30).")
+    assert "20 to 80 % of the judgements" in by_hand().caption()
+
+
+def test_measures_have_rows_and_groups_a_legend_beside_the_mean() -> None:
+    two = by_hand()
+    doubled = replace(
+        two,
+        measures=Measures([Measure("P", 10), Measure("RR", 10)]),
+        values=np.concatenate([two.values, two.values / 2], axis=2),
+    )
+    ax = doubled.plot()
+    few, many = (points(line) for line in ax.lines)
+    np.testing.assert_allclose(few, [[0.5, 1.075], [0.25, 0.075]])
+    np.testing.assert_allclose(many, [[0.3, 0.925], [0.15, -0.075]])
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["P@10", "RR@10"]
+    assert ax.get_yticks().tolist() == [1, 0]
+    legend = ax.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["few", "many"]
+    assert legend.get_title().get_text() == "users"
+    assert two.plot(aspect="DP").get_legend() is None
+    colours = [line.get_color() for line in ax.lines]
+    assert colours[0] != colours[1]
+
+
+def test_groups_of_three_or_more_differ_in_pairs() -> None:
+    found = by_hand()
+    values = np.concatenate([found.values, found.values[:, :1] + 0.001], axis=1)
+    three = replace(found, groups=("few", "many", "some"), sizes=(12, 30, 20), values=values)
+    assert any("Of 3 pairs of groups" in one for one in three.findings())
+
+
+def test_pairs_of_systems_are_tested_alike_however_many_at_a_time(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    work, _ = lossy_work()
+    settings = Settings(users=two_groups(tmp_path), samples=1, replicates=20)
+    whole = groups(work, settings).values
+    monkeypatch.setattr("analyses.groups.NUMBERS_AT_ONCE", 1)
+    np.testing.assert_allclose(groups(work, settings).values, whole)
+
+
+def test_a_table_needs_both_columns_and_a_line_of_each_width(tmp_path: Path) -> None:
+    table = tmp_path / "groups.csv"
+    work = some_work(random_values(1), np.zeros(N_USERS))
+    for text, finding in (
+        ("user,team\nu00,x\n", "line 1: the columns user and group are needed, found"),
+        ("", "line 1: the columns user and group are needed, found"),
+        ("user,group\nu00\n", "line 2: 2 fields expected"),
+    ):
+        table.write_text(text, encoding="utf-8")
+        with pytest.raises(ValueError, match=finding):
+            groups(work, Settings(users=table))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
 from analyses.overlap import Overlap, Settings, overlap, overlap_of
 
@@ -138,3 +139,28 @@ def test_overlaps_of_users_are_averaged() -> None:
     found = compared(lists)
     assert found.shared[0, 1] == pytest.approx(1 / 3)
     assert found.rbo[0, 1] == pytest.approx(1 / 3)
+
+
+def test_settings_have_their_defaults_and_bounds() -> None:
+    settings = Settings()
+    assert (settings.cutoff, settings.persistence) == (10, 0.9)
+    Settings(cutoff=1, persistence=0.01)
+    Settings(persistence=0.99)
+    for refused in ({"persistence": 0.0}, {"persistence": 1.0}, {"cutoff": 0}):
+        with pytest.raises(ValidationError):
+            Settings.model_validate(refused)
+
+
+def test_the_caption_and_the_finding_have_the_cutoff() -> None:
+    found = compared(THREE, cutoff=2, persistence=0.5)
+    assert found.caption() == (
+        "Share of the first 2 items that two systems have in common, and rank-biased overlap (RBO, "
+        "p = 0.5): mean over 3 users."
+    )
+    assert "by the share of the first 2 items" in found.findings()[0]
+    assert found.table().decimals == 3
+    assert found.table().headings[2] == "in common at 2"
+
+
+def test_shades_begin_at_nothing_in_common() -> None:
+    assert with_shares([0.1, 0.9, 0.2]).plot().images[0].get_clim() == (0.0, 1.0)

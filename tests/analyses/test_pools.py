@@ -1,19 +1,21 @@
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from pydantic import ValidationError
 
 from analyses.intervals.resampling import Resampling
 from analyses.ordering import tau_b
 from analyses.pools import Pools, Settings, _falls, _pools, pools
 from analyses.shared.measure import Measure, Measures
+from analyses.shared.work import SumSamples
 from qrels import qrels_from_columns
 from tests.analyses.blocks import sums_of
 from tests.analyses.made import JudgedWork
 from tests.analyses.test_popularity import work_of
-from tests.drawn import corners_of, points_of
+from tests.drawn import corners_of, explained, points_of
 
 N_USERS, N_ITEMS, DEPTH = 5, 6, 3
 LISTS = np.array(
@@ -211,3 +213,52 @@ def test_without_replicates_there_are_no_bands() -> None:
     alone = replace(result, taus=result.taus[..., :1], falls=result.falls[..., :1])
     assert not alone.plot().collections
     assert alone.frames()["pools"][["low", "high", "fall_low", "fall_high"]].isna().all(axis=None)
+
+
+def test_settings_have_their_defaults_and_bounds() -> None:
+    settings = Settings()
+    assert (settings.depths, settings.replicates) == ((5, 10, 20, 50, 100), 200)
+    Settings(depths=(1,), replicates=0)
+    for refused in ({"depths": ()}, {"replicates": -1}):
+        with pytest.raises(ValidationError):
+            Settings.model_validate(refused)
+
+
+def test_samples_are_announced_for_all_pools_of_each_depth() -> None:
+    """At two depths, the pool of all and those without one of three systems."""
+    announced: list[int] = []
+
+    @dataclass(frozen=True, eq=False)
+    class Announced(JudgedWork):
+        def rescorer(self, n_samples: int) -> SumSamples:
+            announced.append(n_samples)
+            return self.sum_samples
+
+    plain = work()
+    facts = {name: getattr(plain, name) for name in ("sum_samples", "qrels", "measures")}
+    known = Announced(**facts, n_systems=3, recommended=plain.recommended)
+    pools(known, Settings(depths=(1, 2), replicates=0))
+    assert announced == [2 * 4]
+
+
+def test_the_axis_has_the_depths_of_the_pools() -> None:
+    ax = stated().plot()
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["5", "20"]
+    assert "(40 replicates)" in explained(ax)
+    assert ax.get_title() == "cut-off 5"
+
+
+def test_the_caption_has_users_systems_and_judgements() -> None:
+    caption = stated().caption()
+    assert "A judgement of 7 users is kept if one of 3 pooled systems" in caption
+    assert "of 80 judgements at depth 5)" in caption
+    (sentence,) = stated().findings()
+    assert sentence.startswith("A system that is not in the pool of the top 5 items loses")
+
+
+def test_the_table_is_of_the_report_measures_or_a_cutoff() -> None:
+    measures = Measures([Measure("P", 5), Measure("P", 10)])
+    result = stated(measures=measures)
+    assert [row[0] for row in result.table().rows] == ["P"]
+    assert [row[1] for row in result.table(cutoff=5).rows] == [1.0]
+    assert [row[1] for row in result.table().rows] == [pytest.approx(1 / 3)]

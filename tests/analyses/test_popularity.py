@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from pydantic import ValidationError
 
 from analyses.intervals.resampling import Resampling
 from analyses.ordering import tau_b
@@ -301,3 +302,45 @@ def test_deviations_over_orders_are_of_a_sample() -> None:
     (mean,), (deviation,) = found.taus[:, 0], found.deviations[:, 0]
     assert -1 < mean < 1
     assert deviation**2 == pytest.approx((1 - mean**2) * 10 / 9)
+
+
+def test_settings_have_the_defaults_of_the_paper_and_bounds() -> None:
+    """Valcarce et al. (2018) keep 100 to 80 % of the items, in steps of 1 %."""
+    settings = Settings()
+    np.testing.assert_allclose(settings.levels, np.linspace(1, 0.8, 21))
+    assert (settings.cut, settings.orders, settings.replicates) == ("items", 10, 200)
+    Settings(orders=1, replicates=0)
+    for refused in ({"orders": 0}, {"replicates": -1}):
+        with pytest.raises(ValidationError):
+            Settings.model_validate(refused)
+
+
+def test_the_caption_says_what_shares_are_of_and_their_range() -> None:
+    caption = study(orders=3).caption()
+    assert "of 2 systems on" in caption
+    assert "all judgements of 2 users" in caption
+    assert "Shares are of the 4 items, and areas are mean taus from 100 % to 25 %" in caption
+    assert "number of training ratings" in caption
+    assert "mean of 3 orders" in caption
+    by_ratings = study(cut="ratings", orders=1, levels=(1.0, 0.5)).caption()
+    assert "of the training ratings of the 4 items" in by_ratings
+    assert "from 100 % to 50 %" in by_ratings
+
+
+def test_a_measure_is_robust_from_a_mean_tau_of_half_on() -> None:
+    found = by_hand()
+    # The area of 1 and .3 is .65; of 1 and 0 it is .5.
+    assert found.estimates().acceptable().tolist() == [True]
+    for tau, robust in ((0.0, True), (-0.01, False)):
+        changed = replace(found, chosen=replace(found.chosen, taus=np.array([[1.0, tau]])))
+        assert changed.estimates().acceptable().tolist() == [robust]
+
+
+def test_axes_say_what_levels_are_shares_of() -> None:
+    assert by_hand().plot().get_xlabel() == "least popular items kept (%)"
+    by_ratings = replace(by_hand(), chosen=replace(by_hand().chosen, cut="ratings"))
+    assert by_ratings.plot().get_xlabel() == "least popular items, by ratings, kept (%)"
+
+
+def test_few_systems_have_a_caution() -> None:
+    assert any("2 systems are too few" in caution for caution in study().cautions())

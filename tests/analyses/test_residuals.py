@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analyses.residuals import Residuals, Settings, columns_in, residuals
+from analyses.residuals import Residuals, Settings, columns_in, largest_gain, residuals
 from analyses.shared.measure import Measure, Measures
 from harness.metrics.shared.register import built_in_metrics, find_metric
 from qrels import Judged, Qrels
@@ -211,3 +211,48 @@ def test_deep_lists_of_many_users_are_compared_within_the_memory(
     columns = columns_in(lists, np.sort(lists, axis=1))
     np.testing.assert_array_equal(columns, lists)
     assert peak_megabytes() < 100
+
+
+def test_the_caption_has_the_users_and_the_highest_grade() -> None:
+    caption = stated().caption()
+    assert "over 4 users" in caption
+    assert "the highest grade (2)" in caption
+    (sentence,) = stated().findings()
+    assert sentence.startswith("Of 3 pairs of systems,")
+
+
+def test_measures_without_residuals_are_a_caution_and_others_are_not() -> None:
+    assert list(stated().cautions()) == []
+    (caution,) = stated(others=("AP@3",)).cautions()
+    assert caution.startswith("Residuals leave out AP@3:")
+    assert stated().table().decimals == 3
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"), [("sum", 0.3 - 0.1 + 0.5), ("max", 0.4), ("cascade", 0.9 - 0.1)]
+)
+def test_the_largest_gain_of_one_user_by_hand(kind: str, expected: float) -> None:
+    """Items 1 and 3 are unjudged; the other ranks the first of them second.
+
+    A list with one item of the highest grade has 1/2, 1/4 and 1/4. By a sum, the first adds .25
+    and the third .25; by a maximum, the third gives max(.3, .25) - .1, and the first .5 - .25.
+    """
+    gain = largest_gain(
+        kind,
+        np.array([0.5, 0.25, 0.25]),
+        np.array([[True, False, True]]),
+        np.array([[1, 0, -1]]),
+        np.array([0.3]),
+        np.array([0.1]),
+        np.array([0.9]),
+    )
+    if kind == "max":
+        expected = max(0.3 - 0.1, 0.5 - 0.25, 0.3 - 0.1)
+    assert gain.tolist() == [pytest.approx(expected)]
+
+
+def test_few_users_are_compared_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks of 2 users of lists of 3 and 2 items."""
+    monkeypatch.setattr("analyses.residuals.COMPARED_AT_ONCE", 12)
+    items = np.arange(15).reshape(5, 3)
+    assert columns_in(items, items[:, 1:]).tolist() == [[-1, 0, 1]] * 5

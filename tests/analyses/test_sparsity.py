@@ -1,6 +1,9 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from pydantic import ValidationError
 from scipy.stats import hypergeom
 
 from analyses.intervals.random_loss import _without_relevant
@@ -12,6 +15,7 @@ from analyses.sparsity import Settings, Sparsity, sparsity
 from qrels import Qrels, qrels_from_columns
 from tests.analyses.blocks import sums_of
 from tests.analyses.made import JudgedWork, unrelated
+from tests.drawn import curve
 
 N_JUDGEMENTS = 400
 MEASURES = Measures([Measure("sum", 5), Measure("constant", 5)])
@@ -139,3 +143,42 @@ def test_users_without_relevant_judgements_are_counted_at_each_level() -> None:
     assert found[0] == 0
     chances = 20 * hypergeom.pmf(0, 400, 5, [200, 20])
     np.testing.assert_allclose(found[1:], chances, atol=0.8)
+
+
+def test_settings_have_the_defaults_of_the_paper_and_bounds() -> None:
+    """Valcarce et al. (2018) keep 100 to 5 % of the ratings, in steps of 5 %, in 50 samples."""
+    settings = Settings()
+    np.testing.assert_allclose(settings.levels, np.linspace(1, 0.05, 20))
+    assert (settings.samples, settings.replicates, settings.mode) == (50, 200, "all")
+    assert (settings.least_relevant, settings.least_nonrelevant) == (1, 10)
+    Settings(samples=1, replicates=0, least_relevant=0, least_nonrelevant=0)
+    for refused in (
+        {"samples": 0},
+        {"replicates": -1},
+        {"least_relevant": -1},
+        {"least_nonrelevant": -1},
+    ):
+        with pytest.raises(ValidationError):
+            Settings.model_validate(refused)
+
+
+def test_the_frame_has_the_mode_behind_the_judgements() -> None:
+    frame = study(mode="per-user", levels=(0.5,)).to_frame()
+    columns = frame.columns.tolist()
+    assert columns.index("mode") == columns.index("judgements") + 1
+    assert frame["mode"].tolist() == ["per-user", "per-user"]
+
+
+def test_a_measure_is_robust_from_a_mean_tau_of_8_tenths_on() -> None:
+    found = study(levels=(1.0, 0.5))
+    for tau, robust in ((0.6, True), (0.59, False)):
+        taus = np.ones(found.taus.shape)
+        taus[:, 1] = tau
+        estimates = replace(found, taus=taus).estimates()
+        assert estimates.acceptable().tolist() == [robust, robust]
+
+
+def test_the_figure_has_the_mean_tau_at_each_level() -> None:
+    found = study(levels=(1.0, 0.5), replicates=4)
+    means = found.means()[0]
+    np.testing.assert_allclose(curve(found.plot(), "sum"), [[100, means[0]], [50, means[1]]])

@@ -3,6 +3,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.work import ScoresWork
@@ -94,3 +95,16 @@ def test_rates_are_drawn_over_the_cutoffs_and_tabulated_by_metric() -> None:
     assert lines["P"] == [[5, 0.1], [10, 0.2]]
     assert lines["AP"] == [[5, 0.3], [10, 0.4]]
     assert [[*row] for row in found.table().rows] == [["P", 0.1, 0.2], ["AP", 0.3, 0.4]]
+
+
+def test_settings_have_their_default_and_bound() -> None:
+    assert Settings().repeats == 200
+    assert Settings(repeats=1).repeats == 1
+    with pytest.raises(ValidationError):
+        Settings(repeats=0)
+
+
+def test_the_caption_has_the_systems_the_users_and_the_splits() -> None:
+    caption = study(np.ones((1, 3, 10)), repeats=3).caption()
+    assert "of the pairs of 3 systems" in caption
+    assert "halves of the 10 users order differently, mean of 3 random splits" in caption

@@ -1,7 +1,9 @@
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 from scipy.stats import t
 
 from analyses.shared.measure import Measure, Measures, Scores
@@ -10,7 +12,8 @@ from analyses.shared.work import ScoresWork
 from analyses.significance.corrections import max_t_test
 from analyses.systems import Settings, Systems, systems
 from runs import InputError
-from tests.drawn import points, segments
+from tests.analyses.made import Totals
+from tests.drawn import explained, points, segments
 
 MEASURES = Measures([Measure("P", 5), Measure("loss", 5)], falling={"loss"})
 
@@ -184,3 +187,70 @@ def test_the_table_has_each_number_of_a_measure() -> None:
 def test_a_single_possible_rank_is_written_once() -> None:
     rows = by_hand([0.001] * 6).tabulate(measure="P@5").rows
     assert [row[4] for row in rows] == ["1", "2", "3", "4"]
+
+
+def test_settings_have_their_defaults_and_bounds() -> None:
+    settings = Settings()
+    assert (settings.correction, settings.alpha, settings.permutations) == ("max-t", 0.05, 10_000)
+    Settings(alpha=1e-4, permutations=99)
+    for refused in ({"alpha": 0.00009}, {"alpha": 1.0}, {"permutations": 98}):
+        with pytest.raises(ValidationError):
+            Settings.model_validate(refused)
+    assert Settings(alpha=0.999).alpha == 0.999
+
+
+def test_the_table_of_several_measures_has_a_cell_for_each() -> None:
+    table = by_hand().tabulate()
+    assert [*table.headings] == ["system", "P@5", "loss@5"]
+    rows = [[*row] for row in table.rows]
+    assert [row[0] for row in rows] == ["c", "a", "d", "b"]
+    assert rows[0][1] == ".600 a 1–2\n[.500, .800]"
+    assert rows[0][2] == "-.600 a 1–4\n[-.700, -.400]"
+    assert table.title == "Comparison of the systems"
+    assert by_hand().tabulate(measure="P@5").title == "Comparison of the systems under P@5"
+
+
+def test_the_order_of_the_table_is_that_of_the_measure() -> None:
+    """By the second measure, of which less is better, a is best."""
+    found = by_hand()
+    means = found.means.copy()
+    means[1] = [-0.9, -0.1, -0.6, -0.2]
+    table = replace(found, means=means).tabulate(measure="loss@5")
+    assert [row[0] for row in table.rows] == ["a", "c", "d", "b"]
+
+
+def test_latex_is_that_of_the_table() -> None:
+    assert by_hand().to_latex(measure="P@5") == by_hand().tabulate(measure="P@5").to_latex()
+
+
+def test_captions_have_the_test_and_the_numbers_of_users_and_systems() -> None:
+    caption = by_hand().caption()
+    assert "Mean over 60 users with its 95 % confidence interval" in caption
+    assert "significantly better, to 4 - the number" in caption
+    test = "the step-down max-T permutation test, 499 permutations; family-wise error rate"
+    assert f"({test} .05; seed 7)" in caption
+    assert "ordered by P@5." in caption
+    assert f"({test} 0.05; seed 7)" in by_hand().caption_of("means")
+    assert "mean over 60 users" in by_hand().caption_of("means")
+
+
+def test_bars_stand_right_of_the_panel_and_are_explained() -> None:
+    ax = by_hand().plot(label="P@5")
+    _, first, second = ax.lines
+    assert np.asarray(first.get_xdata()).tolist() == [1.02, 1.02]
+    assert np.asarray(second.get_xdata()).tolist() == [1.04, 1.04]
+    # Beside the panel, bars are drawn as well.
+    assert not first.get_clip_on()
+    assert "do not differ significantly" in explained(ax)
+    apart = by_hand([0.001] * 6).plot(label="P@5")
+    assert len(apart.lines) == 1
+
+
+def test_all_permutations_are_announced_and_done() -> None:
+    progress = Totals()
+    scores = Scores(
+        np.random.default_rng(1).random((2, 3, 20)), MEASURES, ("a", "b", "c"),
+        np.array([f"u{n:02}" for n in range(20)]),
+    )  # fmt: skip
+    systems(ScoresWork(scores, progress=progress), Settings(permutations=150))
+    assert progress.announced == progress.done == 150

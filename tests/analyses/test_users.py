@@ -3,6 +3,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
 from analyses.ordering import COEFFICIENTS, tau_b
 from analyses.shared.evidence import to_evidence
@@ -257,3 +258,82 @@ def test_without_a_subset_of_half_of_the_users_or_a_tau_there_is_no_finding() ->
 
 def test_the_caption_counts_unordered_pairs() -> None:
     assert "of the 10 unordered pairs of 5 systems" in by_hand().caption_of("dp")
+
+
+def test_settings_have_their_defaults_and_bounds() -> None:
+    settings = Settings()
+    assert settings.sizes is None
+    assert (settings.repeats, settings.permutations) == (50, 1000)
+    Settings(repeats=1, permutations=99)
+    for refused in ({"repeats": 0}, {"permutations": 98}):
+        with pytest.raises(ValidationError):
+            Settings.model_validate(refused)
+
+
+def test_captions_have_the_systems_the_subsets_and_the_permutations() -> None:
+    found = by_hand()
+    assert "orderings of 5 systems" in found.caption()
+    assert "Mean of 5 random subsets of the 20 users of each size." in found.caption()
+    assert "permutation test (99 permutations)" in found.caption_of("dp")
+
+
+def test_cutoffs_of_a_metric_are_drawn_at_the_sizes_themselves() -> None:
+    """Without lines to either side."""
+    measures = Measures([Measure("a", 5), Measure("a", 10)])
+    taus = np.array([[[0.2, 0.4], [1.0, 1.0]], [[0.5, 0.7], [1.0, 1.0]]])
+    found = replace(by_hand(), measures=measures, taus=taus, sizes=(10, 20))
+    ax = found.plot(metric="a")
+    np.testing.assert_allclose(curve(ax, "@5"), [[10, 0.3], [20, 1.0]])
+    np.testing.assert_allclose(curve(ax, "@10"), [[10, 0.6], [20, 1.0]])
+    assert not ax.collections
+    assert ax.get_title() == "a"
+
+
+def test_curves_of_metrics_stand_beside_each_other_by_2_percent() -> None:
+    measures = Measures([Measure("a", 10), Measure("b", 10), Measure("c", 10)])
+    taus = np.tile([[0.2, 0.4], [1.0, 1.0]], (3, 1, 1))
+    found = replace(by_hand(), measures=measures, taus=taus, sizes=(10, 20))
+    ax = found.plot()
+    for name, factor in (("a", 1 / 1.02), ("b", 1), ("c", 1.02)):
+        np.testing.assert_allclose(curve(ax, name)[:, 0], [10 * factor, 20 * factor])
+
+
+def test_a_size_has_a_label_if_all_users_are_14_tenths_or_more() -> None:
+    for sizes, labels in (((10, 14), ["10", "14"]), ((11, 15), ["15"])):
+        ax = with_taus([[0.2, 1.0], [0.3, 1.0]], sizes=sizes).plot()
+        assert [label.get_text() for label in ax.get_xticklabels()] == labels
+
+
+def test_the_axis_of_power_begins_at_0() -> None:
+    assert by_hand().plot_power().get_ylim()[0] == 0
+
+
+@pytest.mark.parametrize("n_users", [1000, 1200])
+def test_subsets_are_tested_alike_however_many_at_a_time(
+    n_users: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = np.random.default_rng(1).random((1, 2, n_users))
+    known = Scores(
+        values, Measures([Measure("a", 5)]), ("x", "y"), np.arange(n_users).astype(np.str_)
+    )
+    asked: dict[str, Any] = {"sizes": [20], "repeats": 3, "permutations": 99}
+    whole = study_users(known, **asked)
+    monkeypatch.setattr("analyses.users.SCORES_AT_ONCE", 1)
+    one_by_one = study_users(known, **asked)
+    assert one_by_one.median_p.tolist() == whole.median_p.tolist()
+
+
+def test_no_more_scores_are_held_at_a_time_than_stated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 2 systems and 2,000 users, 4,000 scores; of 20 users, sums as of 1,024 users."""
+    held: list[int] = []
+
+    def tested(values: np.ndarray, **settings: Any) -> np.ndarray:
+        held.append(len(values))
+        return np.ones((len(values), 1))
+
+    monkeypatch.setattr("analyses.users.monte_carlo_test", tested)
+    monkeypatch.setattr("analyses.users.SCORES_AT_ONCE", 2 * 2 * 1024)
+    values = np.random.default_rng(1).random((1, 2, 2048))
+    known = Scores(values, Measures([Measure("a", 5)]), ("x", "y"), np.arange(2048).astype(np.str_))
+    study_users(known, sizes=[20, 2000], repeats=3, permutations=99)
+    assert held == [2, 1, 1, 1, 1, 1]
