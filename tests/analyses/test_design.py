@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 from scipy.stats import nct, t
 
 from analyses.design import TAIL, Design, Settings, design
@@ -21,7 +22,7 @@ from analyses.significance.power import (
     users_for_share,
 )
 from runs import InputError
-from tests.drawn import points_of
+from tests.drawn import explained, points_of
 
 QUICK = {"replicates": 20}
 N_USERS = 60
@@ -427,3 +428,124 @@ def test_pairs_with_equal_means_whose_users_differ_are_kept() -> None:
     found = designed(np.stack([one, one[::-1], one])[None])
     assert found.pairs.tolist() == [0, 2]
     assert found.differences.tolist() == [[0, 0]]
+
+
+def test_settings_have_their_defaults_and_bounds() -> None:
+    settings = Settings()
+    assert (settings.difference, settings.power, settings.alpha) == (0.05, 0.8, 0.05)
+    assert (settings.share, settings.reliability) == (0.8, 0.95)
+    assert (settings.standardised, settings.replicates) == (None, 1000)
+    shares = ("power", "alpha", "share", "reliability")
+    for name in shares:
+        for value in (0.01, 0.99):
+            assert getattr(Settings.model_validate({name: value}), name) == value
+    assert Settings(alpha=1e-9, replicates=0, difference=3.0).alpha == 1e-9
+    refused = [{name: value} for name in shares for value in (0.0, 1.0)]
+    for changes in (*refused, {"alpha": 9e-10}, {"difference": 0.0}, {"replicates": -1}):
+        with pytest.raises(ValidationError):
+            Settings.model_validate(changes)
+
+
+def test_frames_are_those_of_measures_pairs_and_curves(odd: Design) -> None:
+    frames = odd.frames()
+    assert [*frames] == ["design", "design_pairs", "design_curves"]
+    assert frames["design"].equals(odd.summary())
+    assert frames["design_pairs"].equals(odd.to_frame())
+    curves = frames["design_curves"]
+    own = curves[curves.metric == "m1"]
+    assert own["users"].tolist() == odd.sizes.tolist()
+    assert own["significant"].tolist() == odd.shares[1].tolist()
+    # Sizes of a geometric grid that are whole, each once: 60 of them at most.
+    assert (np.diff(odd.sizes) > 0).all()
+    assert len(odd.sizes) <= 60
+    grid = np.geomspace(10, max(2 * N_USERS, 1.5 * odd.needed[np.isfinite(odd.needed)].max()), 60)
+    assert odd.sizes.tolist() == np.unique(np.rint(grid)).tolist()
+
+
+def test_curves_reach_to_20_users_at_least() -> None:
+    """Of 5 users, twice as many are 10, where curves begin."""
+    values = np.random.default_rng(3).normal(size=(1, 3, 5)) + 9 * np.arange(3)[:, None]
+    assert designed(values).sizes[[0, -1]].tolist() == [10, 20]
+
+
+def test_no_number_of_users_may_reach_a_reliability(odd: Design) -> None:
+    parts = replace(odd.components, systems=np.zeros(2))
+    last = replace(odd, components=parts).findings()[-1]
+    assert last == "No number of users reaches a reliability (E rho²) of .90."
+
+
+def test_one_user_is_a_user(odd: Design) -> None:
+    """Variances of 18 and 1 need odds of 9 times .5; of 4 and 1 it is a half: one user each."""
+    parts = replace(odd.components, systems=np.array([36.0, 18.0]), interaction=np.ones(2))
+    last = replace(odd, components=parts).findings()[-1]
+    assert "with 1 user by" in last
+    two = replace(odd.components, systems=np.array([9.0, 5.0]), interaction=np.array([2.0, 2.0]))
+    assert "with 2 users by" in replace(odd, components=two).findings()[-1]
+
+
+def test_findings_of_one_measure_compare_nothing(values: np.ndarray) -> None:
+    first, second = designed(values[:1, :3]).findings()
+    assert re.match(r"m0@5 needs [\d,]+ users for 80 % of the system pairs .*p < .05\)\.$", first)
+    assert re.search(r"with [\d,]+ users by m0@5\.$", second)
+
+
+@pytest.mark.parametrize(("needed", "times"), [(95.0, "9.5"), (100.0, "10")])
+def test_small_multiples_of_users_have_a_decimal(needed: float, times: str, found: Design) -> None:
+    """Replicates say no more than that it is between 1 and 100."""
+    replicates = np.stack([np.full(50, 10.0), np.linspace(10, 1000, 50)])
+    stated = replace(found, needed=np.array([10.0, needed]), replicates=replicates)
+    assert f"needs {needed:.0f} users, {times} [" in stated.findings()[1]
+
+
+def test_the_caption_has_the_settings_of_the_design(odd: Design) -> None:
+    caption = odd.caption()
+    assert "with which 60 % of the 3 pairs of 3 systems are expected" in caption
+    assert "(p < .01), from a pilot of 60 users" in caption
+    assert "Observed, 10 % difference:" in caption
+    assert "one of 10 % of the mean score" in caption
+    assert "with a power of .90." in caption
+    assert "that 60 users find" in caption
+    assert "standardised" not in caption
+    assert "Scores are standardised for each user (normal)." in (
+        replace(odd, standardised="normal").caption()
+    )
+    table = odd.reliability_table()
+    assert "coefficients of 60 users" in table.note
+    assert "for .9: users needed for a coefficient of .9" in table.note
+
+
+def test_cautions_have_the_share_of_the_noise_and_the_error_of_a_variance(found: Design) -> None:
+    """Of 199 users the root of 2 / 198 is 10 %, and of 51 it is 20 %."""
+    few = replace(found, n_users=51).cautions()
+    assert any("With a pilot of 51 users" in one and "is 20 % if" in one for one in few)
+    endless = replace(found, replicates=np.full(found.replicates.shape, np.inf)).cautions()
+    assert any(
+        "By m0@5 and m1@5, more than 20 % of the pairs may be equal" in one for one in endless
+    )
+
+
+def test_a_system_without_variance_is_no_outlier(found: Design) -> None:
+    """Where no measure has a variance between systems, no system makes half of it."""
+    parts = replace(found.components, systems=np.zeros(2))
+    still = replace(found, components=parts, systems_without=np.zeros(2)).cautions()
+    assert not any("alone makes" in one for one in still)
+
+
+def test_the_figure_has_the_users_of_each_curve_in_its_name(odd: Design) -> None:
+    stated = replace(odd, needed=np.array([2000.0, 30.0]))
+    ax = stated.plot()
+    labels = [str(line.get_label()) for line in ax.lines]
+    assert {"m0 (2,000)", "m1 (30)"} <= {*labels}
+    assert ax.get_ylim() == (0, 1.02)
+    assert ax.get_ylabel() == "share of pairs with p < .01"
+    explanation = explained(ax)
+    assert "Horizontal line: 60 % of the pairs." in explanation
+    assert "Dotted line: the 60 users of the pilot." in explanation
+    assert "with which a curve reaches 60 %." in explanation
+
+
+def test_a_ratio_needs_users_who_differ_under_both_measures(found: Design) -> None:
+    stated = replace(found, differing=np.array([9, 60]))
+    assert np.isnan(stated.ratio(1, 0)[1:]).all()
+    assert np.isnan(stated.ratio(0, 1)[1:]).all()
+    assert not np.isnan(replace(found, differing=np.array([10, 10])).ratio(1, 0)).any()

@@ -11,6 +11,7 @@ from scipy.special import stdtrit
 from scipy.stats import nct, norm, t, ttest_1samp
 
 from analyses.discrimination import SIZES, Discrimination, Settings, discrimination
+from analyses.shared.analysis import SettingError, StudyFacts
 from analyses.shared.families import Families
 from analyses.shared.figures import draw_figure
 from analyses.shared.measure import Measure, Measures, Scores
@@ -713,3 +714,262 @@ def test_the_detectable_difference_has_power_80_percent_by_the_noncentral_t(scor
     assert detectable == pytest.approx(quantiles * error)
     power = 1 - nct.cdf(stdtrit(79, 0.975), 79, detectable / error)
     assert power == pytest.approx(0.8, abs=0.005)
+
+
+def test_settings_have_their_defaults_and_bounds() -> None:
+    settings = Settings()
+    assert (settings.test, settings.correction, settings.alpha) == ("exact", "none", 0.05)
+    assert (settings.replicates, settings.baseline) == (400, ())
+    assert not settings.across_measures
+    assert settings.standardised is None
+    assert settings.margin is None
+    Settings(replicates=0, margin=0.001, alpha=1e-9)
+    assert Settings.model_validate({"baseline": "a"}).baseline == ("a",)
+    for refused in ({"replicates": -1}, {"margin": 0.0}, {"alpha": 1.0}):
+        with pytest.raises(ValidationError):
+            Settings.model_validate(refused)
+
+
+@pytest.mark.parametrize(
+    ("settings", "is_allowed"),
+    [
+        ({"baseline": "a", "correction": "holm"}, True),
+        ({"baseline": "a", "correction": "none"}, True),
+        ({"baseline": "a", "correction": "max-t"}, False),
+        ({"correction": "max-t"}, True),
+        ({"across_measures": True, "correction": "bh"}, True),
+        ({"across_measures": True, "correction": "none"}, False),
+        ({"across_measures": True, "correction": "tukey"}, False),
+    ],
+)
+def test_corrections_fit_the_family_of_the_pairs(
+    settings: dict[str, Any], is_allowed: bool
+) -> None:
+    if is_allowed:
+        Settings(**settings)
+    else:
+        with pytest.raises(ValidationError, match="choose 'bonferroni', 'holm' or 'bh'"):
+            Settings(**settings)
+
+
+def test_a_baseline_that_is_no_system_is_refused_before_any_work() -> None:
+    given = StudyFacts(("a", "b"), MEASURES, has_training=True)
+    Settings(baseline=("a", "b")).check(given)
+    Settings().check(given)
+    with pytest.raises(SettingError, match="the study has no system 'z'") as error:
+        Settings(baseline=("a", "z")).check(given)
+    assert error.value.key == "baseline"
+
+
+def test_the_frame_has_verdicts_and_adjusted_values_if_they_are_asked_for() -> None:
+    wide = {name: np.full((1, 3), -1.0 if name == "lower" else 1.0) for name in SIZES}
+    found = stated([[0.01, 0.2, 0.001]], effects=wide, margin=0.05)
+    frame = found.to_frame()
+    assert frame["verdict"].tolist() == ["different", "undecided", "different"]
+    assert "p_adjusted" not in frame
+    adjusted = replace(found, p_adjusted=np.array([[0.03, 0.6, 0.003]])).to_frame()
+    assert adjusted["p_adjusted"].tolist() == [0.03, 0.6, 0.003]
+    assert "verdict" not in stated([[0.5] * 3]).to_frame()
+    assert [*stated([[0.5] * 3] * 2).frames()] == [
+        *("discrimination", "pvalues", "power_differences")
+    ]
+
+
+@pytest.mark.parametrize(("n_users", "freedom"), [(1, 1), (2, 1), (3, 2)])
+def test_limits_have_a_degree_of_freedom_less_than_users(n_users: int, freedom: int) -> None:
+    """Half widths of .02; a pair of .1 is equivalent if its one-sided limit is below the margin."""
+    effects = {"lower": np.full((1, 1), 0.08), "upper": np.full((1, 1), 0.12)}
+    two_sided = t.ppf(0.975, freedom)
+    found = stated([[1.0]], effects=effects, n_users=n_users)
+    expected = 0.02 * (two_sided + t.ppf(0.8, freedom)) / two_sided
+    assert found.detectable().tolist() == [pytest.approx(expected)]
+    limit = 0.1 + t.ppf(0.95, freedom) * 0.02 / two_sided
+    differences = np.full((1, 1), 0.1)
+    for margin, verdict in ((limit + 1e-9, "equivalent"), (limit - 1e-9, "undecided")):
+        verdicts = replace(found, differences=differences, margin=margin).verdicts()
+        assert verdicts is not None
+        assert verdicts.tolist() == [[verdict]]
+
+
+def test_estimates_are_of_pairs_in_the_median_of_their_number() -> None:
+    """Of three pairs, DP is 3 at most, and lower is better."""
+    estimates = stated([[0.5, 0.5, 0.5]]).estimates()
+    assert estimates.lower_is_better
+    assert estimates.by_ratio
+    assert estimates.most == 3
+    assert estimates.threshold == 0.5
+
+
+def test_the_caption_has_the_pairs_the_test_and_the_correction() -> None:
+    found = stated([[0.25] * 6], test="t")
+    assert found.caption().startswith(
+        "p-values of 6 pairs of 4 systems over 11 users, by the two-sided Student's paired t-test. "
+    )
+    drawn = stated([[0.25] * 6], test="monte-carlo", permutations=2000)
+    assert "difference in means (2,000 random draws)." in drawn.caption()
+    assert "random draws" not in found.caption()
+    with_baseline = stated([[0.25] * 6], baseline=("a",))
+    assert "p-values of 3 pairs with a over 11 users" in with_baseline.caption()
+    standard = stated([[0.25] * 6], standard="uniform")
+    assert "p-values of standardised scores (uniform) of 6 pairs" in standard.caption()
+    holm = stated([[0.25] * 6], correction="holm")
+    assert "Adjusted p-values: Holm's method over all pairs of a measure." in holm.caption()
+    across = stated([[0.25] * 6], correction="holm", across_measures=True)
+    assert "Holm's method over all pairs and measures." in across.caption()
+    assert "Adjusted" not in found.caption()
+
+
+def test_the_table_of_power_may_be_of_one_cutoff_or_a_grid() -> None:
+    measures = Measures([Measure(name, k) for name in ("P", "AP") for k in (5, 10)])
+    p = [[0.5] * 3, [0.25] * 3, [0.1] * 3, [0.2] * 3]
+    found = stated(p, names=("P", "AP", "x", "y"), measures=measures)
+    grid = found.power()
+    assert grid.headings == ["metric", "@5", "@10"]
+    assert [[*row] for row in grid.rows] == [
+        ["P", pytest.approx(1.5), pytest.approx(0.75)],
+        ["AP", pytest.approx(0.3), pytest.approx(0.6)],
+    ]
+    assert grid.title.endswith("metric and cut-off")
+    one = found.power(cutoff=10)
+    assert [[*row] for row in one.rows] == [["P", pytest.approx(0.75)], ["AP", pytest.approx(0.6)]]
+    several = Measures([Measure("P", 5), Measure("AP", 10)])
+    table = stated(p[:2], measures=several).power()
+    assert table.title.endswith("by measure")
+    assert table.headings == ["metric", "DP"]
+
+
+def test_measures_that_no_other_beats_at_their_cutoff_are_bold() -> None:
+    """P is better at 5, beyond the noise of all replicates, and AP at 10."""
+    measures = Measures([Measure(name, k) for name in ("P", "AP") for k in (5, 10)])
+    dps = np.array([0.03, 0.12, 0.12, 0.03])
+    powers = dps[:, None] * np.exp(0.01 * np.random.default_rng(1).normal(size=(4, 60)))
+    samples = replace(stated([[0.5] * 3] * 4, names=tuple("abcd")).samples, powers=powers)
+    found = stated(
+        np.repeat(dps / 3, 3).reshape(4, 3).tolist(),
+        names=tuple("abcd"),
+        measures=measures,
+        samples=samples,
+    )
+    table = found.power()
+    assert {*table.bold} == {(0, 1), (1, 2)}
+    assert {*found.power(cutoff=5).bold} == {(0, 1)}
+
+
+def test_the_table_of_conventions_has_what_is_known_of_a_cutoff() -> None:
+    measures = Measures([Measure("P", 5), Measure("AP", 5), Measure("P", 10)])
+    p = [[1e-16, 1e-16, 0.5], [0.01, 0.02, 0.3], [0.5, 0.5, 0.5]]
+    half_widths = np.full((3, 3), 0.02) * t.ppf(0.975, 10)
+    found = stated(
+        p,
+        names=tuple("abc"),
+        measures=measures,
+        methods=np.where(np.array(p) == 1e-16, "bound", "exact-sums"),
+        required=np.array([[0.1, 0.2, 0.3]] * 3),
+        effects=dict.fromkeys(SIZES, np.zeros((3, 3)))
+        | {"lower": -half_widths, "upper": half_widths},
+    )
+    table = found.conventions(cutoff=5)
+    columns = dict(zip(table.headings, zip(*table.rows, strict=True), strict=True))
+    assert columns["measure"] == ("AP@5", "P@5")
+    assert columns["median p"] == ("0.0200", "< 2e-16")
+    assert columns["required difference"] == (0.3, 0.3)
+    expected = 0.02 * (t.ppf(0.975, 10) + t.ppf(0.8, 10))
+    assert columns["detectable difference"] == pytest.approx((expected, expected))
+    assert "every pair is significant at 0.05" in table.note
+    assert "with power .8 in the median pair" in table.note
+    assert table.title == "Discriminative power at cut-off 5"
+    unknown = np.full((3, 3), np.nan)
+    effects = {**found.effects, "lower": unknown, "upper": unknown}
+    plain = replace(found, required=unknown, effects=effects).conventions()
+    assert "Required difference" not in plain.note
+    assert "Detectable" not in plain.note
+    assert "required difference" not in plain.headings
+    assert [row[0] for row in plain.rows] == ["AP@5", "P@10"]
+    every = stated(p[:2]).conventions()
+    assert every.title == "Discriminative power"
+
+
+def test_adjusted_shares_and_verdicts_are_in_the_table_of_conventions() -> None:
+    wide = {name: np.full((1, 3), -1.0 if name == "lower" else 1.0) for name in SIZES}
+    found = stated(
+        [[0.01, 0.2, 0.001]], effects=wide, margin=0.05, p_adjusted=np.array([[0.03, 0.6, 0.003]])
+    )
+    table = found.conventions()
+    (row,) = (dict(zip(table.headings, cells, strict=True)) for cells in table.rows)
+    assert row["share adjusted p ≤ 0.05"] == pytest.approx(2 / 3)
+    assert [row["different"], row["equivalent"], row["undecided"]] == pytest.approx(
+        [2 / 3, 0, 1 / 3]
+    )
+
+
+@pytest.mark.slow
+def test_the_axis_of_p_values_is_logarithmic_from_1_to_a_thousandth() -> None:
+    p = [1.0] * 15 + [0.5] * 12 + [0.0001]
+    ax = stated([p]).plot()
+    assert ax.get_xscale() == "log"
+    assert ax.get_xlim() == pytest.approx((1.1, 0.001 / 1.1))
+    assert ax.get_xticks().tolist() == [1.0, 0.1, 0.01, 0.001]
+    (level,) = (line for line in ax.lines if len(np.asarray(line.get_xdata())) == 2)
+    assert np.asarray(level.get_xdata()).tolist() == [0.05, 0.05]
+    curve = ax.lines[0]
+    # Of 28 points, with the end, every second has a mark: some twelve.
+    assert curve.get_markevery() == 2
+    assert ax.get_ylim()[1] == 100
+    assert "DP, the sum of the p-values" in explained(ax)
+    assert "Dotted line: p = .05" in explained(ax)
+
+
+@pytest.mark.slow
+def test_the_axis_over_pairs_goes_from_0_to_1_with_the_level() -> None:
+    p = [0.5] * 26 + [0.0001, 0.0002]
+    ax = stated([p]).plot(axes="pairs")
+    assert ax.get_ylim() == (-0.03, 1.03)
+    assert ax.get_xlim() == (0, 28)
+    (level,) = (line for line in ax.lines if len(np.asarray(line.get_ydata())) == 2)
+    assert np.asarray(level.get_ydata()).tolist() == [0.05, 0.05]
+    assert ax.lines[0].get_markevery() == 2
+    assert "Pairs after the first 27 are left out" in explained(ax)
+    few = stated([[0.5] * 3]).plot(axes="pairs")
+    assert few.lines[0].get_markevery() == 1
+    assert "are left out" not in explained(few)
+
+
+def test_curves_of_cutoffs_have_no_dp_in_their_names() -> None:
+    measures = Measures([Measure("P", 5), Measure("P", 10)])
+    found = stated([[0.5] * 3, [0.25] * 3], measures=measures)
+    ax = found.plot(metric="P")
+    labels = {str(line.get_label()) for line in ax.lines}
+    assert {"@5", "@10"} <= labels
+    assert ax.get_title() == "P"
+    assert "sum of the p-values" not in explained(ax)
+    with pytest.raises(InputError, match="share"):
+        found.plot(axes="ranks")
+
+
+def test_report_measures_alone_are_in_findings_and_cautions() -> None:
+    """P at 5 is no report measure: its pairs do not count."""
+    measures = Measures([Measure("P", 5), Measure("P", 10)])
+    wide = {"lower": np.full((2, 3), -1.0), "upper": np.full((2, 3), 1.0)}
+    found = stated(
+        [[0.01, 0.01, 0.98], [0.3, 0.3, 0.01]], measures=measures, effects=wide, margin=0.05
+    )
+    (undecided,) = (one for one in found.findings() if "undecided" in one)
+    assert undecided == (
+        "With 0.05 as the smallest difference of interest in every measure, so many of 3 pairs of "
+        "systems are undecided: 2 by P@10."
+    )
+    assert not any("P@5" in one for one in found.findings())
+
+
+def test_the_level_of_a_test_is_in_the_least_number_of_draws() -> None:
+    """3 pairs at .05 need 60 draws: 59 and the observed one are 60."""
+    few = stated([[0.04] * 3], test="bootstrap", permutations=59, n_users=500).cautions()
+    assert any("below 1/60; use at least 60." in one for one in few)
+    enough = stated([[0.04] * 3], test="bootstrap", permutations=60, n_users=500).cautions()
+    assert not any("too few to correct" in one for one in enough)
+
+
+def test_a_baseline_takes_cautions_on_systems_away() -> None:
+    assert any("too few for an interval" in one for one in stated([[0.01] * 3]).cautions())
+    with_baseline = stated([[0.01] * 3], baseline=("a",))
+    assert not any("too few for an interval" in one for one in with_baseline.cautions())
