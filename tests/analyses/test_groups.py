@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_hex
 from pydantic import ValidationError
 
 from analyses.groups import LEVELS, QUANTITIES, Groups, Settings, groups
@@ -376,8 +377,9 @@ def test_measures_have_rows_and_groups_a_legend_beside_the_mean() -> None:
     assert [text.get_text() for text in legend.get_texts()] == ["few", "many"]
     assert legend.get_title().get_text() == "users"
     assert two.plot(aspect="DP").get_legend() is None
-    colours = [line.get_color() for line in ax.lines]
+    colours = [to_hex(line.get_color()) for line in ax.lines]
     assert colours[0] != colours[1]
+    assert [to_hex(np.asarray(each.get_edgecolor())[0]) for each in ax.collections] == colours
 
 
 def test_groups_of_three_or_more_differ_in_pairs() -> None:

@@ -3,6 +3,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_hex
 from pydantic import ValidationError
 from scipy.stats import t
 
@@ -239,6 +240,8 @@ def test_bars_stand_right_of_the_panel_and_are_explained() -> None:
     _, first, second = ax.lines
     assert np.asarray(first.get_xdata()).tolist() == [1.02, 1.02]
     assert np.asarray(second.get_xdata()).tolist() == [1.04, 1.04]
+    (lines,) = ax.collections
+    assert to_hex(np.asarray(lines.get_edgecolor())[0]) == to_hex(ax.lines[0].get_color())
     # Beside the panel, bars are drawn as well.
     assert not first.get_clip_on()
     assert "do not differ significantly" in explained(ax)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.colors import to_hex
 from pydantic import ValidationError
 
 from analyses.online.arms import (
@@ -236,6 +237,8 @@ def test_recall_over_time_is_lloo_with_the_largest_beta_at_the_cutoff_next_to_5(
     band = {(x, round(float(y), 6)) for x, y in corners(ax)}
     assert {(1, round(0.115 - REACH * 0.071, 6)), (1, round(0.115 + REACH * 0.071, 6))} <= band
     assert {(2, round(0.125 - REACH * 0.071, 6)), (2, round(0.125 + REACH * 0.071, 6))} <= band
+    (spread,) = ax.collections
+    assert to_hex(np.asarray(spread.get_facecolor())[0]) == to_hex(own.get_color())
     assert ax.get_ylabel() == "LLOO(beta=1)@4"
     assert ax.get_title() == "b"
     assert "Grey: the other arms." in explained(ax)

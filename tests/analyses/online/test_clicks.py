@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from pandas.testing import assert_frame_equal
 from scipy.stats import chisquare, norm
@@ -454,6 +455,8 @@ def test_an_alarm_is_above_the_figure_and_in_its_caption(tmp_path: Path) -> None
     assert found.caption_of("daily").startswith("SAMPLE-RATIO MISMATCH")
     _, own = ax.get_lines()
     assert "Grey: the other arms." in explained(ax)
+    (spread,) = ax.collections
+    assert to_hex(np.asarray(spread.get_facecolor())[0]) == to_hex(own.get_color())
     days = found.tables["days"]
     highest = days[["rate", "high"]].max().max()
     assert ax.get_ylim() == pytest.approx((0, 1.05 * highest))

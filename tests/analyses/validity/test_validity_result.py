@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_hex
 from numpy.typing import NDArray
 
 from analyses.intervals.resampling import band
@@ -256,6 +257,9 @@ def test_validity_is_drawn_with_the_best_measure_on_top(stated: Validity) -> Non
     assert rows == [1, 0, 1, 0]
     thin, thick = (float(np.ravel(each.get_linewidth())[0]) for each in ax.collections)
     assert thin < thick
+    colours = {to_hex(np.asarray(each.get_edgecolor())[0]) for each in ax.collections}
+    (points,) = (line for line in ax.lines if line.get_label() == "tau-b")
+    assert colours == {to_hex(points.get_color())}
     assert [label.get_text() for label in ax.get_yticklabels()] == ["RR", "P"]
     assert ax.get_yticks().tolist() == [1, 0]
     # In all panels, measures are in the order of the first reference.
