@@ -531,6 +531,7 @@ def test_a_system_without_variance_is_no_outlier(found: Design) -> None:
     assert not any("alone makes" in one for one in still)
 
 
+@pytest.mark.slow
 def test_the_figure_has_the_users_of_each_curve_in_its_name(odd: Design) -> None:
     stated = replace(odd, needed=np.array([2000.0, 30.0]))
     ax = stated.plot()

@@ -336,6 +336,7 @@ def test_a_measure_is_robust_from_a_mean_tau_of_half_on() -> None:
         assert changed.estimates().acceptable().tolist() == [robust]
 
 
+@pytest.mark.slow
 def test_axes_say_what_levels_are_shares_of() -> None:
     assert by_hand().plot().get_xlabel() == "least popular items kept (%)"
     by_ratings = replace(by_hand(), chosen=replace(by_hand().chosen, cut="ratings"))
@@ -344,3 +345,12 @@ def test_axes_say_what_levels_are_shares_of() -> None:
 
 def test_few_systems_have_a_caution() -> None:
     assert any("2 systems are too few" in caution for caution in study().cautions())
+
+
+def test_columns_of_the_frame_are_in_their_order() -> None:
+    """The band stands behind the mean and the deviation, before what is left."""
+    frame = by_hand().frames()["popularity"]
+    assert frame.columns[:8].tolist() == [
+        *("metric", "cutoff", "level", "tau", "sd", "low", "high", "judgements")
+    ]
+    assert frame.columns[8:11].tolist() == ["cut", "removed", "counted_in"]

@@ -256,3 +256,9 @@ def test_few_users_are_compared_at_a_time(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr("analyses.residuals.COMPARED_AT_ONCE", 12)
     items = np.arange(15).reshape(5, 3)
     assert columns_in(items, items[:, 1:]).tolist() == [[-1, 0, 1]] * 5
+
+
+def test_lists_without_a_rank_have_no_columns() -> None:
+    empty = np.empty((2, 0), dtype=np.int32)
+    some = np.array([[1, 2], [3, 4]], dtype=np.int32)
+    assert columns_in(empty, some).shape == (2, 0)

@@ -165,6 +165,7 @@ def test_agreement_is_of_recalls_and_rates_of_the_arms() -> None:
     assert work.progress.announced == work.progress.done == 1
 
 
+@pytest.mark.slow
 def test_rates_are_those_of_the_clicks_in_the_log(tmp_path: Path) -> None:
     lists, clicks = written(tmp_path, experiment({"A": (3, 1.0), "B": (4, 0.0)}))
     logs = Logs(recommendations=lists, interactions=clicks)

@@ -310,6 +310,7 @@ def test_a_log_of_one_arm_has_no_winner_and_no_split(tmp_path: Path) -> None:
     assert not found.alarm
 
 
+@pytest.mark.slow
 def test_what_is_known_of_a_simulated_experiment_stands_beside_its_rates(tmp_path: Path) -> None:
     """Lists of B in the period v1 were not shown, and have no rate."""
     lists, clicks = written(tmp_path, experiment({"A": (4, 1.0), "B": (4, 0.0)}, days=2))
@@ -354,6 +355,7 @@ def test_what_is_known_of_a_simulated_experiment_stands_beside_its_rates(tmp_pat
     assert {*pooled.tables["thesis2021-table4.2"]["dataset"]} == {"w"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n_users", "days", "by_week"), [(15, 8, False), (14, 8, True), (14, 7, False)]
 )
@@ -375,6 +377,7 @@ def test_sparse_logs_of_more_than_a_week_have_rates_by_week(
         assert "by day (UTC)" in found.caption_of("daily")
 
 
+@pytest.mark.slow
 def test_logs_of_less_than_a_week_have_a_caution(tmp_path: Path) -> None:
     found = studied(tmp_path, experiment({"A": (3, 0.3), "B": (3, 0.5)}, days=6))
     assert any("covers 6 of the 7 days" in caution for caution in found.cautions())
@@ -384,6 +387,7 @@ def test_logs_of_less_than_a_week_have_a_caution(tmp_path: Path) -> None:
     assert "interacts with an item of it within 0 days 00:10:00." in found.caption()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_silent", "cautioned"), [(3, True), (2, False)])
 def test_users_without_an_interaction_have_a_caution_from_more_than_half_on(
     tmp_path: Path, n_silent: int, cautioned: bool
@@ -393,6 +397,7 @@ def test_users_without_an_interaction_have_a_caution_from_more_than_half_on(
     assert (sentence in found.cautions()) == cautioned
 
 
+@pytest.mark.slow
 def test_a_version_is_live_from_its_start_until_before_its_end(tmp_path: Path) -> None:
     """Lists are shown at 0 and one hour; the version of A begins then, that of B ends then."""
     hour = 60 * MINUTE
@@ -426,6 +431,7 @@ def test_a_version_is_live_from_its_start_until_before_its_end(tmp_path: Path) -
     assert "averaged over periods" in found.caption()
 
 
+@pytest.mark.slow
 def test_versions_in_lists_are_live_from_their_first_to_their_last_list(tmp_path: Path) -> None:
     """Users are shown lists at 0, 1 and 2 minutes, and an hour later."""
     found = studied(tmp_path, experiment({"A": (3, 0.5), "B": (1, 0.5)}))
@@ -436,6 +442,7 @@ def test_versions_in_lists_are_live_from_their_first_to_their_last_list(tmp_path
     assert table["measurements o"] == 1
 
 
+@pytest.mark.slow
 def test_the_split_has_users_percentages_and_the_plan(tmp_path: Path) -> None:
     found = studied(tmp_path, experiment({"A": (3, 0.5), "B": (1, 0.5)}), shares={"A": 1, "B": 4})
     assert found.arms == ("A", "B")
@@ -445,6 +452,7 @@ def test_the_split_has_users_percentages_and_the_plan(tmp_path: Path) -> None:
     assert table.rows[0][4] == pytest.approx(chisquare([3, 1], [0.8, 3.2]).pvalue)
 
 
+@pytest.mark.slow
 def test_an_alarm_is_above_the_figure_and_in_its_caption(tmp_path: Path) -> None:
     found = studied(tmp_path, experiment({"A": (90, 0.1), "B": (10, 0.9)}, days=2))
     ax = found.plot_over_time(arm="A")

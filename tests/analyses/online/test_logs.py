@@ -296,6 +296,7 @@ def test_versions_are_periods_of_their_arm_by_their_start(tmp_path: Path) -> Non
     assert starts == {("A", 0): 0, ("A", 1): 2000, ("B", 0): 0}
 
 
+@pytest.mark.slow
 def test_versions_of_a_matched_log_are_in_the_order_of_arm_and_time(tmp_path: Path) -> None:
     """Versions may begin where the one before ends."""
     models = matched(tmp_path, models=MODELS.replace("2000,3000", "1500,3000")).models
@@ -313,6 +314,7 @@ def test_a_log_without_lists_has_no_start(tmp_path: Path) -> None:
         model_starts(logs_of(tmp_path, LISTS.splitlines()[0] + "\n"))
 
 
+@pytest.mark.slow
 def test_arms_of_the_plan_are_those_of_the_log(tmp_path: Path) -> None:
     """An arm without a list is there, too."""
     log = matched(tmp_path, arms=["C", "A", "B"])
@@ -320,6 +322,7 @@ def test_arms_of_the_plan_are_those_of_the_log(tmp_path: Path) -> None:
     assert log.lists["arm"].tolist() == [0, 1]
 
 
+@pytest.mark.slow
 def test_versions_that_lists_name_are_numbered_and_others_are_minus_1(tmp_path: Path) -> None:
     named = match_parquet(tmp_path, None, model_version=["v2", "v1"])
     assert named.versions == ("v1", "v2")
@@ -337,6 +340,7 @@ def test_a_click_in_a_row_of_a_list_is_one_of_the_list(tmp_path: Path) -> None:
     assert log.lists.accepted.tolist() == [True, True]
 
 
+@pytest.mark.slow
 def test_known_users_are_a_share_of_those_who_were_shown_lists(tmp_path: Path) -> None:
     log = matched(tmp_path, LISTS, "time,user,item,type\n1500,ann,y,view\n1500,eve,y,view\n")
     assert log.facts["known_users"] == 0.5
@@ -346,6 +350,7 @@ def test_known_users_are_a_share_of_those_who_were_shown_lists(tmp_path: Path) -
     }
 
 
+@pytest.mark.slow
 def test_a_click_must_be_true_or_false(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="a click must be true or false, got"):
         match_parquet(tmp_path, None, clicked=["yes", "maybe"])
@@ -356,6 +361,7 @@ def test_a_click_must_be_true_or_false(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_items_may_be_numbers_in_lists(tmp_path: Path) -> None:
     other = match_parquet(tmp_path, None, items=[[1, 2], [3]])
     assert other.lists.accepted.tolist() == [True, False]

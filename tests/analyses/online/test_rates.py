@@ -197,6 +197,9 @@ def test_intervals_reach_196_hundredths_of_the_error_within_0_and_1() -> None:
     error = np.sqrt(3 / 2 * 2) / 30
     reach = stats.norm.ppf(0.975) * error
     assert found[["users", "lists", "accepted", "rate"]].tolist() == [3, 30, 15, 0.5]
+    assert found.index.tolist() == [
+        *("arm", "users", "lists", "accepted", "rate", "error", "low", "high")
+    ]
     assert found["error"] == pytest.approx(error)
     assert [found["low"], found["high"]] == pytest.approx([0.5 - reach, 0.5 + reach])
     wide = click_through(of_users((0, 10), (1, 1), (1, 1)), "A").iloc[0]

@@ -89,6 +89,7 @@ def eight_models(**changes: Any) -> Experiment:
     return replace(one, rate_errors=np.full(8, 0.5), **changes)
 
 
+@pytest.mark.slow
 def test_an_interval_is_of_the_middle_95_percent_of_rhos_of_draws() -> None:
     """Values without errors are known: rho is of the rates that are drawn."""
     one = eight_models()

@@ -166,6 +166,7 @@ def test_tables_10_and_11_cross_both_comparisons(tables: dict[str, pd.DataFrame]
     assert {*every["datasets"]} == {"A, B"}
 
 
+@pytest.mark.slow
 def test_of_all_data_sets_chosen_or_of_one_there_are_fewer_tables() -> None:
     both = pd.concat([A, B], ignore_index=True)
     whole = thesis_tables(VALUES, both, chosen=["A", "B"])

@@ -371,3 +371,15 @@ def test_resampled_rates_have_the_chance_of_runs(rng: np.random.Generator) -> No
         moved = gap + noise[0, replicate] - noise[1, replicate]
         assert rates[2, 0, 0, replicate] == float(moved * gap < 0)
     assert {*rates[2, 0, 0].tolist()} == {0.0, 1.0}
+
+
+def test_pairs_are_tested_alike_however_many_at_a_time(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured = scored(0.1 * np.arange(4)[:, None] + rng.random((1, 4, 10)), Measures([NDCG]))
+    comparison = compared(measured, measured)
+    users = JointUsers.of(measured, measured, replicates=5, seed=3)
+    whole, _ = resampled_rates(comparison, [0], users, Question(test="t"), np.ones((1, 6)))
+    monkeypatch.setattr("analyses.validity.comparison.AT_ONCE", 1)
+    one_by_one, _ = resampled_rates(comparison, [0], users, Question(test="t"), np.ones((1, 6)))
+    np.testing.assert_array_equal(one_by_one, whole)
