@@ -508,3 +508,17 @@ def test_all_steps_that_are_announced_are_done(noisy: Scores) -> None:
     progress = Totals()
     run(ScoresWork(noisy, progress=progress), Settings(replicates=0))
     assert progress.announced == progress.done == 1
+
+
+def test_frames_have_the_columns_of_their_docstrings() -> None:
+    pair = ["metric_a", "cutoff_a", "metric_b", "cutoff_b"]
+    found = correlation()
+    assert found.frame().columns.tolist() == [*pair, *NUMBERS]
+    frames = found.frames()
+    assert frames["correlation_cutoffs"].columns.tolist() == [
+        *("metric", "cutoff_a", "cutoff_b"),
+        *NUMBERS,
+    ]
+    measures = [Measure("P", 5), Measure("AP", 10), Measure("RR", 10)]
+    apart = stated(symmetric(0.5, 0.3, 0.7), measures=Measures(measures, reported=measures[:2]))
+    assert apart.frames()["correlation_measures"].columns.tolist() == [*pair, "tau", *LIMITS]

@@ -550,3 +550,12 @@ def test_a_ratio_needs_users_who_differ_under_both_measures(found: Design) -> No
     assert np.isnan(stated.ratio(1, 0)[1:]).all()
     assert np.isnan(stated.ratio(0, 1)[1:]).all()
     assert not np.isnan(replace(found, differing=np.array([10, 10])).ratio(1, 0)).any()
+
+
+def test_frames_have_the_columns_of_their_docstrings(odd: Design) -> None:
+    frames = odd.frames()
+    assert frames["design_pairs"].columns.tolist() == [
+        *("metric", "cutoff", "system_a", "system_b", "difference", "deviation"),
+        *("users_observed", "users_relative", "detectable"),
+    ]
+    assert frames["design_curves"].columns.tolist() == ["metric", "cutoff", "users", "significant"]

@@ -257,3 +257,11 @@ def test_all_permutations_are_announced_and_done() -> None:
     )  # fmt: skip
     systems(ScoresWork(scores, progress=progress), Settings(permutations=150))
     assert progress.announced == progress.done == 150
+
+
+def test_the_frame_has_the_columns_of_its_docstring() -> None:
+    frame = by_hand().frame()
+    assert frame.columns.tolist() == [
+        *("metric", "cutoff", "system", "mean", "low", "high", "groups", "rank_low", "rank_high")
+    ]
+    assert frame.index.tolist() == [*range(8)]

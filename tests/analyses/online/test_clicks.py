@@ -425,6 +425,12 @@ def test_a_version_is_live_from_its_start_until_before_its_end(tmp_path: Path) -
         ["A", "1", 1, 0], ["B", "1", 1, 1]
     ]  # fmt: skip
     assert rates.index.tolist() == [0, 1]
+    assert rates.columns.tolist() == [
+        *("model", "period", "rate", "error", "users", "recommendations", "accepted")
+    ]
+    assert periods.columns.tolist() == [
+        *("period", "arm", "users", "lists", "accepted", "rate", "error", "low", "high", "hours")
+    ]
     table = {row[2]: row[3] for row in found.thesis2021_table4_2().rows if row[1] == "B"}
     assert table["duration of one iteration"] == "1:00"
     assert table["iCTR"] == 100

@@ -306,6 +306,7 @@ def test_versions_of_a_matched_log_are_in_the_order_of_arm_and_time(tmp_path: Pa
         [0, "v1", 0, 1500, 0], [0, "v2", 1500, 3000, 1], [1, "v1", 0, 3000, 0]
     ]  # fmt: skip
     assert models.index.tolist() == [0, 1, 2]
+    assert {*models.columns} == {*columns}
     assert matched(tmp_path).models is None
 
 

@@ -53,6 +53,27 @@ def shares(frame: pd.DataFrame, dataset: str) -> list[float]:
     return [float(value) for value in own["value"]]
 
 
+COUNTED = "quantity value unit note"
+BEST = "row datasets validation beta cutoff quantity statistic value note"
+CROSSED = "datasets penalisation_comparison validation_comparison value unit note"
+COLUMNS = {
+    "4.3": "dataset system metric paper_metric validation beta cutoff value unit note",
+    "4.4": f"dataset {COUNTED}",
+    "4.5": BEST,
+    "4.6": f"dataset spearman_interval {COUNTED}",
+    "4.7": BEST,
+    "4.8": f"dataset comparison_of_correlation {COUNTED}",
+    "4.9": f"dataset comparison_of_correlation {COUNTED}",
+    "4.10": CROSSED,
+    "4.11": CROSSED,
+}
+
+
+def test_tables_have_the_columns_of_the_printed_ones(tables: dict[str, pd.DataFrame]) -> None:
+    columns = {number: " ".join(frame.columns) for number, frame in tables.items()}
+    assert columns == COLUMNS
+
+
 def test_names_of_recalls_are_read() -> None:
     found = label_measures(["LLOO(beta=0.35,weights='stratified')@15", "LOO(beta=1)@5", "AUC"])
     assert found["validation"].tolist() == ["LLOO", "LOO", None]
