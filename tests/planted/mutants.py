@@ -3,7 +3,8 @@
 A module is drawn by its size, then one of its places, then what is written there. A mutant is seen
 if the tests that mirror its module fail, or take many times as long, and pass without it. Printed
 are the shares seen by package, with Wilson's 95 % interval, and the survivors; those that
-`equivalent.toml` has as equivalent, with a reason, are not counted.
+`equivalent.toml` has as equivalent, with a reason, are not counted: a line, and what it becomes, or
+whatever it becomes.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from random import Random
 from tempfile import TemporaryDirectory
+from time import perf_counter
 from typing import Any
 
 from tests.planted.__main__ import PASSED, TREE, run_tests
@@ -106,7 +108,8 @@ def drawn(seed: int) -> Iterator[Mutant]:
 def mutable_places(source: str) -> list[list[tuple[Any, int]]]:
     """List the places of a module where an operator fits: the operators, and their occurrences.
 
-    Annotations and decorators are left out: nothing is computed from them.
+    Annotations and decorators are left out, as nothing is computed from them, and the word strict
+    of `zip`, which guards what has equal lengths by construction.
     """
     from cosmic_ray.ast import ast_nodes, get_ast
     from cosmic_ray.plugins import get_operator
@@ -125,7 +128,12 @@ def mutable_places(source: str) -> list[list[tuple[Any, int]]]:
 
 
 def _is_declared(node: Any) -> bool:
-    """Tell whether a node is of an annotation, a decorator, or the bare star among parameters."""
+    """Tell whether a node is of what `mutable_places` leaves out.
+
+    Beside annotations that is the bare star among parameters, and the test of ``TYPE_CHECKING``.
+    """
+    if node.type == "if_stmt" and getattr(node.children[1], "value", "") == "TYPE_CHECKING":
+        return True
     while node.parent is not None:
         parent = node.parent
         is_type = (
@@ -134,8 +142,12 @@ def _is_declared(node: Any) -> bool:
             or (parent.type == "annassign" and node is parent.children[1])
             or (parent.type == "funcdef" and node is parent.annotation)
         )
+        is_strictness = (
+            parent.type == "argument" and getattr(parent.children[0], "value", "") == "strict"
+        )
         if (
             is_type
+            or is_strictness
             or parent.type == "decorator"
             or (parent.type == "parameters" and node.type == "operator")
         ):
@@ -184,23 +196,26 @@ def is_seen(trees: SimpleQueue[Path], mutant: Mutant) -> bool:
     try:
         with fault.planted(tree):
             code = run_tests(tree, fault.tests, seconds=SECONDS)
-        if code != PASSED:
-            require_passing(tree, tuple(fault.tests))
+        seconds = 0.0 if code == PASSED else seconds_without_mutant(tree, tuple(fault.tests))
     finally:
         trees.put(tree)
-    print("." if code != PASSED else f"\nSURVIVED {mutant}\n", end="", file=sys.stderr, flush=True)
-    return code != PASSED
+    is_slow_anyway = code is None and seconds > SECONDS / 3
+    seen = code != PASSED and not is_slow_anyway
+    print("." if seen else f"\nSURVIVED {mutant}\n", end="", file=sys.stderr, flush=True)
+    return seen
 
 
-_passing: set[tuple[str, ...]] = set()
+_seconds: dict[tuple[str, ...], float] = {}
 
 
-def require_passing(tree: Path, tests: tuple[str, ...]) -> None:
-    """Stop if tests fail without a mutant: then they tell nothing. Each is tried once."""
-    if tests not in _passing:
+def seconds_without_mutant(tree: Path, tests: tuple[str, ...]) -> float:
+    """Measure how long tests take without a mutant, once; stop if they fail: they tell nothing."""
+    if tests not in _seconds:
+        start = perf_counter()
         if run_tests(tree, tests, seconds=10 * SECONDS) != PASSED:
             raise RuntimeError(f"tests fail without a mutant: {', '.join(tests)}")
-        _passing.add(tests)
+        _seconds[tests] = perf_counter() - start
+    return _seconds[tests]
 
 
 def equivalents() -> list[dict[str, str]]:
@@ -209,12 +224,16 @@ def equivalents() -> list[dict[str, str]]:
 
 
 def is_equivalent(mutant: Mutant, known: Sequence[dict[str, str]]) -> bool:
-    """Tell whether a mutant is listed as equivalent: its lines without blanks at their ends."""
+    """Tell whether a mutant is listed as equivalent: its lines without blanks at their ends.
+
+    Where only the line before is listed, whatever it becomes is equivalent.
+    """
     lines = mutant.changed[1:]
     old = "\n".join(line[1:].strip() for line in lines if line.startswith("-"))
     new = "\n".join(line[1:].strip() for line in lines if line.startswith("+"))
     return any(
-        (each["file"], each["old"].strip(), each["new"].strip()) == (mutant.file, old, new)
+        (each["file"], each["old"].strip()) == (mutant.file, old)
+        and each.get("new", new).strip() == new
         for each in known
     )
 

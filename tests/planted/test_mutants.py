@@ -26,6 +26,12 @@ def test_annotations_decorators_and_the_star_are_no_places() -> None:
     assert not [name for name in names if "BitOr" in name or "Mul" in name]
 
 
+def test_what_computes_nothing_is_left_out() -> None:
+    source = "if TYPE_CHECKING:\n    import x\npairs = zip(a, b, strict=True)\nflag = True\n"
+    places = mutable_places(source)
+    assert [type(operator).__name__ for ((operator, _),) in places] == ["ReplaceTrueWithFalse"]
+
+
 def test_the_same_seed_draws_the_same_mutants_each_once() -> None:
     first, again = (list(islice(drawn(5), 8)) for _ in range(2))
     assert first == again
@@ -38,7 +44,7 @@ def test_the_tests_of_a_module_are_those_of_its_mirror_or_of_its_folder() -> Non
         "tests/harness/report/test_answer.py",
         "harness/report/answer.py",
     ]
-    assert "tests/harness/metrics/test_weights.py" in mirror("harness/metrics/precision.py")
+    assert "tests/harness/metrics/test_of_items.py" in mirror("harness/metrics/precision.py")
 
 
 def test_a_listed_mutant_is_equivalent() -> None:
