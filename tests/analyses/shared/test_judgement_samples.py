@@ -127,7 +127,7 @@ def test_sample_k_does_not_depend_on_how_many_there_are(mode: Mode) -> None:
 
 
 def test_by_default_levels_are_twentieths_with_50_samples_and_200_replicates() -> None:
-    """As in docs/guides/study-file.md; strata keep 1 and 10 judgements (Buckley & Voorhees, 2004)."""
+    """As docs/guides/study-file.md has it; for strata see Buckley & Voorhees (2004)."""
     settings = LossSettings()
     assert settings.levels == tuple(number / 100 for number in range(100, 0, -5))
     assert (settings.samples, settings.replicates) == (50, 200)
