@@ -1,4 +1,4 @@
-"""Measures, runs of a system, the truth and the work."""
+"""Measures and their roles, scores, and runs of a system."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ from analyses.shared.measure import (
     tidy,
     to_grid,
 )
-from analyses.shared.work import RanksWork, ScoresWork, Truth, WorkInMemory
 from runs import InputError
 
 P5, P10, AP, BPREF = Measure("P", 5), Measure("P", 10), Measure("AP", 10), Measure("bpref")
@@ -41,30 +40,6 @@ def test_one_is_compared_with_what_is_reported_or_shares_its_cutoff() -> None:
     assert measures.beside(AP) == (P10, AP)
     assert measures.are_comparable(P5, BPREF)
     assert not measures.are_comparable(AP, BPREF)
-
-
-SCORES = Scores(np.ones((1, 1, 1)), Measures([Measure("P", 10)]), ("a",), np.array(["1"]))
-
-
-def test_a_reference_must_have_been_measured() -> None:
-    with pytest.raises(InputError, match="no scores of nDCG@10; it has P@10"):
-        Truth(SCORES, (Measure("nDCG", 10),), "of a world")
-
-
-NOTHING = ScoresWork(Scores(np.zeros((0, 0, 0)), Measures(()), (), np.array([])))
-RANKS = RanksWork(full_ranks={})
-
-
-@pytest.mark.parametrize("what", ["scores", "scales", "qrels", "popularity_counts"])
-def test_what_is_not_known_is_refused_in_a_sentence(what: str) -> None:
-    with pytest.raises(InputError, match=f"needs .*; {RANKS.name} has none"):
-        getattr(RANKS, what)
-
-
-@pytest.mark.parametrize("known", [RANKS, NOTHING])
-def test_nothing_is_scored_anew_without_judgements(known: WorkInMemory) -> None:
-    with pytest.raises(InputError, match="needs judgements"):
-        known.rescorer(1)
 
 
 # Roles of measures
