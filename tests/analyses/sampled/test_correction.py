@@ -559,6 +559,13 @@ def test_an_interval_wider_than_its_estimate_is_noise_and_a_range_bias() -> None
     assert not any("cannot be estimated well: the range" in each for each in others)
 
 
+def test_cautions_are_about_the_fewest_negatives() -> None:
+    """A cut-off of 10 is larger than 5 negatives, whatever the most are."""
+    (*_, sentence) = stated(negatives=(5, 60)).cautions()
+    assert sentence == "The cut-off of Recall@10 is larger than 5 negatives."
+    assert not any("is larger than" in each for each in stated(negatives=(10, 60)).cautions())
+
+
 def test_a_thousand_replicates_are_drawn_of_four_metrics() -> None:
     """As docs/methods/sampled-metrics.md has it; 100 are the fewest."""
     settings = Settings()
