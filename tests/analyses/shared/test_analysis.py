@@ -105,6 +105,7 @@ def test_a_study_of_which_nothing_is_known_has_no_truth_ranks_or_worlds() -> Non
         facts.require_world(OtherWorld(1.0, 1.0, 3))
 
 
+@pytest.mark.slow
 def test_analyses_are_members_of_the_folder_and_of_its_groups() -> None:
     register = built_in_analyses()
     assert {"sparsity", "validity", "online_arm_rates", "sampled_ranks"} <= register.keys()
@@ -143,6 +144,7 @@ def written(folder: Path, *names: str) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_analyses_of_a_users_file_are_in_the_register(tmp_path: Path) -> None:
     path = written(tmp_path, "own")
     assert user_analysis(path).name == "own"
