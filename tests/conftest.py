@@ -22,8 +22,21 @@ settings.register_profile("quick", derandomize=True, deadline=None, max_examples
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 
+OURS = ("runs.", "qrels.", "recommenders.", "analyses.", "harness.")
+
+SLOW = {"pd", "Axes", "Figure"}
+"""Names from pandas and matplotlib, which modules import where they are needed."""
+
+
 def pytest_collection_finish() -> None:
-    """Spare the garbage collector walking all tests and modules, which live to the end."""
+    """Refuse modules that are slow to import.
+
+    And spare the garbage collector walking all tests and modules, which live to the end.
+    """
+    modules = [(name, module) for name, module in sys.modules.items() if name.startswith(OURS)]
+    slow = [name for name, module in modules if not SLOW.isdisjoint(vars(module))]
+    if slow := [name for name in slow if name != "harness.tuning.search"]:
+        raise pytest.UsageError(f"{slow} import pandas or matplotlib before it is needed.")
     gc.collect()
     gc.freeze()
 

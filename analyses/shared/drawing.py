@@ -154,11 +154,12 @@ def label_curves(ax: Axes, *, ordered: bool = False) -> None:
     for spread in spreads_of(ax):
         spread.set_visible(len(labels) <= MOST_WITH_BANDS)
     curves = [h for h in handles if isinstance(h, Line2D) and h.get_linestyle() != "None"]
-    direct = len(curves) == len(handles) <= MOST_AT_ENDS and max(map(len, labels), default=0)
+    are_few = len(curves) == len(handles) <= MOST_AT_ENDS
+    are_long = max(map(len, labels)) > LONGEST_AT_END
     ax.autoscale_view()
-    ends = [right_end(curve, ax.bbox)[0] for curve in curves]
-    far = min(ends, default=0.0) < ax.bbox.x0 + NEAR_END * ax.bbox.width
-    if ordered or far or not 0 < direct <= LONGEST_AT_END:
+    near = ax.bbox.x0 + NEAR_END * ax.bbox.width
+    end_far = any(right_end(curve, ax.bbox)[0] < near for curve in curves)
+    if ordered or end_far or are_long or not are_few:
         ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False)
     else:
         EndLabels(ax, curves)

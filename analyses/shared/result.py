@@ -15,7 +15,7 @@ from analyses.shared.sentences import USER, best_of, deeper_or_shallower, plural
 from analyses.shared.table import Table, excerpt, overview
 from runs import InputError
 from runs.shared.arrays import Floats
-from runs.shared.errors import nearest, with_article
+from runs.shared.errors import counted, nearest, with_article
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -269,11 +269,11 @@ class Result:
     def __repr__(self) -> str:
         about = (type(self).__doc__ or "").partition("\n")[0]
         counts = {
-            "measures": len(measures_of(self)),
-            "systems": getattr(self, "n_systems", 0) or len(getattr(self, "systems", ())),
-            self.units: getattr(self, "n_users", 0),
+            "measure": len(measures_of(self)),
+            "system": getattr(self, "n_systems", 0) or len(getattr(self, "systems", ())),
+            self.unit: getattr(self, "n_users", 0),
         }
-        sizes = ", ".join(f"{count:,} {word}" for word, count in counts.items() if count)
+        sizes = ", ".join(counted(count, noun) for noun, count in counts.items() if count)
         drawn = ".plot(), " if figures_of(type(self)) else ""
         calls = f".frame(), {drawn}.findings(), .caption()"
         return overview(f"{type(self).__name__}: {about}\n{sizes}".strip(), self.frame(), calls)

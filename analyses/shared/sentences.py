@@ -91,7 +91,7 @@ def deeper_or_shallower(estimates: Estimates, units: str = "users") -> str:
             metrics["more" if is_more else "less"].append(metric)
             of_both += [metric] * over_both.is_beyond_noise
     parts = [
-        f"{f'all {len(pairs)} metrics' if len(names) == len(pairs) else listed(names)} "
+        f"{f'all {len(pairs)} metrics' if 1 < len(names) == len(pairs) else listed(names)} "
         f"{'is' if len(names) == 1 else 'are'} significantly {how} {estimates.best}"
         for how, names in metrics.items()
         if names
@@ -133,7 +133,9 @@ def paired(pairs: Sequence[tuple[str, str]]) -> str:
     """Name pairs, the first few of many."""
     named = "; ".join(f"{a} and {b}" for a, b in pairs[:MOST_NAMED])
     n_others = len(pairs) - MOST_NAMED
-    return f"{named}; and {n_others:,} other pairs" if n_others > 0 else named
+    if n_others <= 0:
+        return named
+    return f"{named}; and {n_others:,} other {'pair' if n_others == 1 else 'pairs'}"
 
 
 def p_value(p: float) -> str:

@@ -330,8 +330,11 @@ def aligned(lines: Sequence[Sequence[str]], *, n_names: int = 1, gap: int = 2) -
 COLUMN, PAGE, GAP = 229.0, 469.0, 12.0
 """Points that a table has in one or both columns of LaTeX's article, and between two numbers."""
 
-SIZES = {"": 10, r"\small": 9, r"\footnotesize": 8, r"\scriptsize": 7}
+SIZES = {"": 10, r"\small": 9, r"\footnotesize": 8}
 """Sizes of letters, in points."""
+
+SMALLEST_SIZE = r"\scriptsize"
+"""The size of letters of a table that does not fit with a larger one."""
 
 DIGIT = 0.55
 """The width of a digit, some of them bold, as a share of the size."""
@@ -356,7 +359,7 @@ NO_LABEL = re.compile(r"[^\w:.-]+")
 """What a label of LaTeX does not have here: such signs would end it."""
 
 POWER = re.compile(r"(< )?([0-9.]+)e([+-])0*([0-9]+)")
-MINUS = re.compile(r"(?<![\w.-])-(?=\d)")
+MINUS = re.compile(r"(?<![\w.-])-(?=\.?\d)")
 
 
 def latex(text: str) -> str:
@@ -380,11 +383,11 @@ def bold_latex(text: str) -> str:
 def room_for(widths: Sequence[int]) -> tuple[str, str]:
     """Choose what floats, and the size of its letters, for columns of so many characters."""
     gaps = GAP * (len(widths) - 1)
-    for floating, room, least in (("table", COLUMN, 8), ("table*", PAGE, 7)):
+    for floating, room in (("table", COLUMN), ("table*", PAGE)):
         for size, points in SIZES.items():
-            if points >= least and sum(widths) * points * DIGIT + gaps <= room:
+            if sum(widths) * points * DIGIT + gaps <= room:
                 return floating, size
-    return "table*", list(SIZES)[-1]
+    return "table*", SMALLEST_SIZE
 
 
 NO_FORMULAS = "tex2jax_ignore mathjax_ignore"

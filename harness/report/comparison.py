@@ -30,6 +30,7 @@ from harness.report.study_folder import FinishedStudy, Ledger
 from harness.report.tables import estimates_of
 from runs import InputError
 from runs.shared.arrays import Floats
+from runs.shared.errors import counted
 from runs.shared.files import write_within
 
 if TYPE_CHECKING:
@@ -262,10 +263,11 @@ class Comparison:
             estimates, n_measures = next(iter(by_study.values())), len(_side_by_side(by_study))
             found = directions(by_study)
             same, opposite = (f"{len(p)}{f' ({paired(p)})' * bool(p)}" for p in found)
+            pairs = counted(comb(n_measures, 2), "pair of measures")
             yield (
-                f"May be the most {estimates.best}, over {over}: {'; '.join(best)}. Of "
-                f"{comb(n_measures, 2)} pairs of measures, {same} differ significantly in the same "
-                f"direction in all studies (the better first), {opposite} in opposite directions."
+                f"May be the most {estimates.best}, over {over}: {'; '.join(best)}. Of {pairs}, "
+                f"{same} differ significantly in the same direction in all studies (the better "
+                f"first), {opposite} in opposite directions."
             )
 
     def figures(self) -> Iterator[tuple[FigureFace, str, Figure]]:

@@ -47,6 +47,7 @@ class KeptTable:
     rows: tuple[tuple[Cell, ...], ...]
     bold: tuple[tuple[int, int], ...]
     decimals: int
+    decimals_of_columns: tuple[tuple[int, int], ...] = ()
 
     @classmethod
     def of(cls, result: Result, face: TableFace) -> KeptTable:
@@ -54,12 +55,14 @@ class KeptTable:
         made = face.make(result)
         rows = tuple(tuple(map(_plain, row)) for row in made.rows)
         facts = made.name, made.title, made.note, tuple(made.headings)
-        return cls(face, *facts, rows, tuple(made.bold), made.decimals)
+        of_columns = tuple(made.decimals_of_columns.items())
+        return cls(face, *facts, rows, tuple(made.bold), made.decimals, of_columns)
 
     def made(self, _: Result) -> Table:
         """Give the table."""
         facts = self.name, self.title, self.note, self.headings
-        return Table(*facts, self.rows, self.bold, self.decimals)
+        of_columns = dict(self.decimals_of_columns)
+        return Table(*facts, self.rows, self.bold, self.decimals, of_columns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,8 +167,9 @@ def _fault_of_table(kept: KeptTable) -> str:
     widths = {len(row) for row in kept.rows} | ({len(kept.headings)} if kept.headings else set())
     if len(widths) > 1:
         return f"the rows of the table {kept.name!r} differ in length"
-    if not 0 <= kept.decimals <= MOST_DECIMALS:
-        return f"the table {kept.name!r} has {kept.decimals} decimals"
+    for decimals in (kept.decimals, *dict(kept.decimals_of_columns).values()):
+        if not 0 <= decimals <= MOST_DECIMALS:
+            return f"the table {kept.name!r} has {decimals} decimals"
     return ""
 
 

@@ -116,7 +116,7 @@ def render_page(template: str, **content: Any) -> bytes:
     environment.filters["code"] = lambda text: re.sub("`([^`]+)`", r"<code>\1</code>", escape(text))
     environment.tests["measured"] = lambda cell: isinstance(cell, int | float)
     page = environment.get_template(template).render(style=_text_of("page.css"), **content)
-    return page.replace("<head>", f"<head>\n{_policy(page)}", 1).encode()
+    return page.replace("<head>", f"<head>\n{_policy(page)}").encode()
 
 
 def _policy(page: str) -> str:

@@ -34,8 +34,8 @@ MOST_NAMED = 5
 SIZE = "sample_set_size"
 """Column of the sample sizes, of which an estimator may have its own."""
 
-LEAST_NAME = 2
-"""Letters of a data set's name that are looked for in a study's name at least."""
+LEAST_NAME = 3
+"""Letters of a data set's name that is looked for in a study's name, at least."""
 
 WHOLE = r"[1-9][0-9]{0,2}(?:,[0-9]{3})+|[0-9]*"
 NUMBER = re.compile(rf"([-+]?(?=\.?[0-9])(?:{WHOLE})(?:\.([0-9]*))?(?:[eE]([-+]?[0-9]+))?)([km]?)")
@@ -213,7 +213,7 @@ class Publication:
         near = (
             f"{found['within 10 %']} of {found['compared']} values are within 10 % of the print; "
         )
-        tau = rounded(float(found["tau-b"] or np.nan), 2)
+        tau = rounded(float(found["tau-b"]), 2)
         yield f"{near * (not self.are_ranks)}the orderings agree with tau-b = {tau}."
         if self.lacking:
             named = [*self.lacking[:MOST_NAMED], f"{len(self.lacking) - MOST_NAMED} more"]
@@ -349,7 +349,7 @@ def _of_one_dataset(printed: pd.DataFrame, name: str) -> pd.DataFrame:
     if "dataset" not in printed or printed["dataset"].nunique() < 2:
         return printed
     sets = printed["dataset"].unique()
-    named = [d for d in sets if len(d) > LEAST_NAME and _folded(d) in _folded(name)]
+    named = [d for d in sets if len(d) >= LEAST_NAME and _folded(d) in _folded(name)]
     chosen = max(named, key=len) if named else printed["dataset"].iloc[0]
     return printed[printed["dataset"] == chosen].reset_index(drop=True)
 

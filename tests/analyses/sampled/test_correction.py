@@ -14,14 +14,16 @@ from click.testing import CliRunner
 from numpy.typing import NDArray
 
 import harness
-from analyses.sampled.correction import Corrected, bias_left, compare, correct
+from analyses.sampled.correction import Corrected, Settings, bias_left, compare, correct, students
 from analyses.sampled.estimators import find_estimator
 from analyses.sampled.metrics import rank_metric
 from analyses.sampled.rank_distribution import Cells
 from analyses.sampled.samples import SampleDesign, SampledRanks
+from analyses.shared.measure import Measure, Measures
 from harness.cli.main import main
 from qrels import FullRanks
 from runs import InputError
+from tests.drawn import points_of, segments_of
 
 N, M, MISUSED = 900, 60, 2
 Integers = NDArray[np.int64]
@@ -345,3 +347,247 @@ def test_files_of_a_hundred_negatives_have_intervals_that_hold_what_is_exact(
 def test_ranks_must_be_sampled_ranks() -> None:
     with pytest.raises(InputError, match="the ranks of 'x' must be SampledRanks"):
         correct({"x": [1]})  # type: ignore[dict-item]
+
+
+# Numbers that are stated by hand
+
+VALUES = np.array([[0.8, 0.5, 0.45], [0.3, 0.2, 0.1]])
+
+
+def stated(**changes: Any) -> Corrected:
+    """Two metrics of three systems of 25 users; errors of .01, of which the third has .2."""
+    noise = np.random.default_rng(6).normal(size=(2, 3, 400)) * [[0.01], [0.01], [0.2]]
+    nothing = np.zeros((2, 3))
+    facts: dict[str, Any] = {
+        "measures": Measures([Measure("AUC"), Measure("Recall@10")]),
+        "systems": ("a", "b", "c"),
+        "population": "One item of each of 25 users",
+        "n_irrelevant": 899,
+        "replace": True,
+        "estimator": "MLE",
+        "test_estimator": "BV",
+        "n_users": 25,
+        "differing": np.array([25, 15, 20]),
+        "negatives": (60, 60),
+        "uncorrected": VALUES + 0.1,
+        "values": VALUES,
+        "bias": nothing,
+        "steep_bias": nothing,
+        "replicates": VALUES[..., None] + noise,
+        "contrasted": VALUES,
+        "contrasted_replicates": VALUES[..., None] + noise / 10,
+    }
+    return Corrected(**facts | changes)
+
+
+def test_limits_are_those_of_students_t_within_0_and_1() -> None:
+    """To the farther of the percentiles; 1.96 becomes 2.064 (25 / 24)^½ for 25 users."""
+    found = stated()
+    errors = found.replicates.std(axis=2, ddof=1)
+    np.testing.assert_allclose(found.errors, errors)
+    percentiles = np.quantile(found.replicates, [0.025, 0.975], axis=2)
+    widest = np.abs(percentiles - VALUES).max(axis=0)
+    factor = scipy.stats.t.isf(scipy.stats.norm.sf(1.96), 24) * np.sqrt(25 / 24) / 1.96
+    reach = factor * widest
+    low, high = found.limits
+    np.testing.assert_allclose(low, (VALUES - reach).clip(0, 1), rtol=1e-3)
+    np.testing.assert_allclose(high, (VALUES + reach).clip(0, 1), rtol=1e-3)
+    assert low[1, 2] == 0
+    near = stated(values=VALUES + 0.195, replicates=stated().replicates + 0.195)
+    assert near.limits[1][0, 0] == 1
+
+
+def test_two_users_at_least_are_taken_for_the_quantile() -> None:
+    expected = scipy.stats.t.isf(scipy.stats.norm.sf(1.5), 1) * np.sqrt(2)
+    assert students(1.5, 1) == students(1.5, 2) == pytest.approx(expected)
+    of_three = scipy.stats.t.isf(scipy.stats.norm.sf(np.array([0.5, 3.0])), 2) * np.sqrt(1.5)
+    np.testing.assert_allclose(students(np.array([0.5, 3.0]), 3), of_three)
+
+
+def test_systems_with_fewer_than_15_differing_users_have_no_limits_letters_or_tests() -> None:
+    found = stated(differing=np.array([25, 14, 15]))
+    assert np.isnan(found.limits[0]).tolist() == [[False, True, False]] * 2
+    assert np.isnan(found.range[1]).tolist() == [[False, True, False]] * 2
+    assert [letters[1] for letters in found.groups()] == ["", ""]
+    differences = found.differences()
+    for name in ("lower", "upper", "range_low", "range_high", "p"):
+        assert np.isnan(differences[name]).tolist() == [[True, False, True]] * 2
+    assert np.isfinite(differences["difference"]).all()
+
+
+def test_ranges_take_off_the_most_and_the_least_bias_that_is_guessed_or_none() -> None:
+    bias = np.array([[0.02, -0.02, np.nan], [0.01, 0.0, 0.0]])
+    steep = np.array([[0.03, -0.05, np.nan], [-0.02, 0.0, 0.0]])
+    found = stated(bias=bias, steep_bias=steep)
+    low, high = found.limits
+    most = np.array([[0.03, 0.0, 0.0], [0.01, 0.0, 0.0]])
+    least = np.array([[0.0, -0.05, 0.0], [-0.02, 0.0, 0.0]])
+    np.testing.assert_allclose(found.range[0], (low - most).clip(0, 1))
+    np.testing.assert_allclose(found.range[1], (high - least).clip(0, 1))
+    differences = found.differences()
+    for pair, (a, b) in enumerate([(0, 1), (0, 2), (1, 2)]):
+        expected = differences["lower"][:, pair] - most[:, a] + least[:, b]
+        np.testing.assert_allclose(differences["range_low"][:, pair], expected.clip(-1, 1))
+        expected = differences["upper"][:, pair] - least[:, a] + most[:, b]
+        np.testing.assert_allclose(differences["range_high"][:, pair], expected.clip(-1, 1))
+
+
+def test_intervals_of_pairs_that_the_tests_tell_apart_stay_as_narrow_as_they_are() -> None:
+    found = stated()
+    tested = compare(found.contrasted, found.contrasted_replicates, n_users=25)
+    assert (tested["p"] < 0.05).tolist() == [[True, True, False], [True, True, True]]
+    alike = tested["p"] >= 0.05
+    expected = compare(found.values, found.replicates, n_users=25, alike=alike)
+    differences = found.differences()
+    np.testing.assert_array_equal(differences["lower"], expected["lower"])
+    np.testing.assert_array_equal(differences["p"], tested["p"])
+    np.testing.assert_array_equal(differences["tested"], tested["difference"])
+    assert found.groups() == [("a", "b", "b"), ("a", "b", "c")]
+
+
+def test_frames_have_a_row_for_each_system_and_each_pair() -> None:
+    found = stated()
+    frame = found.to_frame().set_index(["metric", "system"])
+    assert len(frame) == 6
+    row: Any = frame.loc[("Recall@10", "b")]
+    assert (row.estimator, row.estimate) == ("MLE", 0.2)
+    assert row.uncorrected == pytest.approx(0.3)
+    assert row.standard_error == found.errors[1, 1]
+    assert (row.lower, row.upper) == (found.limits[0][1, 1], found.limits[1][1, 1])
+    assert (row.range_low, row.range_high) == (found.range[0][1, 1], found.range[1][1, 1])
+    assert frame.groups.tolist() == ["a", "b", "b", "a", "b", "c"]
+    pairs = found.differences_frame().set_index(["metric", "system_a", "system_b"])
+    assert pairs.difference["AUC", "a", "c"] == pytest.approx(0.35)
+    assert pairs.told_apart.tolist() == [True, True, False, True, True, True]
+
+
+def test_tables_have_errors_and_ranges() -> None:
+    found = stated()
+    table = found.estimated()
+    name, plain, corrected_, limits, letters = table.rows[4]
+    assert (name, letters) == ("Recall@10, b", "b")
+    assert plain == pytest.approx(0.3)
+    assert corrected_ == f"0.2000 ± {found.errors[1, 1]:.4f}"
+    low, high = (end[1, 1] for end in found.range)
+    assert limits == f"[{low:.4f}, {high:.4f}]"
+    pairs = found.compared()
+    name, difference, limits, p = pairs.rows[1]
+    differences = found.differences()
+    assert name == "AUC, a - c"
+    assert difference == f"0.3500 ± {differences['standard_error'][0, 1]:.4f}"
+    low, high = (differences[end][0, 1] for end in ("range_low", "range_high"))
+    assert limits == f"[{low:.4f}, {high:.4f}]"
+    assert p == differences["p"][0, 1]
+    few = stated(differing=np.array([25, 14, 15])).estimated()
+    assert [row[3] == "" for row in few.rows] == [False, True, False] * 2
+
+
+@pytest.mark.slow
+def test_the_figure_has_estimates_limits_ranges_and_what_was_sampled() -> None:
+    found = stated(bias=np.full((2, 3), 0.05))
+    ax = found.plot(metric="Recall@10")
+    assert points_of(ax.lines[0]) == [(0.3, 0), (0.2, 1), (0.1, 2)]
+    ends = [*zip(*(end[1] for end in found.range), strict=True)]
+    ends += [*zip(*(end[1] for end in found.limits), strict=True)]
+    rows = [0, 1, 2, 0, 1, 2]
+    expected = [((low, row), (high, row)) for (low, high), row in zip(ends, rows, strict=True)]
+    np.testing.assert_allclose(segments_of(ax), expected)
+    thin, thick = (float(np.ravel(lines.get_linewidth())[0]) for lines in ax.collections)
+    assert thin < thick
+    assert ax.get_ylim() == (2.5, -1.5)
+    texts = {text.get_text(): text.get_position() for text in ax.texts}
+    assert {text: y for text, (_, y) in texts.items()} == {
+        "sampled": -1,
+        "0.4000": 0,
+        "0.3000": 1,
+        "0.2000": 2,
+    }
+    assert all(x > 1 for x, _ in texts.values())
+    assert found.plot().get_title() == "AUC"
+
+
+def test_findings_count_pairs_and_name_the_better_system_first() -> None:
+    assert [*stated().findings()] == [
+        "By AUC, 2 of 3 pairs of systems differ significantly (a above b and a above c).",
+        "By Recall@10, 3 of 3 pairs of systems differ significantly (a above b, a above c and b "
+        "above c).",
+    ]
+    turned = stated(contrasted=-VALUES, contrasted_replicates=-stated().contrasted_replicates)
+    assert "(b above a and c above a)" in turned.findings()[0]
+    few = stated(differing=np.array([25, 14, 14]))
+    assert few.findings()[0] == "By AUC, no pair is tested."
+
+
+def test_five_pairs_are_named_among_many() -> None:
+    values = np.arange(4.0)[None] / 10
+    replicates = values[..., None] + 1e-4 * np.random.default_rng(1).normal(size=(1, 4, 400))
+    found = stated(
+        measures=Measures([Measure("AUC")]),
+        systems=("a", "b", "c", "d"),
+        differing=np.full(4, 25),
+        **dict.fromkeys(["uncorrected", "values", "contrasted"], values),
+        **dict.fromkeys(["bias", "steep_bias"], np.zeros((1, 4))),
+        **dict.fromkeys(["replicates", "contrasted_replicates"], replicates),
+    )
+    (sentence,) = found.findings()
+    assert sentence.startswith("By AUC, 6 of 6 pairs of systems differ significantly (among them ")
+    assert sentence.count(" above ") == 5
+
+
+@pytest.mark.parametrize(("n_users", "are_few"), [(19, True), (20, False)])
+def test_fewer_than_20_users_are_a_caution(n_users: int, are_few: bool) -> None:
+    found = stated(n_users=n_users, differing=np.full(3, 15)).cautions()
+    assert any(f"{n_users} users are few" in caution for caution in found) == are_few
+
+
+def test_negatives_and_what_extends_ranges_are_in_the_caption() -> None:
+    assert "from 60 negatives" in stated().caption()
+    assert "from 60 to 1,000 negatives" in stated(negatives=(60, 1000)).caption()
+    unknown = np.full((2, 3), np.nan)
+    assert "extended by the bias" in stated().caption()
+    assert "extended by the bias" not in stated(bias=unknown).caption()
+
+
+def test_an_interval_wider_than_its_estimate_is_noise_and_a_range_bias() -> None:
+    """Of c, with errors of .2, Recall@10 is .1: the interval from 0 to .55 is wider."""
+    noisy, *others = stated().cautions()
+    assert noisy.startswith("With 25 users and 60 negatives, AUC of c and Recall@10 of c cannot")
+    biased = stated(steep_bias=np.array([[0.0] * 3, [0.0, 0.2, 0.0]])).cautions()
+    assert any("From 60 negatives, Recall@10 of b cannot" in each for each in biased)
+    # Ten candidates of 899 are one of 90 negatives.
+    assert any("For Recall@10 of b and c, draw 90 negatives or more" in each for each in biased)
+    assert not any("cannot be estimated well: the range" in each for each in others)
+
+
+def test_cautions_are_about_the_fewest_negatives() -> None:
+    """A cut-off of 10 is larger than 5 negatives, whatever the most are."""
+    (*_, sentence) = stated(negatives=(5, 60)).cautions()
+    assert sentence == "The cut-off of Recall@10 is larger than 5 negatives."
+    assert not any("is larger than" in each for each in stated(negatives=(10, 60)).cautions())
+
+
+def test_a_thousand_replicates_are_drawn_of_four_metrics() -> None:
+    """As docs/methods/sampled-metrics.md has it; 100 are the fewest."""
+    settings = Settings()
+    assert (settings.replicates, settings.estimator) == (1000, None)
+    assert Settings(replicates=100).replicates == 100
+    with pytest.raises(ValueError, match="replicates"):
+        Settings(replicates=99)
+
+
+def test_a_difference_that_never_varies_is_as_far_as_all_replicates() -> None:
+    """It has no standard error, and the data are counted among the replicates."""
+    replicates = np.zeros((1, 2, 99))
+    found = compare(np.zeros((1, 2)), replicates, n_users=25)
+    assert found["p"].tolist() == [[1.0]]
+    assert found["standard_error"].tolist() == [[0.0]]
+    assert found["lower"].tolist() == found["upper"].tolist() == [[0.0]]
+
+
+def test_blocks_of_pairs_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = stated()
+    whole = compare(found.values, found.replicates, n_users=25)
+    monkeypatch.setattr("analyses.sampled.correction.NUMBERS_AT_ONCE", 1)
+    parts = compare(found.values, found.replicates, n_users=25)
+    for name, values in whole.items():
+        np.testing.assert_array_equal(parts[name], values)

@@ -3,14 +3,15 @@
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.typing import NDArray
 from scipy.stats import norm
 
 from analyses.ordering.agreement import mean_of_defined
-from analyses.sampled.estimates import Estimates, estimates, shares_in_order
+from analyses.sampled.estimates import Estimates, estimates, growth, shares_in_order
 from analyses.sampled.samples import SampleDesign
-from analyses.sampled.trials import ItemWeights, Settings, relative_error
+from analyses.sampled.trials import ItemWeights, Settings, relative_error, trials_of
 from analyses.shared.evidence import to_evidence
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import TableFace, tables_of
@@ -18,6 +19,7 @@ from qrels import FullRanks, qrels_from_columns
 from qrels.ranks.full_ranks import CandidateRanks
 from tests.analyses.made import JudgedWork
 from tests.analyses.sampled.rankings import studied
+from tests.drawn import curve
 
 N = 60
 BEST, WORST = FullRanks.of([1] * 30, n_candidates=N), FullRanks.of([N] * 30, n_candidates=N)
@@ -300,3 +302,220 @@ def test_systems_are_compared_by_what_is_most_in_order_in_samples() -> None:
     found = _studied(estimators=("bv(gamma=0.001)", "uncorrected"), metrics=("AP",))
     assert found.advice["in_expectation"].ravel().tolist() == [1, 1]
     assert found.chosen(0)[0] == 1
+
+
+# Settings, by hand
+
+
+def test_by_default_a_hundred_negatives_are_drawn_a_hundred_times() -> None:
+    """As docs/methods/sampled-metrics.md has it."""
+    settings = Settings()
+    assert (settings.negatives, settings.repeats, settings.replace) == ((100,), 100, True)
+    assert (settings.drawing, settings.ties, settings.draws) == (("uniform",), "by item", None)
+    assert (settings.n_max, settings.users) == (None, None)
+    assert settings.needs == ("all_candidate_ranks",)
+    assert Settings(draws="items").needs == ("candidate_ranks",)
+    assert Settings(draws="shared").needs == ()
+    assert Settings(drawing=("uniform", "hard")).needs == ("candidate_ranks",)
+    assert Settings.model_validate({"negatives": 7}).negatives == (7,)
+
+
+@pytest.mark.parametrize("settings", [{"users": 0}, {"repeats": 1}, {"estimators": ()}])
+def test_there_are_two_repeats_one_user_and_one_estimator_at_least(
+    settings: dict[str, Any],
+) -> None:
+    with pytest.raises(ValueError, match=next(iter(settings))):
+        Settings(**settings)
+    assert Settings(users=1, repeats=2).users == 1
+
+
+@pytest.mark.parametrize(
+    ("n_candidates", "largest"), [(10**6, 3232), (9_696, 3232), (9_695, 1616), (1000, 303 - 101)]
+)
+def test_adaptive_samples_double_five_times_or_to_a_third_of_the_candidates(
+    n_candidates: int, largest: int
+) -> None:
+    """From 101 items, the relevant one included: 32 x 101 = 3,232 is a third of 9,696."""
+    ranks = FullRanks.of([1], n_candidates=n_candidates)
+    ways = Settings(estimators=("mle", "adaptive-mle"), repeats=2).samples(ranks)
+    (_, fixed), (one, adaptive) = ways
+    assert (fixed.sizes, fixed.adaptive) == ((100,), False)
+    assert (one.name, adaptive.sizes[0], adaptive.sizes[-1] + 1) == ("adaptive-mle", 100, largest)
+
+
+def test_an_adaptive_sample_may_have_the_first_size_alone() -> None:
+    ranks = FullRanks.of([1], n_candidates=150)
+    ((_, adaptive),) = Settings(estimators=("adaptive-mle",)).samples(ranks)
+    assert adaptive.sizes == (100,)
+
+
+def test_popular_items_are_drawn_by_the_power_three_quarters_of_their_ratings() -> None:
+    trials, _ = trials_of(_judged_work(), Settings(drawing=("popular",), negatives=5, repeats=2))
+    weights = next(iter(trials.values())).weights
+    assert weights is not None
+    np.testing.assert_allclose(weights.popularity, np.arange(N_ITEMS, 0, -1) ** 0.75)
+    weigh = weights.negatives(SampleDesign((5,), drawing="popular"))["weigh"]
+    assert weigh(0, np.array([0, 59])).tolist() == pytest.approx([60**0.75, 1.0])
+    fixed = weights.negatives(SampleDesign((3,), drawing="hard"))["fixed"]
+    assert fixed.shape == (N_USERS, 3)
+    assert weights.negatives(SampleDesign((3,))) == {}
+
+
+def test_relative_errors_are_in_per_cent() -> None:
+    found = relative_error(np.array([[0.3, 0.75]]), np.array([0.4, 0.5]))
+    np.testing.assert_allclose(found, [[25, 50]])
+
+
+# Advice, by hand
+
+
+def stated(**changes: Any) -> Estimates:
+    """Two ways to estimate one metric of three systems, in four samples of 100 users."""
+    exact = np.array([[0.5, 0.4, 0.2]])
+    noise = np.array([-1.0, 1.0, -1.0, 1.0]) * np.array([[0.06], [-0.06], [0.06]])
+    expected = np.array([[[0.5, 0.4, 0.2]], [[0.6, 0.2, 0.4]]])
+    facts: dict[str, Any] = {
+        "study": "s",
+        "measures": Measures([Measure("AP")]),
+        "systems": ("a", "b", "c"),
+        "ways": pd.DataFrame(
+            [
+                ["BV(gamma=0.1,prior=uniform)", "uniform", 0, "uniform", 10],
+                ["MLE", "", 5, "hard", 20],
+            ],
+            columns=["estimator", "prior", "iterations", "drawing", "m"],
+        ),
+        "exact": exact,
+        "estimated": expected[..., None] + noise * np.array([1.0, 0.1])[:, None, None, None],
+        "errors": np.full((2, 1, 3, 4), 5.0),
+        "errors_by_cutoff": np.tile(np.arange(1.0, 51), (2, 1, 3, 1)),
+        "expected": expected,
+        "scored": np.full((2, 1, 3, 4), 11.0),
+        "sampled_shares": np.array([[0.5, 0.25, 0.0], [0.5, 0.75, 1.0]]),
+        "adaptive": None,
+        "population": "p",
+        "replace": True,
+        "draws": "shared",
+        "n_users": 100,
+        "users": 400,
+        "repeats": 4,
+    }
+    return Estimates(**facts | changes)
+
+
+def test_bias_and_noise_are_root_mean_squares_for_so_many_users() -> None:
+    """Deviations of four samples, .06 times the root of 4 / 3, are halved by 400 users."""
+    advice = stated().advice
+    np.testing.assert_allclose(advice["bias"].ravel(), [0, np.sqrt((0.01 + 0.04 + 0.04) / 3)])
+    sd = 0.06 * np.sqrt(4 / 3)
+    np.testing.assert_allclose(stated().sd[0, 0], [sd] * 3)
+    np.testing.assert_allclose(advice["noise"].ravel(), [sd / 2, sd / 20])
+    np.testing.assert_allclose(advice["in_expectation"].ravel(), [1, 2 / 3])
+    # In two of four samples the first has no equal: .56 against .34 and .26, or .44 and .46.
+    np.testing.assert_allclose(advice["winner"].ravel(), [0.5, 1])
+
+
+def test_pairs_are_in_order_by_the_normal_distribution_of_their_differences() -> None:
+    """Differences of a and b vary by .12 times the root of 4 / 3, those of a and c not at all."""
+    sd = 0.12 * np.sqrt(4 / 3)
+    for users, factor in ((100, 1.0), (900, 3.0)):
+        expected = (norm.cdf(0.1 / sd * factor) + 1.0 + norm.cdf(0.2 / sd * factor)) / 3
+        assert stated().in_samples(users)[0, 0] == pytest.approx(expected)
+    # 90 % are in order where the mean of two normal chances is .85.
+    needed = stated().advice["users_needed"].ravel()
+    assert stated().in_samples(int(needed[0]))[0, 0] >= 0.9
+    assert np.isnan(needed[1])
+
+
+def test_ways_are_chosen_from_the_fewest_negatives_that_suffice() -> None:
+    """The first way has all pairs in order with many users; the second never."""
+    assert stated(users=10_000).chosen(0) == (0, 0)
+    # None suffices: those of the most pairs in order.
+    turned = stated(expected=stated().expected[::-1], estimated=stated().estimated[::-1])
+    assert turned.chosen(0) == (1, 1)
+
+
+def test_names_have_what_differs() -> None:
+    assert stated().names == ["BV(gamma=0.1), m = 10", "MLE, hard, m = 20"]
+    ways = stated().ways.assign(m=1000)
+    assert stated(ways=ways).names == ["BV(gamma=0.1)", "MLE, hard"]
+
+
+def test_frames_have_means_deviations_and_orders() -> None:
+    frames = stated().frames()
+    row: Any = frames["sampled"].set_index(["estimator", "system"]).loc[("MLE", "b")]
+    assert (row["exact"], row["expected"], row["scored"], row["repeats"]) == (0.4, 0.2, 11, 4)
+    assert row["mean"] == pytest.approx(0.2)
+    assert row["sd"] == pytest.approx(0.006 * np.sqrt(4 / 3))
+    assert (row["error"], row["error_sd"]) == (5, 0)
+    repeats = frames["sampled_repeats"].set_index(["estimator", "system", "repeat"])
+    assert repeats["value"]["MLE", "c", 4] == pytest.approx(0.406)
+    assert sorted({key[2] for key in repeats.index}) == [1, 2, 3, 4]
+    orders = frames["sampled_orders"].set_index(["estimator", "system_1", "system_2"])
+    assert orders["correct"]["MLE", "b", "c"] == 0
+    assert orders["correct"]["MLE", "a", "b"] == 4
+    assert orders["correct"]["BV(gamma=0.1,prior=uniform)", "a", "b"] == 2
+    advice = frames["sampled_advice"]
+    assert advice["users"].tolist() == [400, 400]
+    assert "sampled_adaptive" not in frames
+
+
+def test_tables_have_means_deviations_and_advice() -> None:
+    table = stated().means()
+    assert table.headings[2:] == ["BV(gamma=0.1), m = 10", "MLE, hard, m = 20"]
+    name, exact, first, second = table.rows[1]
+    assert (name, exact) == ("AP, b", 0.4)
+    assert first == f"0.4000 ± {0.06 * np.sqrt(4 / 3):.4f}"
+    assert second == f"0.2000 ± {0.006 * np.sqrt(4 / 3):.4f}"
+    rows = stated().distances().rows
+    assert [row[0] for row in rows] == ["AP, BV(gamma=0.1), m = 10", "AP, MLE, hard, m = 20"]
+    assert rows[1][-1] == "–"
+    unknown = stated().estimated.copy()
+    unknown[1] = np.nan
+    nothing = stated(expected=np.where(np.arange(2)[:, None, None] == 1, np.nan, stated().expected))
+    assert len(nothing.distances().rows) == 1
+    assert [row[3] for row in stated(estimated=unknown).means().rows] == ["–"] * 3
+
+
+def test_findings_have_the_numbers_of_what_is_chosen() -> None:
+    (sentence,) = stated(users=10_000).findings()
+    noise = 0.06 * np.sqrt(4 / 3) / 10
+    assert "with 10,000 users, use BV(gamma=0.1), m = 10 and 10 negatives (100 % of" in sentence
+    assert f"(bias .000, noise {noise:.3f}".replace("0.", ".") in sentence
+
+
+@pytest.mark.slow
+def test_figures_have_shares_of_ranks_and_errors_of_the_first_design() -> None:
+    ax = stated().plot_sampled_ranks()
+    # A share of 0 has no logarithm.
+    np.testing.assert_allclose(curve(ax, "b"), [[1, 0.25], [2, 0.75]])
+    np.testing.assert_allclose(curve(ax, "c"), [[1, np.nan], [2, 1.0]])
+    errors = stated().plot_errors()
+    assert [str(line.get_label()) for line in errors.lines] == ["BV(gamma=0.1)"]
+    np.testing.assert_allclose(curve(errors, "BV"), np.arange(1, 51)[:, None] * [1, 1])
+    costs = pd.DataFrame(
+        {
+            "system": ["a"] * 3,
+            "size": [11, 22, 44],
+            "reached": [1.0, 0.5, 0.2],
+            "cost": [22.0, 30.0, np.nan],
+        }
+    )
+    of_sizes = stated(adaptive=costs).plot_costs()
+    assert curve(of_sizes, "a").tolist() == [[11, 22], [22, 30]]
+    assert of_sizes.get_xticks().tolist() == [11, 22]
+
+
+def test_adaptive_sizes_are_reached_by_those_with_nothing_above() -> None:
+    """Of 10 irrelevant items, 2 are above: with 4 negatives, .8^4 go on to 9."""
+    ranks = FullRanks.of([3], n_candidates=11)
+    ways = Settings(estimators=("adaptive-mle",), negatives=(4,), n_max=10).samples(ranks)
+    frame = growth({"a": ranks}, ways)
+    assert frame is not None
+    assert frame["size"].tolist() == [5, 10]
+    np.testing.assert_allclose(frame["reached"], [1.0, 0.8**4])
+    np.testing.assert_allclose(frame["cost"], [5 / (1 - 0.8**4), np.nan])
+    best = growth({"a": FullRanks.of([1], n_candidates=11)}, ways)
+    assert best is not None
+    assert best["cost"].tolist()[0] == np.inf
+    assert growth({"a": ranks}, Settings(negatives=(4,)).samples(ranks)) is None

@@ -3,17 +3,20 @@
 from itertools import product
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from analyses.sampled.metrics import rank_metric, read_metrics
-from analyses.sampled.papers import LISTS, Example, expected_by_size, orderings
+from analyses.sampled.estimators import find_estimator
+from analyses.sampled.metrics import RankMetric, rank_metric, read_metrics, with_cutoffs
+from analyses.sampled.papers import LISTS, Example, expected_by_size, orderings, paper_metric
 from analyses.sampled.rank_distribution import sampled_rank_pmf
-from analyses.sampled.samples import RankSettings
+from analyses.sampled.samples import RankSettings, SampledRanks
 from analyses.sampled.sizes import Settings, sizes
 from analyses.sampled.sizes import ranks as rank_distributions
 from analyses.shared.work import RanksWork
 from qrels import FullRanks
 from runs import InputError, InputWarning
+from tests.drawn import curve, points
 
 
 @pytest.mark.parametrize(
@@ -147,3 +150,146 @@ def test_ranks_are_counted_up_to_the_ends_of_bins() -> None:
     found = rank_distributions(RanksWork(systems), RankSettings())
     assert found.shares["one"][:4].tolist() == [0.25, 0.5, 0.5, 1.0]
     assert found.medians.tolist() == [3.0]
+
+
+# The figures of the example, as numbers
+
+
+@pytest.fixture(scope="module")
+def example() -> Example:
+    return Example()
+
+
+@pytest.mark.slow
+def test_the_first_figure_has_metrics_by_rank(example: Example) -> None:
+    """All 10,000 ranks, or the first 100; AP is the reciprocal of the rank."""
+    for view, last in (("all ranks", 10_000), ("the first 100", 100)):
+        ax = example.plot_metrics(view=view)
+        found = curve(ax, "AP")
+        assert found[:, 0].tolist() == [*range(1, last + 1)]
+        np.testing.assert_allclose(found[:, 1], 1 / found[:, 0])
+        np.testing.assert_allclose(curve(ax, "AUC")[:, 1], (10_000 - found[:, 0]) / 9_999)
+        np.testing.assert_allclose(curve(ax, "nDCG")[:, 1], 1 / np.log2(found[:, 0] + 1))
+        np.testing.assert_allclose(curve(ax, "Recall@10")[:, 1], found[:, 0] <= 10)
+
+
+@pytest.mark.slow
+def test_the_second_figure_has_expected_metrics_and_where_orders_change(example: Example) -> None:
+    """Orders by AP change at 73, 281, 438 and 954 negatives; at 99 AP is that of table 2."""
+    ax = example.plot_sizes(name="AP")
+    for number, name in enumerate("ABC"):
+        by_size = curve(ax, name)
+        assert by_size[98].tolist() == [99, pytest.approx(example.expected[1, number])]
+        assert len(by_size) == 9_999
+    changes = [float(points(line)[0, 0]) for line in ax.lines if str(line.get_label())[0] == "_"]
+    assert changes == [73, 281, 438, 954]
+    assert ax.get_xscale() == "log"
+
+
+@pytest.mark.slow
+def test_the_third_figure_has_expectations_of_five_numbers_of_negatives(example: Example) -> None:
+    """Of the first 1,000 ranks; with 10 to 1,000 negatives, as Krichene & Rendle have them."""
+    ax = example.plot_expectations(name="AP")
+    labels = [str(line.get_label()) for line in ax.lines]
+    assert labels == ["m = 10", "m = 50", "m = 100", "m = 500", "m = 1,000", "exact"]
+    for m in (10, 1000):
+        found = curve(ax, f"m = {m:,}")
+        assert found[:, 0].tolist() == [*range(1, 1001)]
+        chances = sampled_rank_pmf([212], n=10_000, m=m)
+        assert found[211, 1] == pytest.approx((chances / np.arange(1, m + 2)).sum())
+    assert curve(ax, "exact")[3].tolist() == [4, 0.25]
+
+
+@pytest.mark.slow
+def test_the_fourth_figure_has_corrections_from_a_hundred_negatives(example: Example) -> None:
+    in_sample, true = (example.plot_corrections(side=side) for side in example.sides)
+    names = [f"BV(gamma={gamma},prior=uniform)" for gamma in ("1", "0.1", "0.01", "0.001")]
+    assert [str(line.get_label()) for line in in_sample.lines] == [*names, "CLS"]
+    assert [str(line.get_label()) for line in true.lines] == [*names, "CLS", "exact"]
+    sample = SampledRanks.of([1], n_negatives=100, n_candidates=10_000)
+    corrected = find_estimator("cls").fit(sample).corrected(["AP"])[:, 0]
+    np.testing.assert_allclose(curve(in_sample, "CLS")[:, 1], corrected[:20])
+    chances = sampled_rank_pmf([40], n=10_000, m=100)
+    assert curve(true, "CLS")[39, 1] == pytest.approx((chances @ corrected).item())
+    assert len(curve(true, "exact")) == 1000
+    assert (in_sample.get_xscale(), true.get_xscale()) == ("linear", "log")
+
+
+def test_the_table_of_orders_has_where_each_begins(example: Example) -> None:
+    rows = [row[1:] for row in example.orders().rows if row[0] == "AP"]
+    assert rows[-4:] == [
+        ["A > B > C", 73],
+        ["A > C > B", 281],
+        ["C > A > B", 438],
+        ["C > B > A", 954],
+    ]
+    assert "five users among 10,000 candidates" in example.caption()
+    assert "99 sampled negatives (100 for corrections)" in example.caption()
+
+
+def test_metrics_have_the_columns_of_the_papers() -> None:
+    assert paper_metric("nDCG@10") == {"metric": "nDCG", "paper_metric": "NDCG", "cutoff": 10}
+    assert paper_metric("AP") == {"metric": "AP", "paper_metric": "AP", "cutoff": "none"}
+    assert paper_metric("AUC")["cutoff"] == ""
+
+
+def test_orders_are_given_where_they_begin_and_of_rounded_values() -> None:
+    values = np.array([[1.0, 1.0, 2.0, 2.0], [1.0, 3.0, 3.0, 1.0], [0.5, 0.5, 0.5, 1.0 + 1e-13]])
+    assert orderings(values) == [(0, "A = B > C"), (1, "B > A > C"), (3, "A > B = C")]
+
+
+# Metrics of ranks, by hand
+
+
+@pytest.mark.parametrize(
+    ("name", "rank", "value"),
+    [
+        ("P@5", 5, 0.2),
+        ("P@5", 6, 0.0),
+        ("Recall@5", 5, 1.0),
+        ("Recall@5", 5.5, 0.0),
+        ("RR@5", 4, 0.25),
+        ("AP@5", 5, 0.2),
+        ("AP@5", 6, 0.0),
+        ("nDCG", 7, 1 / 3),
+        ("AUC", 11, 0.9),
+        ("AUC", 101, 0.0),
+        ("Recall", 101, 1.0),
+    ],
+)
+def test_metrics_of_one_item_are_those_of_its_rank(name: str, rank: float, value: float) -> None:
+    assert rank_metric(name)([rank], n=101).tolist() == pytest.approx([value])
+
+
+@pytest.mark.parametrize("text", ["AP@0", "RR@-1"])
+def test_a_cut_off_is_1_at_least(text: str) -> None:
+    with pytest.raises(InputError, match=r"cut-off must be at least 1|no metric of ranks"):
+        rank_metric(text)
+    assert RankMetric("AP", 1).cutoff == 1
+
+
+def test_names_of_other_tools_are_read() -> None:
+    names = ["Precision@5", "NDCG", "MRR@10", "MAP", " AUC "]
+    assert [*map(str, read_metrics(names))] == ["P@5", "nDCG", "RR@10", "AP", "AUC"]
+    with pytest.raises(InputError, match="P of a whole list"):
+        read_metrics(["P"])
+
+
+def test_terms_of_several_items_are_those_of_fewer_rescaled() -> None:
+    """Item j of q: nDCG@3 of three items has the ideal 1 + 1 / log2(3) + 1 / 2."""
+    ndcg, ideal = rank_metric("nDCG@3"), 1 / np.log2(np.arange(2, 5))
+    found = ndcg.rescaling(np.array([1, 2]), np.array([3, 3]), n_irrelevant=50)
+    expected = ideal[[0, 1]].cumsum() / ideal.sum()
+    np.testing.assert_allclose(found, expected)
+    # Beyond the cut-off nothing is added.
+    assert ndcg.rescaling(np.array([4]), np.array([5]), n_irrelevant=50).tolist() == [0]
+    recall = rank_metric("Recall").rescaling(np.array([1]), np.array([4]), n_irrelevant=50)
+    assert recall.tolist() == [0.25]
+
+
+def test_frames_have_metrics_and_cut_offs_in_columns_of_their_own() -> None:
+    frame = with_cutoffs(pd.DataFrame({"metric": ["Recall@10", "AUC"], "value": [1, 2]}))
+    assert frame.columns.tolist() == ["metric", "cutoff", "value"]
+    assert frame["metric"].tolist() == ["Recall", "AUC"]
+    assert frame["cutoff"].tolist()[0] == 10
+    assert frame["cutoff"].isna().tolist() == [False, True]

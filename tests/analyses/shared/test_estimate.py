@@ -1,13 +1,29 @@
 """Which measures pass a threshold, which of them lead, and how their numbers are printed."""
 
 import math
+import re
 from dataclasses import replace
 from itertools import compress
+from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from analyses.shared.estimate import REACH, Estimate, Estimates, deviations, joint_reach
+from analyses.shared.estimate import (
+    OVER_SYSTEMS,
+    REACH,
+    Estimate,
+    Estimates,
+    arcsine_around,
+    deviations,
+    joint_reach,
+    ratio_around,
+    spread_around,
+    stabilised,
+)
 from analyses.shared.families import WithinSubsets, reach_of
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.sentences import best_of, deeper_or_shallower
@@ -148,3 +164,463 @@ def test_power_and_its_threshold_have_one_unit() -> None:
     sentence = best_of(discrimination_of(p).estimates())
     assert "threshold, 50 % of the pairs with p < .05" in sentence
     assert "; 33 % of the pairs with p < .05" in sentence
+
+
+# Scales of intervals
+
+
+NUMBERS = st.lists(st.floats(0.01, 0.99), min_size=3, max_size=9)
+
+
+@given(st.floats(0.01, 0.99), NUMBERS)
+def test_every_scale_has_the_estimate_in_its_interval(estimate: float, values: list[float]) -> None:
+    for around in (spread_around, ratio_around, arcsine_around):
+        low, high = around(np.array(estimate), np.array(values))
+        assert low <= estimate + 1e-12
+        assert high >= estimate - 1e-12
+
+
+@pytest.mark.parametrize("around", [spread_around, ratio_around, arcsine_around])
+@pytest.mark.parametrize("n_replicates", [0, 1])
+def test_fewer_than_two_replicates_tell_nothing(around: object, n_replicates: int) -> None:
+    assert callable(around)
+    assert np.isnan(around(np.array([0.5]), np.full((1, n_replicates), 0.5))).all()
+
+
+def test_replicates_near_an_end_are_spread_as_an_estimate_there_would_be() -> None:
+    angles = np.arcsin(0.5) + np.array([-0.1, 0.0, 0.1])
+    near_the_end = stabilised(np.array([0.99]), np.sin(angles)[None])
+    in_the_middle = stabilised(np.array([0.0]), np.sin(angles)[None])
+    assert deviations(near_the_end)[0] == pytest.approx(np.cos(np.arcsin(0.99)) * 0.11)
+    assert deviations(in_the_middle)[0] == pytest.approx(0.11)
+
+
+def test_equal_comparisons_count_once(rng: np.random.Generator) -> None:
+    one = rng.normal(size=(1, 999))
+    assert joint_reach(one.repeat(50, axis=0)) == pytest.approx(joint_reach(one))
+
+
+def test_joint_intervals_hold_for_all_at_once(rng: np.random.Generator) -> None:
+    """Of 400 families of 15, 95 % should hold; fewer than 365 do with a chance below 1 in 1,000."""
+    truths, replicates = np.zeros((400, 15)), rng.normal(size=(15, 2000))
+    observed = truths + rng.normal(size=truths.shape)
+    low, high = spread_around(observed, replicates, reach=joint_reach(replicates))
+    n_held = np.count_nonzero(((low <= truths) & (truths <= high)).all(axis=1))
+    assert 365 <= n_held <= 394
+
+
+# Numbers that are stated by hand
+
+NORMAL = NormalDist()
+
+
+def test_deviations_are_of_what_is_defined() -> None:
+    values = np.array([[1.0, 2.0, 4.0], [1.0, np.nan, 4.0], [1.0, np.nan, np.inf]])
+    expected = [float(np.std([1, 2, 4], ddof=1)), float(np.std([1, 4], ddof=1)), np.nan]
+    np.testing.assert_allclose(deviations(values), expected)
+    # In binary, the mean of ten times .1 is not .1.
+    assert deviations(np.full((2, 10), 0.1)).tolist() == [0, 0]
+
+
+def test_an_interval_reaches_1_96_deviations_to_each_side_and_ends_at_the_limits() -> None:
+    estimates, replicates = np.array([0.5, 0.9]), np.array([[0.4, 0.6], [0.8, 1.0]])
+    width = 1.959964 * np.sqrt(0.02)
+    low, high = spread_around(estimates, replicates)
+    np.testing.assert_allclose(low, estimates - width, rtol=1e-6)
+    np.testing.assert_allclose(high, estimates + width, rtol=1e-6)
+    low, high = spread_around(estimates, replicates, reach=1.0, limits=(0.45, 0.95))
+    np.testing.assert_allclose(low, [0.45, 0.9 - np.sqrt(0.02)])
+    np.testing.assert_allclose(high, [0.5 + np.sqrt(0.02), 0.95])
+
+
+def test_an_interval_of_ratios_is_one_of_logarithms() -> None:
+    """Logarithms of 1 and e² deviate by sqrt(2)."""
+    width = 1.959964 * np.sqrt(2)
+    low, high = ratio_around(np.array([2.0]), np.array([[1.0, np.e**2]]))
+    np.testing.assert_allclose([*low, *high], [2 / np.exp(width), 2 * np.exp(width)], rtol=1e-5)
+    _, high = ratio_around(np.array([2.0]), np.array([[1.0, np.e**2]]), highest=3.0)
+    assert high.tolist() == [3]
+
+
+def test_what_is_below_1e16_is_as_good_as_0() -> None:
+    low, high = ratio_around(np.array([0.0]), np.array([[0.0, 1e-17]]))
+    assert [*low, *high] == pytest.approx([1e-16, 1e-16], rel=1e-9)
+
+
+def test_an_interval_of_arcsines_is_a_tenth_wider_and_ends_at_1() -> None:
+    angles = np.array([[0.1, 0.3]])
+    width = 1.1 * 1.959964 * np.sqrt(0.02)
+    low, high = arcsine_around(np.array([0.0]), np.sin(angles))
+    np.testing.assert_allclose([*low, *high], [-np.sin(width), np.sin(width)], rtol=1e-6)
+    low, high = arcsine_around(np.array([0.0]), np.sin(angles), wider=1.0)
+    np.testing.assert_allclose(high, np.sin(width / 1.1), rtol=1e-6)
+    for end in (-1.0, 1.0):
+        low, high = arcsine_around(np.array([end]), np.sin(5 * angles))
+        assert {float(low[0]), float(high[0])} >= {end}
+    # Wider than the whole range.
+    low, high = arcsine_around(np.array([0.0]), np.sin(np.array([[-1.0, 1.0]])))
+    assert [*low, *high] == [-1, 1]
+
+
+def test_moved_replicates_have_the_estimate_as_their_mean() -> None:
+    angles = np.arcsin(0.5) + np.array([[-0.1, 0.0, 0.1]])
+    moved = stabilised(np.array([0.3]), np.sin(angles), wider=1.0)
+    cosine = np.sqrt(1 - 0.3**2)
+    np.testing.assert_allclose(moved, [[0.3 - 0.1 * cosine, 0.3, 0.3 + 0.1 * cosine]])
+    # An estimate at the end is taken to be a deviation, .1, from it.
+    at_end = stabilised(np.array([1.0]), np.sin(angles))
+    np.testing.assert_allclose(at_end[0] - 1, 1.1 * np.sin(0.1) * np.array([-0.1, 0, 0.1]))
+    # Never farther than the middle.
+    wide = stabilised(np.array([0.0]), np.sin(np.array([[-1.5, 1.5]])), wider=1.0)
+    np.testing.assert_allclose(wide, [[-1.5, 1.5]])
+
+
+@pytest.mark.parametrize("one_sided", [False, True])
+def test_the_joint_reach_is_the_95th_percentile_of_the_largest_deviation(
+    one_sided: bool, rng: np.random.Generator
+) -> None:
+    """Of 999 replicates, the 950th largest of all, of those rows that vary."""
+    replicates = rng.normal(size=(5, 999)) * np.arange(1, 6)[:, None]
+    replicates[3] = 2.0
+    largest = []
+    for column in range(999):
+        own = []
+        for row in (0, 1, 2, 4):
+            values = replicates[row]
+            deviation = (values[column] - values.mean()) / values.std(ddof=1)
+            own.append(deviation if one_sided else abs(deviation))
+        largest.append(max(own))
+    expected = sorted(largest)[949]
+    assert joint_reach(replicates, one_sided=one_sided) == pytest.approx(expected)
+
+
+def test_the_joint_reach_is_never_less_than_that_of_one() -> None:
+    flat = np.ones((3, 10))
+    assert joint_reach(flat) == REACH == pytest.approx(NORMAL.inv_cdf(0.975))
+    assert joint_reach(flat, one_sided=True) == pytest.approx(NORMAL.inv_cdf(0.95))
+    two = np.array([[0.0, 1.0] * 50])
+    assert joint_reach(two) == pytest.approx(NORMAL.inv_cdf(0.975))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "is_beyond"),
+    [
+        (0.1, 0.2, True),
+        (-0.2, -0.1, True),
+        (-0.1, 0.1, False),
+        (0.0, 0.1, False),
+        (-0.1, 0.0, False),
+        (math.nan, math.nan, False),
+    ],
+)
+def test_an_interval_without_0_is_beyond_noise(low: float, high: float, is_beyond: bool) -> None:
+    assert Estimate(0.0, low, high).is_beyond_noise == is_beyond
+
+
+def test_limits_are_in_brackets_where_both_are_known() -> None:
+    assert Estimate(0.5, 0.4, 0.6).bracketed(2) == "[.40, .60]"
+    assert Estimate(0.5, 0.4, math.nan).bracketed(2) == ""
+    assert Estimate(0.5, math.nan, 0.6).interval == ""
+    assert Estimate(0.5, 0.0001, 0.6).bracketed(2, by_ratio=True) == "[1.0e-04, .60]"
+    assert Estimate(0.0001, 0.0001, 0.6).printed(2, by_ratio=True) == "1.0e-04 [1.0e-04, .60]"
+
+
+MEASURES = Measures([Measure(name, 5) for name in ("P", "AP", "RR", "nDCG")])
+
+
+def stated(values: list[float], *, spread: float = 0.02, n: int = 400, **facts: Any) -> Estimates:
+    """Numbers of up to four measures, with independent noise and limits of two deviations."""
+    levels = np.array(values)
+    replicates = levels[:, None] + spread * np.random.default_rng(3).normal(size=(len(levels), n))
+    limits = levels - 2 * spread, levels + 2 * spread
+    measures = Measures(MEASURES[: len(values)])
+    found = Estimates("DP", "power", "Power", "strong", measures, levels, *limits, replicates)
+    return replace(found, **facts)
+
+
+def named(some: Any) -> list[str]:
+    return [*map(str, some)]
+
+
+def test_a_threshold_is_passed_where_it_is_reached() -> None:
+    found = stated([0.5, 0.7, 0.6, math.nan], threshold=0.6)
+    assert found.acceptable().tolist() == [False, True, True, False]
+    falling = replace(found, lower_is_better=True)
+    assert falling.acceptable().tolist() == [True, False, True, False]
+    shares = np.array([0.6, 0.59, 0.7, 0.9])
+    of_shares = replace(falling, shares=shares, requirement="of the pairs")
+    assert of_shares.acceptable().tolist() == [True, False, True, False]
+    assert replace(found, threshold=None).acceptable().tolist() == [True] * 4
+
+
+def test_a_threshold_is_printed_in_its_unit() -> None:
+    found = stated([0.5, 0.7], threshold=0.65)
+    assert found.required == ".7"
+    assert stated([0.5]).required == ".0"
+    shares = np.array([0.25, 0.5])
+    of_shares = replace(found, shares=shares, threshold=0.5, requirement="of the pairs")
+    assert of_shares.required == "50 % of the pairs"
+    assert replace(of_shares, threshold=None).required == "0 % of the pairs"
+
+
+def test_shares_are_printed_one_by_one_up_to_three() -> None:
+    shares = np.array([0.25, 0.5, 0.75, 0.1])
+    found = stated([0.5, 0.7, 0.6, 0.4], shares=shares, requirement="of the pairs")
+    one = found.against_threshold(found.measures[:1])
+    assert one.endswith("; 25 % of the pairs")
+    three = found.against_threshold(found.measures[:3])
+    assert three.endswith("; 25 %, 50 % and 75 % of the pairs")
+    four = found.against_threshold(found.measures)
+    assert four.endswith("; 10 % to 75 % of the pairs")
+    assert "%" not in replace(found, shares=None).against_threshold(found.measures)
+
+
+def test_values_are_printed_one_by_one_up_to_three() -> None:
+    """Their limits hold for all at once; a wide interval has fewer decimals."""
+    found = stated([0.5, 0.7, 0.6, 0.4])
+    low, high = found.joint_limits
+    limits = [f"[{a:.2f}, {b:.2f}]".replace("0.", ".") for a, b in zip(low, high, strict=True)]
+    assert found.values_in_words(found.measures[:1]) == f"power = .50 {limits[0]}"
+    assert found.values_in_words(found.measures[:3]) == (
+        f"power = .50 {limits[0]}, .70 {limits[1]} and .60 {limits[2]}"
+    )
+    assert found.values_in_words(found.measures) == "power from .40 to .70"
+    exact = replace(found, decimals=1)
+    assert exact.values_in_words(found.measures) == "power from .4 to .7"
+    assert exact.values_in_words(found.measures[:1]).startswith("power = .5 [")
+
+
+def test_a_range_has_two_decimals_at_least() -> None:
+    assert stated([0.5, 0.7, 0.6, 0.4], spread=0.9).values_in_words(MEASURES) == (
+        "power from .40 to .70"
+    )
+    assert stated([0.5, 0.7, 0.6, 0.4], spread=0.004).values_in_words(MEASURES) == (
+        "power from .400 to .700"
+    )
+
+
+def test_what_is_too_small_to_be_printed_has_no_equals_sign() -> None:
+    found = stated([1e-14], by_ratio=True, decimals=1)
+    tiny = replace(found, low=found.values, high=found.values, replicates=np.ones((1, 2)))
+    assert tiny.values_in_words(tiny.measures) == "power < 1e-12 [< 1e-12, < 1e-12]"
+
+
+def test_measures_are_in_order_from_the_best() -> None:
+    found = stated([0.5, 0.7, math.nan, 0.5])
+    assert named(found.in_order().measures) == ["AP@5", "P@5", "nDCG@5"]
+    falling = replace(found, lower_is_better=True).in_order()
+    assert named(falling.measures) == ["P@5", "nDCG@5", "AP@5"]
+    assert falling.values.tolist() == [0.5, 0.5, 0.7]
+
+
+def test_what_is_known_of_measures_is_kept_with_them() -> None:
+    found = stated([0.5, 0.7, 0.6, 0.4])
+    some = replace(
+        found,
+        systems=WithinSubsets(9, np.arange(8.0).reshape(4, 2)),
+        over_settings=np.arange(12.0).reshape(4, 3),
+        shares=np.arange(4.0),
+    ).among([MEASURES[2], MEASURES[0]])
+    assert named(some.measures.reported) == ["RR@5", "P@5"]
+    assert some.values.tolist() == [0.6, 0.5]
+    assert some.low.tolist() == pytest.approx([0.56, 0.46])
+    assert some.high.tolist() == pytest.approx([0.64, 0.54])
+    assert some.replicates.tolist() == found.replicates[[2, 0]].tolist()
+    assert some.systems is not None
+    assert some.systems.values.tolist() == [[4, 5], [0, 1]]
+    assert some.over_settings is not None
+    assert some.over_settings.tolist() == [[6, 7, 8], [0, 1, 2]]
+    assert some.shares is not None
+    assert some.shares.tolist() == [2, 0]
+
+
+def test_estimates_are_given_by_the_labels_of_their_measures() -> None:
+    found = stated([0.5, math.nan])
+    estimates = found.of(found.measures)
+    assert [*estimates] == ["P"]
+    assert (estimates["P"].value, estimates["P"].low) == (0.5, 0.46)
+    assert estimates["P"].high == pytest.approx(0.54)
+    assert [(str(a), str(b)) for a, b in stated([1.0, 2.0, math.nan, 3.0]).every_two] == [
+        ("P@5", "AP@5"),
+        ("P@5", "nDCG@5"),
+        ("AP@5", "nDCG@5"),
+    ]
+
+
+def test_differences_have_intervals_from_two_replicates_on() -> None:
+    assert not stated([0.5], n=0).has_replicates
+    assert not stated([0.5], n=1).has_replicates
+    assert stated([0.5], n=2).has_replicates
+
+
+def test_joint_limits_are_as_much_wider_as_all_at_once_need() -> None:
+    found = stated([0.5, 0.7, 0.6, 0.4])
+    factor = joint_reach(found.replicates) / 1.959964
+    assert factor > 1.2
+    low, high = found.joint_limits
+    np.testing.assert_allclose(low, found.values - factor * 0.04, rtol=1e-6)
+    np.testing.assert_allclose(high, found.values + factor * 0.04, rtol=1e-6)
+
+
+def test_joint_limits_end_at_1_where_those_of_one_do() -> None:
+    near = stated([0.97, -0.97], spread=0.015)
+    low, high = near.joint_limits
+    assert (low[1], high[0]) == (-1, 1)
+    beyond = stated([0.97, -0.97, 3.0], spread=0.02)
+    low, high = beyond.joint_limits
+    assert high[0] > 1
+    assert low[1] < -1
+    assert high[2] > 3
+
+
+def test_joint_limits_of_ratios_are_wider_by_a_power() -> None:
+    replicates = np.exp(stated([0.0, 0.0]).replicates)
+    limits = np.exp([-0.2, -0.4]), np.exp([0.2, 0.4])
+    measures = Measures(MEASURES[:2])
+    found = Estimates(
+        "DP", "DP", "Power", "strong", measures, np.ones(2), *limits, replicates, by_ratio=True
+    )
+    factor = joint_reach(np.log(replicates)) / 1.959964
+    low, high = found.joint_limits
+    np.testing.assert_allclose(low, np.exp([-0.2 * factor, -0.4 * factor]), rtol=1e-6)
+    np.testing.assert_allclose(high, np.exp([0.2 * factor, 0.4 * factor]), rtol=1e-6)
+    assert replace(found, most=1.1).joint_limits[1].tolist() == [1.1, 1.1]
+
+
+def test_what_intervals_are_over_beside_users_is_named() -> None:
+    alone = stated([0.5, 0.6])
+    of_one = replace(alone, systems=WithinSubsets(9, np.zeros((2, 1))))
+    of_two = replace(alone, systems=WithinSubsets(9, np.zeros((2, 2))))
+    settings = replace(alone, over_settings=np.zeros((2, 3)))
+    assert [each.more_sources for each in (alone, of_one, of_two, settings)] == [
+        *([], [], ["systems"], ["settings"])
+    ]
+    assert [each.is_over_more for each in (alone, of_one, of_two, settings)] == [
+        *(False, False, True, True)
+    ]
+    assert [each.is_over_systems for each in (alone, of_two, settings)] == [False, True, False]
+
+
+def test_limits_over_systems_are_by_the_jackknife_and_end_at_1() -> None:
+    """Variances over subsets of .02² times 6 / 2, and Student's t of 7 degrees: 2.3646."""
+    values = np.array([0.5, 0.98])[:, None] + np.array([-0.02, 0.02])
+    found = stated([0.5, 0.98], systems=WithinSubsets(8, values))
+    width = 2.364624 * np.sqrt(3) * 0.02
+    low, high = found.over_systems()
+    np.testing.assert_allclose(low, [0.5 - width, 0.98 - width], rtol=1e-6)
+    np.testing.assert_allclose(high, [0.5 + width, 1.0], rtol=1e-6)
+    turned = replace(found, values=-found.values)
+    assert turned.over_systems()[0][1] == -1
+    assert np.isnan(stated([0.5]).over_systems()).all()
+    assert np.isnan(stated([0.5]).over_both()).all()
+
+
+def test_limits_over_settings_add_their_variance_to_that_over_users() -> None:
+    """The values under 3 settings vary by .1² on 2 degrees of freedom."""
+    settings = np.array([[0.4, 0.5, 0.6]])
+    found = stated([0.5], spread=0.05, over_settings=settings)
+    users = deviations(found.replicates) ** 2
+    (expected,) = reach_of([(users, np.inf), (np.array([0.01]), 2)])
+    low, high = found.over_both()
+    assert [*low, *high] == pytest.approx([0.5 - expected, 0.5 + expected])
+    assert [*found.limits_over_systems()] == [*OVER_SYSTEMS]
+    assert found.limits_over_systems()["both_high"] == pytest.approx(high)
+
+
+def test_resampled_users_are_a_tenth_wider_but_for_differences() -> None:
+    """What is drawn for the numbers themselves is in `resampled`, not in the replicates."""
+    resampled = np.array([[0.4, 0.6], [0.3, 0.3]])
+    within = WithinSubsets(8, np.full((2, 2), 0.5), resampled=resampled)
+    found = stated([0.5, 0.3], spread=0.0, systems=within)
+    variance = 0.02
+    (expected,) = reach_of([(np.array([1.21 * variance]), np.inf), (np.array([0.0]), 7)])
+    assert found.over_both()[1][0] == pytest.approx(0.5 + expected)
+    (difference,) = found.simultaneous([(MEASURES[0], MEASURES[1])], systems=True)
+    (expected,) = reach_of([(np.array([variance]), np.inf), (np.array([0.0]), 7)])
+    assert difference.high - difference.value == pytest.approx(expected)
+
+
+def test_differences_are_of_the_first_minus_the_second_and_hold_at_once() -> None:
+    found = stated([0.5, 0.7, 0.6])
+    pairs = [(MEASURES[0], MEASURES[1]), (MEASURES[2], MEASURES[0])]
+    first, second = found.simultaneous(pairs)
+    replicates = found.replicates[[0, 2]] - found.replicates[[1, 0]]
+    reach = joint_reach(replicates)
+    width = reach * replicates.std(axis=1, ddof=1)
+    assert (first.value, second.value) == pytest.approx((-0.2, 0.1))
+    assert [first.low, first.high] == pytest.approx([-0.2 - width[0], -0.2 + width[0]])
+    assert [second.low, second.high] == pytest.approx([0.1 - width[1], 0.1 + width[1]])
+    assert found.simultaneous([]) == []
+
+
+def test_all_pairs_that_can_be_compared_have_their_differences() -> None:
+    """P@5 and AP@10 share neither metric nor cut-off, and are not both reported."""
+    measures = Measures([Measure("P", 5), Measure("P", 10), Measure("AP", 10)])
+    values = np.array([0.5, 0.6, 0.75])
+    replicates = stated([0.5, 0.6, 0.75]).replicates
+    found = Estimates("x", "x", "X", "x", measures, values, values, values, replicates)
+    frame = found.differences()
+    labels = frame[["metric_a", "cutoff_a", "metric_b", "cutoff_b"]].to_numpy().tolist()
+    assert labels == [["P", 5, "P", 10], ["P", 10, "AP", 10]]
+    assert frame.difference.tolist() == pytest.approx([-0.1, -0.15])
+    drawn = replicates[[0, 1]] - replicates[[1, 2]]
+    width = drawn.std(axis=1, ddof=1)
+    np.testing.assert_allclose(frame.low, [-0.1, -0.15] - REACH * width)
+    np.testing.assert_allclose(frame.high, [-0.1, -0.15] + REACH * width)
+    np.testing.assert_allclose(frame.joint_low, [-0.1, -0.15] - joint_reach(drawn) * width)
+    assert frame.beyond_noise.tolist() == [True, True]
+    assert frame.jointly_beyond_noise.tolist() == [True, True]
+    assert not frame.beyond_both.any()
+    assert np.isnan(frame.both_low).all()
+    level = replace(found, values=np.array([0.5, 0.5, 0.75])).differences()
+    assert level.beyond_noise.tolist() == [False, True]
+
+
+def test_what_is_compared_by_ratio_has_ratios() -> None:
+    replicates = np.exp(stated([0.0, 1.0]).replicates)
+    values = np.exp([0.0, 1.0])
+    nothing = np.full(2, np.nan)
+    measures = Measures(MEASURES[:2])
+    found = Estimates(
+        "x", "x", "X", "x", measures, values, nothing, nothing, replicates, by_ratio=True
+    )
+    (row,) = found.differences().to_dict("records")
+    width = REACH * np.log(replicates[0] / replicates[1]).std(ddof=1)
+    assert row["ratio"] == pytest.approx(np.exp(-1))
+    assert [row["low"], row["high"]] == pytest.approx([np.exp(-1 - width), np.exp(-1 + width)])
+    assert row["beyond_noise"]
+
+
+def test_measures_may_be_best_that_no_other_beats() -> None:
+    """One-sided, at once: 3 deviations apart are beyond noise, 1 is not."""
+    found = stated([0.7, 0.69, 0.5, math.nan])
+    assert found.may_be_best().tolist() == [True, True, False, False]
+    falling = replace(found, lower_is_better=True)
+    assert falling.may_be_best().tolist() == [False, False, True, False]
+    unknown = replace(found, replicates=np.empty((4, 0)))
+    assert unknown.may_be_best().tolist() == [True, True, True, False]
+
+
+def test_limits_of_the_best_are_one_sided(rng: np.random.Generator) -> None:
+    """A difference of 1.8 deviations is beyond 1.645 of them, and not beyond 1.96."""
+    drawn = rng.normal(size=400)
+    replicates = np.array([np.zeros(400), (drawn - drawn.mean()) / drawn.std(ddof=1)])
+    values, nothing = np.array([1.8, 0.0]), np.full(2, np.nan)
+    measures = Measures(MEASURES[:2])
+    found = Estimates("x", "x", "X", "x", measures, values, nothing, nothing, replicates)
+    assert found.may_be_best().tolist() == [True, False]
+    (difference,) = found.simultaneous([(MEASURES[0], MEASURES[1])])
+    assert not difference.is_beyond_noise
+
+
+def test_none_stands_out_where_all_may_be_best() -> None:
+    assert stated([0.7, 0.7, math.nan]).standing_out() == []
+    assert named(stated([0.7, 0.5, math.nan]).standing_out()) == ["P@5"]
+    poor = stated([0.7, 0.69, 0.5], threshold=0.695)
+    assert named(poor.standing_out()) == ["P@5"]
+
+
+def test_estimates_show_their_values_and_limits() -> None:
+    text = repr(stated([0.5, 0.75]))
+    assert text.startswith("Power: power\n")
+    assert re.findall(r"[0-9.]+", text.splitlines()[3]) == ["5", "0.5000", "0.4600", "0.5400"]

@@ -1,10 +1,13 @@
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
+from typing import Any, Literal
 from zipfile import ZipFile
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
@@ -168,3 +171,162 @@ def test_control_characters_in_texts_become_escapes(tmp_path: Path) -> None:
     back = read_evidence(path, Means)
     assert back.systems == ("a\\x1b[2J", "b\n")
     assert back.measures.metrics == ("P\\n",)
+
+
+@dataclass(frozen=True, eq=False)
+class Typed:
+    """A result of ours: each field is checked."""
+
+    whole: int
+    fraction: float
+    text: str
+    choice: Literal["a", "b"]
+    pair: tuple[int, str]
+    many: tuple[int, ...]
+    perhaps: int | None
+    marks: NDArray[np.bool_]
+    counts: NDArray[np.intp]
+    scores: NDArray[np.float64]
+    names: NDArray[np.str_]
+    by_name: Mapping[str, NDArray[np.float64]]
+    part: Finding
+
+
+Typed.__module__ = "analyses.typed"
+
+RIGHT: dict[str, Any] = {
+    "whole": 3,
+    "fraction": 0.5,
+    "text": "t",
+    "choice": "a",
+    "pair": (1, "x"),
+    "many": (1, 2, 3),
+    "perhaps": None,
+    "marks": np.array([True]),
+    "counts": np.array([1, 2]),
+    "scores": np.array([0.5]),
+    "names": np.array(["a"]),
+    "by_name": {"a": np.array([0.5])},
+    "part": finding(),
+}
+
+
+def read_back(path: Path, **changes: Any) -> Typed:
+    path.write_bytes(to_evidence(Typed(**RIGHT | changes)))
+    return read_evidence(path, Typed)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"fraction": 2},
+        {"choice": "b"},
+        {"many": ()},
+        {"perhaps": 4},
+        {"counts": np.array([True])},
+        {"counts": np.array([1], dtype=np.uint8)},
+        {"scores": np.array([1])},
+        {"scores": np.array([False])},
+        {"by_name": {}},
+    ],
+)
+def test_a_field_may_be_what_its_annotation_says(changes: dict[str, Any], tmp_path: Path) -> None:
+    back = read_back(tmp_path / "typed.npz", **changes)
+    for name, value in (RIGHT | changes).items():
+        if name not in ("part", "by_name"):
+            np.testing.assert_array_equal(getattr(back, name), value)
+    assert back.part.names == ("a", "b/ü")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"whole": 0.5},
+        {"whole": True},
+        {"fraction": True},
+        {"fraction": "1"},
+        {"text": 1},
+        {"choice": "c"},
+        {"choice": 1},
+        {"pair": (1,)},
+        {"pair": (1, 2)},
+        {"pair": (1, "x", 2)},
+        {"pair": 1},
+        {"many": (1, "x")},
+        {"many": 1},
+        {"perhaps": "x"},
+        {"marks": np.array([1])},
+        {"counts": np.array([0.5])},
+        {"counts": np.array(["a"])},
+        {"scores": np.array(["a"])},
+        {"scores": 0.5},
+        {"names": np.array([1])},
+        {"by_name": {"a": 0.5}},
+        {"by_name": {"a": np.array(["x"])}},
+        {"by_name": 1},
+    ],
+)
+def test_a_field_that_is_not_what_its_annotation_says_is_refused(
+    changes: dict[str, Any], tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match="not a result of this analysis, or damaged"):
+        read_back(tmp_path / "typed.npz", **changes)
+
+
+def test_fields_of_classes_that_are_not_ours_are_not_checked(tmp_path: Path) -> None:
+    path = tmp_path / "finding.npz"
+    path.write_bytes(to_evidence(replace(finding(), level="none")))  # type: ignore[arg-type]
+    assert read_evidence(path, Finding).level == "none"  # type: ignore[comparison-overlap]
+
+
+@dataclass(frozen=True, eq=False)
+class Framed:
+    frame: pd.DataFrame
+
+
+def test_frames_come_back_column_by_column(tmp_path: Path) -> None:
+    frame = pd.DataFrame(
+        {
+            "n": [1, 2],
+            "share": [0.5, np.nan],
+            "name": ["a", None],
+            "cutoff": pd.Series([5, None], dtype=object),
+            "mark": [True, False],
+        }
+    )
+    path = tmp_path / "frame.npz"
+    path.write_bytes(to_evidence(Framed(frame)))
+    back = read_evidence(path, Framed).frame
+    assert back.columns.tolist() == frame.columns.tolist()
+    assert back["n"].dtype == np.int64
+    assert back["mark"].dtype == np.bool_
+    np.testing.assert_array_equal(back["share"], frame["share"])
+    assert back["name"].tolist() == ["a", None]
+    assert back["cutoff"].tolist() == [5, None]
+
+
+def test_measures_keep_their_roles(tmp_path: Path) -> None:
+    every = [Measure("P", 1), Measure("P", 5), Measure("AP")]
+    measures = Measures(every, falling=["AP"], reported=[every[2], every[0]], grid=[every[1]])
+    path = tmp_path / "means.npz"
+    path.write_bytes(
+        to_evidence(
+            replace(
+                means(), measures=measures, values=np.zeros((3, 2)), deviations=np.zeros((3, 2))
+            )
+        )
+    )
+    back = read_evidence(path, Means).measures
+    assert (back, back.reported, back.grid) == (measures, measures.reported, measures.grid)
+    assert back.falling == {"AP"}
+
+
+def test_a_file_that_is_packed_or_has_more_than_its_size_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "finding.npz"
+    path.write_bytes(to_evidence(finding()))
+    with np.load(path) as file:
+        arrays = dict(file)
+    np.savez_compressed(path, **arrays)
+    with pytest.raises(InputError, match="not a result of this analysis"):
+        read_evidence(path, Finding)

@@ -99,7 +99,7 @@ def test_systems_that_err_alike_are_one_family_unless_it_is_known(
     assert known.of[5] not in known.of[:5]
 
 
-@pytest.mark.parametrize("n_same", [30, 31])
+@pytest.mark.parametrize("n_same", [30, 31, 45])
 def test_users_for_whom_systems_do_not_differ_are_a_caution(
     n_same: int, rng: np.random.Generator
 ) -> None:
@@ -109,7 +109,8 @@ def test_users_for_whom_systems_do_not_differ_are_a_caution(
     scores = Scores(values, Measures([Measure("P")]), names, np.arange(60).astype(np.str_))
     found = families_by_likeness(scores, {name: name for name in names})
     assert found.same == n_same / 60
-    assert ["systems score the same" in each for each in found.cautions()] == [True] * (n_same > 30)
+    share = f"systems score the same for {n_same / 60:.0%}".replace("%", " %")
+    assert [share in each for each in found.cautions()] == [True] * (n_same > 30)
 
 
 @pytest.mark.slow
@@ -222,3 +223,119 @@ def test_changes_reach_all_numbers() -> None:
     assert (found.resampled == 30).all()
     alone = WithinSubsets(8, np.ones(3)).changed(lambda numbers: 10 * numbers)
     assert (alone.crossed, alone.resampled) == (None, None)
+
+
+def test_no_systems_are_no_families() -> None:
+    assert Families(np.array([], dtype=np.intp)).n == 0
+
+
+def test_subsets_that_are_shared_cannot_be_changed() -> None:
+    subsets = unrelated(8).subsets(seed=1)
+    assert subsets is unrelated(8).subsets(seed=1)
+    with pytest.raises(ValueError, match="read-only"):
+        subsets[0, 0] = True
+
+
+def scores_of(values: np.ndarray) -> Scores:
+    """Scores of systems a, b, ... by measures P, AP, ..."""
+    n_measures, n_systems, n_users = values.shape
+    names = tuple("abcdefghijkl"[:n_systems])
+    measures = Measures([Measure(name) for name in ("P", "AP", "RR")[:n_measures]])
+    return Scores(values, measures, names, np.arange(n_users).astype(np.str_))
+
+
+def grouped(values: np.ndarray) -> list[list[int]]:
+    """Group systems by average linkage, in plain loops, until none correlate by .3."""
+    n_measures, n_systems, _ = values.shape
+    rest = values - values.mean(axis=1, keepdims=True)
+    likeness = np.zeros((n_systems, n_systems))
+    for of_measure in rest:
+        if np.ptp(of_measure) > 0:
+            likeness += np.corrcoef(of_measure) / n_measures
+    groups = [[system] for system in range(n_systems)]
+    while len(groups) > 1:
+        means = {
+            (a, b): likeness[np.ix_(groups[a], groups[b])].mean()
+            for b in range(len(groups))
+            for a in range(b)
+        }
+        (a, b), largest = max(means.items(), key=lambda pair: pair[1])
+        if largest < 0.3:
+            break
+        groups[a] = sorted(groups[a] + groups.pop(b))
+    return sorted(groups)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-3])
+def test_systems_are_joined_whose_deviations_correlate_by_a_third_or_so(
+    scale: float, rng: np.random.Generator
+) -> None:
+    """By one of three measures, all systems score the same for all users."""
+    for _ in range(5):
+        shared = rng.normal(size=(3, 4, 30))[:, np.arange(9) % 4]
+        values = scale * (shared + rng.uniform(0.5, 2.0) * rng.normal(size=(3, 9, 30)))
+        values[2] = 1.0
+        of = families_by_likeness(scores_of(values)).of
+        found = [np.flatnonzero(of == family).tolist() for family in range(of.max() + 1)]
+        assert sorted(found) == grouped(values)
+
+
+def test_one_system_without_a_family_is_one_and_two_that_are_alike_are_one() -> None:
+    values = np.random.default_rng(1).normal(size=(1, 8, 50))
+    values[0, 1] = values[0, 0] + 0.01 * values[0, 1]
+    names = "abcdefgh"
+    alone = families_by_likeness(scores_of(values), {name: name for name in names[1:]})
+    assert alone.n == 8
+    assert alone.by_likeness
+    two = families_by_likeness(scores_of(values), {name: name for name in names[2:]})
+    assert two.n == 7
+    assert two.of[0] == two.of[1]
+    all_known = families_by_likeness(scores_of(values), dict.fromkeys(names, "one"))
+    assert (all_known.n, all_known.by_likeness, all_known.same) == (1, False, 0.0)
+
+
+def test_the_interaction_of_many_measures_is_that_of_each() -> None:
+    """Of a table of 3 resamples and 4 subsets, 2 x 3 degrees of freedom."""
+    crossed = np.random.default_rng(2).normal(size=(2, 5, 3, 4))
+    found = WithinSubsets(8, np.zeros((2, 5, 6)), crossed).interaction
+    rest = crossed - crossed.mean(axis=-1, keepdims=True)
+    rest = rest - rest.mean(axis=-2, keepdims=True)
+    np.testing.assert_allclose(found, 3 * (rest**2).sum(axis=(-2, -1)) / 6)
+    assert WithinSubsets(8, np.zeros((2, 5, 6))).interaction.shape == (2, 5)
+
+
+def test_of_a_single_resample_or_family_nothing_is_divided_by_0() -> None:
+    """Freedom and the number of families that are left out are 1 at least."""
+    crossed = np.array([[0.0, 1.0, 5.0]])
+    assert WithinSubsets(8, np.zeros(3), crossed).interaction == 0
+    alone = WithinSubsets(1, np.array([1.0, 3.0]))
+    assert alone.variances == pytest.approx(1.0)
+
+
+def test_of_differences_without_interaction_all_variances_are_left() -> None:
+    """Of 8 families, 6 are in a subset: (8 x 7 / (6 x 5) - 1) x 3 = 2.6 times is too large."""
+    values = np.array([[1.0, 2.0, 4.0, 5.0], [1.0, 1.0, 3.0, 3.0]])
+    variances = np.array([7.5, 3.0])
+    found = WithinSubsets(8, values)
+    users = np.array([100.0, 0.1])
+    np.testing.assert_allclose(found.beyond(users, are_differences=True), variances)
+    nothing = WithinSubsets(8, np.zeros((2, 4))).beyond(users, are_differences=True)
+    np.testing.assert_allclose(nothing, [0.0, 0.0])
+    # One has an interaction of .6, of a total of 7.5: a share of .08 is taken off.
+    crossed = np.stack([np.array([[0.0, 1.0], [4.0, 4.2]]), np.zeros((2, 2))])
+    shared = WithinSubsets(8, values, crossed)
+    share = 3 * 4 * 0.2**2 / 7.5
+    np.testing.assert_allclose(shared.interaction, [3 * 4 * 0.2**2, 0])
+    expected = [7.5 * (1 - share), 3.0]
+    np.testing.assert_allclose(shared.beyond(users, are_differences=True), expected)
+    # No more is taken off than there is, and what is too large by 2.6 is left.
+    all_shared = WithinSubsets(8, values[:1], 100 * crossed[:1])
+    left = all_shared.beyond(np.array([0.5]), are_differences=True)
+    np.testing.assert_allclose(left, [7.5 / 2.6 - 0.5])
+
+
+def test_small_variances_reach_as_large_ones_do() -> None:
+    for scale in (1e-6, 1.0):
+        reach = reach_of([(np.array([scale, 0.0]), 4), (np.array([3 * scale, 0.0]), 9)])
+        expected = 2 * np.sqrt(scale) * stats.t.ppf(0.975, 12.8)
+        np.testing.assert_allclose(reach, [expected, 0])

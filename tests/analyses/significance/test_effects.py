@@ -8,7 +8,13 @@ from scipy import stats
 from scipy.stats import ttest_ind
 
 from analyses.shared.measure import RunDeviations
-from analyses.significance.effects import Effects, effects, variance_components
+from analyses.significance.effects import (
+    Components,
+    Effects,
+    effects,
+    mean_limits,
+    variance_components,
+)
 from analyses.significance.permutation import pair_indices
 from tests.analyses.significance.references import Floats, pair_scores, some_scores
 
@@ -136,3 +142,69 @@ def test_systems_that_are_alike_are_never_told_apart_reliably(rng: np.random.Gen
     assert found.systems.tolist() == [0.0]
     noisy = variance_components(np.array([[[0.0, 1.0], [1.0, 0.0]]]))
     assert [n.tolist() for n in noisy.users_for(0.95)] == [[np.inf], [np.inf]]
+
+
+def test_limits_of_means_are_those_of_students_t(rng: np.random.Generator) -> None:
+    scores = rng.random((2, 3, 9))
+    for level in (0.8, 0.95):
+        low, high = mean_limits(scores, level=level)
+        errors = stats.t.ppf((1 + level) / 2, 8) * scores.std(axis=2, ddof=1) / 3
+        np.testing.assert_allclose(low, scores.mean(axis=2) - errors)
+        np.testing.assert_allclose(high, scores.mean(axis=2) + errors)
+    alone = mean_limits(scores[:, :, :1], level=0.95)
+    assert np.isnan(alone).all()
+    two, _ = mean_limits(scores[:, :, :2], level=0.95)
+    assert np.isfinite(two).all()
+
+
+def test_limits_of_means_are_over_runs_too() -> None:
+    """Of users who score the same, what is left is Student's t of the four runs."""
+    run = np.array([0.1, 0.4, 0.2, 0.5])
+    scores = np.full((1, 1, 50), run.mean())
+    runs = RunDeviations((run - run.mean())[None], np.zeros(4, dtype=int), np.array([True]))
+    low, high = mean_limits(scores, level=0.95, runs=runs)
+    expected = stats.ttest_1samp(run, 0.0).confidence_interval(0.95)
+    assert [low.item(), high.item()] == pytest.approx([*map(float, expected)])
+
+
+def test_shares_are_of_the_whole_variance() -> None:
+    found = variance_components(BRENNAN)
+    parts = np.array([0.6258, 0.8840, 2.7872])
+    np.testing.assert_allclose(found.shares, [parts / parts.sum()], atol=1e-4)
+
+
+def test_limits_of_reliability_are_of_95_percent_and_not_below_0() -> None:
+    """Feldt: 1 - F (1 - reliability), with 9 and 99 degrees of freedom."""
+    found = variance_components(BRENNAN)
+    unreliability = 1 - found.relative
+    for tail, limit in ((0.975, found.relative_low), (0.025, found.relative_high)):
+        np.testing.assert_allclose(limit, 1 - stats.f.ppf(tail, 9, 99) * unreliability)
+    noisy = variance_components(np.random.default_rng(1).random((1, 3, 4)))
+    assert noisy.relative_low.tolist() == [0]
+
+
+def test_one_user_is_enough_at_least() -> None:
+    nothing = np.zeros(2)
+    parts = Components(
+        systems=np.array([1.0, 0.0]),
+        users=np.array([0.5, 0.5]),
+        interaction=np.array([1e-12, 0.2]),
+        relative=nothing,
+        relative_low=nothing,
+        relative_high=nothing,
+        absolute=nothing,
+    )
+    first, second = parts.users_for(0.5)
+    assert first.tolist() == [1, np.inf]
+    assert second.tolist() == [1, np.inf]
+    # Of odds of 4, (0.5 + 1.5) / 1 takes 8 users exactly.
+    whole = Components(*(np.array([n]) for n in (1.0, 0.5, 1.5)), *[nothing[:1]] * 4)
+    assert [n.tolist() for n in whole.users_for(0.8)] == [[6], [8]]
+
+
+def test_users_that_are_alike_have_no_variance(rng: np.random.Generator) -> None:
+    """By system and user there are 3 and 20: sums of rounding errors are none."""
+    by_system = variance_components(np.tile(rng.random((3, 1)), (1, 1, 20)))
+    assert by_system.users.tolist() == [0.0]
+    assert by_system.interaction.tolist() == [0.0]
+    assert by_system.relative.tolist() == [1.0]

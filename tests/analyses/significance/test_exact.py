@@ -1,11 +1,15 @@
 """The two exact algorithms: counting, and Fourier series."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.special import bernoulli, factorial
+from scipy.stats import norm
+from scipy.stats import t as student
 
 from analyses.significance import exact
 from analyses.significance.exact import (
@@ -14,9 +18,12 @@ from analyses.significance.exact import (
     by_lattice,
     by_product,
     characteristic_function,
+    critical_by_series,
     distinct_sizes,
+    hoeffding_reach,
     p_by_series,
     p_on_lattice,
+    revives,
     smallest_significant,
     subset_counter,
 )
@@ -172,3 +179,166 @@ def test_the_smallest_significant_step_is_found(step: int, deviation: float, lat
         lambda k: 0.01 if k >= step else 0.9, alpha=ALPHA, deviation=deviation, farthest=farthest
     )
     assert found == step
+
+
+# Critical values
+
+
+def test_from_hoeffdings_reach_on_every_sum_is_significant() -> None:
+    """2 exp(-z² / 2) = .05 for z = sqrt(2 log 40) = 2.7162."""
+    assert hoeffding_reach(0.05) == pytest.approx(2.716203)
+    assert 2 * np.exp(-(hoeffding_reach(0.001) ** 2) / 2) == pytest.approx(0.001)
+
+
+TAILS: dict[str, Callable[[float], float]] = {
+    "normal": lambda z: float(2 * norm.sf(z)),
+    "heavy": lambda z: float(2 * student.sf(z, 5)),
+    "straight": lambda z: max(0.0, 1 - z / 2.8),
+}
+
+
+@pytest.mark.parametrize("tail", TAILS)
+@pytest.mark.parametrize("deviation", [1.0, 50.0, 1e4, 2.0**40])
+def test_a_search_looks_hardly_oftener_than_halving_would(tail: str, deviation: float) -> None:
+    """And where the tail is nearly normal, ten times at most, however fine the steps are."""
+    looks: list[float] = []
+
+    def seen(total: float) -> float:
+        looks.append(total)
+        return TAILS[tail](total / deviation)
+
+    farthest = float(np.ceil(3 * deviation))
+    found = smallest_significant(seen, alpha=ALPHA, deviation=deviation, farthest=farthest)
+    assert TAILS[tail](found / deviation) <= ALPHA
+    assert found == 1 or TAILS[tail]((found - 1) / deviation) > ALPHA
+    most = int(farthest).bit_length() + 1
+    assert len(looks) <= (min(10, most) if tail == "normal" else most)
+
+
+def test_a_search_in_steps_begins_where_it_is_told() -> None:
+    """Steps of 2 from 7 on: the first at or beyond 20 is 21; what is asked for is of that kind."""
+    looks: list[float] = []
+
+    def seen(total: float) -> float:
+        looks.append(total)
+        return 0.01 if total >= 20 else 0.5
+
+    found = smallest_significant(
+        seen, alpha=ALPHA, deviation=9.0, farthest=107.0, step=2.0, start=7.0
+    )
+    assert found == 21
+    assert all(look % 2 == 1 and look > 7 for look in looks)
+
+
+def test_a_p_value_at_the_level_is_significant() -> None:
+    found = smallest_significant(
+        lambda k: ALPHA if k >= 5 else 0.9, alpha=ALPHA, deviation=3.0, farthest=40.0
+    )
+    assert found == 5
+
+
+@pytest.mark.parametrize(("n_users", "alpha", "is_known"), [(5, 0.06, False), (5, 0.0625, True)])
+def test_five_users_are_significant_at_a_sixteenth_at_least(
+    n_users: int, alpha: float, is_known: bool
+) -> None:
+    """All signs alike have a chance of 2 / 2^5."""
+    p, required = by_lattice(np.full(n_users, 3.0), alpha=alpha)
+    assert p == 0.0625
+    assert required == 15 if is_known else np.isnan(required)
+
+
+@pytest.mark.usefixtures("by_fourier")
+@pytest.mark.parametrize("alpha", [0.2, 0.05, 0.001])
+def test_critical_values_of_counts_and_of_fourier_sums_are_the_same(
+    alpha: float, rng: np.random.Generator
+) -> None:
+    differences: Floats = 3.0 * rng.integers(-9, 10, 60).astype(np.float64)
+    p, by_sums = by_lattice(differences, alpha=alpha)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(exact, "MOST_CONVOLVED", 200)
+        by_counts = by_lattice(differences, alpha=alpha)
+    assert p == pytest.approx(by_counts[0], abs=1e-13)
+    assert by_sums == by_counts[1]
+
+
+@pytest.mark.parametrize("alpha", [0.3, 0.05, 1e-4])
+def test_critical_values_of_the_series_have_the_level(
+    alpha: float, rng: np.random.Generator
+) -> None:
+    sizes = rng.uniform(0.1, 1, size=(3, 400)) * [[1.0], [5.0], [0.01]]
+    powers = np.stack([(sizes ** (2 * order)).sum(axis=1) for order in range(1, 9)], axis=1)
+    found = critical_by_series(powers, alpha=alpha)
+    assert p_by_series(found, powers) == pytest.approx(np.full(3, alpha), abs=1e-10)
+
+
+@pytest.mark.parametrize("alpha", [0.3, 0.05, 1e-4])
+def test_critical_values_of_the_product_have_the_level(
+    alpha: float, rng: np.random.Generator
+) -> None:
+    sizes = rng.lognormal(0, 1, 80)
+    _, required = by_product(sizes, alpha=alpha)
+    # A series asks for the sum of signed differences: move the signs and the last size.
+    signs = np.where(np.cumsum(sizes) < (sizes.sum() - required) / 2, -1.0, 1.0)
+    p, _ = by_product(signs * sizes, alpha=alpha)
+    total = abs((signs * sizes).sum())
+    assert (p <= alpha) == (total >= required)
+    turn = 2 * np.pi / (required + 12 * np.sqrt((sizes**2).sum()))
+    numbers = np.arange(1, 4001)
+    products = np.cos(turn * np.multiply.outer(numbers, sizes)).prod(axis=1)
+    waves = (np.sin(numbers * turn * required) * products / numbers).sum()
+    assert 1 - turn * required / np.pi - 2 / np.pi * waves == pytest.approx(alpha, rel=1e-6)
+
+
+def test_a_product_that_never_dies_away_has_no_p_value() -> None:
+    """Differences of one size: the characteristic function is 1 at each of its multiples."""
+    p, required = by_product(np.repeat([1.0, -1.0], [60, 40]), alpha=ALPHA)
+    assert np.isnan(p)
+    assert np.isnan(required)
+
+
+@pytest.mark.parametrize(
+    ("spread", "n_users", "grows_again"),
+    [(0.01, 1000, True), (0.1, 300, True), (0.3, 1000, False), (0.5, 300, False)],
+)
+def test_a_characteristic_function_revives_where_sizes_nearly_agree(
+    spread: float, n_users: int, grows_again: bool, rng: np.random.Generator
+) -> None:
+    """By plain cosines: at any of the angles up to 40 over the largest size, after 32 terms."""
+    differences = rng.choice([-1.0, 1.0], n_users) * rng.normal(1, spread, n_users)
+    sizes = np.abs(differences)
+    deviation = np.sqrt((sizes**2).sum())
+    step = 2 * np.pi / (min(abs(differences.sum()), 8.6 * deviation) + 8.6 * deviation)
+    numbers = np.arange(33, int(np.ceil(40 / (sizes.max() * step))) + 1)
+    products = np.cos(step * np.multiply.outer(numbers, sizes)).prod(axis=1)
+    assert (np.abs(products) > 1e-9).any() == grows_again
+    assert revives(differences) == grows_again
+
+
+# What is counted, and where cosines are multiplied
+
+
+@pytest.mark.parametrize("factor", [1.0, 1000.0, 0.1])
+def test_sizes_are_the_frequent_ones_first_and_of_these_the_largest(factor: float) -> None:
+    differences = factor * np.array([3.0, -3.0, 0.0, 1.0, 5.0, -7.0, 7.0, 0.0])
+    sizes, counts = distinct_sizes(differences)
+    assert sizes.tolist() == pytest.approx((factor * np.array([7.0, 3.0, 5.0, 1.0])).tolist())
+    assert counts.tolist() == [2, 2, 1, 1]
+
+
+@given(
+    arrays(np.float64, st.integers(1, 60), elements=st.integers(-30, 30)).filter(np.any),
+    st.sampled_from([1.0, 0.01, np.pi / 501, np.pi / 3001]),
+    st.integers(1, 3000),
+)
+def test_cosines_are_multiplied_where_their_bound_is_not_negligible(
+    differences: Floats, step: float, n_angles: int
+) -> None:
+    """At angles where exp of minus half the squared distances from multiples of pi is 1e-22."""
+    sizes, counts = distinct_sizes(differences)
+    numbers, _ = characteristic_function(sizes, counts, step=step, n_angles=n_angles)
+    turns = np.multiply.outer(np.arange(1, n_angles + 1), sizes * (step / np.pi))
+    distances = np.abs(turns - np.rint(turns))
+    bounds = -(np.pi**2) / 2 * (counts * distances**2).sum(axis=1)
+    surely, perhaps = (np.flatnonzero(bounds > -50 + slack) + 1 for slack in (1e-6, -1e-6))
+    assert {*surely.tolist()} <= {*numbers.tolist()} <= {*perhaps.tolist()}
+    assert (np.diff(numbers) > 0).all()

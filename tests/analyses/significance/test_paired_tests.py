@@ -13,9 +13,16 @@ from scipy import stats
 from analyses.intervals.resampling import resampled_users
 from analyses.significance.paired_tests import (
     MOST_RANKED_EXACTLY,
+    exponents,
+    for_all_pairs,
     in_steps,
+    means_and_deviations,
+    normalised,
+    pair_means_and_deviations,
     sakai_test,
     sign_test,
+    signed_ranks,
+    t_of_moments,
     t_test,
     wilcoxon_test,
 )
@@ -181,3 +188,74 @@ def test_the_bootstrap_of_many_users_keeps_within_its_memory(
 ) -> None:
     sakai_test(rng.random((1, 2, 140_000)), replicates=200, seed=SEED)
     assert peak_megabytes() < 400
+
+
+def test_means_and_deviations_of_rounding_alone_are_0() -> None:
+    """Up to 2^-48 of the largest score, which is below 1."""
+    means, deviations = means_and_deviations(np.array([[1.0, 1.0], [1.0, 1.0]]) * 2.0**-48)
+    assert means.tolist() == [0, 0]
+    assert deviations.tolist() == [0, 0]
+    above, _ = means_and_deviations(np.full((1, 3), 1.01 * 2.0**-48))
+    assert above[0] > 0
+    _, spread = means_and_deviations(np.array([[-1.0, 1.0]]) * 2.0**-48.5)
+    assert spread.tolist() == [0]
+    means, deviations = means_and_deviations(np.array([[0.5], [-0.25]]))
+    assert means.tolist() == [0.5, -0.25]
+    assert np.isnan(deviations).all()
+
+
+def test_scores_are_scaled_by_the_power_of_two_above_the_largest() -> None:
+    scores = np.array([[[0.3, -5.0]], [[0.25, 0.1]], [[0.0, 0.0]]])
+    assert exponents(scores).ravel().tolist() == [3, -1, 0]
+    assert normalised(scores)[:, 0].tolist() == [[0.3 / 8, -5 / 8], [0.5, 0.2], [0, 0]]
+
+
+def test_means_and_deviations_of_pairs_are_in_the_units_of_the_scores(
+    rng: np.random.Generator,
+) -> None:
+    scores = rng.normal(size=(2, 3, 7)) * [[[1000.0]], [[0.001]]]
+    means, deviations = pair_means_and_deviations(scores)
+    first, second = pair_indices(3)
+    gaps = scores[:, first] - scores[:, second]
+    np.testing.assert_allclose(means, gaps.mean(axis=2))
+    np.testing.assert_allclose(deviations, gaps.std(axis=2, ddof=1))
+
+
+@pytest.mark.parametrize("block", [1, 20, 1 << 17])
+def test_a_statistic_is_computed_of_every_pair_of_every_measure(
+    block: int, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("analyses.significance.paired_tests.BLOCK", block)
+    scores = rng.random((3, 4, 5))
+    found = for_all_pairs(scores, lambda rows: np.stack([rows[:, 0], rows[:, 4]], axis=1))
+    first, second = pair_indices(4)
+    expected = (scores[:, first] - scores[:, second])[:, :, [0, 4]]
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_p_of_moments_is_that_of_students_t() -> None:
+    means, deviations = np.array([0.2, -0.2, 0.0, 0.3]), np.array([0.5, 0.5, 0.5, 0.0])
+    p = t_of_moments(means, deviations, n_users=9)
+    expected = 2 * stats.t.sf(0.2 / (0.5 / 3), 8)
+    np.testing.assert_allclose(p, [expected, expected, 1.0, SMALLEST])
+    by_pair = t_of_moments(means[:2], deviations[:2], n_users=np.array([9.0, 1.0]))
+    np.testing.assert_allclose(by_pair, [expected, 1.0])
+    two = t_of_moments(means[:1], deviations[:1], n_users=2)
+    np.testing.assert_allclose(two, 2 * stats.t.sf(0.2 / (0.5 / np.sqrt(2)), 1))
+
+
+def test_signed_ranks_are_twice_the_mean_ranks_of_those_who_differ() -> None:
+    """Sizes 0, .1, .2, .2 and .3 have the ranks -, 1, 2.5, 2.5 and 4."""
+    ranks = signed_ranks(np.array([[0.0, -0.1, 0.2, -0.2, 0.3]]))
+    assert ranks.tolist() == [[0, -2, 5, -5, 8]]
+
+
+def test_ranks_that_balance_are_no_difference() -> None:
+    assert wilcoxon_test(pair_scores([1.0, -1.0])) == 1.0
+    assert wilcoxon_test(pair_scores([0.0, 0.0])) == 1.0
+    assert wilcoxon_test(pair_scores([1.0])) == 1.0
+    assert wilcoxon_test(pair_scores([1.0, 2.0])) == 0.5
+
+
+def test_steps_are_a_trillionth_or_so() -> None:
+    assert in_steps(np.array([2.0**-40, -(2.0**-41) * 1.01, 2.0**-42])).tolist() == [1, -1, 0]

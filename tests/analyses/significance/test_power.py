@@ -7,8 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri, stdtrit
-from scipy.stats import nct, norm
+from scipy.stats import chi2, nct, norm
 from scipy.stats import t as student
 
 from analyses.intervals.resampling import draw_weights, random_blocks
@@ -17,6 +18,7 @@ from analyses.significance.paired_tests import pair_means_and_deviations, t_test
 from analyses.significance.permutation import exact_test, pair_indices
 from analyses.significance.power import (
     LARGEST,
+    REPLICATES,
     EffectPrior,
     Likely,
     PowerSamples,
@@ -29,6 +31,7 @@ from analyses.significance.power import (
     t_power,
     users_for_share,
 )
+from runs.shared.streams import random_uniforms
 
 Floats = NDArray[np.float64]
 
@@ -401,3 +404,126 @@ def test_shares_of_many_pairs_keep_within_their_memory(
     effects = rng.normal(size=(300, 19_900))
     expected_share(Likely.of(effects), 50.0, alpha=0.05)
     assert peak_megabytes() < 120 + effects.nbytes / 2**20
+
+
+# Draws and searches, by their formulas
+
+
+def test_components_are_sixteen_from_equal_systems_to_the_largest_effect() -> None:
+    """Geometrically, from .2 of the noise; effects above 10 are taken for 10."""
+    variances = EffectPrior(np.array([0.5, -2.0]), n_pilot=50, n_systems=3).variances
+    np.testing.assert_allclose(variances[1:], np.geomspace(0.2 / 50, 4.0, 15))
+    assert EffectPrior(np.array([1e6]), n_pilot=50, n_systems=2).variances[-1] == 100
+    assert EffectPrior(np.zeros(0), n_pilot=50, n_systems=2).variances[-1] == 4 / 50
+
+
+def test_em_takes_two_hundred_steps_unless_asked_for_others() -> None:
+    prior = EffectPrior(np.array([0.1, 0.5, -1.2]), n_pilot=50, n_systems=3)
+    once = np.ones((1, 3))
+    usual, steps = prior.chances(once, 0.1), prior.chances(once, 0.1, steps=200)
+    np.testing.assert_array_equal(usual, steps)
+    assert (prior.chances(once, 0.1, steps=201) != usual).any()
+    nothing = EffectPrior(np.zeros(2), n_pilot=50, n_systems=3).chances(np.ones((4, 2)), 0.1)
+    assert nothing.shape == (4, 16, 2)
+    assert (nothing[:, 0] == 1).all()
+    assert (nothing[:, 1:] == 0).all()
+
+
+def test_the_number_of_users_has_components_of_a_twentieth_of_the_noise_and_1000_steps() -> None:
+    prior = EffectPrior(np.array([0.1, 0.5, -1.2]), n_pilot=50, n_systems=3)
+    fine = EffectPrior(prior.effects, 50, 3, least=0.05)
+    likely = prior.given_the_pilot()
+    (expected,) = fine.chances(np.ones((1, 3)), 0.1, steps=1000)
+    np.testing.assert_array_equal(likely.chances, expected)
+    kept = fine.variances / (fine.variances + 1 / 50)
+    np.testing.assert_allclose(likely.means, np.multiply.outer(kept, prior.effects))
+
+
+def test_draws_are_those_of_the_written_uniforms() -> None:
+    """Of each draw: one for each system, for each pair, and for the scale of the variances."""
+    rng = np.random.default_rng(3)
+    effects, n_users, n_systems = rng.normal(size=3), 50, 3
+    first, second = pair_indices(3)
+    prior = EffectPrior(effects, n_users, n_systems)
+    resampled = effects[:, None] + rng.normal(size=(3, 5)) / np.sqrt(n_users)
+    found = prior.draw(resampled, (first, second), seed=8)
+    for draw in range(5):
+        places = draw * 7 + np.arange(7)
+        uniforms = random_uniforms(places, 8, "design", "effects")
+        exponential = -np.log(uniforms[:3])
+        weights = (exponential[first] * exponential[second])[None]
+        # More pairs are taken for equal in the first draw, fewer in the second, and so on.
+        fewer = 0.1 + (0.15 if draw % 2 else -0.15)
+        (chances,) = prior.chances(weights, fewer)
+        factor = chi2.isf(uniforms[6], n_systems - 1) / (n_systems - 1)
+        for pair in range(3):
+            component = int(np.searchsorted(np.cumsum(chances[:, pair]), uniforms[3 + pair]))
+            variance = prior.variances[component] / factor
+            kept = variance / (variance + 1 / n_users)
+            moved = resampled[pair, draw] - effects[pair]
+            expected = kept * effects[pair] + np.sqrt(kept) * moved
+            assert found[draw, pair] == pytest.approx(expected)
+
+
+def test_many_users_are_guessed_by_the_normal_distribution() -> None:
+    """(z + z')² / effect² and half of z²: from a million on, without a search."""
+    effects = np.array([1e-3, 1e-4])
+    centre = brentq(lambda c: norm.sf(1.959964 - c) + norm.cdf(-1.959964 - c) - 0.8, 0, 10)
+    expected = np.ceil((centre / effects) ** 2 + 1.959964**2 / 2)
+    found = needed_users(effects, alpha=0.05, power=0.8)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    assert found[0] > 1e6
+
+
+def test_more_than_a_trillion_users_are_never_reached() -> None:
+    effects = np.array([1e-5, 1e-7])
+    assert np.isfinite(needed_users(effects, alpha=0.05, power=0.8)).tolist() == [True, False]
+    shares = users_for_share(Likely.of(effects[:, None]), share=0.8, alpha=0.05)
+    assert np.isfinite(shares).tolist() == [True, False]
+
+
+def test_the_largest_effect_is_a_million() -> None:
+    found = effects_of(np.array([1.0, -1.0, 2e7]), np.array([0.0, 0.0, 1.0]))
+    assert found.tolist() == [1e6, -1e6, 1e6]
+
+
+def test_two_users_are_the_fewest_that_are_searched() -> None:
+    assert needed_users(np.array([50.0]), alpha=0.5, power=0.2).tolist() == [2]
+    assert users_for_share(Likely.of(np.array([[50.0]])), share=0.2, alpha=0.5).tolist() == [2]
+    assert np.isnan(detectable_effect(1, alpha=0.05, power=0.8))
+    assert detectable_effect(2, alpha=0.05, power=0.8) > 1
+
+
+def test_shares_are_of_every_row_of_users_and_effects() -> None:
+    effects = Likely.of(np.array([[0.1, 0.4], [0.9, 1.4]]))
+    sizes = np.array([10.0, 100.0])
+    found = expected_share(effects, sizes[:, None], alpha=0.05)
+    assert found.shape == (2, 2)
+    for row, n_users in enumerate(sizes):
+        reach = student.ppf(0.975, n_users - 1)
+        for column in range(2):
+            z = norm(np.sqrt(n_users) * effects.means[column])
+            expected = (z.sf(reach) + z.cdf(-reach)).mean()
+            assert found[row, column] == pytest.approx(expected)
+
+
+def test_four_hundred_resamples_and_five_hundred_blocks_are_made() -> None:
+    """A deviation of 400 is good to 1 / sqrt(800), 3.5 %; of 500 blocks to 3.2 %."""
+    assert 1 / np.sqrt(2 * REPLICATES) == pytest.approx(0.0354, abs=1e-4)
+    values = np.random.default_rng(1).random((1, 2, 700))
+    found = resample_power(
+        values,
+        np.full((1, 1), 0.5),
+        pair_indices(2),
+        scales=(None,),
+        groups=np.ones((1, 1)),
+        replicates=4,
+        seed=1,
+    )
+    ((_, weights),) = draw_weights(500, replicates=4, seed=1)
+    repeats = weights[:, random_blocks(700, n_blocks=500, seed=1)]
+    gaps = values[0, 0] - values[0, 1]
+    z = np.abs(repeats @ gaps) / np.sqrt(repeats @ gaps**2)
+    expected = 2 * norm.sf(z)
+    np.testing.assert_allclose(found.crossed[0, :, 0], expected, atol=1e-5)
+    np.testing.assert_allclose(found.powers[0], expected * 0.5 / expected.mean(), atol=1e-5)

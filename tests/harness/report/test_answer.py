@@ -13,7 +13,7 @@ from matplotlib import pyplot
 from scipy.stats import t
 
 from analyses.discrimination import Discrimination
-from analyses.shared.drawing import explanations
+from analyses.shared.drawing import COLOURS, explanations
 from analyses.shared.estimate import Estimates
 from analyses.shared.families import WithinSubsets
 from analyses.shared.measure import Measure, Measures
@@ -238,7 +238,14 @@ def test_the_sentence_on_power_has_the_numbers_of_its_measure_and_the_range_of_t
 
 @pytest.mark.parametrize(
     ("detectable", "printed"),
-    [(0.5, ".500"), (0.0123, ".012"), (0.00123, ".0012"), (0.000456, ".00046"), (2.5, "2.500")],
+    [
+        (0.0, ".000"),
+        (0.5, ".500"),
+        (0.0123, ".012"),
+        (0.00123, ".0012"),
+        (0.000456, ".00046"),
+        (2.5, "2.500"),
+    ],
 )
 def test_a_detectable_difference_has_two_digits_and_three_decimals_at_least(
     detectable: float, printed: str
@@ -264,6 +271,7 @@ def test_rows_are_in_the_order_of_the_number_that_decides_first() -> None:
     table = answer.table()
     cells = {row[0]: row[1:] for row in table.rows}
     assert [*cells] == ["nDCG@5", "RR@5", "P@5", "AP@5"]
+    assert table.text(0.25) == "0.250"
     assert cells["nDCG@5"] == [0.2, "[.180, .220]", 0.4, "[.380, .420]"]
     value, limits, undefined, nothing = cells["AP@5"]
     assert (value, limits, nothing) == (0.9, "[.880, .920]", "")
@@ -274,6 +282,7 @@ def test_the_frame_has_limits_and_who_is_acceptable_unbeaten_and_supported() -> 
     stable = replace(estimates([0.90, 0.89, 0.40, 0.70], noise=0.02), threshold=0.7)
     frame = Answer.of([(key, stable) for key in WITHOUT_TRUTH]).frame()
     assert frame.metric.tolist() == ["P", "AP", "nDCG", "RR"] * 3
+    assert frame.index.tolist() == [*range(12)]
     assert frame.value.tolist() == [0.9, 0.89, 0.7, 0.4] * 3
     np.testing.assert_allclose(frame.low, frame.value - 0.04)
     np.testing.assert_allclose(frame.high, frame.value + 0.04)
@@ -381,7 +390,8 @@ def test_the_figure_has_both_intervals_and_room_for_0_and_1() -> None:
     least, most = min(0.0, float(low.min())), max(1.0, float(high.max()))
     assert left < least
     assert right > most
-    assert right - most == pytest.approx(least - left)
+    room = 0.03 * (most - least)
+    assert (left, right) == pytest.approx((least - room, most + room))
     assert ax.get_ylim() == (3.5, -0.5)
     shares = replace(found, shares=np.array([0.9, 0.6, 0.5, 0.4]))
     of_shares = Answer.of([("validity", shares)]).plot()
@@ -418,3 +428,84 @@ def test_below_the_threshold_the_best_is_named_with_those_that_it_does_not_beat(
     (sentence, _), *_ = Answer.of([("validity", valid)]).sentences()
     assert "P@5 comes closest" in sentence
     assert f"not significantly more valid than {level} (" in sentence
+
+
+def test_pairs_are_counted_whatever_the_number_of_measures() -> None:
+    """Under two measures: one pair of three differs, and none."""
+    p = {("P", 5): [0.01, 0.2, 0.3], ("AP", 5): [0.1, 0.2, 0.3]}
+    power = Power.of(pair_tests_of(p, errors=[0.01, 0.02, 0.09]))
+    assert (power.n_pairs, power.apart.tolist()) == (3, [1, 0])
+    sentence = power.sentence(None, "user")
+    assert "1 of 3 pairs of systems differs significantly, and 0 under the other" in sentence
+    other = power.sentence(power.measures[1], "user")
+    assert "0 of 3 pairs of systems differ significantly, and 1 under the other" in other
+
+
+def last_of(answer: Answer) -> str:
+    """The sentence on what the answer holds for."""
+    return answer.sentences()[-1][0]
+
+
+def test_the_scope_of_the_answer_is_told() -> None:
+    of_users = replace(estimates([0.9, 0.6, 0.5, 0.4], noise=0.02), threshold=0.3)
+    alone = last_of(Answer.of([("validity", of_users)]))
+    assert "over users alone. Intervals" in alone
+    assert "Other systems, splits or data sets" in alone
+    assert "No true ordering is known" not in alone
+    more = last_of(Answer.of([("validity", over_more([0.9, 0.6, 0.5, 0.4], 0.3))]))
+    assert "over users and 12 families of related systems. Intervals" in more
+    assert "Other splits or data sets" in more
+    without = last_of(Answer.of([(key, of_users) for key in WITHOUT_TRUTH]))
+    assert without.endswith("No true ordering is known here: a stable measure need not be right.")
+    nothing = replace(estimates([nan] * 4, noise=0.01), no_value="it is undefined")
+    unknown = last_of(Answer.of([("validity", nothing), ("sparsity", of_users)]))
+    assert unknown.endswith(
+        "The analysis validity was made, but gives no number, as it is undefined."
+    )
+
+
+def test_without_a_deciding_number_there_are_no_sources() -> None:
+    answer = Answer.of([("users", over_more([0.9, 0.6, 0.5, 0.4], 0.3))])
+    assert answer.sources == []
+    assert answer.supported() == ()
+
+
+def test_analyses_that_a_study_lacks_are_counted() -> None:
+    stable = replace(estimates([0.9, 0.6, 0.5, 0.4], noise=0.02), threshold=0.3)
+    (one, _), *_ = Answer.of([("sparsity", stable), ("popularity", stable)]).sentences()
+    assert "the study lacks the analysis discrimination." in one
+    (two, _), *_ = Answer.of([("sparsity", stable)]).sentences()
+    assert "the study lacks the analyses popularity and discrimination." in two
+
+
+def test_no_other_measure_is_closer_to_the_truth_than_those_that_are_reported() -> None:
+    valid = replace(estimates([0.90, 0.89, 0.50, 0.20], noise=0.02), threshold=0.3)
+    (report, _), *_ = Answer.of([("validity", valid)]).sentences()
+    assert ": no other measure orders the systems significantly closer" in report
+    level = replace(estimates([0.90, 0.90, 0.90, 0.90], noise=0.02), threshold=0.3)
+    (report, _), *_ = Answer.of([("validity", level)]).sentences()
+    assert ": no measure orders the systems significantly closer" in report
+
+
+def test_the_caption_names_subjects_and_what_orders_the_measures() -> None:
+    valid = replace(estimates([0.9, 0.6, 0.5, 0.4], noise=0.02), subject="Validity of all")
+    robust = replace(valid, subject="Robustness")
+    both_of = Answer.of([("sparsity", robust), ("validity", valid)]).caption()
+    assert "by robustness and validity of all, ordered by validity of all, with" in both_of
+    assert "An area is the mean" in both_of
+    assert "DP (discriminative" not in both_of
+    alone = Answer.of([("discrimination", replace(robust, quantity="DP"))]).caption()
+    assert "ordered by robustness, with" in alone
+    assert "DP (discriminative power) is the sum" in alone
+    assert "An area is" not in alone
+    assert "ordered" not in Answer.of([("users", robust)]).caption()
+
+
+@pytest.mark.parametrize(("n_characters", "n_lines"), [(26, 1), (27, 2)])
+def test_titles_of_panels_have_lines_of_26_characters(n_characters: int, n_lines: int) -> None:
+    subject = "a" * (n_characters - 2) + " b"
+    found = replace(estimates([0.9, 0.6, 0.5, 0.4], noise=0.02), subject=subject)
+    ax = Answer.of([("validity", found)]).plot()
+    assert len(ax.get_title().split("\n")) == n_lines
+    assert {str(line.get_color()) for line in ax.lines if line.get_marker() == "o"} == {COLOURS[0]}
+    pyplot.close("all")

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from harness.report.card import metric_card
-from harness.report.checks import checks_of, judgement_checks
+from harness.report.checks import SIMULATED, Check, checks_of, judgement_checks, leakage_checks
 from harness.report.study_folder import FinishedStudy
+from qrels.ratings.splitter import NEWER_TRAINING, OLDER_TESTS
 from tests.harness.results import discrimination_of, keep
 
 
@@ -79,3 +80,64 @@ def test_a_card_has_the_checks_that_name_its_metric(given: Path, tmp_path: Path)
     told = "given: 1 of the 3 topics (33 %) has no judged non-relevant item"
     assert told in metric_card("bpref@50", [study], tries=2).decode()
     assert told not in metric_card("nDCG@50", [study], tries=2).decode()
+
+
+# Numbers that are stated by hand
+
+
+def test_what_a_metric_becomes_is_said_of_each_that_becomes_something() -> None:
+    (check,) = judgement_checks(user_counts(12_345, 1, 0), ["P", "bpref", "infAP"], "user")
+    assert check.metrics == ("bpref", "infAP")
+    assert check.sentence.startswith("1 of the 12,345 users (0 %) has no judged")
+    assert of_judgements("P", "AP", without=1000) == []
+
+
+def test_two_counts_make_two_cautions() -> None:
+    of_bpref, of_all = judgement_checks(user_counts(4000, 1500, 1001), ["bpref"], "user")
+    assert of_bpref.sentence.startswith("1,500 of the 4,000 users (38 %) have no judged")
+    assert of_all.sentence.startswith("1,001 of the 4,000 users (25 %) have no relevant item")
+    assert of_all.metrics == ()
+
+
+def test_without_such_users_there_is_no_caution() -> None:
+    assert of_judgements("bpref", "nDCG") == []
+    assert list(judgement_checks({}, ["bpref", "nDCG"], "user")) == []
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "is_said"),
+    [
+        (0.005, 0.0, True),
+        (0.0, 0.005, True),
+        (0.0049, 0.0049, False),
+        (0.0, 0.0, False),
+        (1.0, 0.2, True),
+    ],
+)
+def test_half_a_per_cent_of_ratings_from_the_future_is_a_caution(
+    older: float, newer: float, is_said: bool
+) -> None:
+    found = list(leakage_checks({OLDER_TESTS: older, NEWER_TRAINING: newer}))
+    assert len(found) == is_said
+
+
+def test_the_caution_of_leakage_has_both_shares() -> None:
+    (check,) = leakage_checks({OLDER_TESTS: 0.123, NEWER_TRAINING: 0.456}, "a split")
+    assert check.sentence.startswith("By a split, 12 % of the test ratings are older than")
+    assert "and 46 % of all training ratings are newer" in check.sentence
+    assert list(leakage_checks({})) == []
+
+
+@pytest.mark.slow
+def test_a_simulated_world_has_its_caution_and_none_of_leakage(copied: Path) -> None:
+    split = {OLDER_TESTS: 0.5, NEWER_TRAINING: 0.5}
+    collection = FinishedStudy.at(copied).manifest.collection
+    change_manifest(copied, collection={**collection, "split": split})
+    (leak,) = leakage_checks(split)
+    found = checks_of(FinishedStudy.at(copied))
+    assert Check(SIMULATED) in found
+    assert leak not in found
+    change_manifest(copied, collection={**collection, "split": split, "truth": {}})
+    of_ratings = checks_of(FinishedStudy.at(copied))
+    assert leak in of_ratings
+    assert Check(SIMULATED) not in of_ratings

@@ -12,7 +12,8 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
 
-from analyses.shared.estimate import Estimates
+from analyses.intervals.resampling import percentiles, resample_means
+from analyses.shared.estimate import Estimate, Estimates
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.table import FORMATS
 from harness.cli.main import main
@@ -461,6 +462,8 @@ def test_a_difference_over_users_is_as_uncertain_as_their_mean(both: tuple[Path,
     (row,) = [row for row in levels.rows if row[0] == "nDCG@20, puresvd"]
     before, after = (float(cell) for cell in row[1:3])
     assert after - before == pytest.approx(gains.mean())
+    limits = percentiles(resample_means(gains[None], replicates=1000, seed=0))
+    assert row[3] == Estimate(0.0, *(float(limit[0]) for limit in limits)).interval
     low, high = (float(limit) for limit in str(row[3]).strip("[]").split(", "))
     half_width = 1.96 * gains.std(ddof=1) / np.sqrt(len(gains))
     assert low == pytest.approx(gains.mean() - half_width, abs=0.25 * half_width)
@@ -534,3 +537,96 @@ def test_a_measure_that_a_study_scores_no_system_by_has_no_ranks_of_systems(tmp_
     ]
     of_systems = Comparison.of(studies).mean_ranks[0]
     assert [ranks.label for ranks in of_systems.every] == ["AP@20"]
+
+
+def of_two_systems(
+    folder: Path, name: str, *, metrics: tuple[str, ...] = ("P", "AP"), judgements: str = ""
+) -> Any:
+    """A study of two systems, whose DP by the first metrics is .03, .06, ..."""
+    systems = (f"{name} system", "a", "b") if judgements else ("a", "b", f"{name} system")
+    study = stated(folder, SCORES, [1, 2, 3], sha=name, systems=systems)
+    p = {(metric, 20): [0.01 * number] * 3 for number, metric in enumerate(metrics, start=1)}
+    if judgements:
+        files = {"qrels/test.qrels": judgements}
+        entry = Entry(key="k", files=files, seconds=1.0, cpu_seconds=1.0)
+        Ledger(study.folder).enter("qrels", entry)
+    return replace(study, found={"discrimination": discrimination_of(p)})
+
+
+def test_two_systems_and_two_measures_have_ranks(tmp_path: Path) -> None:
+    comparison = Comparison.of([of_two_systems(tmp_path, name) for name in ("one", "two")])
+    assert [ranks.kind for ranks in comparison.mean_ranks] == ["system", "measure"]
+    assert comparison.mean_ranks[0].every[0].names == ("a", "b")
+    assert [*comparison.mean_ranks[0].left_out] == ["one system", "two system"]
+    (of_dp,) = comparison.mean_ranks[1].every
+    assert of_dp.names == ("P@20", "AP@20")
+    findings = [*comparison.findings()]
+    assert not any("Fewer than two systems" in one for one in findings)
+    # Without replicates, nothing is known to differ: both measures may be the best.
+    (sentence,) = [one for one in findings if one.startswith("May be the most")]
+    assert "any measure (one); any measure (two)" in sentence
+    assert "Of 1 pair of measures, 0 differ" in sentence
+
+
+def test_a_single_measure_has_no_ranks_and_is_called_by_its_name(tmp_path: Path) -> None:
+    studies = [of_two_systems(tmp_path, name, metrics=("P",)) for name in ("one", "two")]
+    comparison = Comparison.of(studies)
+    assert [ranks.kind for ranks in comparison.mean_ranks] == ["system"]
+    (sentence,) = [one for one in comparison.findings() if one.startswith("May be the most")]
+    assert "P@20 (one); P@20 (two)" in sentence
+    assert "Of 0 pairs of measures, 0 differ" in sentence
+
+
+def test_studies_of_one_collection_have_levels_and_no_ranks(tmp_path: Path) -> None:
+    studies = [of_two_systems(tmp_path, name, judgements="0" * 64) for name in ("one", "two")]
+    comparison = Comparison.of(studies)
+    assert {key[1] for key in comparison.levels} == {"a", "b"}
+    assert not comparison.mean_ranks
+    assert not any("Some studies have the same" in one for one in comparison.findings())
+
+
+def test_numbers_alone_are_enough_to_compare(tmp_path: Path) -> None:
+    """Of one collection, by systems of which the studies share none."""
+    studies = [
+        replace(
+            of_two_systems(tmp_path, name, judgements="0" * 64),
+            means=stated(
+                tmp_path, SCORES, [1, 2, 3], sha=f"{name} means", systems=(f"{name} a", name, "x")
+            ).means,
+        )
+        for name in ("one", "two")
+    ]
+    studies = [
+        replace(
+            study, means=replace(study.means, systems=tuple(f"{study.name} {n}" for n in "abc"))
+        )
+        for study in studies
+    ]
+    comparison = Comparison.of(studies)
+    assert comparison.quantities
+    assert not comparison.levels
+    assert not comparison.mean_ranks
+
+
+def test_the_best_of_every_study_is_bold(tmp_path: Path) -> None:
+    """Values are in the columns 1, 3 and 5."""
+    best = {"one": AREAS, "two": {("nDCG", 20): 0.5, ("P", 20): 0.6, ("AP", 20): 0.9}}
+    studies = [of_areas(tmp_path, areas, sha=name) for name, areas in best.items()]
+    (table,) = Comparison.of([*studies, of_areas(tmp_path, AREAS, sha="six")]).quantity_tables()
+    assert {*table.bold} == {(0, 1), (2, 3), (0, 5)}
+
+
+def test_measures_that_never_differ_are_neither_alike_nor_opposite() -> None:
+    """Their difference is 0 in every replicate."""
+    same = powers([3.0, 1.0, 2.0], spread=0.01)
+    twins = replace(same, values=np.full(3, 2.0), replicates=np.tile(same.replicates[0], (3, 1)))
+    assert directions({"one": twins, "two": twins}) == ([], [])
+
+
+def test_measures_are_in_the_order_of_the_first_study(tmp_path: Path) -> None:
+    one, two = (of_two_systems(tmp_path, name) for name in ("one", "two"))
+    turned = {("AP", 20): [0.2] * 3, ("P", 20): [0.1] * 3}
+    two = replace(two, found={"discrimination": discrimination_of(turned)})
+    (table,) = Comparison.of([one, two]).quantity_tables()
+    assert [row[0] for row in table.rows] == ["P@20", "AP@20"]
+    assert [row[1] for row in table.rows] == pytest.approx([0.03, 0.06])

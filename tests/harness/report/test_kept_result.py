@@ -8,7 +8,8 @@ import pytest
 
 from analyses.shared.evidence import to_evidence
 from analyses.shared.figures import draw_figure
-from analyses.shared.result import FigureFace, Result, TableFace, figures_of, tables_of
+from analyses.shared.result import FigureFace, Result, TableFace, figures_of, table, tables_of
+from analyses.shared.table import Cell, Table
 from harness.report.kept_result import (
     KeptFigure,
     KeptResult,
@@ -92,14 +93,14 @@ TABLE = KeptTable(
 FIGURE = KeptFigure(face=FigureFace("f", "Title", panels="panel"), panels=("a",), caption="")
 
 
-def kept_of(table: KeptTable, figure: KeptFigure, path: Path) -> Path:
+def kept_of(kept_table: KeptTable, figure: KeptFigure, path: Path) -> Path:
     """Write what a result showed: one table and one figure."""
     made = KeptResult(
         measures=MADE.measures,
         text="",
         told=(),
         beware=(),
-        tables=(table,),
+        tables=(kept_table,),
         figures=(figure,),
         numbers=None,
     )
@@ -109,9 +110,18 @@ def kept_of(table: KeptTable, figure: KeptFigure, path: Path) -> Path:
 
 def test_a_table_and_a_figure_are_read_back(tmp_path: Path) -> None:
     read = read_kept_result(kept_of(TABLE, FIGURE, tmp_path / "kept.npz"))
-    (table,), (figure,) = tables_of(type(read)), figures_of(type(read))
-    assert table.make(read).rows == (("a", 1.0),)
+    (table_face,), (figure,) = tables_of(type(read)), figures_of(type(read))
+    assert table_face.make(read).rows == (("a", 1.0),)
     assert figure.panels_of(read) == ("a",)
+
+
+@pytest.mark.parametrize("panels", [None, "metric", "panel"])
+def test_panels_are_of_metrics_or_of_a_word_of_its_own(tmp_path: Path, panels: str | None) -> None:
+    figure = replace(FIGURE, face=replace(FIGURE.face, panels=panels))
+    read = read_kept_result(kept_of(TABLE, figure, tmp_path / "kept.npz"))
+    (face,) = figures_of(type(read))
+    assert face.panels == panels
+    assert face.number is None
 
 
 @pytest.mark.parametrize("panels", ["finding", "table", "a b", ""])
@@ -123,14 +133,61 @@ def test_panels_do_not_replace_what_every_result_has(tmp_path: Path, panels: str
 
 
 @pytest.mark.parametrize(
-    "table",
+    "kept_table",
     [
         replace(TABLE, decimals=-1),
+        replace(TABLE, decimals=21),
         replace(TABLE, decimals=10**9),
         replace(TABLE, rows=(("a", 1.0), ("b",))),
+        replace(TABLE, decimals_of_columns=((1, 21),)),
+        replace(TABLE, rows=(("a",),)),
+        replace(TABLE, headings=(), rows=(("a", 1.0), ("b",))),
     ],
 )
-def test_a_table_that_cannot_be_printed_is_refused(tmp_path: Path, table: KeptTable) -> None:
-    path = kept_of(table, FIGURE, tmp_path / "kept.npz")
+def test_a_table_that_cannot_be_printed_is_refused(tmp_path: Path, kept_table: KeptTable) -> None:
+    path = kept_of(kept_table, FIGURE, tmp_path / "kept.npz")
     with pytest.raises(InputError, match="not a result of this analysis, or damaged"):
         read_kept_result(path)
+
+
+@pytest.mark.parametrize(
+    "kept_table",
+    [
+        replace(TABLE, decimals=0),
+        replace(TABLE, decimals=20),
+        replace(TABLE, rows=()),
+        replace(TABLE, headings=()),
+        replace(TABLE, headings=(), rows=()),
+    ],
+)
+def test_a_table_has_up_to_twenty_decimals_and_may_have_no_headings_or_rows(
+    tmp_path: Path, kept_table: KeptTable
+) -> None:
+    read = read_kept_result(kept_of(kept_table, FIGURE, tmp_path / "kept.npz"))
+    (face,) = tables_of(type(read))
+    made = face.make(read)
+    assert (made.headings, made.rows) == (kept_table.headings, kept_table.rows)
+    assert made.decimals == kept_table.decimals
+
+
+class Areas(Result):
+    """A result of one table, whose second column has two decimals."""
+
+    def caption(self) -> str:
+        return "Areas."
+
+    @table("areas", "Areas")
+    def tabulated(self) -> Table:
+        rows: list[list[Cell]] = [["a", 0.25, 0.125]]
+        return Table(
+            "areas", "Areas", "", ["", "P", "AP"], rows, decimals=3, decimals_of_columns={1: 2}
+        )
+
+
+def test_columns_keep_their_own_decimals(tmp_path: Path) -> None:
+    path = tmp_path / "areas.shown.npz"
+    path.write_bytes(keep_result(Areas(unit="topic")))
+    read = read_kept_result(path)
+    (face,) = tables_of(type(read))
+    assert "a  0.25  0.125" in face.make(read).to_text()
+    assert read.units == "topics"

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from analyses.shared.evidence import FACTS, read_evidence
-from harness.report.manifest import read_manifest
+from harness.report.manifest import Manifest, read_manifest
 from harness.report.study_folder import LEDGER, FinishedStudy, Ledger
 from harness.scoring.means import Means
 from runs import InputError
@@ -229,6 +229,14 @@ def test_a_value_of_another_type_is_refused_or_does_no_harm(copy: Path) -> None:
         ({"topics": 0, "topics without relevant items": 1}, "more topics without relevant items"),
         ({"ratings": 7}, "an object as 'ratings'"),
         ({"split": {"test_ratings_older_than_training": "x"}}, "a share from 0 to 1"),
+        ({"split": {"test_ratings_older_than_training": 1.01}}, "a share from 0 to 1"),
+        ({"split": {"training_ratings_newer_than_test": -0.01}}, "a share from 0 to 1"),
+        ({"judgements": True}, "whole number from 0 on as 'judgements'"),
+        ({"judgements": 1.5}, "whole number from 0 on as 'judgements'"),
+        ({"users": 1, "users without judged non-relevant items": 2}, "more users without judged"),
+        ({"topics without relevant items": 4, "topics": 3}, "not have more topics without"),
+        ({"split": 7}, "an object as 'split'"),
+        ({"truth": 7}, "an object as 'truth'"),
     ],
 )
 def test_numbers_of_a_collection_are_those_that_can_be_computed_with(
@@ -238,6 +246,55 @@ def test_numbers_of_a_collection_are_those_that_can_be_computed_with(
     write_manifest(copy, manifest | {"collection": manifest["collection"] | collection})
     with pytest.raises(InputError, match=rf"`collection` must .*{rule}"):
         read_manifest(copy)
+
+
+@pytest.mark.parametrize(
+    "collection",
+    [
+        {"topics": 3, "topics without relevant items": 3},
+        {"topics": 0, "judgements": 0, "relevance level": 0},
+        {"split": {"test_ratings_older_than_training": 1}},
+        {"split": {"training_ratings_newer_than_test": 0.0}},
+        {"ratings": {}, "truth": {}},
+    ],
+)
+def test_numbers_at_their_limits_are_read(copy: Path, collection: dict[str, Any]) -> None:
+    manifest = manifest_in(copy)
+    write_manifest(copy, manifest | {"collection": collection})
+    assert read_manifest(copy).collection == collection
+
+
+@pytest.mark.parametrize(
+    ("versions", "named"),
+    [
+        ({"harness": "0.2.0"}, "the harness 0.2.0; "),
+        ({"harness": "1234567890" * 3}, "the harness 12345678901234567890; "),
+        ({"harness": 2}, "the harness of old; "),
+        ({}, "the harness of old; "),
+        ("0.2.0", "the harness of old; "),
+    ],
+)
+def test_a_manifest_of_an_old_version_is_named_by_what_its_version_begins_with(
+    copy: Path, versions: Any, named: str
+) -> None:
+    manifest = manifest_in(copy) | {"versions": versions}
+    del manifest["results"]
+    write_manifest(copy, manifest)
+    with pytest.raises(InputError, match=f"was made by {named}"):
+        read_manifest(copy)
+
+
+def test_a_manifest_names_the_version_of_the_harness(copy: Path) -> None:
+    write_manifest(copy, manifest_in(copy) | {"versions": {"python": "3.12"}})
+    with pytest.raises(InputError, match="must name the version of the 'harness'"):
+        read_manifest(copy)
+
+
+def test_a_study_without_ratings_has_no_counts_of_them() -> None:
+    manifest = Manifest.of_unfinished(study="x", results=["means"])
+    assert manifest.ratings == {}
+    assert manifest.results == ("means",)
+    assert manifest.ranked_for == "users"
 
 
 def test_a_study_without_judgements_has_nothing_to_export(copy: Path, tmp_path: Path) -> None:

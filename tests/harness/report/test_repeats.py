@@ -195,3 +195,30 @@ def test_deviations_over_systems_are_root_mean_squares_of_the_jackknife() -> Non
     found = gather([means_of([[1, 2, 3]] * 3)] * 2, results, seeds=[1, 2])
     expected = np.sqrt((3 * 0.1**2 + 3 * 0.3**2) / 2)
     np.testing.assert_allclose(found.over_systems, [[0.0, expected]], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("varied", "repetitions", "differ"),
+    [
+        ("splits", "seeds", "The study with 3 random seeds (3 to 5): the data are the same"),
+        ("settings", "settings of the systems", "The study with 3 settings of the systems: data"),
+    ],
+)
+def test_repetitions_are_seeds_or_settings(varied: Any, repetitions: str, differ: str) -> None:
+    result = stated(varied=varied)
+    _, _, agreement, of_area, _ = result.findings()
+    assert agreement.startswith(f"The orderings of the systems under two {repetitions} agree with")
+    assert f"of 3 {repetitions}, the best measure is" in of_area
+    assert result.repeats_table().title == f"The study under 3 {repetitions}"
+    assert result.caption().startswith(differ)
+    assert result.names == ("users", "systems", varied)
+    values = np.array([[[0.5, 0.7, 0.9], [0.6, 0.6, 0.6]], [[0, 0, 0], [0, 0, 0]]])
+    (caution,) = stated(values=values, varied=varied, users=np.full((2, 2), 0.01)).cautions()
+    assert f"over {repetitions} as over users" in caution
+
+
+def test_a_deviation_of_exactly_twice_that_over_users_is_no_caution() -> None:
+    """Of 0, 2 and 4 the standard deviation is 2."""
+    values = np.array([[[0, 2, 4], [0, 0, 0]], [[0, 0, 0], [0, 0, 0]]], dtype=np.float64)
+    assert not stated(values=values, users=np.ones((2, 2))).cautions()
+    assert stated(values=values, users=np.full((2, 2), 0.999)).cautions()

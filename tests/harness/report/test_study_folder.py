@@ -1,5 +1,6 @@
 import json
 import re
+from hashlib import sha256
 from html import escape
 from pathlib import Path
 
@@ -8,14 +9,17 @@ import pytest
 from click.testing import CliRunner
 
 from analyses.online.experiments import read_values
+from analyses.shared.evidence import to_evidence
+from analyses.shared.result import figures_of
 from analyses.sparsity import Sparsity
 from harness.cli.main import main
 from harness.report.manifest import read_manifest
 from harness.report.open_study import open_study
-from harness.report.study_folder import FinishedStudy
+from harness.report.repeats import Repeats
+from harness.report.study_folder import Entry, FinishedStudy, Ledger
 from harness.report.tables import tabulate
 from harness.study.study import Study
-from runs import InputError
+from runs import InputError, InputWarning
 from tests.harness.small import METRICS, NO_ANALYSES, SYSTEMS, WORLD, run_text
 
 PLUGIN = """
@@ -133,3 +137,138 @@ def test_names_that_spreadsheets_would_run_are_read_as_they_are(tmp_path: Path) 
     assert "\n'=a|x,nDCG,5," in (made / "tables/means.csv").read_text()
     assert set(open_study(made).frame("means")["system"]) == {"=a|x", "b"}
     assert set(read_values(made)["model"]) == {"=a|x", "b"}
+
+
+# The ledger
+
+
+def entry_of(**files: str) -> Entry:
+    return Entry(key="k", files=files, seconds=2.0, cpu_seconds=1.5)
+
+
+def test_a_page_of_the_ledger_is_read_back(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path)
+    entry = entry_of(a="0" * 64)
+    ledger.enter("scores", entry)
+    ledger.enter("means", entry_of())
+    assert ledger.parts == ["means", "scores"]
+    assert ledger.entry("scores") == ledger.checked_entry("scores") == entry
+    assert json.loads((tmp_path / ".ledger/scores.json").read_text())["seconds"] == 2.0
+    ledger.leave_out("scores")
+    assert ledger.parts == ["means"]
+    assert ledger.entry("scores") is None
+
+
+def test_a_damaged_page_says_nothing_and_is_refused_where_it_is_checked(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path)
+    ledger.enter("scores", entry_of())
+    (tmp_path / ".ledger/scores.json").write_text("{")
+    assert ledger.entry("scores") is None
+    with pytest.raises(InputError, match="a page of the ledger of a study"):
+        ledger.checked_entry("scores")
+
+
+def test_a_page_that_names_files_outside_of_the_study_is_refused(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path)
+    ledger.enter("scores", entry_of(**{"../outside": "0" * 64}))
+    for read in (ledger.entry, ledger.checked_entry):
+        with pytest.raises(InputError, match="No study wrote this; remove it"):
+            read("scores")
+
+
+def test_files_that_are_not_as_they_were_written_are_named(tmp_path: Path) -> None:
+    """By their SHA-256; of a file that is not there, there is none."""
+    ledger = Ledger(tmp_path)
+    for name in ("kept", "changed", "other"):
+        (tmp_path / name).write_text(name)
+    written = sha256(b"kept").hexdigest()
+    files = {"kept": written, "changed": written, "gone": written, "other": written}
+    ledger.enter("part", entry_of(**files))
+    assert ledger.checksum("kept") == written
+    assert ledger.checksum("gone") is None
+    assert [*ledger.changed()] == ["changed", "gone", "other"]
+    assert [*ledger.changed(["ch", "o"])] == ["changed", "other"]
+    assert [*ledger.changed(["kept"])] == []
+
+
+def test_makers_are_named_by_the_beginning_of_their_hashes() -> None:
+    entry = entry_of().model_copy(update={"made_by": {"code": "0123456789abcdef", "numpy": "2.1"}})
+    assert entry.makers() == "code 0123456789ab, numpy 2.1"
+
+
+def test_a_changed_result_is_told_when_the_study_is_opened(copied: Path) -> None:
+    """Of other files `harness verify` tells."""
+    (copied / "ids.csv").write_text("x")
+    FinishedStudy.at(copied)
+    (copied / "evidence/sparsity.npz").write_text("x")
+    with pytest.warns(InputWarning, match=r"sparsity\.npz: not as the study wrote it"):
+        FinishedStudy.at(copied)
+
+
+# What is read of a study
+
+
+def test_results_are_in_the_order_of_the_report(finished: Path) -> None:
+    """What was scored, what a truth says, then by the numbers of the figures."""
+    kinds = FinishedStudy.at(finished).kinds
+    assert [*kinds][:5] == ["answer", "means", "coverage", "validity", "correlation"]
+    others = [*kinds.values()][4:]
+    first_numbers = [
+        min((face.place for face in figures_of(kind)), default=np.inf) for kind in others
+    ]
+    assert len(others) > 3
+    assert first_numbers == sorted(first_numbers)
+
+
+def test_figures_are_those_that_were_drawn_by_their_numbers(copied: Path) -> None:
+    study = FinishedStudy.at(copied)
+    names = [face.file for _, face in study.figures()]
+    numbers = [face.place for _, face in study.figures()]
+    assert numbers == sorted(numbers)
+    assert {*names} == {path.stem for path in (copied / "figures").glob("*.svg")}
+    (copied / f"figures/{names[0]}.svg").unlink()
+    assert [face.file for _, face in study.figures()] == names[1:]
+
+
+def test_a_result_is_read_once(finished: Path) -> None:
+    study = FinishedStudy.at(finished)
+    assert study.result("sparsity") is study.result("sparsity")
+
+
+def test_numbers_under_other_settings_reach_the_results(copied: Path) -> None:
+    """A study that was repeated with two settings of the systems."""
+    estimates = FinishedStudy.at(copied).result("sparsity").estimates()
+    assert estimates is not None
+    values = np.array([[0.5, 0.6], [0.7, 0.8]])
+    reported = estimates.measures.reported
+    repeats = Repeats(
+        measures=reported,
+        systems=("a", "b"),
+        seeds=(1, 2),
+        quantities=(estimates.name,),
+        subjects=("s",),
+        in_words=("w",),
+        values=values[None],
+        users=np.ones((1, 2)),
+        over_systems=np.ones((1, 2)),
+        means=np.ones((2, 2, 2)),
+        signs=np.ones(1),
+        varied="settings",
+    )
+    (copied / "evidence/repeats.npz").write_bytes(to_evidence(repeats))
+    manifest = json.loads((copied / "manifest.json").read_bytes())
+    manifest["results"].append("repeats")
+    (copied / "manifest.json").write_text(json.dumps(manifest))
+    study = FinishedStudy.at(copied)
+    settings = study.result("sparsity").over_settings
+    assert settings is not None
+    found = settings[[estimates.measures.index(measure) for measure in reported]]
+    assert found.tolist() == values.tolist()
+    assert np.isnan(settings).sum() == 2 * (len(estimates.measures) - len(reported))
+    assert study.result("popularity").over_settings is None
+    assert study.result("means").over_settings is None
+
+
+def test_scores_are_of_topics_where_runs_are_ranked_for_topics(given: Path, finished: Path) -> None:
+    assert (FinishedStudy.at(given).unit, FinishedStudy.at(given).units) == ("topic", "topics")
+    assert (FinishedStudy.at(finished).unit, FinishedStudy.at(finished).units) == ("user", "users")
