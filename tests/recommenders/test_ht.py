@@ -180,7 +180,9 @@ def test_an_inverse_is_the_same_for_every_size_of_block(
 
 def test_ratings_that_differ_too_much_are_refused() -> None:
     with pytest.raises(InputError, match="'ht' cannot be trained: the ratings differ too much"):
-        recommenders.train("ht", {}, ratings_of([[1.0, 1e-20], [1e-20, 1.0]]), seed=1)
+        recommenders.train(
+            "ht", {}, ratings_of([[1, 1e-18, 0], [0, 1, 1e-18], [1e-18, 0, 1]]), seed=1
+        )
 
 
 def test_items_of_a_component_are_reached_from_a_rating_above_zero() -> None:
