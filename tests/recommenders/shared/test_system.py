@@ -1,8 +1,5 @@
 """Settings, search spaces, memory and facts of systems."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -34,19 +31,6 @@ from runs import InputError, Numbering
 from tests.recommenders.described import described
 
 every_system = pytest.mark.parametrize("spec", systems().values(), ids=lambda spec: spec.name)
-
-
-@pytest.mark.slow
-def test_listing_and_checking_imports_nothing_slow() -> None:
-    code = """
-import sys
-import recommenders
-recommenders.systems()
-recommenders.read_settings("ease", {"regularization": 100.0})
-print({"lenskit", "torch", "sklearn", "scipy.sparse", "pandas"} & set(sys.modules))
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "set()"
 
 
 def test_an_unknown_system_is_told_the_nearest_name() -> None:
@@ -262,4 +246,17 @@ def test_only_systems_whose_scorer_does_score_histories() -> None:
         "ease": True,
         "rw": False,
         "bprmf": False,
+    }
+
+
+def test_systems_that_take_ratings_for_amounts_are_these() -> None:
+    assert {name for name, spec in systems().items() if spec.amounts} == {
+        *("als-knn", "chi2", "ht", "kld", "lda", "lm-wsr-ib", "lm-wsr-ub", "plsa", "rm1", "rm2"),
+        "rsv",
+    }
+
+
+def test_systems_whose_training_takes_much_memory_say_so() -> None:
+    assert {name for name, spec in systems().items() if spec.need} == {
+        *("ease", "ht", "krichene-y", "krichene-z", "uir-item")
     }
