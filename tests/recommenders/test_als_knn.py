@@ -12,7 +12,7 @@ from recommenders.als_knn import ALSKNNSettings
 from recommenders.kernels import least_squares
 from recommenders.kernels.embeddings import cosine_neighbours
 from recommenders.shared.scorers import LinearItemScorer
-from tests.recommenders.described import described
+from tests.described import described
 from tests.recommenders.test_krichene import four_users
 
 DIRECTIONS = np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0], [0.8, -0.6], [0.0, 0.0]])

@@ -20,7 +20,7 @@ from recommenders.ht import (
     row_shares,
 )
 from runs import InputError, Numbering, top_items
-from tests.recommenders.described import described
+from tests.described import described
 
 TRUNCATED = {"max_gigabytes": 1e-9}
 

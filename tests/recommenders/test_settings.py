@@ -7,7 +7,7 @@ lambda = 10, alpha = 0.2; q = 3; k = 10 and q = 1 (Krichene & Rendle 2020, secti
 import pytest
 
 from recommenders import systems
-from tests.recommenders.described import described
+from tests.described import described
 
 SETTINGS = {
     "als-knn": {

@@ -8,7 +8,7 @@ import recommenders
 from qrels import Ratings
 from recommenders.uir_item import UIRItemSettings, gain_weights, uir_item_need
 from runs import InputError, Numbering
-from tests.recommenders.described import described
+from tests.described import described
 
 ALL = np.arange(4, dtype=np.int32)
 

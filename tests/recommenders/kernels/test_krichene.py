@@ -11,7 +11,7 @@ from pydantic import ValidationError
 import recommenders
 from qrels import Ratings
 from recommenders.kernels.krichene import NeighbourSettings, neighbour_scorer, similarities_need
-from tests.recommenders.described import described
+from tests.described import described
 from tests.recommenders.test_krichene import four_users
 
 

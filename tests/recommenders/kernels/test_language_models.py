@@ -24,7 +24,7 @@ from recommenders.kernels.language_models import (
 from recommenders.kernels.neighbours import nearest_by_cosine
 from recommenders.shared.scorers import BestScorer
 from runs import Numbering, top_items
-from tests.recommenders.described import described
+from tests.described import described
 
 RATINGS = csr_array(np.array([[3.0, 1.0, 0.0], [0.0, 2.0, 2.0], [0.0, 0.0, 0.0]]))
 SETTINGS = SmoothedSettings(neighbours=10, background_weight=0.4)

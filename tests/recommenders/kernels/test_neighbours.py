@@ -23,8 +23,8 @@ from recommenders.kernels.neighbours import (
     pairs_at_most,
 )
 from recommenders.shared import scorers
+from tests.described import described
 from tests.hidden_example import events_of
-from tests.recommenders.described import described
 
 
 def cosines_by_loops(table: np.ndarray, shrinkage: float) -> np.ndarray:

@@ -28,7 +28,7 @@ from recommenders.shared.system import (
     searched,
 )
 from runs import InputError, Numbering
-from tests.recommenders.described import described
+from tests.described import described
 
 every_system = pytest.mark.parametrize("spec", systems().values(), ids=lambda spec: spec.name)
 

@@ -1,4 +1,4 @@
-"""Settings of systems in a few words: default, bounds, and where they are searched."""
+"""Settings in a few words: default, bounds, and where `harness tune` searches."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ def described(settings: type[BaseModel]) -> dict[str, str]:
     space = search_space(settings)
     descriptions = {}
     for name, field in settings.model_json_schema().get("properties", {}).items():
-        parts = [str(field["default"])]
-        parts += [f"{sign} {field[bound]}" for bound, sign in BOUNDS.items() if bound in field]
+        parts = [str(field.get("default", "required"))]
+        # What may be left out has its bounds beside null.
+        facts = field | field.get("anyOf", [{}])[0]
+        parts += [f"{sign} {facts[bound]}" for bound, sign in BOUNDS.items() if bound in facts]
         if name in space:
             parts.append(f"searched in {space[name]}")
         descriptions[name] = "; ".join(parts)
