@@ -85,14 +85,14 @@ def parse_qrels(path: Path, content: bytes) -> QrelsFile:
 
 def _checked_lines(path: Path, lines: NumberedLines) -> Iterator[list[bytes]]:
     """Check lines, and give their fields."""
-    n_lines = 0
+    has_lines = False
     for number, fields in lines:
         if len(fields) != N_FIELDS:
             finding = f"a qrels line has four fields (user 0 item grade), found {len(fields)}."
             raise InputError.at(path, number, finding)
-        n_lines += 1
+        has_lines = True
         yield fields
-    if not n_lines:
+    if not has_lines:
         raise InputError(f"{path}: the file has no judgement.")
 
 

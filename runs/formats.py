@@ -85,16 +85,17 @@ def format_run(run: Run, topics: Numbering, items: Numbering) -> bytes:
 
 def _checked_lines(path: Path, lines: NumberedLines) -> Iterator[list[bytes]]:
     """Check lines, and give six fields of each; warn of further ones."""
-    n_lines, extra = 0, []
+    extra = []
+    has_lines = False
     for number, fields in lines:
         if not fields:
             continue
         _check_fields(path, number, fields)
-        n_lines += 1
+        has_lines = True
         if len(fields) > N_FIELDS:
             extra.append(number)
         yield fields[:N_FIELDS]
-    if not n_lines:
+    if not has_lines:
         raise InputError(f"{path}: the file has no line with a recommendation.")
     if extra:
         finding = f"{len(extra)} lines (the first is line {extra[0]}) have more than six fields"

@@ -131,10 +131,13 @@ def recommended(model: Recommender, profiles: Sparse, *, depth: int, arm: str) -
     """
     lists = model.recommend(profiles, depth=depth)
     n_users, n_items = profiles.shape
-    listed = np.arange(n_users)[:, None] * n_items + lists
-    every = np.concatenate([listed.ravel(), row_of_entry(profiles) * n_items + profiles.indices])
-    known = lists.shape == (n_users, depth) and ((lists >= 0) & (lists < n_items)).all()
-    if not known or len(np.unique(every)) < len(every):
+    are_new = lists.shape == (n_users, depth) and ((lists >= 0) & (lists < n_items)).all()
+    if are_new:
+        listed = np.arange(n_users)[:, None] * n_items + lists
+        known = row_of_entry(profiles) * n_items + profiles.indices
+        every = np.concatenate([listed.ravel(), known])
+        are_new = len(np.unique(every)) == len(every)
+    if not are_new:
         raise InputError(
             f"the model of arm {arm!r} must list {depth} items from 0 to {n_items - 1} for each "
             "user, none of them twice, and none that the user has."

@@ -163,7 +163,8 @@ class RelevanceModelScorer(TrainedOnRatings):
 
     def score_batch(self, user_numbers: Ints) -> Singles:
         """Score every item for these training users; NaN for items without ratings."""
-        return self.score_best(user_numbers, self.models.collection > 0, depth=0)
+        every_item = np.ones(len(self.items), dtype=np.bool_)
+        return self.score_best(user_numbers, every_item, depth=0)
 
     def score_best(self, user_numbers: Ints, candidates: Masks, *, depth: int) -> Singles:
         """Score the items that may be among the best of the candidates; see `BestScorer`."""

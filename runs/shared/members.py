@@ -186,7 +186,9 @@ def _run(path: Path, name: str, *, what: str) -> ModuleType:
     except (Exception, SystemExit) as error:
         frames = extract_tb(error.__traceback__)
         lines = [frame.lineno for frame in frames if frame.filename == str(path)]
-        line = getattr(error, "lineno", None) or (lines[-1] if lines else None) or 1
+        if isinstance(error, SyntaxError) and error.filename == str(path):
+            lines.append(error.lineno)
+        line = (lines[-1] if lines else None) or 1
         finding = f"the {what} fails with {type(error).__name__}: {error}"
         raise InputError.at(path, line, finding) from error
     return module

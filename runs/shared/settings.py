@@ -59,7 +59,7 @@ WORDING = {
     r"match pattern '\^\[A-Za-z0-9\].*'": (
         "begin with a letter or digit, and have letters, digits, '.', '_' and '-' only"
     ),
-    r"^input is not a valid path for .*": "must be a path",
+    r"^Input is not a valid path for .*": "must be a path",
     " after validation, not .*|, unable to parse .*": "",
 }
 """Patterns in the messages of pydantic, and what they become."""

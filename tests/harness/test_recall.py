@@ -14,6 +14,15 @@ from click.testing import CliRunner, Result
 from analyses.online.experiments import read_experiments
 from analyses.recall.recall import measure_recall
 from harness.cli.main import main
+from harness.recall import (
+    FEW,
+    SHOWN_BETAS,
+    SHOWN_CUTOFFS,
+    MeasuredRecalls,
+    RecallQuestion,
+    measure_models,
+    model_settings,
+)
 from qrels.interactions.held_out_users import draw_test_users, split_users
 from qrels.interactions.interaction_file import read_interactions
 from qrels.ranks.hidden_ranks import MISS
@@ -21,6 +30,8 @@ from recommenders.kernels.hidden_ranks import rank_hidden
 from recommenders.kernels.neighbours import ItemCosines
 from runs import InputError
 from runs.shared import parallel
+from runs.shared.progress import Silent
+from tests.described import described
 from tests.exact_csv import read_exactly
 from tests.hidden_example import PROFILES, RANK_LLOO, RANK_LOO, TRAIN_COUNTS
 
@@ -320,3 +331,113 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         parallel.on_cluster("x"),
     ):
         pass
+
+
+def test_a_question_has_the_grid_of_the_thesis_and_a_tenth_of_the_users() -> None:
+    found = described(RecallQuestion)
+    assert {name: found[name] for name in [*found][4:]} == {
+        "share": "0.1; > 0; <= 1",
+        "most": "100000; >= 1",
+        "weights": "['uniform', 'stratified']",
+        "min_items": "2; >= 1",
+        "seed": "0; >= 0; < 9223372036854775808",
+        "first_year": "None",
+    }
+
+
+SMALL: dict[str, Any] = {"betas": (0.0, 0.5), "cutoffs": (1, 5), "share": 0.3, "seed": 3}
+
+
+def measured(log: Path, *models: str, **options: Any) -> MeasuredRecalls:
+    question = RecallQuestion(**SMALL | options)
+    return measure_models(log, question, models=models, n_jobs=1, progress=Silent())
+
+
+def test_a_model_is_called_by_its_name_as_it_was_written_or_by_its_settings(log: Path) -> None:
+    few = "item-cosines:neighbours=2"
+    assert [*measured(log, few).ranks] == [str(model_settings("item-cosines", {"neighbours": 2}))]
+    assert [*measured(log, f"x={few}").ranks] == ["x"]
+    assert [*measured(log, few, f"y={few},shrinkage=1").ranks] == [few, "y"]
+    with pytest.raises(InputError, match=r"two models are called 'item-cos.*: NAME=item-cos"):
+        measured(log, few, few)
+
+
+def test_facts_count_the_users_and_events_of_both_parts(log: Path) -> None:
+    events = read_interactions(log)
+    train, test = split_users(events, draw_test_users(events, share=0.3, seed=3))
+    (fact,) = measured(log, "item-cosines").cautions()
+    n_test, n_train = len(np.unique(test.user)), len(np.unique(train.user))
+    assert fact == (
+        f"{n_test:,} test users with {len(test):,} events, {n_train:,} training users with "
+        f"{len(train):,}."
+    )
+    assert n_test == pytest.approx(0.3 * 400, abs=30)
+
+
+def test_values_are_of_uniform_weights_where_these_are_asked_for(log: Path) -> None:
+    both = measured(log, "item-cosines")
+    uniform = both.recalls[both.recalls["weights"] == "uniform"]
+    assert both.values["value"].tolist() == uniform["value"].tolist()
+    assert both.values["measure"].tolist() == [
+        f"{row.validation}(beta={row.beta:g})@{row.cutoff}" for row in uniform.itertuples()
+    ]
+    one = measured(log, "item-cosines", weights=("stratified",))
+    assert set(one.recalls["weights"]) == {"stratified"}
+    assert one.values["measure"].str.contains("weights='stratified'").all()
+
+
+def test_rows_stand_model_by_model_in_the_order_given(log: Path) -> None:
+    found = measured(log, "b=item-cosines", "a=item-cosines:neighbours=2")
+    assert found.values["model"].drop_duplicates().tolist() == ["b", "a"]
+    assert (
+        found.recalls.groupby("model", sort=False)["weights"].unique().map(list).tolist()
+        == [["uniform", "stratified"]] * 2
+    )
+    assert found.panels == tuple(
+        f"{model}, {weights}, {validation}"
+        for model in "ba"
+        for weights in ("uniform", "stratified")
+        for validation in ("LOO", "LLOO")
+    )
+    assert len(found.findings()) == 1
+    assert measured(log, "item-cosines").findings() == []
+
+
+def test_a_table_has_cut_offs_beside_each_other_or_models(log: Path, tmp_path: Path) -> None:
+    assert (FEW, SHOWN_BETAS, SHOWN_CUTOFFS) == (8, (0, 0.25, 0.5, 0.75, 1), (1, 5, 10, 20, 50))
+    one = measured(log, "item-cosines").recall_table()
+    head = ["weights", "validation", "beta", "ceiling", "effective_share"]
+    assert list(one.headings) == [*head, "@1", "@5"]
+    assert len(one.rows) == 2 * 2 * 2
+    grid = measured(log, "item-cosines", betas=[n / 20 for n in range(9)], cutoffs=[*range(1, 10)])
+    assert list(grid.recall_table().headings) == [*head, "@1", "@5"]
+    assert {row[2] for row in grid.recall_table().rows} == {0.0, 0.25}
+    eight = measured(log, "item-cosines", betas=[n / 20 for n in range(8)], cutoffs=range(1, 9))
+    assert len(eight.recall_table().headings) == len(head) + 8
+    assert len({row[2] for row in eight.recall_table().rows}) == 8
+    models = ("a=item-cosines", "b=item-cosines:neighbours=2")
+    several = measured(log, *models, cutoffs=(1, 8, 15))
+    assert list(several.recall_table().headings) == [*head[:3], "a", "b"]
+    eights = several.recalls[several.recalls["cutoff"] == 8]
+    assert [row[3] for row in several.recall_table().rows] == eights[eights["model"] == "a"][
+        "value"
+    ].tolist()
+    several.write_ranks(tmp_path)
+    assert [*tmp_path.iterdir()] == []
+    grid.write_ranks(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {"hidden.parquet", "ranks.parquet"}
+
+
+def test_a_caption_counts_hidden_items_and_users(log: Path) -> None:
+    found = measured(log, "m=item-cosines")
+    first = found.recalls.iloc[0]
+    assert found.caption().startswith(
+        f"m. Recall by popularity to the power of -beta: {first['hidden_items']:,} hidden items of "
+        f"{first['users']:,} users."
+    )
+
+
+def test_ranks_are_as_deep_as_the_deepest_cut_off_and_at_least_50(log: Path) -> None:
+    for cutoffs, deepest in (((1, 5), 50), ((1, 80), 80)):
+        (ranks,) = measured(log, "item-cosines:neighbours=200", cutoffs=cutoffs).ranks.values()
+        assert ranks.deepest == deepest

@@ -1,3 +1,5 @@
+"""TREC qrels files."""
+
 from pathlib import Path
 
 import numpy as np
@@ -53,3 +55,28 @@ def test_a_user_with_negative_grades_only_is_warned_of(tmp_path: Path) -> None:
 def test_a_grade_may_have_a_sign_and_leading_zeros(tmp_path: Path) -> None:
     file = read_qrels(written(tmp_path, "u 0 1 +1\nu 0 2 000000000012\n"))
     assert file.grade.tolist() == [1, 12]
+
+
+def test_lines_are_written_by_user_and_item() -> None:
+    qrels = qrels_from_columns(
+        np.array([1, 0, 0]), np.array([2, 1, 0]), np.array([8, 3, -1]), n_users=2, relevance_level=8
+    )
+    lines = format_qrels(qrels, Numbering.of(["u1", "u2"]), Numbering.of(["a", "b", "c"]))
+    assert lines == b"u1 0 a -1\nu1 0 b 3\nu2 0 c 8\n"
+
+
+def test_grades_may_have_ten_digits_up_to_the_largest_of_four_bytes(tmp_path: Path) -> None:
+    file = read_qrels(written(tmp_path, "u 0 1 2147483647\nu 0 2 -2147483647\n"))
+    assert file.grade.tolist() == [2147483647, -2147483647]
+    for grade in ("12345678901", "9999999999"):
+        with pytest.raises(InputError, match=f"line 2: a grade must be .* found '{grade}'"):
+            read_qrels(written(tmp_path, f"u 0 1 1\nu 0 2 {grade}\n"))
+
+
+def test_items_are_numbered_as_the_study_does(tmp_path: Path) -> None:
+    file = read_qrels(written(tmp_path, "v 0 b 2\nu 0 a 1\nv 0 a 0\n"))
+    qrels = file.to_qrels(Numbering.of(["0", "a", "b"]), relevance_level=2)
+    assert qrels.offsets.tolist() == [0, 1, 3]
+    assert qrels.items.tolist() == [1, 1, 2]
+    assert qrels.grades.tolist() == [1, 0, 2]
+    assert qrels.relevance_level == 2

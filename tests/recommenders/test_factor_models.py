@@ -1,5 +1,7 @@
 """PureSVD, SVD, WRMF, BPRMF and Krichene's X, against what they minimise."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -7,6 +9,8 @@ from threadpoolctl import threadpool_limits
 
 import recommenders
 from qrels import Ratings
+from recommenders.kernels import pairwise
+from recommenders.puresvd import right_singular_vectors
 from recommenders.shared.scorers import FactorScorer, HistoriesScorer
 from runs import InputError, Numbering
 
@@ -143,3 +147,84 @@ def test_an_autoencoder_scores_anybody_s_items(ratings: Ratings) -> None:
     np.testing.assert_allclose(
         scorer.score_histories(histories), scorer.score_batch(EVERYBODY[[3, 5]]), rtol=1e-6
     )
+
+
+def test_the_learning_rate_of_bprmf_falls_by_the_epoch_in_equal_steps(
+    ratings: Ratings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Factors begin with a standard deviation of 0.1; each rating is a triple of each epoch."""
+    seen: list[Any] = []
+
+    def descend(triples: Any, of_users: Any, of_items: Any, rate: Any, penalty: Any) -> None:
+        seen.append((triples.copy(), float(rate), float(penalty)))
+        assert of_users.shape == (90, 64)
+        assert of_items.shape == (130, 64)
+        assert of_users.std() == pytest.approx(0.1, rel=0.05)
+        assert of_items.std() == pytest.approx(0.1, rel=0.05)
+
+    monkeypatch.setattr(pairwise, "descend", descend)
+    recommenders.train("bprmf", {"epochs": 4, "learning_rate": 0.4}, ratings, seed=1)
+    assert [rate for _, rate, _ in seen] == pytest.approx([0.4, 0.3, 0.2, 0.1])
+    assert {penalty for _, _, penalty in seen} == {float(np.float32(0.01))}
+    pairs = np.column_stack([ratings.user, ratings.item]).tolist()
+    assert [sorted(triples[:, :2].tolist()) for triples, _, _ in seen] == [pairs] * 4
+    assert not np.array_equal(seen[0][0], seen[1][0])
+
+
+@pytest.mark.parametrize("count", [1, 5, 6, 7])
+def test_singular_vectors_are_orthonormal_and_no_more_than_there_are(count: int) -> None:
+    from scipy.sparse import csr_array
+
+    matrix = csr_array(np.random.default_rng(1).random((6, 8)))
+    basis = right_singular_vectors(matrix, count=count, seed=1)
+    assert basis.shape == (8, min(count, 6))
+    np.testing.assert_allclose(basis.T @ basis, np.eye(min(count, 6)), atol=1e-9)
+
+
+def test_svd_adds_up_mean_biases_and_factors(ratings: Ratings) -> None:
+    """As LensKit's own component does, item by item."""
+    from lenskit.data import ItemList
+
+    from recommenders.shared.lenskit_bridge import trained
+
+    settings = {"factors": 3, "regularization": 0.2, "damping": 2.0, "epochs": 2}
+    scorer = recommenders.train("svd", settings, ratings, seed=1)
+    component: Any = recommenders.component("svd", settings)
+    assert (component.config.embedding_size, component.config.epochs) == (3, 2)
+    assert (component.config.regularization, component.config.damping) == (0.2, 2.0)
+    theirs = trained(component, ratings, seed=1)(
+        str(ratings.users.ids[4]), ItemList(ratings.items.ids)
+    )
+    scores = scorer.score_batch(np.array([4], dtype=np.int32))[0]
+    np.testing.assert_allclose(scores, theirs.scores(), rtol=1e-4)
+
+
+def test_wrmf_takes_as_many_sweeps_and_factors_as_it_is_told(
+    ratings: Ratings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Any] = []
+
+    def least_squares(weights: Any, **options: Any) -> Any:
+        asked.append((set(weights.data.tolist()), weights.nnz, options))
+        return np.ones((90, 1)), np.ones((130, 1))
+
+    monkeypatch.setattr("recommenders.kernels.least_squares.least_squares", least_squares)
+    recommenders.train("wrmf", {}, ratings, seed=6)
+    options = {"factors": 64, "regularization": 30.0, "sweeps": 15, "seed": 6}
+    assert asked == [({2.0}, len(ratings), options)]
+
+
+def test_krichene_x_keeps_the_users_of_training_and_solves_for_others(
+    scorer: FactorScorer, ratings: Ratings
+) -> None:
+    """A weight of 1 / 0.3, and a penalty of 2 (1 + 0.3) / 0.3."""
+    assert isinstance(scorer, HistoriesScorer)
+    histories = ratings.matrix()[[3]]
+    rated = histories.toarray()[0] > 0
+    items = scorer.item_factors.astype(float)
+    confidence = np.where(rated, 1 + 1 / 0.3, 1.0)
+    normal = (items.T * confidence) @ items + 2.0 * 1.3 / 0.3 * np.eye(4)
+    factors = np.linalg.solve(normal, items.T @ (confidence * rated))
+    np.testing.assert_allclose(scorer.score_histories(histories)[0], items @ factors, rtol=1e-4)
+    empty = type(histories)((1, len(ratings.items)))
+    assert np.isnan(scorer.score_histories(empty)).all()

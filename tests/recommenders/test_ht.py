@@ -1,13 +1,26 @@
+"""Hitting times, exact and truncated, against their definition."""
+
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 import recommenders
 from qrels import Ratings
-from recommenders.ht import HittingTimes, TruncatedHittingTimes
-from runs import Numbering, top_items
+from recommenders.ht import (
+    HittingTimes,
+    HTSettings,
+    TruncatedHittingTimes,
+    connected_components,
+    ht_need,
+    inverse_laplacian,
+    reached,
+    row_shares,
+)
+from runs import InputError, Numbering, top_items
+from tests.described import described
 
 TRUNCATED = {"max_gigabytes": 1e-9}
 
@@ -98,3 +111,90 @@ def test_truncated_scores_do_not_depend_on_the_other_users(ratings: Ratings) -> 
     together = scorer.score_batch(users_of(ratings))
     apart = [scorer.score_batch(users_of(ratings)[[user]])[0] for user in users_of(ratings)]
     np.testing.assert_array_equal(together, apart)
+
+
+@pytest.mark.parametrize(
+    ("steps", "of_first"),
+    [(2, [1, 1 / 2, 0, 0]), (4, [3, 3 / 2 + 1 / 8, 1 / 8, 0]), (5, [4, 4 / 2 + 2 / 8, 2 / 8, 0])],
+)
+def test_a_walk_that_meets_the_user_early_saves_what_is_left_of_its_steps(
+    chain: Ratings, steps: int, of_first: list[float]
+) -> None:
+    """Items meet user 0 at odd steps: item 1 at step 1 with 1/2 and at step 3 with 1/8, and so on.
+
+    With 5 steps item 1 is met at step 5, too, and so is item 3: nothing is saved there.
+    """
+    settings = TRUNCATED | {"steps": steps}
+    scores = recommenders.train("ht", settings, chain, seed=1).score_batch(users_of(chain))
+    np.testing.assert_allclose(scores[0], of_first, atol=1e-6)
+
+
+def test_settings_are_bounded() -> None:
+    assert described(HTSettings) == {"max_gigabytes": "4.0; > 0", "steps": "15; >= 2"}
+
+
+def test_three_dense_matrices_in_double_precision_are_needed_where_they_fit() -> None:
+    """Of 25,000 items: 3 times 8 bytes times 625 million."""
+    items = Numbering.of(f"{number:05}" for number in range(25_000))
+    nobody = np.empty(0, dtype=np.int32)
+    ratings = Ratings(Numbering.of("u"), items, nobody, nobody, np.empty(0))
+    assert ht_need(ratings, HTSettings(max_gigabytes=15.0)).n_bytes == 15_000_000_000
+    assert ht_need(ratings, HTSettings(max_gigabytes=14.9)).n_bytes == 0
+    assert "3 dense matrices of 25000 x 25000" in ht_need(ratings, HTSettings()).why
+
+
+def test_times_are_multiples_of_the_resolution(chain: Ratings) -> None:
+    """A trillionth of the sum of degrees, which is twice that of ratings: 2 times 24."""
+    scorer = recommenders.train("ht", {}, chain, seed=1)
+    assert isinstance(scorer, HittingTimes)
+    assert scorer.resolution == pytest.approx(48e-12, rel=1e-12)
+    coarse = replace(scorer, resolution=5.0)
+    exact = scorer.score_batch(users_of(chain))
+    np.testing.assert_array_equal(coarse.score_batch(users_of(chain)), 5 * np.round(exact / 5))
+
+
+def test_the_lifted_laplacian_is_inverted() -> None:
+    """On two islands: the inverse times the Laplacian is what is not constant on an island."""
+    matrix = csr_array(np.array([[4.0, 2, 0, 0, 0], [0, 1, 5, 0, 0], [0, 0, 0, 3, 0]]))
+    users, components = connected_components(matrix)
+    assert (users == components[[0, 1, 3]]).all()
+    dense = matrix.toarray()
+    shares = dense / dense.sum(axis=1, keepdims=True)
+    laplacian = np.diag(dense.sum(axis=0)) - dense.T @ shares
+    same = components[:, np.newaxis] == components
+    centred = np.eye(5) - same / same.sum(axis=1)
+    inverse = inverse_laplacian(matrix, components)
+    np.testing.assert_allclose((inverse @ laplacian)[:4, :4], centred[:4, :4], atol=1e-12)
+    np.testing.assert_allclose(inverse, inverse.T, atol=1e-12)
+
+
+def test_an_inverse_is_the_same_for_every_size_of_block(
+    ratings: Ratings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    matrix = ratings.matrix()
+    components = connected_components(matrix)[1]
+    whole = inverse_laplacian(matrix, components)
+    monkeypatch.setattr("recommenders.shared.scorers.BLOCK_ROWS", 7)
+    np.testing.assert_allclose(inverse_laplacian(matrix, components), whole, rtol=1e-9)
+
+
+def test_ratings_that_differ_too_much_are_refused() -> None:
+    with pytest.raises(InputError, match="'ht' cannot be trained: the ratings differ too much"):
+        recommenders.train(
+            "ht", {}, ratings_of([[1, 1e-18, 0], [0, 1, 1e-18], [1e-18, 0, 1]]), seed=1
+        )
+
+
+def test_items_of_a_component_are_reached_from_a_rating_above_zero() -> None:
+    components = np.array([0, 1, 0, 2], dtype=np.int32)
+    histories = csr_array(([2.0, 0.5, 0.0], ([0, 1, 1], [0, 1, 3])), shape=(3, 4))
+    assert reached(histories, components).tolist() == [
+        [True, False, True, False],
+        [False, True, False, False],
+        [False] * 4,
+    ]
+
+
+def test_a_row_is_shared_out_and_one_of_zeros_stays() -> None:
+    matrix = csr_array(([3.0, 1.0, 0.0], ([0, 0, 1], [0, 2, 1])), shape=(3, 3))
+    assert row_shares(matrix).toarray().tolist() == [[0.75, 0, 0.25], [0, 0, 0], [0, 0, 0]]

@@ -5,7 +5,10 @@ import pytest
 
 import recommenders
 from qrels import Ratings
+from recommenders.ease import EASESettings, ease_need
+from recommenders.item_knn import ItemKNNSettings, item_knn_component
 from recommenders.shared.scorers import LinearItemScorer
+from recommenders.slim import SLIMSettings, slim_component
 from runs import InputError, Numbering
 
 
@@ -131,3 +134,39 @@ def test_discounted_popularity_brings_up_the_long_tail(ratings: Ratings) -> None
         popularity.append(counts[run.items[run.items >= 0]].mean())
     assert popularity == sorted(popularity, reverse=True)
     assert popularity[0] > popularity[-1]
+
+
+def test_ease_holds_three_matrices_in_single_precision(ratings: Ratings) -> None:
+    """Of 130 items: 3 times 4 bytes times 16,900."""
+    assert ease_need(ratings, EASESettings()).n_bytes == 202_800
+
+
+def test_neighbours_are_bounded_in_training_and_not_in_scoring() -> None:
+    config = item_knn_component(ItemKNNSettings(neighbours=7)).config
+    assert (config.save_nbrs, config.max_nbrs, config.min_nbrs) == (7, 2**31 - 1, 1)
+    assert config.feedback == "implicit"
+
+
+def test_slim_looks_at_all_items_for_zero_neighbours() -> None:
+    settings = SLIMSettings(
+        l1_regularization=0.5, l2_regularization=3.0, iterations=6, neighbours=4
+    )
+    config = slim_component(settings).config
+    assert (config.l1_reg, config.l2_reg, config.max_iters, config.max_nbrs) == (0.5, 3.0, 6, 4)
+    assert slim_component(SLIMSettings(neighbours=0)).config.max_nbrs is None
+
+
+def test_a_walk_from_nobody_and_to_nobody_does_no_harm() -> None:
+    """An item without ratings, and a user without any."""
+    fewer = walkers().select(walkers().item < 2)
+    scorer = recommenders.train("rp3beta", {}, fewer, seed=1)
+    found = scorer.score_batch(np.arange(3, dtype=np.int32))
+    # From a to b: by u and v alike, 1/2 each, and then 1/2; both have two users.
+    np.testing.assert_allclose(found[0], [0.5 / 2**0.5, 0.5 / 2**0.5, np.nan], rtol=1e-6)
+    assert np.isnan(found[2]).all()
+
+
+def test_popularity_is_the_same_for_any_history(ratings: Ratings) -> None:
+    scorer = recommenders.train("popularity", {}, ratings, seed=1)
+    found = scorer.score_histories(ratings.matrix()[:2])  # type: ignore[attr-defined]
+    np.testing.assert_array_equal(found, np.tile(ratings.item_counts(), (2, 1)))

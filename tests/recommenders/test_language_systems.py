@@ -1,7 +1,4 @@
-"""LM-WSR, RM1 and RM2, by hand and against loops."""
-
-from math import log
-from typing import Any
+"""LM-WSR, RM1 and RM2, by hand."""
 
 import numpy as np
 import pytest
@@ -9,10 +6,7 @@ from scipy.sparse import csr_array
 
 import recommenders
 from qrels import Ratings
-from recommenders.kernels.language_models import smoothed
-from recommenders.kernels.neighbours import nearest_by_cosine
-from recommenders.shared.scorers import BestScorer, LinearItemScorer
-from runs import top_items
+from recommenders.shared.scorers import LinearItemScorer
 
 
 def test_scores_weigh_the_ratings_of_the_likeliest_items(four_users: Ratings) -> None:
@@ -75,46 +69,3 @@ def test_scores_multiply_the_chances_of_meeting_the_users_items(four_users: Rati
     expected = np.log(with_a * with_b)
     scores = scorer.score_batch(np.array([0], dtype=np.int32))[0]
     np.testing.assert_allclose(scores, expected - expected[2:].max(), atol=1e-5)
-
-
-@pytest.mark.slow
-def test_scores_are_those_of_loops(ratings: Ratings) -> None:
-    settings = {"neighbours": 8, "background_weight": 0.3}
-    scorer = recommenders.train("rm2", settings, ratings, seed=1)
-    matrix = ratings.matrix()
-    table = matrix.toarray()
-    models = smoothed(matrix, background_weight=0.3)
-    p = models.seen.toarray() + models.background_shares[:, np.newaxis] * models.collection
-    near = nearest_by_cosine(matrix, count=8).toarray() > 0
-    users = np.array([0, 7, 33], dtype=np.int32)
-    for user, scores in zip(users, scorer.score_batch(users), strict=True):
-        expected = np.zeros(table.shape[1])
-        for j in np.flatnonzero(table[user]):
-            for i in range(table.shape[1]):
-                expected[i] += log(sum(p[v, i] * p[v, j] for v in np.flatnonzero(near[user])))
-        np.testing.assert_allclose(scores, expected - expected[table[user] == 0].max(), atol=2e-4)
-
-
-@pytest.mark.parametrize("depth", [1, 5, 20, 1000])
-@pytest.mark.parametrize("settings", [{}, {"neighbours": 3}])
-def test_looking_for_the_best_gives_the_lists_of_all_scores(
-    ratings: Ratings, depth: int, settings: dict[str, Any]
-) -> None:
-    scorer = recommenders.train("rm2", settings, ratings, seed=1)
-    assert isinstance(scorer, BestScorer)
-    users = np.arange(len(ratings.users), dtype=np.int32)
-    scores = scorer.score_batch(users)
-    scores[ratings.user, ratings.item] = -np.inf
-    found = recommenders.recommend(scorer, ratings, users, system="rm2", depth=depth)
-    np.testing.assert_array_equal(found.items, top_items(scores, depth=depth))
-
-
-def test_the_best_of_some_candidates_are_found(ratings: Ratings) -> None:
-    scorer = recommenders.train("rm2", {}, ratings, seed=1)
-    users = np.arange(len(ratings.users), dtype=np.int32)
-    few = np.arange(len(ratings.items)) % 7 == 0
-    scores = scorer.score_batch(users)
-    scores[ratings.user, ratings.item] = -np.inf
-    scores[:, ~few] = -np.inf
-    found = recommenders.recommend(scorer, ratings, users, system="rm2", depth=4, candidates=few)
-    np.testing.assert_array_equal(found.items, top_items(scores, depth=4))

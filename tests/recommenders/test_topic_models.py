@@ -8,7 +8,9 @@ from numpy.typing import NDArray
 
 import recommenders
 from qrels import Ratings
-from recommenders.plsa import distributions, em_step
+from recommenders import plsa
+from recommenders.plsa import distributions, em_step, likelihoods
+from recommenders.shared.scorers import FactorScorer
 from runs import Numbering
 
 
@@ -80,3 +82,63 @@ def test_ratings_of_zero_are_no_observations(ratings: Ratings) -> None:
     users = np.unique(left_out.user)
     first, second = (recommenders.train("plsa", {}, r, seed=1) for r in (zeroed, left_out))
     np.testing.assert_array_equal(first.score_batch(users), second.score_batch(users))
+
+
+def test_topics_are_those_of_scikit_learn_by_batches_of_128_users(ratings: Ratings) -> None:
+    """At most 20 steps fit the topics of a user; five passes; priors of 0.1 and 1."""
+    from sklearn.decomposition import LatentDirichletAllocation
+
+    model = LatentDirichletAllocation(
+        n_components=4,
+        doc_topic_prior=0.1,
+        topic_word_prior=1.0,
+        learning_method="online",
+        batch_size=128,
+        max_iter=5,
+        max_doc_update_iter=20,
+        random_state=np.random.RandomState(np.random.MT19937(3)),
+    )
+    # 90 users three times, so that there are batches.
+    user = np.concatenate([ratings.user + 90 * time for time in range(3)]).astype(np.int32)
+    item, rating = np.tile(ratings.item, 3), np.tile(ratings.rating, 3)
+    names = Numbering.of(f"{number:03}" for number in range(270))
+    many = Ratings(names, ratings.items, user, item, rating)
+    shares = model.fit_transform(many.matrix().toarray())
+    words = model.components_ / model.components_.sum(axis=1, keepdims=True)
+    scorer = recommenders.train("lda", {"topics": 4}, many, seed=3)
+    scores = scorer.score_batch(np.arange(270, dtype=np.int32))
+    np.testing.assert_allclose(scores, shares @ words, rtol=1e-4)
+
+
+def test_plsa_takes_as_many_steps_as_it_is_told_from_weights_between_1_and_3_halves(
+    small: Ratings,
+) -> None:
+    rng = np.random.default_rng(9)
+    of_users = distributions(rng.random((4, 3)) + 0.5, axis=1)
+    of_items = distributions(rng.random((5, 3)) + 0.5, axis=0)
+    for _ in range(2):
+        of_users, of_items = step_by_posteriors(small, of_users, of_items)
+    scorer = recommenders.train("plsa", {"topics": 3, "steps": 2}, small, seed=9)
+    assert isinstance(scorer, FactorScorer)
+    np.testing.assert_allclose(scorer.user_factors, of_users, rtol=1e-9)
+    np.testing.assert_allclose(scorer.item_factors, of_items, rtol=1e-9)
+
+
+@pytest.mark.parametrize("at_once", [1, 3, 8])
+def test_likelihoods_are_sums_over_topics(
+    small: Ratings, at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of_users, of_items = start(small, topics=3)
+    monkeypatch.setattr(plsa, "BLOCK_RATINGS", at_once)
+    expected = (of_users @ of_items.T)[small.user, small.item]
+    np.testing.assert_allclose(likelihoods(small, of_users, of_items), expected, rtol=1e-12)
+
+
+def test_weights_become_shares_and_zeros_equal_ones() -> None:
+    weights = np.array([[1.0, 3.0], [0.0, 0.0]])
+    assert distributions(weights, axis=1).tolist() == [[0.25, 0.75], [0.5, 0.5]]
+    assert distributions(np.array([[0.0, 1], [0, 1], [0, 2]]), axis=0).tolist() == [
+        [1 / 3, 0.25],
+        [1 / 3, 0.25],
+        [1 / 3, 0.5],
+    ]

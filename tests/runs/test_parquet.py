@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from io import BytesIO
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from runs import InputError, Numbering, Run
-from runs.formats import format_run, parse_run, read_run, run_from_parquet, run_to_parquet
+from runs.formats import format_run, is_own, parse_run, read_run, run_from_parquet, run_to_parquet
 from runs.run_file import RunFile
 
 IDS = st.text(st.sampled_from("aé7#~𝄞"), min_size=1, max_size=4).filter(lambda id: id[0] != "#")
@@ -93,7 +94,13 @@ def test_a_run_is_known_by_its_content_not_by_its_name(tmp_path: Path) -> None:
         ({"item": ["a", "a", "a"]}, "row 2: item a is duplicated for user u, first in row 1."),
         ({"user": ["u", None, "v"]}, "row 2: the user is missing."),
         ({"system": ["s", "s", "t"]}, "row 3: a run has one tag, found 't' after 's' in row 1"),
-        ({"item": ["a", "new york", "a"]}, ": no run can have the item 'new york': it has a space"),
+        (
+            {"item": ["a", "new york", "a"]},
+            "row 2: no run can have the item 'new york': it has a space",
+        ),
+        ({"user": ["u", "u", ""]}, "row 3: no run can have the user '': it is empty."),
+        ({"score": [2.0, 1.0, None]}, "row 3: the score is missing."),
+        ({"user": [True, True, False]}, ": the column user must hold text or integers, found bool"),
         ({"item": [1.5, 2.5, 1.5]}, ": the column item must hold text or integers, found double."),
         ({"score": ["2", "1", "2"]}, ": the column score must hold numbers, found"),
     ],
@@ -142,3 +149,56 @@ def test_more_rows_than_memory_holds_are_refused(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("runs.formats.BYTES_PER_ROW", 2**60)
     with pytest.raises(InputError, match=r"als\.parquet: it has 3 rows, which free memory cannot"):
         run_from_parquet("als.parquet", parquet_of(ROWS))
+
+
+def test_a_score_that_is_not_a_number_is_refused() -> None:
+    stream = BytesIO()
+    scores = pa.array([2.0, float("nan"), float("nan")])
+    parquet.write_table(pa.table({**ROWS, "score": scores}), stream)
+    with pytest.raises(InputError, match=r"als\.parquet, row 2: the score is not a number\."):
+        run_from_parquet("als.parquet", stream.getvalue())
+
+
+def test_a_row_takes_100_bytes_of_free_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    content = parquet_of(ROWS)
+    monkeypatch.setattr("psutil.virtual_memory", lambda: SimpleNamespace(available=300))
+    assert len(run_from_parquet("als.parquet", content).user) == 3
+    monkeypatch.setattr("psutil.virtual_memory", lambda: SimpleNamespace(available=299))
+    with pytest.raises(InputError, match="it has 3 rows, which free memory cannot hold"):
+        run_from_parquet("als.parquet", content)
+
+
+def test_a_run_without_recommendations_has_no_row() -> None:
+    nobody = Run("s", np.full((1, 2), -1, dtype=np.int32))
+    content = run_to_parquet(nobody, Numbering.of("u"), Numbering.of("a"))
+    with pytest.raises(
+        InputError, match=r"als\.parquet: the file has no row with a recommendation"
+    ):
+        run_from_parquet("als.parquet", content)
+
+
+def test_long_ids_are_written_once() -> None:
+    """Two users have the same 1,500 items, whose ids have 1,000 characters: 1.5 MB in all."""
+    items = Numbering.of([f"{number:01000}" for number in range(1500)])
+    run = Run("s", np.tile(np.arange(1500, dtype=np.int32), (2, 1)))
+    content = run_to_parquet(run, Numbering.of("uv"), items)
+    (group,) = parquet.read_metadata(BytesIO(content)).to_dict()["row_groups"]
+    sizes = {
+        column["path_in_schema"]: column["total_uncompressed_size"] for column in group["columns"]
+    }
+    assert 1_500_000 < sizes["item"] < 1_600_000
+
+
+@pytest.mark.parametrize(
+    ("content", "own"),
+    [
+        (parquet_of(ROWS), True),
+        (parquet_of({**ROWS, "more": [1, 2, 3]}), True),
+        (parquet_of({name: ROWS[name] for name in ("system", "user", "item")}), False),
+        (b"PAR1 and more PAR1", True),
+    ],
+)
+def test_a_file_with_the_columns_of_a_run_is_ours_and_so_is_one_that_cannot_be_read(
+    content: bytes, own: bool
+) -> None:
+    assert is_own(content) == own

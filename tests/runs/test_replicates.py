@@ -43,3 +43,32 @@ def test_means_of_whole_numbers_are_whole_times_the_divisor(names: str, divisor:
     assert runs.divisor == divisor
     scaled = divisor * runs.mean(np.arange(4.0 * len(names)).reshape(-1, 4) % 5)
     np.testing.assert_allclose(scaled, scaled.round(), atol=1e-10)
+
+
+def test_runs_are_counted_by_system_and_user() -> None:
+    """Users 0 and 1 have a list of one run of a, user 2 of both, user 3 of none: hence of all."""
+    runs = [ranking_for(0, 2), ranking_for(0, 1, 2, 3), ranking_for(1, 2)]
+    replicates = Replicates.of(["a", "b", "a"], runs)
+    assert replicates.systems == ("a", "b")
+    assert replicates.sizes.tolist() == [2, 1]
+    assert replicates.counts.tolist() == [[1, 1, 2, 2], [1, 1, 1, 1]]
+    assert replicates.shares.tolist() == [[1, 0, 0.5, 0.5], [1, 1, 1, 1], [0, 1, 0.5, 0.5]]
+    assert replicates.common(0).tolist() == [False, False, True, True]
+    assert replicates.common(1).tolist() == [True, True, True, True]
+
+
+def test_means_are_rounded_to_fourteen_decimals_and_single_scores_are_not() -> None:
+    runs = Replicates.of(["a", "a", "b"], [ranking_for(0), ranking_for(0), ranking_for(0)])
+    scores = np.zeros((3, 4))
+    scores[:, 0] = [1.234567890123456, 0, 1.234567890123456]
+    means = runs.mean(scores)
+    assert means[:, 0].tolist() == [0.61728394506173, 1.234567890123456]
+
+
+def test_any_axes_before_runs_and_users_are_kept() -> None:
+    runs = Replicates.of(["a", "b", "b"], [ranking_for(0, 1, 2, 3)] * 3)
+    scores = np.arange(24.0).reshape(2, 3, 4)
+    assert runs.mean(scores).tolist() == [
+        [[0, 1, 2, 3], [6, 7, 8, 9]],
+        [[12, 13, 14, 15], [18, 19, 20, 21]],
+    ]

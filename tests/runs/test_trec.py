@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runs import InputError, InputWarning, Numbering, Run
-from runs.formats import format_run, parse_run, read_run
-from runs.run_file import RunFile, common_items
+from runs import InputError, InputWarning, Numbering, Run, run_file
+from runs.formats import find_run_files, format_run, parse_run, read_run
+from runs.run_file import RunFile, common_items, require_known_users
 from tests.harness.small import write_run
 
 
@@ -44,6 +44,7 @@ def test_a_gzipped_run_is_read(tmp_path: Path) -> None:
     [
         ("u Q0 1 1 2 s\nu Q0 2 1 2\n", "als.run, line 2: a run line has six fields .* found 5"),
         ("u Q0 1 1 1_0 s\n", "line 1: the score '1_0' is not a number"),
+        ("u Q0 1 1 2 s\nu Q0 2 1 nan s\n", "als.run, line 2: the score 'nan' is not a number"),
         ("u Q0 a b 1 2 s\n", "line 1: more than six fields, and the rank 'b' is no number"),
         (
             "u Q0 1 1 2 s\n\nv Q0 1 1 2 s\nu Q0 1 2 1 s\n",
@@ -180,5 +181,80 @@ def test_a_table_of_ranks_that_would_be_all_but_empty_is_refused(tmp_path: Path)
     file = read_run(write_run(tmp_path, "s", lists))
     with pytest.raises(InputError, match="topic 't005' has 100,000 items"):
         file.to_run(file.users, file.items)
+    with pytest.raises(InputError, match=r"100,000 ranks for 1,000 topics, .* take 0\.5 GB"):
+        file.to_run(file.users, file.items)
     run = file.to_run(file.users, file.items, depth=2)
     np.testing.assert_array_equal(run.lengths, [2 if number == 5 else 1 for number in range(1000)])
+
+
+def test_a_table_may_have_67_million_cells_or_20_for_each_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run_file.MOST_CELLS == 67_108_864
+    monkeypatch.setattr(run_file, "MOST_CELLS", 39)
+    file = read_run(written(tmp_path, "u Q0 1 1 2 s\nv Q0 1 1 2 s\n"))
+    assert file.to_run(file.users, file.items, depth=20).items.shape == (2, 20)
+    with pytest.raises(InputError, match="21 ranks for 2 topics"):
+        file.to_run(file.users, file.items, depth=21)
+    monkeypatch.setattr(run_file, "MOST_CELLS", 42)
+    assert file.to_run(file.users, file.items, depth=21).depth == 21
+
+
+def test_an_item_with_the_score_of_the_next_in_its_list_is_tied(tmp_path: Path) -> None:
+    text = "u Q0 a 1 2 s\nu Q0 b 2 2 s\nu Q0 c 3 1 s\nv Q0 a 1 1 s\nv Q0 b 2 1 s\nw Q0 a 1 1 s\n"
+    file = read_run(written(tmp_path, text))
+    run = file.to_run(file.users, file.items)
+    assert run.tied is not None
+    assert run.items.tolist() == [[1, 0, 2], [1, 0, -1], [0, -1, -1]]
+    assert run.tied.tolist() == [[True, False, False], [True, False, False], [False] * 3]
+    assert file.ranked_lists(file.users, file.items).lengths.tolist() == [3, 2, 1]
+
+
+def test_neighbours_of_different_topics_are_no_near_tie(tmp_path: Path) -> None:
+    text = "u Q0 a 1 3 s\nu Q0 b 1 16777217 s\nv Q0 a 1 3 s\nv Q0 b 2 16777216 s\n"
+    file = read_run(written(tmp_path, text))
+    assert file.to_run(file.users, file.items).lengths.tolist() == [2, 2]
+
+
+def test_a_run_for_no_topic_has_one_empty_rank(tmp_path: Path) -> None:
+    file = read_run(written(tmp_path, "u Q0 1 1 2 s\n"))
+    run = file.to_run(Numbering.of(["t", "v"]), file.items)
+    assert run.items.tolist() == [[-1], [-1]]
+
+
+def test_items_of_judgements_runs_and_others_are_numbered_together(tmp_path: Path) -> None:
+    file = read_run(written(tmp_path, "u Q0 b 1 2 s\nu Q0 d 1 1 s\n"))
+    found = common_items([file], Numbering.of(["a", "b"]), ["c"])
+    assert found.ids.tolist() == ["a", "b", "c", "d"]
+
+
+def test_users_of_a_run_that_are_no_topic_are_counted(tmp_path: Path) -> None:
+    file = read_run(written(tmp_path, "a Q0 1 1 2 s\nb Q0 1 1 2 s\nz Q0 1 1 2 s\n"))
+    require_known_users(file, Numbering.of(["a", "b", "z"]))
+    with pytest.warns(InputWarning, match=r"als\.run: 1 of its users are not in the qrels"):
+        require_known_users(file, Numbering.of(["a", "b", "c"]))
+    with pytest.raises(InputError, match="none of its 3 users is in the qrels"):
+        require_known_users(file, Numbering.of(["c"]))
+
+
+def test_fields_beyond_the_sixth_are_ignored_with_a_warning(tmp_path: Path) -> None:
+    text = "u Q0 a 1 3 s\n\nu Q0 b 2 2 s more\nu Q0 c 3.0 1 s and more\n"
+    with pytest.warns(InputWarning, match=r"2 lines \(the first is line 3\) have more than six"):
+        assert ranked_items(read_run(written(tmp_path, text))) == [["a", "b", "c"]]
+
+
+def test_a_run_is_written_with_ranks_from_1_and_scores_down_to_1() -> None:
+    run = Run("s", np.array([[1, 0], [1, -1]], dtype=np.int32))
+    content = format_run(run, Numbering.of("uv"), Numbering.of("ab"))
+    assert content == b"u Q0 b 1 2 s\nu Q0 a 2 1 s\nv Q0 b 1 2 s\n"
+
+
+def test_run_files_are_found_by_patterns_each_once_and_brackets_are_names(tmp_path: Path) -> None:
+    folder = tmp_path / "[runs]"
+    folder.mkdir()
+    for name in ("b.run", "a.run", "c.txt"):
+        (folder / name).touch()
+    found = find_run_files([f"{folder}/b.run", f"{folder}/*.run"])
+    assert [path.name for path in found] == ["b.run", "a.run"]
+    with pytest.raises(InputError, match=r"d\*: no run file matches"):
+        find_run_files([f"{folder}/a.run", f"{folder}/d*"])

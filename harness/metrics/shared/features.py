@@ -31,7 +31,7 @@ def categories(catalogue: Catalogue) -> Floats:
     features = catalogue.known("features")
     other = np.argwhere((features != 0) & (features != 1))
     if len(other):
-        item, column = other[0]
+        item, column = other[0].tolist()
         names = catalogue.feature_names
         raise InputError(
             f"the features must be categories, 0 or 1: {names[column] if names else column!r} is "

@@ -82,7 +82,8 @@ def global_time(ratings: Ratings, settings: Settings, *, seed: int) -> Split:
 
 def _cut(ratings: Ratings, settings: Settings) -> int:
     """Give the cut as it is, or where the share puts it."""
-    if settings.cut is not None:
+    if settings.test_share is None:
+        assert settings.cut is not None
         return settings.cut
-    n_test = max(rounded_share(settings.test_share or USUAL_SHARE, len(ratings)), 1)
+    n_test = max(rounded_share(settings.test_share, len(ratings)), 1)
     return int(np.sort(times_of(ratings))[-n_test])

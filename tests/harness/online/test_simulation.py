@@ -24,10 +24,10 @@ from harness.online import (
     write_history,
 )
 from harness.online.click_world import DAY, MINUTE
-from harness.online.simulation import assign, profiles_before
+from harness.online.simulation import VIEWS_PER_LIST, _plan_period, assign, profiles_before
 from qrels.interactions.held_out_users import draw_test_users
 from qrels.interactions.interaction_file import read_interactions
-from qrels.interactions.interactions import Interactions
+from qrels.interactions.interactions import TYPE_VALUES, Interactions
 from runs import InputError, Numbering
 from runs.shared.progress import Silent
 from tests.harness.online.worlds import ARMS, small_experiment, small_world
@@ -193,3 +193,114 @@ def test_a_history_is_written_as_interactions(tmp_path: Path) -> None:
     expected = world.interactions(make_click_world(world.settings).history())
     assert events.time.tolist() == expected.time.tolist()
     assert events.value.tolist() == expected.value.tolist()
+
+
+def test_users_ask_for_three_lists_in_three_days_and_look_at_half_as_many_items() -> None:
+    world, settings = small_world(n_users=2000), SimulationSettings()
+    assert VIEWS_PER_LIST == 0.5
+    assert settings.boundaries == tuple(NOW + 3 * DAY * n for n in range(5))
+    for period in (0, 3):
+        user, time, views = _plan_period(world, settings, period)
+        assert len(user) / 2000 == pytest.approx(3, abs=0.15)
+        assert len(views) / 2000 == pytest.approx(1.5, abs=0.15)
+        for moments in (time, views["time"].to_numpy()):
+            assert moments.min() >= NOW + 3 * DAY * period
+            assert moments.max() < NOW + 3 * DAY * (period + 1)
+        assert (np.diff(user) >= 0).all()
+        assert (np.diff(time)[np.diff(user) == 0] >= 0).all()
+        assert (views["led_by"] == -1).all()
+        assert {*views["type"]} == {0, 1, 2}
+
+
+def test_users_come_at_the_same_times_whatever_the_arms_are() -> None:
+    world, settings = small_world(), SimulationSettings(periods=2)
+    logs = [
+        simulate(world, arms, settings).tables["recommendations"].to_pandas()
+        for arms in (ARMS, ARMS[:1])
+    ]
+    moments = [sorted(zip(log["user"], log["time"], strict=True)) for log in logs]
+    assert moments[0] == moments[1]
+
+
+def test_the_truth_counts_users_and_lists_of_each_arm_and_period(
+    experiment: SimulatedExperiment,
+) -> None:
+    lists, truth = lists_of(experiment), experiment.truth
+    assert truth["arm"].tolist() == ["few"] * 3 + ["many"] * 3
+    assert truth["period"].tolist() == [1, 2, 3] * 2
+    by_place = lists.groupby(["arm", "model_version"])["user"]
+    assert truth["lists"].tolist() == by_place.size().tolist()
+    assert truth["users"].tolist() == by_place.nunique().tolist()
+    clicked = lists["clicked"].map(any).groupby([lists["arm"], lists["model_version"]])
+    error = np.sqrt(truth["expected_rate"] / truth["lists"])
+    assert ((truth["expected_rate"] - clicked.mean().to_numpy()).abs() < 4 * error).all()
+
+
+def test_the_expected_rate_is_the_mean_chance_of_a_click_or_more() -> None:
+    """All see items 0 and 1, in the order of their numbers."""
+    world = small_world(n_items=40, most_events=2)
+    settings = SimulationSettings(periods=1, depth=2, lists=0.2)
+    experiment = simulate(world, [Arm("top", Unknown())], settings)
+    lists = lists_of(experiment)
+    users = world.users.numbers(lists["user"].to_numpy().astype(str))
+    items = np.stack([world.items.numbers(np.array(row).astype(str)) for row in lists["items"]])
+    chances = world.click_chance(users, items)
+    expected = 1 - (1 - chances[:, 0]) * (1 - chances[:, 1])
+    assert experiment.truth["expected_rate"][0] == pytest.approx(expected.mean())
+
+
+class Unknown:
+    """Shows the first two items that a profile does not hold."""
+
+    def fit(self, history: Interactions) -> Unknown:
+        return self
+
+    def recommend(self, profiles: csr_array[Any], *, depth: int) -> Any:
+        return np.argsort(profiles.toarray(), axis=1, kind="stable")[:, :depth].astype(np.int32)
+
+
+def test_lists_and_models_have_versions_from_1_and_times_of_their_periods(
+    experiment: SimulatedExperiment,
+) -> None:
+    models = experiment.tables["models"].to_pandas()
+    assert models["arm"].tolist() == ["few"] * 3 + ["many"] * 3
+    assert models["model_version"].tolist() == ["v001", "v002", "v003"] * 2
+    assert models["valid_from"].tolist() == [NOW + 3 * DAY * n for n in range(3)] * 2
+    assert models["valid_to"].tolist() == [NOW + 3 * DAY * (n + 1) for n in range(3)] * 2
+    lists = lists_of(experiment)
+    assert lists["rec_id"].tolist() == [f"r{number:09}" for number in range(len(lists))]
+    period = (lists["time"] - NOW) // (3 * DAY)
+    assert (lists["model_version"] == "v00" + (period + 1).astype(str)).all()
+    assert {name: len(models) for name, models in experiment.recommenders.items()} == {
+        "few": 3,
+        "many": 3,
+    }
+
+
+def test_a_log_has_what_users_did_in_order_and_which_list_led_to_it(
+    experiment: SimulatedExperiment,
+) -> None:
+    done = experiment.tables["interactions"].to_pandas()
+    expected = done.sort_values(["user", "time"], kind="stable")
+    assert done["user"].tolist() == expected["user"].tolist()
+    assert (done.groupby("user")["time"].diff().dropna() >= 0).all()
+    led = done.dropna(subset="rec_id").merge(lists_of(experiment), on="rec_id")
+    assert (led["user_x"] == led["user_y"]).all()
+    taken = zip(led["item"], led["items"], led["clicked"], strict=True)
+    assert all(clicked[list(items).index(item)] for item, items, clicked in taken)
+    values = done.groupby("type")["value"].unique().map(list).to_dict()
+    assert values == {name: [TYPE_VALUES[name]] for name in ("view", "cart", "purchase")}
+
+
+def test_users_are_put_into_arms_by_salt_and_id() -> None:
+    users = Numbering.of([f"u{n}" for n in range(1000)])
+    one, again, other = (assign(users, 4, salt=salt) for salt in ("a", "a", "b"))
+    assert one.tolist() == again.tolist()
+    assert {*one.tolist()} == {0, 1, 2, 3}
+    assert np.mean(one == other) == pytest.approx(1 / 4, abs=0.06)
+    assert assign(users, 1, salt="a").tolist() == [0] * 1000
+
+
+def test_an_experiment_that_nobody_comes_to_is_refused() -> None:
+    with pytest.raises(InputError, match="no user came to the experiment; it needs more users"):
+        simulate(small_world(n_users=2), ARMS, SimulationSettings(periods=1, lists=1e-9))

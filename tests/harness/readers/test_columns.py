@@ -15,11 +15,21 @@ import pytest
 from click.testing import CliRunner, Result
 from pyarrow import feather
 
-from harness import InputError, Study, discriminate, score
+from harness import InputError, Study, score
 from harness.cli.main import main
-from harness.readers.columns import trec_kind
+from harness.readers.columns import (
+    Table,
+    column_of,
+    folded,
+    frame_of,
+    is_frame,
+    read_table,
+    trec_kind,
+    with_index,
+    with_roles,
+)
 from harness.readers.rankings import judgements_in, judgements_of
-from harness.readers.scores import read_score_tables, scores_of
+from harness.readers.scores import read_score_tables
 from harness.study.collection import collect
 from runs import InputWarning
 
@@ -269,83 +279,6 @@ def test_ir_datasets_is_asked_for_by_name(monkeypatch: pytest.MonkeyPatch) -> No
         judgements_in("any")
 
 
-def list_metrics(*models: str) -> pd.DataFrame:
-    """Measure the run as LensKit does: a row for each list, a column for each metric."""
-    data, metrics = (pytest.importorskip(f"lenskit.{name}") for name in ("data", "metrics"))
-    fields = ["model", "user_id"] if models else ["user_id"]
-    runs, test = data.ItemListCollection(fields), data.ItemListCollection(data.UserIDKey)
-    for user in "12":
-        test.add(data.ItemList(item_ids=["b"], rating=[4.0]), user_id=user)
-        for place, model in enumerate(models or ("",)):
-            own = {"model": model} if models else {}
-            items = data.ItemList(item_ids=["ab", "ba"][place], ordered=True)
-            runs.add(items, user_id=user, **own)
-    analysis = metrics.RunAnalysis()
-    analysis.add_metric(metrics.NDCG(n=2))
-    analysis.add_metric(metrics.RecipRank())
-    return analysis.measure(runs, test).list_metrics()
-
-
-@pytest.mark.filterwarnings("ignore:RunAnalysis is dep:DeprecationWarning")
-def test_metrics_of_lenskit_are_measures_and_no_systems(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="at least two systems and one user, got 1 and"):
-        discriminate(list_metrics())
-    found = scores_of(list_metrics("x", "y"))
-    assert (found.systems, [*map(str, found.measures)]) == (("x", "y"), ["NDCG@2", "RecipRank"])
-    assert found.values[1].tolist() == [[0.5, 0.5], [1.0, 1.0]]
-    for name, model in (("x", "x"), ("y", "y")):
-        list_metrics("x", "y").loc[model].to_csv(tmp_path / f"{name}.csv")
-    of_files = read_score_tables([tmp_path / "x.csv", tmp_path / "y.csv"])
-    assert np.array_equal(of_files.values, found.values)
-
-
-def test_frames_of_pyterrier_are_read_topic_by_topic(tmp_path: Path) -> None:
-    """Experiment(perquery=True) gives the columns name, qid, measure and value."""
-    systems, names = {"BM25": 0.5, "DPH": 0.75}, ("map", "P_5")
-    rows = [(s, t, m, v) for s, v in systems.items() for t in "12" for m in names]
-    frame = pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
-    frame.to_csv(tmp_path / "any.csv", index=False)
-    for found in (scores_of(frame), read_score_tables([tmp_path / "any.csv"])):
-        assert (found.systems, [*map(str, found.measures)]) == (("BM25", "DPH"), ["map", "P_5"])
-        assert found.values.tolist() == [[[0.5] * 2, [0.75] * 2]] * 2
-
-
-@pytest.mark.parametrize(
-    ("text", "finding"),
-    [
-        ("nDCG@2,RR\n.5,.5\n", "any.csv, line 1: the columns are measures (nDCG@2, RR), not sys"),
-        ("x,item,y\n1,2,3\n", "any.csv, line 1: the column 'item' holds items"),
-        ("user,RR\nu,.5\nu,.5\n", "any.csv, line 3: RR of system 'any' for topic 'u' is duplic"),
-        ("user,RR\nu,.5\nv,\n", "any.csv, line 3: RR of system 'any' for topic 'v' has no num"),
-        ("user,model,RR\nu,x,1\nu,y,1\nv,x,1\n", "topic 'v' has no score of system 'y' by RR"),
-        ("u Q0 i 1 2 sys\nu Q0 j 2 1 sys\n", "this is a TREC run, not scores; `harness evaluate`"),
-    ],
-)
-def test_scores_that_cannot_be_read_are_told(text: str, finding: str, tmp_path: Path) -> None:
-    (tmp_path / "any.csv").write_text(text)
-    assert finding in harness("discriminate", tmp_path / "any.csv").stderr
-
-
-def test_the_column_of_the_users_may_stand_anywhere(tmp_path: Path) -> None:
-    (tmp_path / "any.csv").write_text("x,y,user\n.1,.2,u\n.3,.4,v\n")
-    found = read_score_tables([tmp_path / "any.csv"])
-    assert (found.systems, found.users.tolist()) == (("x", "y"), ["u", "v"])
-
-
-def test_scores_by_user_of_warprec_have_the_cut_off_of_their_file(tmp_path: Path) -> None:
-    paths = [tmp_path / f"{name}_k_{k}_per_user_1.tsv" for name in "ab" for k in (5, 10)]
-    for path in paths:
-        path.write_text("user_id\tnDCG\nu\t.5\nv\t.25\n")
-    found = read_score_tables(paths)
-    assert (found.systems, [*map(str, found.measures)]) == (("a", "b"), ["nDCG@5", "nDCG@10"])
-
-
-def test_a_column_of_users_in_frames_of_measures_is_no_system() -> None:
-    frame = pd.DataFrame({"user": ["3", "4"], "x": [0.1, 0.2], "y": [0.3, 0.4]})
-    found = scores_of({"nDCG@10": frame})
-    assert (found.systems, found.users.tolist()) == (("x", "y"), ["3", "4"])
-
-
 def test_a_negative_grade_of_any_size_means_not_judged() -> None:
     frame = pd.DataFrame({"user": ["u", "u", "u"], "item": ["a", "b", "c"], "grade": [-7, 0, 2]})
     assert judgements_of(frame).grade.tolist() == [-1, 0, 2]
@@ -355,3 +288,201 @@ def test_a_negative_grade_of_any_size_means_not_judged() -> None:
 def test_a_trec_file_is_known_though_its_beginning_ends_within_a_line(line: str) -> None:
     content = "\n".join(line.format(f"{'x' * 900}{n}") for n in range(9))
     assert trec_kind(content.encode()) == ("a TREC run" if "Q0" in line else "a qrels file")
+
+
+@pytest.mark.parametrize(
+    ("lines", "kind"),
+    [
+        (["u Q0 i 1 2.5 s"] * 2, "a TREC run"),
+        (["u Q0 i x 2.5 s"] * 2, ""),
+        (["u Q0 i 1 x s"] * 2, ""),
+        (["u Q0 i 1 2.5"] * 2, ""),
+        (["u 0 i 1"] * 2, "a qrels file"),
+        (["u Q0 i -10"] * 2, "a qrels file"),
+        (["u 1 i 1"] * 2, ""),
+        (["u 0 i 1.5"] * 2, ""),
+        (["u 0 i 1000"] * 2, ""),
+        (["# u 0", "", "u 0 i 1", "u 0 i 2"], "a qrels file"),
+        (["u 0 i 1"], "a qrels file"),
+        (["u 0 i 1", "u Q0 i 1 2 s", "u 0 i 1"], ""),
+        (["u 0 i 1"] * 19 + ["u,v", "u"], "a qrels file"),
+        (["u 0 i 1"] * 18 + ["u,v", "u"], ""),
+        ([], ""),
+    ],
+)
+def test_a_file_of_trec_is_known_by_its_first_lines(lines: list[str], kind: str) -> None:
+    assert trec_kind("\n".join(lines).encode()) == kind
+
+
+@pytest.mark.parametrize("name", ["user_id", "User ID", "user-id:token", " USERID ", "userId"])
+def test_how_a_column_is_spelled_does_not_matter(name: str) -> None:
+    assert folded(name) == "userid"
+    assert column_of(["x", name], "topic") == name
+
+
+def test_the_name_that_is_known_best_counts() -> None:
+    assert column_of(["user", "qid", "item"], "topic") == "qid"
+    assert column_of(["rating", "score"], "grade") == "score"
+    assert column_of(["rating", "Score"], "score") == "Score"
+    assert column_of(["User", "user"], "topic") == "User"
+    assert column_of([3, "x"], "topic") is None
+
+
+def test_columns_that_are_named_put_others_of_their_role_aside() -> None:
+    names = ["who", "user", "item", "score", "rank", "run"]
+    found = with_roles(names, {"user": "who"}, "runs", "any")
+    assert found == ["query_id", "(user)", "item", "score", "rank", "run"]
+    # Where ranks are named, scores do not count.
+    found = with_roles(names, {"rank": "run"}, "runs", "any")
+    assert found == ["who", "user", "item", "(score)", "(rank)", "rank"]
+    assert with_roles(names, {}, "runs", "any") == names
+    with pytest.raises(InputError, match="no column of qrels is called 'score'"):
+        with_roles(names, {"score": "run"}, "qrels", "any")
+
+
+FRAME = pd.DataFrame({"user": ["u", "v"], "x": ["1", ""], "y": [None, "a"]})
+
+
+@pytest.mark.parametrize(
+    ("unit", "place"), [("", "any: "), ("line", "any, line 3: "), ("row", "any, row 2: ")]
+)
+def test_an_error_in_a_table_has_the_place_of_a_file(unit: str, place: str) -> None:
+    table = Table(FRAME, "any", unit)
+    assert str(table.error(1, "odd.")) == f"{place}odd."
+    assert table.numbers(FRAME["x"]).tolist()[:1] == [1]
+    assert np.isnan(table.numbers(FRAME["x"])[1])
+    with pytest.raises(InputError) as caught:
+        table.numbers(FRAME["y"])
+    assert str(caught.value) == f"{place}numbers are expected, found 'a'."
+    with pytest.raises(InputError) as caught:
+        table.ids(FRAME["x"])
+    row = "" if unit else "in row 2 "
+    assert str(caught.value) == f"{place}{row}an id is missing."
+
+
+def test_a_column_that_is_missing_is_answered_with_its_names() -> None:
+    with pytest.raises(InputError) as caught:
+        Table(FRAME, "any").column("item")
+    assert str(caught.value).endswith("or movieId, and there are user, x, y.")
+    with pytest.raises(InputError, match="and there are none"):
+        Table(FRAME[[]], "any").column("item")
+
+
+def test_a_table_is_parted_in_the_order_of_its_rows() -> None:
+    parts = Table(pd.DataFrame({"s": ["b", "a", "b"], "n": [1, 2, 3]}), "any", "line").parts("s")
+    assert str(parts["b"].error(1, "odd.")) == "any, line 4: odd."
+
+
+class Lazy:
+    """A lazy frame of polars, which must be collected."""
+
+    def collect(self) -> pd.DataFrame:
+        return RUN
+
+
+@pytest.mark.parametrize(
+    ("data", "is_one"), [(RUN, True), (Lazy(), True), ({"a": 1}, False), ([1], False)]
+)
+def test_a_frame_is_told_by_what_it_can(data: object, is_one: bool) -> None:
+    assert is_frame(data) == is_one
+
+
+def test_frames_and_dictionaries_of_columns_are_frames() -> None:
+    assert frame_of(Lazy()) is RUN
+    assert frame_of({"a": [1, 2], "b": np.array([3, 4])})["b"].tolist() == [3, 4]
+    for odd in ({}, {"a": 1}, {"a": [1], "b": 2}, 3):
+        with pytest.raises(InputError, match=f"{type(odd).__name__} is no table: give"):
+            frame_of(odd)
+    with pytest.raises(InputError, match="dict is no table that can be read"):
+        frame_of({"a": [1, 2], "b": [1]})
+
+
+def test_an_index_with_names_is_a_column_and_rows_are_numbered_from_0() -> None:
+    frame = pd.DataFrame({"x": [1, 2]}, index=pd.Index([7, 9], name="user"))
+    assert with_index(frame).to_dict("list") == {"user": [7, 9], "x": [1, 2]}
+    assert with_index(frame).index.tolist() == [0, 1]
+    unnamed = frame.rename_axis(None)
+    assert (with_index(unnamed).columns.tolist(), with_index(unnamed).index.tolist()) == (
+        ["x"],
+        [0, 1],
+    )
+
+
+def read(text: str, **options: Any) -> Any:
+    return read_table(Path("any"), text.encode(), **options)
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        ("user,item\nu,i\n", ["user", "item"]),
+        ("user;item\nu;i\n", ["user", "item"]),
+        ("user\titem, or so\nu\ti\n", ["user", "item, or so"]),
+        ('"user","item"\r\nu,i\r\n', ["user", "item"]),
+        ("u\ti\t0.5\n", ["user", "item", "score"]),
+        ("u\ti\t-1e3\nu\tj\t2\n", ["user", "item", "score"]),
+    ],
+)
+def test_a_heading_or_three_fields_between_tabs_make_a_table(text: str, columns: list[str]) -> None:
+    found = read(text)
+    assert found.frame.columns.tolist() == columns
+    assert (found.what, found.unit) == ("any", "line")
+    first = found.error(0, "odd.")
+    assert str(first) == f"any, line {1 if columns[-1] == 'score' else 2}: odd."
+
+
+@pytest.mark.parametrize("text", ["u Q0 i 1 2 s\n", "user\nu\n", "u\ti\tx\ty\n"])
+def test_what_has_no_such_heading_is_no_table(text: str) -> None:
+    assert read(text, kind="scores") is None
+
+
+def test_a_heading_without_users_is_answered_where_columns_can_be_named() -> None:
+    with pytest.raises(InputError, match=r"any, line 1: .* a, b, c\. Name them by `--column`"):
+        read("a,b,c\n1,2,3\n")
+    assert read("a,b,c\n1,2,3\n", kind="scores") is None
+    assert read("# a,b\n1,2,3\n") is None
+    assert read("a, b c d,e\n") is None  # as wide as a line of TREC
+    with pytest.raises(InputError, match="line 1"):
+        read("a, b c,e\n")
+
+
+def test_json_is_by_topic_or_by_row() -> None:
+    assert read('{"u": {"i": 1}}') == {"u": {"i": 1}}
+    assert read(' [{"user": "u"}, {"user": "v"}]').frame["user"].tolist() == ["u", "v"]
+    lines = read('{"user": "u"}\n\n{"user": "v"}\n')
+    assert (lines.frame["user"].tolist(), lines.unit) == (["u", "v"], "row")
+    with pytest.raises(InputError, match="any: the table cannot be read"):
+        read("[1, 2")
+
+
+def test_the_third_field_counts_in_every_list_or_is_a_score() -> None:
+    with pytest.warns(InputWarning, match="any: the third field counts 1, 2, 3"):
+        ranks = read("u\ti\t1\nv\tj\t1\nu\tk\t2\n")
+    assert ranks.frame.columns.tolist() == ["user", "item", "rank"]
+    for text in ("u\ti\t1\nv\tj\t1\n", "u\ti\t2\nu\tj\t1\n", "u\ti\t1\nu\tj\t3\n"):
+        assert read(text).frame.columns.tolist() == ["user", "item", "score"]
+    grades = read("u\ti\t1\nu\tj\t2\n", kind="qrels")
+    assert grades.frame.columns.tolist() == ["user", "item", "score"]
+    chosen = read("u\ti\t1\nu\tj\t2\n", columns={"score": "score"})
+    assert chosen.frame.columns.tolist() == ["user", "item", "score"]
+
+
+@pytest.mark.parametrize(
+    ("official", "level"),
+    [(["nDCG@10"], 1), (["RR(rel=2)", "P(rel=3)@5"], 3), ([], 1), (None, 1), (["P(rel=12)"], 12)],
+)
+def test_the_level_of_a_data_set_is_the_highest_of_its_official_measures(
+    official: list[str] | None, level: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dataset = Dataset([TrecQrel("u", "i", 1)])
+    monkeypatch.setattr(Dataset, "documentation", lambda _: {"official_measures": official})
+    installed = ModuleType("ir_datasets")
+    vars(installed).update(registry={"any/test"}, load=lambda _: dataset)
+    monkeypatch.setitem(sys.modules, "ir_datasets", installed)
+    found, its_level = judgements_in("any/test")
+    assert (found.grade.tolist(), its_level) == ([1], level)
+    monkeypatch.setattr(Dataset, "documentation", lambda _: None)
+    assert judgements_in("any/test")[1] == 1
+    monkeypatch.setattr(Dataset, "has_qrels", lambda _: False)
+    with pytest.raises(InputError, match="'any/test' of ir_datasets has no qrels"):
+        judgements_in("any/test")

@@ -200,3 +200,53 @@ def test_runs_deviate_from_their_system_by_the_means_over_users_for_whom_all_ran
     assert found.values.tolist() == [[-1.5, 1.5, 0]]
     assert found.systems.tolist() == [0, 0, 1]
     assert found.complete.tolist() == [False, True]
+
+
+def test_a_caption_says_over_whom_the_means_are() -> None:
+    assert two_by_two().caption() == (
+        "Mean scores over all 3 users with judgements (0 without recommendations)."
+    )
+    assert two_by_two(average="judgements").caption() == (
+        "Mean scores over 3 users, weighted by their number of relevant items."
+    )
+    spreads = np.full((2, 2), 0.1)
+    of_runs = two_by_two(sizes=np.array([2, 5]), spreads=spreads).caption()
+    assert "and over 2 to 5 runs of each system. Columns with ±" in of_runs
+    alike = two_by_two(sizes=np.array([3, 3]), spreads=spreads).caption()
+    assert "and over 3 runs of each system." in alike
+
+
+def test_a_table_has_a_column_for_each_measure_and_for_its_spread() -> None:
+    of_a, of_b = two_by_two().table().rows
+    assert of_a == ["a", 0.5, pytest.approx((0.1 * 0.1 * 0.8) ** (1 / 3))]
+    assert of_b == ["b", pytest.approx(0.2), pytest.approx(0.4)]
+    spreads = np.array([[1.0, 2], [3, 4]])
+    table = two_by_two(sizes=np.array([2, 5]), spreads=spreads).table()
+    assert [[row[2], row[4]] for row in table.rows] == [[1, 3], [2, 4]]
+    assert [heading.startswith("± ") for heading in table.headings] == [
+        False,
+        False,
+        True,
+        False,
+        True,
+    ]
+
+
+def test_coverage_is_tabulated_without_the_number_of_users() -> None:
+    lists = np.array([[0, 1, 2], [1, 3, -1], [-1, -1, -1]], np.int32)
+    users, items = np.array([[0, 0, 1, 2], [0, 7, 3, 3]])
+    qrels = qrels_from_columns(users, items, np.ones(4, int), n_users=3, relevance_level=1)
+    found = Coverage.of([Run("a", lists)], qrels)
+    assert found.frame().to_dict("records") == [
+        {
+            "system": "a",
+            "users": 3,
+            "users_without_recommendations": 1,
+            "users_with_short_lists": 2,
+            "items_recommended": 4,
+            "judged_share": 0.4,
+        }
+    ]
+    assert [list(row) for row in found.table().rows] == [["a", 1, 2, 4, 0.4]]
+    nothing = Coverage.of([Run("e", np.full((3, 2), -1, np.int32))], qrels)
+    assert nothing.judged.tolist() == [0]

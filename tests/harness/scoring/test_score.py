@@ -19,7 +19,7 @@ from harness.metrics.shared.register import built_in_metrics, find_metric
 from harness.scoring import blocks as judging
 from harness.scoring import kernel
 from harness.scoring.kernel import FUSED
-from harness.scoring.score import SampleScorer, is_fused, score
+from harness.scoring.score import SampleScorer, deepest_rank, depth_needed, is_fused, score
 from qrels import Judged, Qrels, judge
 from runs import Run
 from tests.lists import known_items, means_on, random_case, runs_and_qrels, users_on
@@ -297,3 +297,35 @@ def test_sums_of_blocks_are_those_of_their_users(
     users = users_on(scorer, qrels, kept)
     expected = np.stack([users[:, :, blocks == block].sum(axis=2) for block in range(7)], axis=1)
     np.testing.assert_allclose(sums, expected, rtol=0, atol=1e-12)
+
+
+def test_lists_are_read_down_to_the_deepest_cut_off_or_whole() -> None:
+    whole = {**METRICS, "P(condensed=true)": find_metric("P(condensed=true)", METRICS)}
+    of = [Measure("P", 5), Measure("AP", 20)]
+    assert (deepest_rank(of, whole), deepest_rank([], whole)) == (20, 0)
+    assert deepest_rank([*of, Measure("P")], whole) == np.inf
+    assert deepest_rank([*of, Measure("P(condensed=true)", 5)], whole) == np.inf
+    runs = [
+        Run(name, np.arange(depth, dtype=np.int32)[np.newaxis])
+        for name, depth in (("a", 8), ("b", 12))
+    ]
+    assert depth_needed(runs, of, whole) == 12
+    assert depth_needed(runs, of[:1], whole) == 5
+    assert depth_needed(runs, [Measure("P")], whole) == 12
+    assert depth_needed([], of, whole) == 0
+
+
+def test_scores_know_which_measures_fall_and_every_run_is_told() -> None:
+    run, qrels = random_case(8, n_users=6, n_items=60, depth=20, n_judged=20)
+    done: list[int] = []
+    scores = score(
+        [run, Run("other", run.items[:, ::-1])],
+        qrels,
+        Measures([Measure("ARP", 5), Measure("P", 5)]),
+        METRICS,
+        users=np.array([*"abcdef"]),
+        catalogue=known_items(),
+        advance=lambda: done.append(1),
+    )
+    assert (len(done), scores.systems, scores.values.shape) == (2, (run.system, "other"), (2, 2, 6))
+    assert {*scores.measures.falling} == {"ARP", "Calibration"}

@@ -7,7 +7,9 @@ import re
 import subprocess
 import sys
 import tracemalloc
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,8 +20,9 @@ from hypothesis import given
 from harness.cli.main import main
 from harness.metrics.shared.register import built_in_metrics
 from harness.notebook import score
-from harness.trec_eval.evaluate import Evaluations, evaluate_runs
-from harness.trec_eval.measures import LEFT_OUT, read_measures
+from harness.trec_eval import evaluate as evaluation
+from harness.trec_eval.evaluate import Evaluation, Evaluations, as_trec, evaluate_runs
+from harness.trec_eval.measures import LEFT_OUT, RUN_ID, read_measures
 from qrels import Qrels
 from runs import InputWarning, Run
 from tests.conformance import CONFORMANCE, needs_conformance
@@ -421,3 +424,110 @@ def test_a_mean_over_ranks_of_whole_lists_sees_all_topics_equally_deep(
     assert averages(collection, "P(rel=1)") == [0.125]
     monkeypatch.setattr("harness.trec_eval.evaluate.CELLS_AT_ONCE", 1)
     assert averages(collection, "P(rel=1)") == [0.125]
+
+
+@pytest.mark.parametrize(
+    ("widths", "at_once", "blocks"),
+    [
+        ([3, 3, 3], 9, [[0, 1, 2]]),
+        ([3, 3, 3], 8, [[0, 1], [2]]),
+        ([5, 1, 2, 0, 2], 25, [[0, 1, 2, 3, 4]]),
+        ([5, 1, 2, 0, 2], 8, [[1, 2, 3, 4], [0]]),
+        ([5, 1, 2, 0, 2], 7, [[1, 2, 3], [4], [0]]),
+        ([5, 1, 2, 0, 2], 1, [[3], [1], [2], [4], [0]]),
+        ([], 1, [[]]),
+    ],
+)
+def test_topics_are_scored_in_blocks_of_few_ranks(
+    widths: list[int], at_once: int, blocks: list[list[int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(evaluation, "CELLS_AT_ONCE", at_once)
+    found = evaluation._blocks(np.array(widths, dtype=np.int64))
+    assert [topics.tolist() for topics in found] == blocks
+
+
+@pytest.mark.parametrize("at_once", [1, 3, 8, 1000])
+@pytest.mark.parametrize("options", [{}, {"depth": 2}, {"judged_only": True}])
+def test_blocks_of_topics_change_no_value(
+    options: dict[str, Any], at_once: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    grades = {"u1": {"a": 2, "b": 0, "d": -1}, "u2": {"c": 1}, "u3": {"a": 1}, "u4": {"x": 0}}
+    lists = {"u1": ["x", "b", "d", "a", "e"], "u2": ["c"], "u4": ["y", "x"]}
+    both = write_qrels(tmp_path, grades), write_run(tmp_path, "s", lists)
+    measures = ("map", "P", "num_ret", "Rndcg", "P@all", "RR")
+    expected = averages(both, *measures, **options)
+    monkeypatch.setattr(evaluation, "CELLS_AT_ONCE", at_once)
+    assert averages(both, *measures, **options) == expected
+
+
+def test_a_depth_beyond_the_longest_list_changes_nothing(collection: tuple[Path, Path]) -> None:
+    assert averages(collection, "P@all", depth=99) == averages(collection, "P@all") == [1 / 8]
+    assert averages(collection, "P@all", depth=2) == [0]
+
+
+def of_two_topics(**changes: Any) -> Evaluations:
+    columns = read_measures(["runid", "num_ret", "map", "gm_map"], built_in_metrics())
+    assert columns[0] is RUN_ID
+    values = np.array([[0, 0], [4, 1], [0.5, 0.25], [0.5, 0.25]])
+    run = Evaluation("a.run", "als", ("1", "2"), columns, values, n_missing=0)
+    return Evaluations((run,), {}, **changes)
+
+
+def test_lines_are_as_wide_as_trec_evals() -> None:
+    assert as_trec(of_two_topics(), per_topic=True).splitlines() == [
+        "num_ret               \t1\t4",
+        "map                   \t1\t0.5000",
+        "num_ret               \t2\t1",
+        "map                   \t2\t0.2500",
+        "runid                 \tall\tals",
+        "num_ret               \tall\t5",
+        "map                   \tall\t0.3750",
+        f"gm_map                \tall\t{0.125**0.5:.4f}",
+    ]
+    without = as_trec(of_two_topics(), per_topic=False).splitlines()
+    assert [line.split("\t")[1] for line in without] == ["all"] * 4
+
+
+def test_several_runs_begin_with_their_tag_once() -> None:
+    one = of_two_topics().runs[0]
+    few = replace(one, columns=one.columns[1:], values=one.values[1:], system="b")
+    lines = as_trec(Evaluations((one, few), {}), per_topic=False).splitlines()
+    assert [line.split()[0] for line in lines] == ["runid", "num_ret", "map", "gm_map"] * 2
+    assert lines[4] == "runid                 \tall\tb"
+    assert len(as_trec(Evaluations((few,), {}), per_topic=False).splitlines()) == 3
+
+
+def test_all_topics_count_unless_those_of_the_run_are_asked_for() -> None:
+    facts = {
+        "users": 2,
+        "users without relevant items": 1,
+        "users without judged non-relevant items": 0,
+    }
+    run = replace(of_two_topics().runs[0], n_missing=3)
+    begin = "2 topics: 1 without relevant items, 0 without judged non-relevant items; "
+    assert Evaluations((run,), facts).remarks() == [
+        f"{begin}all count.",
+        "a.run: 3 topics without recommendations.",
+    ]
+    assert Evaluations((run,), facts, "run").remarks() == [
+        f"{begin}those that a run has count.",
+        "a.run: 3 topics without recommendations, which do not count.",
+    ]
+
+
+def test_measures_that_need_non_relevant_judgements_are_warned_of_where_none_are(
+    tmp_path: Path,
+) -> None:
+    qrels = write_qrels(tmp_path, {"u": {"a": 1}})
+    both = qrels, write_run(tmp_path, "s", {"u": ["a", "b"]})
+    with pytest.warns(InputWarning, match=r"bpref@5 equals Recall.*AUC\(rel=1\) is 0"):
+        averages(both, "bpref@5", "AUC(rel=1)", "P@5")
+
+
+def test_topics_stand_below_each_other_in_tables(collection: tuple[Path, Path]) -> None:
+    qrels, run = collection
+    answer = evaluate("--qrels", qrels, run, "-q", "-mndcg", "-mrunid", "--format", "markdown")
+    rows = [line.split("|")[1] for line in answer.stdout.splitlines() if "als.run" in line]
+    assert [row.strip().rpartition(", ")[2] for row in rows[:2]] == ["topic u1", "topic u2"]
+    assert rows[2].strip().endswith("/als.run")
+    assert "runid" not in answer.stdout

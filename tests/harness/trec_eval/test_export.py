@@ -23,7 +23,19 @@ from click.testing import CliRunner
 
 from harness.cli.main import main
 from harness.readers.rankings import runs_of
-from harness.trec_eval.export import TOOL_NAMES, TOOLS, RunFormat, Tool, export_study, pool, script
+from harness.report.study_folder import FinishedStudy
+from harness.trec_eval.export import (
+    ATOMIC_RUN,
+    TOOL_NAMES,
+    TOOLS,
+    RunFormat,
+    Tool,
+    _metadata,
+    export_study,
+    pool,
+    script,
+    split_layouts,
+)
 from qrels import Qrels
 from runs import InputError, Run
 from tests.exact_csv import read_exactly
@@ -250,3 +262,161 @@ def test_what_is_retrieved_for_a_user_without_judgements_is_not_pooled() -> None
     pooled = pool(qrels, run)
     assert np.diff(pooled.offsets).tolist() == [2, 0]
     assert pooled.grades.tolist() == [1, -1]
+
+
+def test_a_script_cuts_runs_for_measures_without_a_cut_off() -> None:
+    text = script("trec_eval", "my study", ["P(rel=2)", "nDCG", "RR", "infAP"], [5, 10], level=4)
+    assert text.splitlines() == [
+        "#!/bin/sh",
+        "# The means of the study my study, by trec_eval: run it in this folder.",
+        "# Compare with tables/means.csv of the study.",
+        "set -e",
+        "for run in runs/*.run; do",
+        '  name="$(basename "$run")"',
+        '  pooled="qrels/pooled/${name%.run}.qrels"',
+        '  echo "# $run"',
+        '  trec_eval -c -l 2 -m P.5,10 qrels/test.qrels "$run"',
+        '  trec_eval -c -l 4 -m ndcg_cut.5,10 qrels/test.qrels "$run"',
+        "  for n in 5 10; do",
+        '    echo "# $run, cut to $n"',
+        '    mkdir -p "cut/$n"',
+        """    awk -v n="$n" '$4 <= n' "$run" > "cut/$n/$name\"""",
+        '    trec_eval -c -l 4 -m recip_rank qrels/test.qrels "cut/$n/$name"',
+        '    trec_eval -c -l 4 -m infAP "$pooled" "cut/$n/$name"',
+        "  done",
+        "done",
+    ]
+
+
+def test_the_other_tool_takes_the_level_in_the_name_and_a_cut_off_behind_it() -> None:
+    lines = script("ir_measures", "s", ["P(rel=2)", "RR", "infAP"], [5, 10], level=4).splitlines()
+    assert [line.strip() for line in lines if "ir_measures -p" in line] == [
+        "ir_measures -p 12 qrels/test.qrels \"$run\" 'P(rel=2)@5 P(rel=2)@10'",
+        "ir_measures -p 12 qrels/test.qrels \"$run\" 'RR(rel=4)@5 RR(rel=4)@10'",
+        'ir_measures -p 12 "$pooled" "cut/$n/$name" \'infAP(rel=4)\'',
+    ]
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_what_a_tool_has_no_measure_for_is_remarked_and_not_run(tool: Tool) -> None:
+    labels = ["P", "AP(condensed=true)", "RBP", "nDCG(gains=exp,rel=2)", "AP(rel=2)"]
+    text = script(tool, "s", labels, [5], level=1)
+    remark = "# It has no measure for AP(condensed=true), RBP, nDCG(gains=exp,rel=2)."
+    assert remark in text.splitlines()
+    assert sum(line.startswith("  ") and f"{tool} -" in line for line in text.splitlines()) == 2
+    assert "It has no measure" not in script(tool, "s", ["P"], [5], level=1)
+
+
+TREC_EVAL = {
+    "P": "P", "Recall": "recall", "AP": "map_cut", "nDCG": "ndcg_cut", "Success": "success",
+    "RR": "recip_rank", "bpref": "bpref", "infAP": "infAP", "infAP_trec": "infAP",
+    "Rprec": "Rprec", "SetP": "set_P", "SetR": "set_recall", "SetF": "set_F",
+}  # fmt: skip
+
+
+def test_measures_are_cut_or_pooled_where_the_tool_does_not() -> None:
+    assert {name: names.trec_eval for name, names in TOOL_NAMES.items()} == TREC_EVAL
+    whole = {name for name, names in TOOL_NAMES.items() if not names.cut}
+    assert whole == {"P", "Recall", "AP", "nDCG", "Success"}
+    assert TOOL_NAMES["RR"].cut == ("trec_eval",)
+    rest = {*TOOL_NAMES} - whole - {"RR"}
+    assert {TOOL_NAMES[name].cut for name in rest} == {("trec_eval", "ir_measures")}
+    assert [name for name, names in TOOL_NAMES.items() if names.pooled] == ["infAP"]
+
+
+def test_ranks_and_scores_of_other_formats_count_down_the_list(
+    scored: Path, tmp_path: Path
+) -> None:
+    export_study(scored, tmp_path, run_formats=["lenskit", "recbole"])
+    frame = pd.read_parquet(tmp_path / "lenskit/runs/popularity.parquet")
+    trec = pd.read_csv(tmp_path / "runs/popularity.run", sep=" ", header=None, dtype=str)
+    assert frame["user_id"].tolist() == trec[0].tolist()
+    assert frame["item_id"].tolist() == trec[2].tolist()
+    assert frame["rank"].tolist() == trec[3].astype(int).tolist()
+    depth = frame["rank"].max()
+    assert (frame["score"] == depth + 1 - frame["rank"]).all()
+    assert frame["score"].dtype == np.float32
+    atomic = pd.read_csv(tmp_path / "recbole/runs/popularity.inter", sep="\t", dtype=str)
+    assert tuple(atomic.columns) == ATOMIC_RUN
+    assert atomic["item_id:token"].tolist() == trec[2].tolist()
+
+
+def test_a_description_names_the_method_the_machine_and_the_versions(scored: Path) -> None:
+    manifest = FinishedStudy.at(scored).manifest
+    versions = {"numpy": "2.0", "commit": "abc"}
+    known = manifest.model_copy(
+        update={"versions": versions, "sources": {"ease": ("Linear.", "Steck (2019)")}}
+    )
+    lines = _metadata("ease", known).splitlines()
+    facts = {
+        name: json.loads(value)
+        for name, value in (line.removeprefix("# ").split(": ", 1) for line in lines[1:-1])
+    }
+    assert facts == {
+        "schema version": 0.2,
+        "run version": 1.0,
+        "tag": "ease",
+        "platform": {
+            "hardware": {"cpu": {"architecture": manifest.host.processor}},
+            "operating system": {"kernel": manifest.host.system},
+            "software": {"libraries": {"python": ["numpy==2.0"]}},
+        },
+        "implementation": {"source": {"lang": ["python"], "commit": "abc"}},
+        "method": {
+            "automatic": True,
+            "score ties": "none: the score is the depth + 1 - rank",
+            "retrieval": [{"name": "ease", "method": "Linear.", "source": "Steck (2019)"}],
+        },
+        "data": {"test collection": {"name": manifest.study}},
+    }
+    assert '"commit"' not in _metadata(
+        "ease", known.model_copy(update={"versions": {"numpy": "2.0"}})
+    )
+    assert "a run by another program" in _metadata("other", known)
+
+
+def test_the_split_is_laid_out_for_recbole_and_lenskit(scored: Path) -> None:
+    found = dict(split_layouts(scored, "mine"))
+    assert [*found] == [
+        "recbole/mine/mine.part1.inter",
+        "recbole/mine/mine.part3.inter",
+        "recbole/mine.yaml",
+        "lenskit/train.parquet",
+        "lenskit/test.parquet",
+    ]
+    train = pd.read_csv(scored / "split/train.csv", dtype=str)
+    test = pd.read_csv(scored / "split/test.csv", dtype=str)
+    for part, name, ratings in (("part1", "train", train), ("part3", "test", test)):
+        atomic = pd.read_csv(
+            io.BytesIO(found[f"recbole/mine/mine.{part}.inter"]), sep="\t", dtype=str
+        )
+        assert [*atomic.columns][:3] == ["user_id:token", "item_id:token", "rating:float"]
+        assert atomic["item_id:token"].tolist() == ratings["item"].tolist()
+        table = pd.read_parquet(io.BytesIO(found[f"lenskit/{name}.parquet"]))
+        assert [*table.columns][:3] == ["user_id", "item_id", "rating"]
+        assert table["user_id"].astype(str).tolist() == ratings["user"].tolist()
+    settings = found["recbole/mine.yaml"].decode().splitlines()
+    assert settings[-4:] == [
+        'dataset: "mine"',
+        "benchmark_filename: [part1, part3, part3]",
+        f"load_col: {{inter: [{', '.join(table.columns)}]}}",
+        "eval_step: 0",
+    ]
+
+
+def test_a_study_of_runs_alone_has_no_split_to_lay_out(given: Path) -> None:
+    assert [*split_layouts(given, "mine")] == []
+
+
+def test_an_empty_folder_is_taken_and_a_file_is_not(given: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="must be a new or empty folder"):
+        export_study(given, tmp_path / "file")
+    (tmp_path / "empty").mkdir()
+    paths = export_study(given, tmp_path / "empty")
+    names = sorted(str(path.relative_to(tmp_path / "empty")) for path in paths)
+    runs = sorted(path.stem for path in (given / "runs").glob("*.parquet"))
+    pooled = [f"qrels/pooled/{name}.qrels" for name in runs]
+    scripts = ["ir_measures.sh", "trec_eval.sh"]
+    expected = [*pooled, "qrels/test.qrels", *(f"runs/{name}.run" for name in runs), *scripts]
+    assert names == sorted(expected)

@@ -1,4 +1,7 @@
-"""Test users and robots."""
+"""Test users: who is drawn, and how many."""
+
+from hashlib import blake2b
+from inspect import signature
 
 import numpy as np
 import pytest
@@ -45,3 +48,36 @@ def test_users_who_join_later_train() -> None:
     train, test = split_users(everybody, drawn)
     assert everybody.users.ids[np.unique(test.user)].tolist() == drawn.ids.tolist()
     assert len(train) + len(test) == len(everybody)
+
+
+def test_numbers_are_hashes_of_seed_and_id() -> None:
+    """By hand: the first 64 bits of a hash, over 2 to the power of 64."""
+    people = _people(50)
+    numbers = {
+        id: int.from_bytes(
+            blake2b(f"test users 7\n{id}".encode(), digest_size=8).digest(), "little"
+        )
+        / 2**64
+        for id in people.users.ids.tolist()
+    }
+    drawn = draw_test_users(people, share=0.3, seed=7).ids.tolist()
+    assert drawn == [id for id, number in numbers.items() if number < 0.3]
+    lowest = sorted(numbers, key=lambda id: numbers[id])[:4]
+    assert draw_test_users(people, share=1.0, most=4, seed=7).ids.tolist() == sorted(lowest)
+
+
+def test_a_tenth_of_the_users_and_100000_at_the_most_are_drawn_by_default() -> None:
+    defaults = {name: of.default for name, of in signature(draw_test_users).parameters.items()}
+    assert (defaults["share"], defaults["most"], defaults["least_items"]) == (0.1, 100_000, 2)
+
+
+def test_two_distinct_items_are_enough() -> None:
+    assert len(draw_test_users(_people(50, n_items=2), share=1, seed=1)) == 50
+    with pytest.raises(InputError, match="at least 3 distinct items, of whom a share of 1 was"):
+        draw_test_users(_people(50, n_items=2), share=1, least_items=3, seed=1)
+
+
+def test_everybody_else_is_trained_on() -> None:
+    train, test = split_users(_people(4), Numbering.of(["u00000", "u00002", "u00009"]))
+    assert np.unique(train.user).tolist() == [1, 3]
+    assert np.unique(test.user).tolist() == [0, 2]

@@ -1,20 +1,15 @@
-"""k-cores, statistics and thresholds of ratings."""
+"""Ratings, splits and k-cores."""
 
-from itertools import product
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qrels import Ratings, describe, k_core
-from qrels.ratings.statistics import (
-    Threshold,
-    candidate_thresholds,
-    gini,
-    proposed_threshold,
-    usual_threshold,
-)
+from qrels import Ratings, Split, k_core
+from qrels.ratings.ratings import renumbered, with_enough
 from runs import InputError, Numbering
 
 Pairs = set[tuple[str, str]]
@@ -70,64 +65,79 @@ def test_ratings_and_times_stay_with_their_pairs(pairs: Pairs) -> None:
     assert core.time.tolist() == expected
 
 
-# Users a, b, c and items w, x, y, z; nobody rates z and c rates nothing.
-USERS = Numbering.of("abc")
-ITEMS = Numbering.of("wxyz")
+# Users a, b and c and items w, x, y and z; nobody rates z and c rates nothing.
+USERS, ITEMS = Numbering.of("abc"), Numbering.of("wxyz")
 RATINGS = Ratings(
     USERS,
     ITEMS,
     user=np.array([0, 0, 0, 1], dtype=np.int32),
     item=np.array([0, 1, 2, 1], dtype=np.int32),
-    rating=np.array([5.0, 0.5, 5.0, 3.0]),
+    rating=np.array([5.0, 0.5, 4.0, 3.0]),
     time=np.array([86_400, 0, 5, 7]),
+    held_out=np.array([True, False, False, True]),
 )
 
 
-def test_only_users_and_items_with_ratings_count() -> None:
-    found = describe(RATINGS)
-    assert (found["users"], found["items"], found["ratings"], found["density"]) == (2, 3, 4, 4 / 6)
+def test_ratings_are_counted_by_user_and_item_and_laid_in_a_matrix() -> None:
+    assert len(RATINGS) == 4
+    assert RATINGS.user_counts().tolist() == [3, 1, 0]
+    assert RATINGS.item_counts().tolist() == [1, 2, 1, 0]
+    matrix = RATINGS.matrix()
+    assert matrix.toarray().tolist() == [[5, 0.5, 4, 0], [0, 3, 0, 0], [0, 0, 0, 0]]
+    assert matrix.dtype == np.float64
 
 
-def test_spreads_are_of_ratings_per_user_and_per_item() -> None:
-    found = describe(RATINGS)
-    parts = ("minimum", "median", "maximum")
-    assert [found[f"user_{part}"] for part in parts] == [1, 2.0, 3]
-    assert [found[f"item_{part}"] for part in parts] == [1, 1.0, 2]
+def test_all_columns_are_selected_together() -> None:
+    some = RATINGS.select(RATINGS.item == 1)
+    assert some.rating.tolist() == [0.5, 3]
+    assert some.time is not None
+    assert some.time.tolist() == [0, 7]
+    assert some.held_out is not None
+    assert some.held_out.tolist() == [False, True]
+    assert some.users is USERS
 
 
-@given(st.lists(st.integers(0, 50), min_size=1, max_size=12).filter(any))
-def test_gini_is_half_the_relative_mean_absolute_difference(counts: list[int]) -> None:
-    differences = [abs(one - other) for one, other in product(counts, counts)]
-    expected = np.mean(differences) / np.mean(counts) / 2
-    assert gini(np.array(counts)) == pytest.approx(expected, abs=1e-12)
+@pytest.mark.parametrize(
+    ("changes", "rule"),
+    [
+        ({"rating": np.ones(3)}, "must have one length"),
+        ({"time": np.ones(3, dtype=np.int64)}, "must have one length"),
+        ({"held_out": np.ones(3, dtype=bool)}, "must have one length"),
+        ({"item": np.array([0, 1, 1, 1], dtype=np.int32)}, "sorted by .user, item., each pair"),
+        ({"item": np.array([0, 2, 1, 1], dtype=np.int32)}, "sorted by .user, item., each pair"),
+        ({"user": np.array([1, 1, 1, 0], dtype=np.int32)}, "sorted by .user, item., each pair"),
+        ({"rating": np.array([1, 1, np.inf, 1])}, "must be finite"),
+        ({"rating": np.array([1, np.nan, 1, 1])}, "must be finite"),
+    ],
+)
+def test_columns_that_break_a_rule_are_refused(changes: dict[str, Any], rule: str) -> None:
+    with pytest.raises(InputError, match=rule):
+        replace(RATINGS, **changes)
 
 
-USERS, ITEMS = Numbering.of("abc"), Numbering.of("wxyz")
+def test_a_split_has_one_numbering_and_topics_are_its_test_users() -> None:
+    parts = Split(RATINGS.select(RATINGS.item == 0), RATINGS.select(RATINGS.item > 0))
+    assert parts.test_users.tolist() == [0, 1]
+    assert parts.topics.ids.tolist() == ["a", "b"]
+    for name, ids in (("users", "abc"), ("items", "wxyz")):
+        changes: dict[str, Any] = {name: Numbering.of(ids)}
+        other = replace(parts.test, **changes)
+        with pytest.raises(InputError, match="must share one numbering"):
+            Split(parts.train, other)
 
 
-def rated_of_thresholds(*rows: tuple[int, float]) -> Ratings:
-    """Ratings of users, who rate one item after another."""
-    user = np.array([user for user, _ in rows], dtype=np.int32)
-    item = np.concatenate([np.arange(n, dtype=np.int32) for n in np.bincount(user)])
-    return Ratings(USERS, ITEMS, user, item, np.array([value for _, value in rows]))
+def test_users_and_items_with_enough_are_kept_and_numbered_anew() -> None:
+    """Item y has one rating, and so has user b; all are counted before one is left out."""
+    few = with_enough(RATINGS, user_min=1, item_min=2)
+    assert pairs_of(few) == {("a", "x"), ("b", "x")}
+    none = with_enough(RATINGS, user_min=3, item_min=2)
+    assert pairs_of(none) == {("a", "x")}
+    numbered = renumbered(none)
+    assert (numbered.users.ids.tolist(), numbered.items.ids.tolist()) == (["a"], ["x"])
+    assert (numbered.user.tolist(), numbered.item.tolist()) == ([0], [0])
 
 
-@pytest.mark.parametrize(("low", "high", "usual"), [(1, 5, 4.0), (0.5, 5, 4.0), (1, 10, None)])
-def test_only_scales_that_end_at_5_have_a_usual_threshold(
-    low: float, high: float, usual: float | None
-) -> None:
-    assert usual_threshold(rated_of_thresholds((0, low), (0, high))) == usual
-
-
-def test_users_without_ratings_do_not_count() -> None:
-    effect = Threshold.over(rated_of_thresholds((0, 1.0), (0, 9.0), (2, 9.0)), 9.0)
-    assert (effect.without_relevant, effect.without_nonrelevant) == (0.0, 0.5)
-
-
-def test_the_threshold_that_leaves_fewest_users_without_a_kind_is_proposed() -> None:
-    tested = rated_of_thresholds((0, 3.0), (0, 7.0), (1, 6.0), (1, 9.0))
-    assert proposed_threshold(tested, (9.0, 7.0, 6.0)) == 7.0
-
-
-def test_the_lowest_rating_is_no_candidate() -> None:
-    assert candidate_thresholds(np.array([1.0] * 6 + [2.0, 3.0])) == (2.0,)
+def test_a_core_has_no_minima_if_none_are_said() -> None:
+    core = k_core(RATINGS)
+    assert len(core) == 4
+    assert (core.users.ids.tolist(), core.items.ids.tolist()) == (["a", "b"], ["w", "x", "y"])

@@ -2,6 +2,7 @@
 
 import math
 import sys
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, get_args
 
@@ -15,6 +16,7 @@ from pydantic import ValidationError
 from scipy.sparse import csr_array
 
 from qrels import Ratings
+from recommenders.kernels import embeddings
 from recommenders.kernels.embeddings import (
     EmbeddingSettings,
     Idf,
@@ -243,3 +245,98 @@ def test_pruning_once_counts_before_anything_is_left_out() -> None:
 def test_settings_out_of_range_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValidationError, match=next(iter(wrong))):
         EmbeddingSettings(**wrong)
+
+
+def test_settings_have_the_defaults_that_are_stated() -> None:
+    """Of Kasalický (2021): b; of implicit: k1; the others are ours."""
+    assert str(EmbeddingSettings()) == (
+        "als-knn(factors=128,regularization=1,alpha=1,sweeps=15,bm25_rows=users,k1=100,b=0.75,"
+        "min_items_per_user=2,min_users_per_item=2,neighbours=100)"
+    )
+
+
+@pytest.mark.parametrize("rows", get_args(Rows))
+def test_the_smooth_idf_is_that_of_lucene(rows: Rows) -> None:
+    """Users: 4 documents, 2 of which hold the third item. Items: 3, 2 of which user 3 holds."""
+    weights = bm25(_ratings(SMALL), rows=rows, k1=2.0, b=0.5, idf="smooth")
+    n_documents, length, mean = (4, 4, 12 / 4) if rows == "users" else (3, 7, 12 / 3)
+    idf = np.log(1 + (n_documents - 2 + 0.5) / (2 + 0.5))
+    expected = 3 * 3 / (2 * (0.5 + 0.5 * length / mean) + 3) * idf
+    np.testing.assert_allclose(weights[-1], expected)
+
+
+def test_ratings_that_are_all_zero_have_no_weight() -> None:
+    ratings = _ratings(SMALL)
+    zero = Ratings(ratings.users, ratings.items, ratings.user, ratings.item, np.zeros(len(ratings)))
+    assert bm25(zero, rows="users", k1=1.2, b=0.75).tolist() == [0] * len(ratings)
+
+
+@pytest.mark.parametrize("bm25_rows", ["none", "items"])
+def test_confidences_are_one_and_more_by_the_weight(
+    bm25_rows: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the events of a user on an item, each counts 1."""
+    seen: list[np.ndarray] = []
+
+    def factors(confidences: csr_array, *_: object, **options: int) -> np.ndarray:
+        seen.append(confidences.toarray())
+        assert options == {"seed": 5, "n_jobs": 1}
+        return np.array([[1.0, 0.0], [1.0, 0.1]])
+
+    monkeypatch.setattr(embeddings, "item_factors", factors)
+    events = events_of([(0, 2, 2), (0, 2), (2, 3, 0)], n_items=4)
+    settings = EmbeddingSettings(alpha=0.5, bm25_rows=bm25_rows, k1=2.0, b=0.5, neighbours=1)
+    graph = similarity(events, settings, seed=5)
+    totals = np.array([[1.0, 2.0], [1.0, 1.0], [1.0, 1.0]])
+    rows, columns = np.indices(totals.shape).reshape(2, -1).astype(np.int32)
+    kept = Ratings(numbered(3), numbered(2), rows, columns, totals.ravel())
+    weights = totals.ravel() if bm25_rows == "none" else bm25(kept, rows="items", k1=2.0, b=0.5)
+    np.testing.assert_allclose(seen[0].ravel(), 1 + 0.5 * weights, rtol=1e-6)
+    assert graph.shape == (4, 4)
+    cosine = 1 / np.sqrt(1.01)
+    np.testing.assert_allclose(graph.toarray()[[0, 2], [2, 0]], cosine)
+    assert graph.nnz == 2
+
+
+def test_pruning_that_leaves_nothing_is_refused() -> None:
+    with pytest.raises(InputError, match="at least 3 items and items with at least 2 users"):
+        prune(_rated("ab", "ab"), EmbeddingSettings(min_items_per_user=3))
+
+
+def test_pruning_keeps_who_reaches_the_minima() -> None:
+    settings = EmbeddingSettings(min_items_per_user=3, min_users_per_item=3)
+    assert _rows(prune(_rated("abc", "abd", "ab", "abc"), settings)) == ["ab", "ab", "", "ab"]
+
+
+def test_a_row_of_zeros_has_no_direction() -> None:
+    assert unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist() == [[0.6, 0.8], [0.0, 0.0]]
+
+
+@needs_implicit
+def test_numbers_that_are_not_finite_are_told_in_our_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    failed = import_module("implicit.recommender_base").ModelFitError
+    asked: dict[str, Any] = {}
+
+    class Fails:
+        def __init__(self, **options: Any) -> None:
+            asked.update(options)
+
+        def fit(self, matrix: csr_array, *, show_progress: bool) -> None:
+            asked.update(dtype=matrix.dtype, show_progress=show_progress)
+            raise failed
+
+    class Module:
+        AlternatingLeastSquares = Fails
+
+    monkeypatch.setattr(embeddings, "import_implicit", Module)
+    with pytest.raises(InputError, match="not finite; take a larger `regularization`"):
+        _vectors(n_jobs=-1, seed=8)
+    assert asked == {
+        "factors": 3,
+        "regularization": 0.5,
+        "iterations": 15,
+        "num_threads": 0,
+        "random_state": 8,
+        "dtype": np.float32,
+        "show_progress": False,
+    }

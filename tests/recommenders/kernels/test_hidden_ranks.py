@@ -110,9 +110,62 @@ def test_workers_of_a_dask_cluster_find_the_same_bytes(monkeypatch: pytest.Monke
     monkeypatch.setattr(hidden_ranks, "CHUNK_ROWS", 50)
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0"
         ) as cluster,
         distributed.Client(cluster),
         joblib.parallel_config("dask"),
     ):
         _assert_same(rank_hidden(table, events, n_jobs=-1), here)
+
+
+def test_similarities_are_rounded_to_24_bits_and_only_votes_for_others_are_kept() -> None:
+    table = np.array([[9.0, 0.5, -1.0], [2.0**-25, 1.0, 2.0**-24], [0.0, 126.5, 0.0]])
+    votes = FixedPoint.of(csr_array(table))
+    assert votes.starts.tolist() == [0, 1, 2, 3]
+    assert votes.neighbours.tolist() == [1, 2, 1]
+    assert votes.weights.tolist() == [2**23, 1, 253 * 2**23]
+
+
+@pytest.mark.parametrize(("n_items", "bits"), [(1, 1), (2, 1), (3, 2), (4, 2), (5, 3), (9, 4)])
+def test_a_key_has_bits_for_every_item(n_items: int, bits: int) -> None:
+    assert FixedPoint.of(csr_array((n_items, n_items))).bits == bits
+
+
+@pytest.mark.parametrize(("n_items", "longest"), [(2, 2**36 - 1), (5, 2**34 - 1)])
+def test_sum_and_item_have_61_bits_together(n_items: int, longest: int) -> None:
+    """A similarity of 1 takes 25 bits; so many of them less one take 60, or 58."""
+    table = np.zeros((n_items, n_items))
+    table[0, 1] = 1.0
+    votes = FixedPoint.of(csr_array(table))
+    votes.require_room(longest)
+    with pytest.raises(InputError, match=f"the sum of {longest + 1:,} similarities"):
+        votes.require_room(longest + 1)
+
+
+def test_a_similarity_of_127_is_too_large() -> None:
+    FixedPoint.of(csr_array(np.array([[0.0, 126.999], [0.0, 0.0]])))
+    with pytest.raises(InputError, match="below 127 in size, got 127"):
+        FixedPoint.of(csr_array(np.array([[0.0, -127.0], [0.0, 0.0]])))
+
+
+def test_ranks_in_time_are_kept_down_to_50() -> None:
+    """Items 0 and 1 vote for all others, the higher the number the more; 51 is ranked in time."""
+    n_items = 60
+    table = np.zeros((n_items, n_items))
+    table[0, 1:] = np.arange(1, n_items) / 64
+    ranks = [
+        rank_hidden(csr_array(table), events_of([(0, item)], n_items=n_items), n_jobs=1)
+        for item in (59, 10, 9)
+    ]
+    assert [each.rank_loo[1] for each in ranks] == [1, 50, 51]
+    assert [each.rank_lloo[1] for each in ranks] == [1, 50, MISS]
+    assert ranks[0].deepest == 50
+
+
+def test_the_longest_profile_must_have_room() -> None:
+    huge = csr_array(np.array([[0.0, 100.0], [0.0, 0.0]]))
+    with pytest.MonkeyPatch.context() as patch:
+        lengths: list[int] = []
+        patch.setattr(FixedPoint, "require_room", lambda _, longest: lengths.append(longest))
+        rank_hidden(huge, events_of([(0,), (0, 1)], n_items=2), n_jobs=1)
+    assert lengths == [2]

@@ -40,3 +40,19 @@ def test_steps_follow_the_gradient_of_each_triple(ratings: Ratings) -> None:
         q[j] += 0.1 * (-slope * user - 0.05 * q[j])
     np.testing.assert_allclose(of_users, p, atol=1e-4)
     np.testing.assert_allclose(of_items, q, atol=1e-4)
+
+
+def test_a_triple_without_an_unrated_item_teaches_nothing() -> None:
+    """Of two items the number 2 stands for none; the second triple is learned from."""
+    of_users, of_items = np.ones((2, 1), dtype=np.float32), np.ones((2, 1), dtype=np.float32)
+    triples = np.array([[0, 0, 2], [1, 0, 1]], dtype=np.int32)
+    descend(triples, of_users, of_items, np.float32(0.1), np.float32(0))
+    assert of_users[:, 0].tolist() == [1, 1]
+    np.testing.assert_allclose(of_items[:, 0], [1.05, 0.95], rtol=1e-6)
+
+
+def test_a_user_who_rated_all_has_no_unrated_item() -> None:
+    triples = np.full((3, 3), -1, dtype=np.int32)
+    ends, items = np.array([0, 2, 3]), np.array([0, 1, 1], dtype=np.int32)
+    draw_triples(ends, items, np.array([0.0, 0.9, 0.9]), np.array([2, 1, 0]), 2, triples)
+    assert triples.tolist() == [[1, 1, 0], [0, 1, 2], [0, 0, 2]]

@@ -1,10 +1,14 @@
 """JSON that others have written is read through a model, or refused in a sentence."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pydantic import ConfigDict
 
 from runs import InputError
+from runs.shared import documents
 from runs.shared.documents import (
     Count,
     Document,
@@ -13,6 +17,7 @@ from runs.shared.documents import (
     FileName,
     StudyName,
     Text,
+    checked_document,
     read_document,
 )
 
@@ -67,8 +72,16 @@ def test_control_characters_and_marks_of_direction_become_escapes(tmp_path: Path
         ('{"seconds": NaN}', "`seconds` must be a finite number"),
         ('{"seconds": "1"}', "`seconds` must be a valid number"),
         ('{"fact": 1%s}' % ("0" * 30), "`fact` must be a number below 2 to the power of 63"),
+        ('{"fact": 9223372036854775808}', "`fact` must be a number below 2 to the power of 63"),
+        ('{"fact": -9223372036854775808}', "`fact` must be a number below 2 to the power of 63"),
+        ('{"count": 9223372036854775808}', "`count` must be less than 9223372036854775808"),
+        ('{"seconds": -0.5}', "`seconds` must be at least 0"),
+        ('{"fact": [[[[]]]]}', "`fact` must be a text or a number, got \\[\\]"),
+        ('{"file": ""}', "`file` must be the name of a file"),
+        ('{"file": "a\\\\b"}', "`file` must be the name of a file"),
         ('{"fact": ' + "[" * 500 + "]" * 500 + "}", "`fact` must be a text or a number"),
         ('{"text": "a", "text": "b"}', "the key 'text' is duplicated"),
+        ('{"x": 1, "name": "a", "y": 2, "name": "b"}', "the key 'name' is duplicated"),
         ("[" * 100_000, "nested too deeply"),
         ("1" * 5000, "Exceeds the limit"),
         ("[]", "it must be an object"),
@@ -84,11 +97,55 @@ def test_what_does_not_fit_is_refused_with_file_key_and_rule(
     assert len(str(refused.value)) < 500
 
 
+def test_values_may_reach_their_bounds(tmp_path: Path) -> None:
+    text, name, largest = "x" * 100_000, "n" * 200, 2**63 - 1
+    file = "é" * 100
+    values = {"text": text, "name": name, "file": file, "count": largest, "seconds": 0.0}
+    card = read(tmp_path, json.dumps(values))
+    assert card.model_dump(exclude={"fact"}) == values
+
+
+@pytest.mark.parametrize(
+    "fact",
+    [None, True, 1.5, 2**63 - 1, 1 - 2**63, "a", [[[1, "a"]]], {"a": {"b": {"c": 1}}}, [[[]]]],
+)
+def test_a_fact_is_a_number_or_a_text_or_holds_such_three_levels_deep(
+    tmp_path: Path, fact: Any
+) -> None:
+    assert read(tmp_path, json.dumps({"fact": fact})).fact == fact
+
+
+class Strict(Document):
+    """A document whose key is required, and that has no other."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    key: int
+
+
+@pytest.mark.parametrize(
+    ("value", "rule"),
+    [({}, "`key` is missing"), ({"key": 1, "b": 2}, "there is no `b`"), ([1], "it must be an obj")],
+)
+def test_a_key_that_is_missing_or_unknown_is_named(value: Any, rule: str) -> None:
+    with pytest.raises(InputError, match=rf"^a\.json is not a card: {rule}"):
+        checked_document(Path("a.json"), value, Strict, what="a card")
+
+
+def test_a_file_may_have_64_mebibytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert documents.LARGEST_FILE == 67_108_864
+    content = '{"count": 3}'
+    monkeypatch.setattr(documents, "LARGEST_FILE", len(content))
+    assert read(tmp_path, content).count == 3
+    with pytest.raises(InputError, match="it may have at most"):
+        read(tmp_path, f"{content} ")
+
+
 def test_a_file_of_many_megabytes_is_not_read(tmp_path: Path) -> None:
     path = tmp_path / "card.json"
     with path.open("wb") as stream:
         stream.truncate(1 << 40)
-    with pytest.raises(InputError, match="it may have at most 67 MB"):
+    with pytest.raises(InputError, match="it may have at most 67 MB, got 1,099,512"):
         read_document(path, Card, what="a card")
 
 

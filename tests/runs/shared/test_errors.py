@@ -1,17 +1,26 @@
 """Sentences on what is wrong with names: which, what may have been meant, all at once."""
 
+import warnings
+
 import pytest
 
-from runs import InputError
+from runs import InputError, InputWarning
 from runs.shared.errors import (
     Findings,
+    NearTies,
     counted,
     found_in,
+    how_to_add,
+    how_to_install,
     nearest,
+    needed_by,
     refusing,
+    remarks_of,
     require_choice,
     require_known,
+    warn,
     with_article,
+    with_known_keywords,
 )
 
 
@@ -73,3 +82,65 @@ def test_one_alone_is_singular(count: int, text: str) -> None:
 
 def test_an_article_fits_its_noun() -> None:
     assert [with_article(noun) for noun in ("analysis", "split")] == ["an analysis", "a split"]
+
+
+def remarks(*given: InputWarning) -> list[str]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for warning in given:
+            warnings.warn(warning, stacklevel=1)
+    return remarks_of(caught)
+
+
+def test_what_was_warned_of_is_told_once() -> None:
+    assert remarks(InputWarning("a"), InputWarning("b"), InputWarning("a")) == ["a", "b"]
+
+
+def test_near_ties_of_several_run_files_are_told_together() -> None:
+    (one,) = remarks(NearTies("a.run", 3))
+    assert one.startswith("a.run: 3 neighbours in the lists")
+    joined, other = remarks(NearTies("a.run", 3), InputWarning("b"), NearTies("c.run", 4))
+    assert joined.startswith("2 run files (the first is a.run): 7 neighbours in the lists")
+    assert other == "b"
+
+
+def test_an_unknown_keyword_is_refused_with_a_similar_one() -> None:
+    @with_known_keywords
+    def score(run: str, *, cutoff: int = 5) -> tuple[str, int]:
+        return run, cutoff
+
+    assert score("a", cutoff=3) == ("a", 3)
+    with pytest.raises(
+        InputError, match=r"^score\(\) has no argument 'cutof'; did you mean 'cutoff'"
+    ):
+        score("a", cutof=3)  # type: ignore[call-arg]
+
+
+def test_a_missing_package_is_named_with_the_extra_that_has_it() -> None:
+    with pytest.raises(InputError) as caught, needed_by("tuning", extra="tune"):
+        raise ModuleNotFoundError(name="optuna.samplers")
+    assert str(caught.value).startswith("tuning needs the package 'optuna'; ")
+    assert "'.[tune]'" in str(caught.value)
+
+
+def test_an_extra_is_installed_beside_the_recommenders_each_once() -> None:
+    assert "'.[recommenders,tune]'" in how_to_install("tune")
+    assert "'.[recommenders]'" in how_to_install("recommenders")
+
+
+def test_a_package_is_added_by_its_name() -> None:
+    assert "`pip install dask`" in how_to_add("dask")
+
+
+def test_findings_name_the_file_and_the_line() -> None:
+    assert str(InputError.at("a.csv", 3, "odd.")) == "a.csv, line 3: odd."
+    assert str(InputError.at("a.csv", 3, "odd.", unit="row")) == "a.csv, row 3: odd."
+
+
+def test_a_warning_is_of_the_caller_of_who_warns() -> None:
+    def read() -> None:
+        warn("odd")
+
+    with pytest.warns(InputWarning, match="^odd$") as caught:
+        read()
+    assert caught[0].filename == __file__

@@ -8,9 +8,19 @@ import pytest
 from numpy.typing import NDArray
 
 from harness.metrics.shared.register import built_in_metrics, find_metric
+from harness.metrics.shared.weights import (
+    Relevance,
+    Weighting,
+    browsed,
+    discounts,
+    mean_novelty,
+    satisfaction,
+    weighting_of,
+    worth,
+)
 from harness.study.run import run_study
 from harness.study.study import Study
-from qrels import Catalogue, Qrels, judge
+from qrels import Catalogue, Judged, Qrels, judge
 from runs import InputError, Run
 from runs.shared.progress import Silent
 from tests.lists import random_case
@@ -152,3 +162,95 @@ def test_a_table_that_breaks_a_rule_is_refused(
     study = Study.parse(text, source="study.toml", base=tmp_path, changes=changes)
     with pytest.raises(InputError, match=sentence):
         run_study(study, n_jobs=1, progress=Silent())
+
+
+def test_all_items_weigh_alike_unless_an_exponent_or_a_table_is_given() -> None:
+    assert weighting_of(0, "popularity", 0.5) is None
+    assert weighting_of(0.5, "popularity", 0.1) == Weighting(0.5, "popularity", 0.1)
+    assert weighting_of(0, "table", 0.0) == Weighting(0, "table", 0.0)
+
+
+@pytest.mark.parametrize(
+    ("clip", "expected"), [(0.0, [4**0.5, 4**0.5, 1, 2**0.5]), (0.6, [1 / 0.6, 1 / 0.6, 1, 2**0.5])]
+)
+def test_an_item_weighs_the_inverse_of_its_share_of_the_most_popular(
+    clip: float, expected: list[float]
+) -> None:
+    """Items without ratings are as if they had one."""
+    catalogue = Catalogue(4, popularity=np.array([0, 1, 4, 2]))
+    found = Weighting(0.5, "popularity", clip).of(np.array([[0, 1], [2, 3], [-1, 0]]), catalogue)
+    expected = [*expected, 0, expected[0]]
+    np.testing.assert_allclose(found, np.reshape(expected, (3, 2)))
+
+
+def test_a_table_gives_the_chances_themselves() -> None:
+    catalogue = Catalogue(3, propensities=np.array([0.5, 0.1, 1]))
+    found = Weighting(9, "table", 0.2).of(np.array([0, 1, 2, -1]), catalogue)
+    assert found.tolist() == [2, 5, 1, 0]
+
+
+def test_nothing_was_rated_and_all_weigh_1() -> None:
+    catalogue = Catalogue(2, popularity=np.zeros(2, dtype=int))
+    assert Weighting(1, "popularity", 0)(catalogue).tolist() == [1, 1, 0]
+
+
+def test_ranks_are_looked_at_less_and_less() -> None:
+    ranks = np.array([1, 2, 3, 7])
+    assert discounts(ranks, "none").tolist() == [1, 1, 1, 1]
+    np.testing.assert_allclose(discounts(ranks, "log2"), [1, 1 / log2(3), 0.5, 1 / 3])
+    np.testing.assert_allclose(discounts(ranks, 0.5), [1, 0.5, 0.25, 1 / 64])
+
+
+GRADED = Judged(
+    np.array([[2.0, np.nan, 0.0, 1.0], [1.0, np.nan, np.nan, np.nan]]),
+    np.array([[3.0, 2.0, 1.0, 0.0], [1.0, 0.0, 0.0, 0.0]]),
+    relevance_level=2,
+    lengths=np.array([4, 2]),
+)
+
+
+@pytest.mark.parametrize(
+    ("relevance", "expected"),
+    [
+        ("none", [[1, 1, 1, 1], [1, 1, 1, 1]]),
+        ("binary", [[1, 0, 0, 0], [0, 0, 0, 0]]),
+        ("graded", [[3 / 8, 0, 0, 1 / 8], [1 / 2, 0, 0, 0]]),
+    ],
+)
+def test_an_item_is_worth_what_is_known_of_it(
+    relevance: Relevance, expected: list[list[float]]
+) -> None:
+    assert worth(GRADED, relevance).tolist() == expected
+
+
+@pytest.mark.parametrize(("top", "scale"), [(3, [8, 8]), (4, [16, 16]), (None, [8, 2])])
+def test_the_top_of_the_scale_satisfies_most(top: int | None, scale: list[int]) -> None:
+    found = satisfaction(GRADED, top=top)
+    assert found.tolist() == [[3 / scale[0], 0, 0, 1 / scale[0]], [1 / scale[1], 0, 0, 0]]
+
+
+def test_a_grade_above_the_top_is_refused() -> None:
+    with pytest.raises(InputError, match="`top` is 2, but the qrels hold the grade 3"):
+        satisfaction(GRADED, top=2)
+
+
+@pytest.mark.parametrize(
+    ("cutoff", "expected"), [(None, [1.875, 1.5]), (3, [1.75, 1.5]), (1, [1, 1]), (9, [1.875, 1.5])]
+)
+def test_ranks_are_looked_at_down_to_the_cut_off_or_the_end(
+    cutoff: int | None, expected: list[float]
+) -> None:
+    assert browsed(GRADED, cutoff, 0.5).tolist() == expected
+
+
+def test_novelty_is_averaged_over_the_ranks_whatever_is_relevant() -> None:
+    run, qrels = random_case(8, n_users=6, n_items=60, depth=20, n_judged=20)
+    new = np.append(np.random.default_rng(2).random(60), 0.0)
+    judged = judge(run, qrels, Catalogue(60))
+    found = mean_novelty(judged, lambda _: new, cutoff=4, discount="log2", relevance="binary")
+    ranks = 1 / np.log2(np.arange(2, 6))
+    expected = (ranks * judged.relevant[:, :4] * new[run.items[:, :4]]).sum(axis=1) / ranks.sum()
+    np.testing.assert_allclose(found, expected)
+    empty = judge(Run("e", np.full((6, 3), -1, dtype=np.int32)), qrels, Catalogue(60))
+    of_none = mean_novelty(empty, lambda _: new, cutoff=4, discount="log2", relevance="none")
+    assert of_none.tolist() == [0] * 6

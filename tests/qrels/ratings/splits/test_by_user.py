@@ -1,7 +1,6 @@
 """Splits of each user's ratings."""
 
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,14 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from qrels import Ratings, Split, find_split, split_counts
-from qrels.ratings.splits.global_time import global_time
+from qrels import Ratings, Split
 from qrels.ratings.splits.k_fold import k_fold
 from qrels.ratings.splits.leave_one_out_last import leave_one_out_last
 from qrels.ratings.splits.leave_one_out_random import leave_one_out_random
 from qrels.ratings.splits.user_last import user_last
 from qrels.ratings.splits.user_random import user_random
-from runs import InputError
 from tests.qrels.ratings.splits.tables import Table, divide, ratings_of, seeds, table_of, tables
 
 
@@ -108,69 +105,3 @@ def test_no_fold_is_favoured(large: Ratings) -> None:
 def test_a_fold_that_there_is_not_is_refused() -> None:
     with pytest.raises(ValidationError, match="must be at most 3, got 4"):
         k_fold.settings(folds=3, fold=4)
-
-
-def test_cold_users_are_dropped_and_counted() -> None:
-    ratings = ratings_of({("ann", "a"): 1, ("ann", "b"): 5, ("dan", "c"): 6, ("dan", "a"): 7})
-    split = divide(global_time, ratings, seed=1, cut=5)
-    assert split_counts(ratings, split) == {
-        "train_ratings": 1,
-        "test_ratings": 1,
-        "dropped_ratings": 2,
-        "test_users": 1,
-        "train_only_users": 0,
-        "dropped_users": 1,
-        "cold_users": 0,
-        "cold_items": 1,
-    }
-
-
-RATINGS = ratings_of({("ann", "a"): 1, ("ann", "b"): 2, ("bob", "a"): 3})
-HEAD = "from qrels import Ratings, Split, SplitSettings, split\n\n"
-DECLARED = (
-    HEAD
-    + """@split("mine", source="-")
-def mine(ratings: Ratings, settings: SplitSettings, *, seed: int) -> Split:
-    tested = ratings.item == 1
-"""
-)
-
-
-def divided(text: str, folder: Path) -> Split:
-    path = folder / "my_split.py"
-    path.write_text(text)
-    return find_split(str(path))(RATINGS, seed=1)
-
-
-def test_a_file_of_a_user_is_a_split(tmp_path: Path) -> None:
-    split = divided(
-        DECLARED + "    return Split(ratings.select(~tested), ratings.select(tested))\n", tmp_path
-    )
-    assert split.test.items.ids[split.test.item].tolist() == ["b"]
-
-
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        (HEAD, r"my_split\.py: one function must be declared with @split"),
-        (DECLARED + "    return ratings\n", "the split 'mine' must return a Split, got Ratings"),
-        (DECLARED + "    return tested.no\n", r"'mine' fails in .*my_split\.py, line 6: Attr"),
-        (
-            DECLARED + "    return Split(ratings, ratings.select(tested))\n",
-            "the split 'mine' tests 1 of the ratings that it trains on",
-        ),
-        (
-            DECLARED + "    from qrels import k_core\n    small = k_core(ratings, user_min=2)\n"
-            "    return Split(small, small.select(small.item > 9))\n",
-            "the split 'mine' must keep the numbers of users and items",
-        ),
-    ],
-)
-def test_a_file_that_does_not_split_is_answered(tmp_path: Path, text: str, sentence: str) -> None:
-    with pytest.raises(InputError, match=sentence):
-        divided(text, tmp_path)
-
-
-def test_a_file_that_there_is_not_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"no\.py: the file of the split does not exist"):
-        find_split(str(tmp_path / "no.py"))

@@ -20,7 +20,7 @@ from qrels.ratings.datasets.ratings_file import guess
 from qrels.ratings.datasets.source import Source, open_source
 from runs import InputError, InputWarning
 
-SHARED = Path(__file__).parents[2].parent / "shared"
+SHARED = Path(__file__).parents[4].parent / "shared"
 LATEST_SMALL = SHARED / "data" / "ml-latest-small"
 
 # The same three ratings in every format: (user, item, rating, time).

@@ -464,13 +464,6 @@ def write_plugin(folder: Path, body: str) -> Path:
     return path
 
 
-def test_a_plugin_stands_beside_the_built_in_metrics(tmp_path: Path) -> None:
-    path = write_plugin(tmp_path, "return judged.relevant[:, 0].astype(float)")
-    metrics = available_metrics([path])
-    assert list(metrics) == [*built_in_metrics(), "first"]
-    assert metrics["first"](Judged(np.array([[1.0]]), np.ones((1, 1)))).tolist() == [1.0]
-
-
 def test_a_metric_must_return_one_value_per_user(tmp_path: Path) -> None:
     first = available_metrics([write_plugin(tmp_path, "return judged.relevant")])["first"]
     with pytest.raises(InputError, match=r"'first' must return one value per user"):
@@ -501,29 +494,6 @@ def test_scores_outside_the_range_are_told_and_undefined_ones_refused(
     judged = {"ann": {"x": 1}, "bob": {"x": 1, "y": 1}}
     with expected:
         harness.score(lists, judged, first @ 5)
-
-
-def test_a_plugin_that_fails_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "broken.py"
-    path.write_text("import nowhere_to_be_found\n")
-    with pytest.raises(
-        InputError, match=r"broken\.py, line \d+: .*plug-in fails with ModuleNotFound"
-    ):
-        available_metrics([path])
-
-
-def test_a_plugin_without_a_metric_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "empty.py"
-    path.write_text("x = 1\n")
-    with pytest.raises(InputError, match=r"no function in it is declared with @metric"):
-        available_metrics([path])
-
-
-def test_a_plugin_may_not_take_a_built_in_name(tmp_path: Path) -> None:
-    path = write_plugin(tmp_path, "return None")
-    path.write_text(path.read_text().replace("'first'", "'AP'"))
-    with pytest.raises(InputError, match="a metric called 'AP' exists already"):
-        available_metrics([path])
 
 
 def test_a_geometric_mean_is_trec_evals_gm_map() -> None:

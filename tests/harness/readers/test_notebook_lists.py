@@ -10,6 +10,16 @@ import pytest
 from ir_measures import Qrel, ScoredDoc
 
 from harness import InputError, discriminate, robustness, score
+from harness.readers.rankings import (
+    counts_of,
+    has_columns_of_trec,
+    is_single,
+    judgements_of,
+    read_pairs,
+    read_run_files,
+    replicates_of,
+    runs_of,
+)
 from tests.harness.small import FULL, JUDGEMENTS, PARTIAL, write_collection, write_run
 
 MEASURES = ["nDCG@2", "bpref", "P@1"]
@@ -313,3 +323,112 @@ def test_scores_by_system_in_place_of_frames_by_measure_are_told_apart() -> None
 def test_all_wrong_names_are_told_at_once() -> None:
     with pytest.raises(InputError, match=r"(?s)'ndgc'.*nDCG.*'bprev'.*bpref"):
         score(LISTS, JUDGEMENTS, ["ndgc@10", "P@1", "bprev"])
+
+
+@pytest.mark.parametrize(
+    ("data", "is_one"),
+    [
+        (RUN, True),
+        (LISTS, False),
+        ({}, True),
+        ({"u": {}}, True),
+        ({"a": RUN, "b": 3}, False),
+        (records("full"), True),
+        (tuple(records("full")), True),
+        ([], False),
+        ([1], False),
+        ([RUN], False),
+        (OfRanx(RUN), True),
+        (pd.DataFrame(records("full")), True),
+        ("a.run", False),
+    ],
+)
+def test_a_single_run_is_told_from_several(data: Any, is_one: bool) -> None:
+    assert is_single(data) == is_one
+
+
+def pairs(run: Any) -> list[tuple[str, str, float]]:
+    found, numbers = read_pairs(run, "the run", "score")
+    users, items = found.users.ids[found.user], found.items.ids[found.item]
+    return [*zip(users.tolist(), items.tolist(), numbers.tolist(), strict=True)]
+
+
+def test_scores_count_before_ranks_and_ranks_where_there_are_none() -> None:
+    frame = pd.DataFrame({"qid": ["u", "u"], "docno": ["a", "b"], "rank": [1, 2]})
+    assert pairs(frame) == [("u", "a", -1), ("u", "b", -2)]
+    scored = frame.assign(score=[0.5, 2])
+    assert pairs(scored) == [("u", "a", 0.5), ("u", "b", 2)]
+    assert pairs(frame.assign(score=[np.nan, np.nan])) == pairs(frame)
+    with pytest.raises(InputError, match="item 'b' of topic 'u' has no number"):
+        pairs(frame.assign(score=[0.5, np.nan]))
+
+
+def test_columns_of_trec_have_their_numbers_for_names() -> None:
+    assert has_columns_of_trec(of_trec("full"), width=6)
+    assert not has_columns_of_trec(of_trec("full"), width=4)
+    assert not has_columns_of_trec(of_trec("full").rename(columns={5: "tag"}), width=6)
+    by_text = of_trec("full").rename(columns=str)
+    assert pairs(by_text) == pairs(RUN)
+    qrels = judgements_of(pd.DataFrame([("u", 0, "i", 3), ("u", 0, "j", -9)]))
+    assert (qrels.grade.tolist(), qrels.items.ids.tolist()) == ([3, -1], ["i", "j"])
+
+
+def test_runs_of_a_system_are_numbered_from_1() -> None:
+    found, systems = replicates_of({"a": [RUN, RUN], "b": RUN, "c": [RUN]})
+    assert systems == ("a", "a", "b", "c")
+    assert [run.system for run in found] == ["a-1", "a-2", "b", "c-1"]
+    found, systems = replicates_of(LISTS)
+    assert ([run.system for run in found], systems) == (["full", "partial"], ())
+    found, systems = replicates_of(RUN)
+    assert ([run.system for run in found], systems) == (["run"], ())
+
+
+def test_a_frame_with_a_system_holds_several_runs_and_one_without_a_single() -> None:
+    frame = pd.DataFrame(records("full"))
+    several = pd.concat([frame.assign(tag="x"), frame.assign(tag="y")])
+    assert [run.system for run in runs_of(several)] == ["x", "y"]
+    assert [(run.system, run.path) for run in runs_of(frame)] == [("run", "the run 'run'")]
+    named: Any = OfRanx(RUN, "mine")
+    nameless: Any = OfRanx(RUN, "")
+    assert [run.system for run in runs_of(named)] == ["mine"]
+    assert [run.system for run in runs_of(nameless)] == ["run"]
+
+
+def test_a_table_is_called_as_its_file_without_the_extension(tmp_path: Path) -> None:
+    frame = frame_with_names()
+    for name, system in (("a.b.csv", "a.b"), ("c.csv.gz", "c"), ("plain", "plain")):
+        frame.to_csv(tmp_path / name, index=False)
+        (run,) = read_run_files([tmp_path / name])
+        assert (run.system, run.path) == (system, tmp_path / name)
+    frame.assign(system=[*"xy"] * 2).to_csv(tmp_path / "two.csv", index=False)
+    assert [run.system for run in read_run_files([tmp_path / "two.csv"])] == ["x", "y"]
+    with pytest.raises(InputError, match=r"two\.csv: 2 systems found, one expected for 'a'"):
+        runs_of({"a": tmp_path / "two.csv"})
+
+
+def frame_with_names() -> pd.DataFrame:
+    rows = [("u", "a", 2.0), ("u", "b", 1.0), ("v", "a", 3.0), ("v", "b", 1.0)]
+    return pd.DataFrame(rows, columns=["user", "item", "score"])
+
+
+@pytest.mark.parametrize(
+    ("grade", "is_one"), [(2147483647, True), (2147483648, False), (0.5, False), (-1e12, True)]
+)
+def test_a_grade_is_a_whole_number_that_fits(grade: float, is_one: bool) -> None:
+    given = {"u": {"a": 1, "b": grade}}
+    if is_one:
+        assert judgements_of(given).grade.tolist() == [1, max(grade, -1)]
+    else:
+        with pytest.raises(InputError, match="and item 'b' of topic 'u' has"):
+            judgements_of(given)
+
+
+def test_counts_are_whole_numbers_by_item() -> None:
+    assert counts_of({1: 3, "b": 0, "c": 2.0}) == {"1": 3, "b": 0, "c": 2}  # type: ignore[dict-item]
+    assert counts_of(pd.Series([4, 5], ["a", "b"])) == {"a": 4, "b": 5}
+    for odd in (-1, 0.5, "3"):
+        with pytest.raises(InputError, match=f"item 'a' has {odd}"):
+            counts_of({"a": odd})  # type: ignore[dict-item]
+    for table in (pd.DataFrame({"a": [1]}), [("a", 1)]):
+        with pytest.raises(InputError, match="a dictionary or a Series, got"):
+            counts_of(table)  # type: ignore[arg-type]
