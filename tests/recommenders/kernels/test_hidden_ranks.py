@@ -110,7 +110,7 @@ def test_workers_of_a_dask_cluster_find_the_same_bytes(monkeypatch: pytest.Monke
     monkeypatch.setattr(hidden_ranks, "CHUNK_ROWS", 50)
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0"
         ) as cluster,
         distributed.Client(cluster),
         joblib.parallel_config("dask"),
