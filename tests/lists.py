@@ -59,13 +59,13 @@ def random_case(
     return Run(f"random-{seed}", items), qrels
 
 
-@lru_cache
 def _random_profiles(generator: np.random.Generator, n_users: int, n_items: int) -> csr_array[Any]:
     """Make ratings from 1 to 5 of a few items of each user."""
     rated = generator.random((n_users, n_items)) < 0.05
     return csr_array(rated * generator.integers(1, 6, rated.shape).astype(np.float64))
 
 
+@lru_cache
 def known_items(n_items: int = 400, n_users: int = 2000) -> Catalogue:
     """All that metrics may know of items: random counts, categories, profiles, propensities."""
     generator = np.random.default_rng(12)

@@ -5,6 +5,7 @@ They are all modules outside `site-packages`, the standard library and the packa
 
 from __future__ import annotations
 
+import os
 import sys
 import sysconfig
 import time
@@ -168,7 +169,7 @@ def _users_modules() -> dict[str, str]:
         if name == "__main__" or is_plugin or not isinstance(file, str):
             continue
         # Some modules that are made by code have a file that is no path.
-        is_source = file.endswith(".py") and Path(file).is_absolute()
+        is_source = file.endswith(".py") and os.path.isabs(file)
         if is_source and is_users_file(file):
             files[name] = file
     return files

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import multiprocessing
+import os
+import signal
+import sys
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -22,7 +28,12 @@ from tests.exact_csv import read_exactly
 
 ROOT = Path(__file__).parents[2]
 PROCESSES = multiprocessing.get_context("forkserver")
-PROCESSES.set_forkserver_preload(["lenskit.training", "matplotlib.figure", "tests.harness.small"])
+PROCESSES.set_forkserver_preload(
+    [
+        *("lenskit.basic", "lenskit.training", "matplotlib.backends.backend_svg", "numba"),
+        *("scipy.stats", "tests.harness.small"),
+    ]
+)
 
 WORLD = """
 name = "small"
@@ -107,15 +118,53 @@ def run_text(text: str, base: Path, *, output: Path, n_jobs: int = 1) -> Path:
     return run_study(study, n_jobs=n_jobs, progress=Silent()).parent
 
 
-def start(*arguments: str | Path) -> BaseProcess:
-    """Start the harness as a process of its own, which takes its imports from one for all."""
-    process = PROCESSES.Process(target=_main, args=tuple(map(str, arguments)))
+def start(*arguments: str | Path, **surroundings: Any) -> BaseProcess:
+    """Start the harness as a process of its own, which takes its imports from one for all.
+
+    What surrounds it may be a folder to work in, a file for what is printed, further folders to
+    import from, and a session of its own.
+    """
+    process = PROCESSES.Process(target=_main, args=[*map(str, arguments)], kwargs=surroundings)
     process.start()
     return process
 
 
-def _main(*arguments: str) -> None:
-    main(arguments)
+def _main(
+    *arguments: str,
+    folder: Path | None = None,
+    output: Path | None = None,
+    paths: Sequence[Path] = (),
+    in_session: bool = False,
+) -> None:
+    sys.path[:0] = map(str, paths)
+    if folder is not None:
+        os.chdir(folder)
+    if output is not None:
+        printed = os.open(output, os.O_CREAT | os.O_WRONLY | os.O_TRUNC)
+        for stream in (sys.stdout, sys.stderr):
+            os.dup2(printed, stream.fileno())
+    if in_session:
+        os.setsid()
+        # If these tests run where signals are ignored, the harness hears them, too.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    try:
+        main(arguments)
+    finally:
+        # As Python ends: a process that is forked would wait for its workers, and leave out the
+        # rest.
+        shutdown: Callable[[], None] = vars(threading)["_shutdown"]
+        shutdown()
+        atexit._run_exitfuncs()
+
+
+def run_apart(*arguments: str | Path, folder: Path, paths: Sequence[Path] = ()) -> tuple[int, str]:
+    """Run the harness as `start` does, in a folder; give its exit code and what it printed."""
+    output = folder / "printed.txt"
+    process = start(*arguments, folder=folder, output=output, paths=paths)
+    process.join()
+    assert process.exitcode is not None
+    return process.exitcode, output.read_text(encoding="utf-8")
 
 
 def wait_for_parts(n_parts: int, process: BaseProcess, folder: Path) -> None:

@@ -2,28 +2,19 @@
 
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import psutil
 import pytest
 
 from harness.cli.main import ended_like_ctrl_c
-from tests.harness.small import METRICS, NO_ANALYSES, SYSTEMS, WORLD
+from tests.harness.small import METRICS, NO_ANALYSES, SYSTEMS, WORLD, start
 
 SHARED_MEMORY = Path("/dev/shm")
 PATIENCE = 60.0
-HEARING = """
-import signal
-signal.signal(signal.SIGINT, signal.default_int_handler)
-signal.signal(signal.SIGHUP, signal.SIG_DFL)
-from harness.cli.main import main
-main()
-"""
-"""The harness, if these tests run where signals are ignored, too."""
 
 pytestmark = [
     pytest.mark.slow,
@@ -32,16 +23,22 @@ pytestmark = [
 
 
 @pytest.fixture
-def command(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+def command(tmp_path: Path) -> Iterator[BaseProcess]:
     """A study that trains in two processes, in a session of its own."""
-    (tmp_path / "study.toml").write_text(WORLD + SYSTEMS + METRICS + NO_ANALYSES, encoding="utf-8")
-    run = [sys.executable, "-c", HEARING, "run", "study.toml", "--jobs", "2", "--output", "study"]
-    with subprocess.Popen(
-        run, cwd=tmp_path, start_new_session=True, stderr=subprocess.PIPE, text=True
-    ) as started:
-        yield started
-        for process in in_session(started.pid):
-            process.kill()
+    study, printed = tmp_path / "study.toml", tmp_path / "printed.txt"
+    study.write_text(WORLD + SYSTEMS + METRICS + NO_ANALYSES, encoding="utf-8")
+    asked = ("run", study, "--jobs", "2", "--output", tmp_path / "study")
+    started = start(*asked, output=printed, in_session=True)
+    yield started
+    for process in in_session(leader_of(started)):
+        process.kill()
+    started.join()
+
+
+def leader_of(process: BaseProcess) -> int:
+    """Give the number of a process, which is that of its session."""
+    assert process.pid is not None
+    return process.pid
 
 
 def in_session(leader: int) -> list[psutil.Process]:
@@ -78,28 +75,31 @@ def comes_true(claim: Callable[[], bool]) -> bool:
 
 
 def test_a_killed_study_leaves_no_worker_that_waits_for_its_first_task(
-    command: subprocess.Popen[str],
+    command: BaseProcess,
 ) -> None:
-    assert comes_true(lambda: len(workers(command.pid)) > 0)
+    leader = leader_of(command)
+    assert comes_true(lambda: len(workers(leader)) > 0)
     command.kill()
-    command.wait()
-    assert comes_true(lambda: not in_session(command.pid))
+    command.join()
+    assert comes_true(lambda: not in_session(leader))
 
 
 @pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_a_study_that_is_told_to_end_says_so_and_leaves_nothing(
-    command: subprocess.Popen[str], tmp_path: Path, sent: signal.Signals
+    command: BaseProcess, tmp_path: Path, sent: signal.Signals
 ) -> None:
     before = {path.name for path in SHARED_MEMORY.iterdir()}
-    assert comes_true(lambda: len(workers(command.pid)) > 0)
-    command.send_signal(sent)
-    _, said = command.communicate(timeout=PATIENCE)
-    assert command.returncode == 128 + sent
+    leader = leader_of(command)
+    assert comes_true(lambda: len(workers(leader)) > 0)
+    os.kill(leader, sent)
+    command.join(PATIENCE)
+    said = (tmp_path / "printed.txt").read_text(encoding="utf-8")
+    assert command.exitcode == 128 + sent
     assert "Traceback" not in said
     assert said.endswith("Interrupted. The same command goes on from what is complete.\n")
-    assert comes_true(lambda: not in_session(command.pid))
+    assert comes_true(lambda: not in_session(leader))
     left = {path.name for path in SHARED_MEMORY.iterdir()} - before
-    assert not [name for name in left if str(command.pid) in name]
+    assert not [name for name in left if str(leader) in name]
     assert not list(tmp_path.rglob("*.partial"))
 
 

@@ -1,11 +1,13 @@
 """A package with a metric, a system, a split and an analysis, built and installed as users do."""
 
-import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+
+from tests.harness.small import run_apart
 
 pytest.importorskip("setuptools", reason="a package is built with setuptools")
 pytestmark = pytest.mark.slow
@@ -126,15 +128,10 @@ def build(folder: Path, name: str = "my-metric") -> Path:
     return target
 
 
-def harness(folder: Path, *arguments: str, paths: tuple[Path, ...] = ()) -> tuple[int, str]:
-    """Run the program with further folders to import from."""
-    found = os.pathsep.join(map(str, [*paths, *filter(None, sys.path)]))
-    command = [sys.executable, "-m", "harness", *arguments]
-    environment = os.environ | {"PYTHONPATH": found, "COLUMNS": "200"}
-    done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
-    return done.returncode, " ".join((done.stdout + done.stderr).split())
+def harness(folder: Path, *arguments: str, paths: Sequence[Path] = ()) -> tuple[int, str]:
+    """Run the program with further folders to import from; what it prints is on one line."""
+    code, printed = run_apart(*arguments, folder=folder, paths=paths)
+    return code, " ".join(printed.split())
 
 
 @pytest.fixture(scope="module")
@@ -143,7 +140,9 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("installed")
     build(folder)
     (folder / "study.toml").write_text(STUDY, encoding="utf-8")
-    code, output = harness(folder, "run", "study.toml", paths=(folder / "my-metric",))
+    code, output = harness(
+        folder, "run", "study.toml", "--jobs", "1", paths=(folder / "my-metric",)
+    )
     assert code == 0, output
     return folder
 
@@ -169,7 +168,7 @@ def test_a_changed_module_of_the_package_makes_again_what_imports_it(installed: 
     before = (installed / "study-installed/scores.parquet").read_bytes()
     helper = package / "my_metric/helper.py"
     helper.write_text(helper.read_text().replace("BASE = 2.0", "BASE = 10.0"))
-    code, output = harness(installed, "run", "study.toml", paths=(package,))
+    code, output = harness(installed, "run", "study.toml", "--jobs", "1", paths=(package,))
     assert code == 0, output
     assert (installed / "study-installed/scores.parquet").read_bytes() != before
 

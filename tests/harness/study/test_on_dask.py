@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from harness.cli.main import main
 from runs import InputError
 from runs.shared import parallel
 from runs.shared.parallel import processes
-from tests.harness.small import METRICS, NO_ANALYSES, SYSTEMS, WORLD
+from tests.harness.small import METRICS, NO_ANALYSES, SYSTEMS, WORLD, start
 
 pytestmark = pytest.mark.slow
 
@@ -95,21 +96,28 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("study")
     file = folder / "study.toml"
     file.write_text(WORLD + SYSTEMS + METRICS + NO_ANALYSES, encoding="utf-8")
-    arguments = ["run", file, "--jobs", "1", "--quiet", "--output", folder / "here"]
-    answer = CliRunner().invoke(main, list(map(str, arguments)))
-    assert answer.exit_code == 0, answer.output
+    make(file, folder / "here")
     return file
 
 
-@pytest.fixture
-def elsewhere(tmp_path: Path) -> Iterator[Cluster]:
-    with running_cluster(tmp_path) as started:
+def make(study: Path, output: Path) -> None:
+    """Run the study in this process."""
+    arguments = ["run", study, "--jobs", "1", "--quiet", "--output", output]
+    answer = CliRunner().invoke(main, list(map(str, arguments)))
+    assert answer.exit_code == 0, answer.output
+
+
+@pytest.fixture(scope="module")
+def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A cluster that loses a worker first, and then its scheduler."""
+    with running_cluster(tmp_path_factory.mktemp("cluster")) as started:
         yield started
 
 
-def begun(study: Path, output: Path, *asked: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "harness", "run", str(study), "--output", str(output)]
-    return subprocess.Popen([*command, "--quiet", *asked], stderr=subprocess.PIPE, text=True)
+def begun(study: Path, folder: Path, cluster: Cluster) -> BaseProcess:
+    """Start a study on a cluster, in a folder where what it prints is kept, too."""
+    asked = ("--output", folder / "there", "--quiet", "--dask", cluster.address)
+    return start("run", study, *asked, output=folder / "printed.txt")
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -126,10 +134,11 @@ def contents(folder: Path) -> dict[str, bytes]:
 def test_a_worker_that_dies_is_named_and_its_work_is_done_again_with_the_same_bytes(
     study: Path, elsewhere: Cluster, tmp_path: Path
 ) -> None:
-    with begun(study, tmp_path / "there", "--dask", elsewhere.address) as running:
-        os.kill(elsewhere.pid_of_a_busy_worker(), signal.SIGKILL)
-        _, said = running.communicate()
-    assert running.returncode == 0, said
+    running = begun(study, tmp_path, elsewhere)
+    os.kill(elsewhere.pid_of_a_busy_worker(), signal.SIGKILL)
+    running.join()
+    said = (tmp_path / "printed.txt").read_text()
+    assert running.exitcode == 0, said
     assert "is gone; what it was doing is done again." in said
     assert contents(tmp_path / "there") == contents(study.parent / "here")
 
@@ -137,15 +146,14 @@ def test_a_worker_that_dies_is_named_and_its_work_is_done_again_with_the_same_by
 def test_a_lost_scheduler_ends_a_study_with_a_sentence_and_it_goes_on_elsewhere(
     study: Path, elsewhere: Cluster, tmp_path: Path
 ) -> None:
-    with begun(study, tmp_path / "there", "--dask", elsewhere.address) as running:
-        elsewhere.pid_of_a_busy_worker()
-        elsewhere.scheduler.kill()
-        _, said = running.communicate()
-    assert running.returncode == 1
+    running = begun(study, tmp_path, elsewhere)
+    elsewhere.pid_of_a_busy_worker()
+    elsewhere.scheduler.kill()
+    running.join()
+    assert running.exitcode == 1
     sentence = "Failed: the Dask scheduler is lost; the same command goes on from what is complete."
-    assert said.splitlines()[-1] == sentence
-    with begun(study, tmp_path / "there", "--jobs", "1") as running:
-        running.communicate()
+    assert (tmp_path / "printed.txt").read_text().splitlines()[-1] == sentence
+    make(study, tmp_path / "there")
     assert contents(tmp_path / "there") == contents(study.parent / "here")
 
 
@@ -156,7 +164,7 @@ def _total(numbers: np.ndarray[Any, Any], more: int) -> tuple[float, int]:
 @pytest.fixture(scope="module")
 def two() -> Iterator[Any]:
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0"
     ) as started:
         yield started
 
