@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from pydantic import Field
 
-from analyses.shared.analysis import register_with
+from analyses.shared.analysis import Need, register_with
 from analyses.shared.evidence import read_evidence
 from analyses.shared.figure_options import FigureOptions
 from analyses.shared.result import FigureFace, Result, TableFace, figures_of, tables_of, title_of
@@ -239,7 +239,7 @@ class FinishedStudy:
 
         def place(key: str) -> tuple[bool, bool, float]:
             numbers = (face.place for face in figures_of(found[key]))
-            by_truth = key in register and "truth" in register[key].needs
+            by_truth = key in register and Need.TRUTH in register[key].needs
             return key not in SCORED, not by_truth, min(numbers, default=inf)
 
         return {key: found[key] for key in sorted(found, key=place)}

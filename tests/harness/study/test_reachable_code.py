@@ -1,4 +1,4 @@
-"""What made a part: where the code or the packages differ, it is made again."""
+"""The code that makes a part: a part is made again where it differs, and nowhere else."""
 
 import importlib.util
 import json
@@ -12,14 +12,222 @@ import pytest
 
 from harness.metrics.shared.register import plugin_metrics
 from harness.report.study_folder import LEDGER
-from harness.study import provenance
+from harness.study import reachable_code, source_files
+from harness.study.reachable_code import ReachedCode, place_of, reach
 from harness.study.run import run_study
+from harness.study.source_files import Place, SourceFile
 from harness.study.store import Store
 from harness.study.study import Study
 from runs.shared.progress import Lines
+from runs.shared.user_modules import PACKAGES
 from tests.harness.small import WHOLE, contents, made_again, made_at, manifest_of, run_text
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("blank_figures")]
+
+def reached(*makers: Any) -> ReachedCode:
+    return reach(map(place_of, makers))
+
+
+# A project of a few lines
+
+PROJECT = {
+    "analyses/taus.py": '''"""Taus."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+import runs.ids
+from qrels import judged_items
+from runs.numbers import DEPTH, Lists, rounded
+
+if TYPE_CHECKING:
+    from runs.work import Work
+
+
+def taus(work: Work) -> Result:
+    """Compute."""
+    from runs.late import needed_late
+
+    if work.scores is None:
+        raise ValueError(unknown(work))
+    warn("few scores")
+    depth = DEPTH + needed_late() + runs.ids.first()
+    match work:
+        case Lists(longest=length):
+            depth += length
+    return Result(np.array([depth]), judged_items)
+
+
+def unknown(work):
+    return "no scores"
+
+
+def unused():
+    return 1
+
+
+def with_local_name(unused):
+    return unused + 1
+
+
+def warn(text):
+    print(text)
+
+
+class Result:
+    """What is found."""
+
+    values: Values = field()
+
+    def __init__(self, values, judged):
+        self.values = rounded(values)
+
+    def caption(self):
+        """Describe."""
+        return drawn_with()
+
+    @property
+    def mean(self):
+        return self.values.mean()
+
+
+def drawn_with():
+    import matplotlib
+
+    return matplotlib.__version__
+''',
+    "runs/numbers.py": """DEPTH = 10
+
+from pandas import DataFrame
+
+
+class Lists(Sequence):
+    longest = 3
+
+    def frame(self):
+        return DataFrame()
+
+
+def rounded(values):
+    return values
+""",
+    "runs/work.py": """from scipy import stats
+
+
+class Work:
+    @property
+    def scores(self):
+        return stats.norm
+
+    @property
+    def truth(self):
+        return lost()
+
+
+def lost():
+    return 0
+""",
+    "runs/late.py": "def needed_late():\n    return 2\n",
+    "runs/ids.py": "def first():\n    return 0\n\n\ndef last():\n    return 1\n",
+    "runs/__init__.py": "",
+    "analyses/__init__.py": "",
+    "qrels/__init__.py": "from qrels.judged import judged_items as judged_items\n",
+    "qrels/judged.py": "def judged_items():\n    return 3\n",
+}
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    for name, text in PROJECT.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    monkeypatch.setattr(source_files, "ROOT", tmp_path)
+    forget_code()
+    yield tmp_path
+    forget_code()
+
+
+def taus_in(project: Path, *names: str) -> ReachedCode:
+    source = SourceFile(project / "analyses/taus.py", project)
+    return reach(Place(source, name) for name in ("taus", *names))
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new"),
+    [
+        ("analyses/taus.py", "np.array([depth])", "np.array([-depth])"),
+        ("analyses/taus.py", "rounded(values)", "values"),
+        ("analyses/taus.py", "values: Values", "values: Other"),
+        ("analyses/taus.py", "case Lists(longest", "case Lists(deepest"),
+        ("runs/numbers.py", "DEPTH = 10", "DEPTH = 11"),
+        ("runs/numbers.py", "return values", "return -values"),
+        ("runs/numbers.py", "longest = 3", "longest = 4"),
+        ("runs/work.py", "stats.norm", "stats.t"),
+        ("runs/late.py", "return 2", "return 3"),
+        ("runs/ids.py", "return 0", "return 2"),
+        ("qrels/judged.py", "return 3", "return 4"),
+        ("qrels/__init__.py", "qrels.judged import judged_items", "runs.ids import last"),
+    ],
+)
+def test_a_definition_that_is_reached_counts(project: Path, file: str, old: str, new: str) -> None:
+    before = taus_in(project).digest
+    change(project / file, old, new)
+    assert taus_in(project).digest != before
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new"),
+    [
+        ("analyses/taus.py", "    depth = DEPTH", "    # Deep.\n    depth = DEPTH"),
+        ("analyses/taus.py", "depth = DEPTH + needed", "depth = (DEPTH) +  needed"),
+        ("analyses/taus.py", '"""Compute."""', '"""Compute taus."""'),
+        ("analyses/taus.py", '"""What is found."""', ""),
+        ("analyses/taus.py", 'warn("few scores")', 'warn("few")'),
+        ("analyses/taus.py", "ValueError(unknown(work))", "ValueError"),
+        ("analyses/taus.py", 'return "no scores"', 'return "none"'),
+        ("analyses/taus.py", "return 1", "return 2"),
+        ("analyses/taus.py", "drawn_with()\n\n    @", "drawn_with() + 1\n\n    @"),
+        ("analyses/taus.py", "self.values.mean()", "self.values.max()"),
+        ("runs/numbers.py", "return DataFrame()", "return None"),
+        ("runs/work.py", "return 0", "return 1"),
+    ],
+)
+def test_what_is_not_reached_and_what_only_tells_do_not_count(
+    project: Path, file: str, old: str, new: str
+) -> None:
+    before = taus_in(project).digest
+    change(project / file, old, new)
+    assert taus_in(project).digest == before
+
+
+def change(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert text.count(old) >= 1
+    path.write_text(text.replace(old, new))
+    forget_code()
+
+
+def test_methods_count_for_who_names_them(project: Path) -> None:
+    before = taus_in(project, "Result.caption").digest
+    change(project / "analyses/taus.py", "drawn_with()\n\n    @", "drawn_with() + 1\n\n    @")
+    assert taus_in(project, "Result.caption").digest != before
+
+
+def test_packages_count_where_something_computes_with_them(project: Path) -> None:
+    assert taus_in(project).packages == {"numpy", "scipy"}
+    assert taus_in(project, "Result.caption").packages == {"numpy", "scipy", "matplotlib"}
+
+
+def test_a_parameter_hides_a_definition_of_its_name(project: Path) -> None:
+    source = SourceFile(project / "analyses/taus.py", project)
+    before = reach([Place(source, "with_local_name")]).digest
+    change(project / "analyses/taus.py", "return 1", "return 2")
+    assert reach([Place(source, "with_local_name")]).digest == before
+
+
+# The whole study
 
 ANALYSED = {
     "systems",
@@ -30,10 +238,10 @@ ANALYSED = {
     "discrimination",
     "validity",
 }
+DRAWN = {f"drawn-{name}" for name in (*ANALYSED, "answer", "means", "coverage")}
 RUNS = {"run-random", "run-popularity", "run-puresvd"}
 INPUT = {"qrels", "split", "world", "true-qrels"}
 SCORED = {"scores", "true-scores"}
-SHOWN = {*SCORED, *ANALYSED, "answer"}
 TESTED = {"systems", "users", "discrimination", "validity"}
 
 
@@ -48,6 +256,8 @@ def change_entry(folder: Path, part: str, change: Callable[[dict[str, Any]], obj
     page_of(folder, part).write_text(json.dumps(entry), encoding="utf-8")
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("blank_figures")
 @pytest.mark.parametrize(
     ("part", "fact"), [("split", "numpy"), ("run-puresvd", "code"), ("users", "code")]
 )
@@ -60,24 +270,28 @@ def test_a_part_that_something_else_made_is_made_again_alone(
     assert made_again(copied, before) == {part}
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("blank_figures")
 @pytest.mark.parametrize(
     ("package", "parts"),
     [
-        ("lenskit", {*INPUT, *RUNS, *SCORED, *ANALYSED}),
-        ("matplotlib", {*INPUT, *SHOWN}),
+        ("lenskit", RUNS),
+        ("matplotlib", DRAWN),
+        ("duckdb", set()),
+        ("pydantic", set()),
         ("scikit-learn", set()),
         ("joblib", set()),
     ],
 )
-def test_another_version_of_a_package_makes_again_what_imports_it(
+def test_another_version_of_a_package_makes_again_what_computes_with_it(
     finished: Path, monkeypatch: pytest.MonkeyPatch, package: str, parts: set[str]
 ) -> None:
-    installed = provenance.versions_of
+    installed = reachable_code.versions_of
 
     def versions_of(*packages: str) -> dict[str, str]:
         return {name: "0" if name == package else v for name, v in installed(*packages).items()}
 
-    monkeypatch.setattr(provenance, "versions_of", versions_of)
+    monkeypatch.setattr(reachable_code, "versions_of", versions_of)
     forget_code()
     assert stale(finished, monkeypatch) == parts
     forget_code()
@@ -104,61 +318,71 @@ def stale(finished: Path, monkeypatch: pytest.MonkeyPatch) -> set[str]:
 @pytest.fixture
 def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A copy of the code, which stands for the project's where digests are computed."""
-    for package in provenance.OWN:
-        copytree(provenance.ROOT / package, tmp_path / package, ignore=ignore_patterns("*.nb*"))
-    monkeypatch.setattr(provenance, "ROOT", tmp_path)
+    for package in PACKAGES:
+        source = source_files.ROOT / package
+        copytree(source, tmp_path / package, ignore=ignore_patterns("*.nb*", "*.pyc"))
+    monkeypatch.setattr(source_files, "ROOT", tmp_path)
     forget_code()
     yield tmp_path
     forget_code()
 
 
 def forget_code() -> None:
-    for known in (provenance.made_by_code, provenance._own_module_path):
-        known.cache_clear()
+    for cached in (reachable_code._made_by, source_files._own_module_path):
+        cached.cache_clear()
+    reachable_code._own_definitions.cache_clear()
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("blank_figures")
 @pytest.mark.parametrize(
-    ("changed", "parts"),
+    ("file", "old", "new", "parts"),
     [
-        ("recommenders/puresvd.py", {"run-puresvd"}),
-        ("recommenders/ease.py", set()),
-        ("recommenders/shared/train_and_rank.py", RUNS),
-        ("harness/study/workers.py", RUNS),
-        ("runs/formats.py", {*INPUT, *RUNS, *SCORED, *ANALYSED}),
-        ("runs/shared/streams.py", {*INPUT, "run-random", *SHOWN}),
-        ("qrels/ratings/splits/user_random.py", INPUT),
-        ("qrels/ratings/splits/k_fold.py", set()),
-        ("qrels/trec.py", {*INPUT, *SCORED, *ANALYSED}),
-        ("harness/study/collection.py", {*INPUT, *SCORED, *ANALYSED}),
-        ("harness/study/score_parts.py", SCORED),
-        ("harness/scoring/means.py", {*INPUT, *SHOWN}),
-        ("harness/metrics/precision.py", {*SCORED, *ANALYSED}),
-        ("harness/metrics/recall.py", set()),
-        ("harness/study/work.py", ANALYSED),
-        ("harness/report/tables.py", {"answer"}),
-        ("harness/report/page.py", set()),
-        ("harness/version.py", set()),
-        ("analyses/sparsity.py", {"sparsity", "answer"}),
-        ("analyses/intervals/random_loss.py", {"sparsity", "answer"}),
-        ("analyses/significance/permutation.py", {*TESTED, "answer"}),
+        ("recommenders/puresvd.py", "factors", "n_factors", {"run-puresvd"}),
+        ("recommenders/ease.py", "return ", "return 1 *", set()),
+        ("runs/run.py", "items = np.full(", "items = 1 * np.full(", RUNS),
+        ("qrels/ratings/splits/user_random.py", "return ", "return 1 *", set()),
+        ("qrels/trec.py", "def format_qrels(", "def format_qrels(x=1, *", {"qrels", "true-qrels"}),
+        ("harness/metrics/precision.py", "return ", "return 1 *", {*SCORED, *ANALYSED}),
+        ("harness/metrics/recall.py", "return ", "return 1 *", set()),
+        ("harness/report/tables.py", "def answer_of(", "def answer_of(x=1, *", {"answer"}),
+        ("harness/report/page.py", "MOST_ROWS = 12", "MOST_ROWS = 13", set()),
+        ("harness/version.py", "0", "1", set()),
+        (
+            "analyses/significance/permutation.py",
+            "def exact_test(",
+            "def exact_test(x=1, *",
+            TESTED,
+        ),
+        ("analyses/sparsity.py", "def caption(", "def caption(x=1, *", {"drawn-sparsity"}),
+        ("analyses/sparsity.py", "def findings(", "def findings(x=1, *", set()),
+        ("analyses/shared/figure_options.py", "FONT_SIZE = 8.0", "FONT_SIZE = 9.0", DRAWN),
     ],
 )
-def test_other_code_makes_again_exactly_what_imports_it(
-    finished: Path, tree: Path, monkeypatch: pytest.MonkeyPatch, changed: str, parts: set[str]
+def test_other_code_makes_again_exactly_what_reaches_it(
+    finished: Path,
+    tree: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    file: str,
+    old: str,
+    new: str,
+    parts: set[str],
 ) -> None:
-    with (tree / changed).open("a", encoding="utf-8") as source:
-        source.write("\nCHANGED = True\n")
+    change(tree / file, old, new)
     assert stale(finished, monkeypatch) == parts
+
+
+# Files of users
 
 
 def test_a_module_beside_a_file_of_a_user_is_part_of_what_it_imports(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("def f():\n    from beside import x\n    return x\n")
     (tmp_path / "beside.py").write_text("import qrels.trec\nimport numba\nx = 1\n")
     (tmp_path / "other.py").write_text("x = 1\n")
-    found = provenance.import_closure([tmp_path / "mine.py"])
+    found = reached(tmp_path / "mine.py")
     assert {path.name for path in found.files} >= {"mine.py", "beside.py", "trec.py"}
     assert "other.py" not in {path.name for path in found.files}
-    assert {"numba", "llvmlite"} <= found.versions().keys()
+    assert "numba" in found.versions()
 
 
 LIBRARY = {
@@ -198,13 +422,13 @@ def test_what_a_plugin_imports_from_elsewhere_on_the_path_counts_by_its_content(
         (library / name).parent.mkdir(parents=True, exist_ok=True)
         (library / name).write_text(content)
     monkeypatch.syspath_prepend(library)
-    closure = provenance.import_closure([plugin])
+    closure = reached(plugin)
     assert closure.files == {plugin, *(library / name for name in names)}
-    before = closure.digest()
+    before = closure.digest
     for name in names:
         with (library / name).open("a") as source:
             source.write("changed = True\n")
-        after = provenance.import_closure([plugin]).digest()
+        after = reached(plugin).digest
         assert after != before
         before = after
 
@@ -229,7 +453,7 @@ def test_an_editable_installation_counts_by_its_content(
     monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, Finder])
     plugin = tmp_path / "mine.py"
     plugin.write_text("from editable_gains import GAIN\n")
-    closure = provenance.import_closure([plugin])
+    closure = reached(plugin)
     assert closure.files == {plugin, source / "__init__.py", source / "values.py"}
 
 
@@ -237,7 +461,7 @@ def test_a_module_that_cannot_be_parsed_counts_by_its_content(tmp_path: Path) ->
     (tmp_path / "old.py").write_text("print 'Python 2'\n")
     plugin = tmp_path / "mine.py"
     plugin.write_text("try:\n    import old\nexcept SyntaxError:\n    old = None\n")
-    assert provenance.import_closure([plugin]).files == {plugin, tmp_path / "old.py"}
+    assert reached(plugin).files == {plugin, tmp_path / "old.py"}
 
 
 def test_a_module_beside_a_plugin_that_python_does_not_import_does_not_count(
@@ -247,18 +471,18 @@ def test_a_module_beside_a_plugin_that_python_does_not_import_does_not_count(
         (tmp_path / name).write_text("")
     plugin = tmp_path / "mine.py"
     plugin.write_text("import json\nimport numpy\n")
-    closure = provenance.import_closure([plugin])
+    closure = reached(plugin)
     assert closure.files == {plugin}
     assert "numpy" in closure.versions()
 
 
-def test_the_home_of_a_metric_for_one_user_is_the_file_of_the_user(tmp_path: Path) -> None:
+def test_a_metric_for_one_user_is_made_by_the_file_of_the_user(tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     path.write_text(
         "from harness import user_metric\n"
         "@user_metric('mine', source='here')\ndef mine(grades, user): return 0.0\n"
     )
-    assert provenance.home_of(plugin_metrics(path)["mine"].function) == path
+    assert place_of(plugin_metrics(path)["mine"].function) == place_of(path)
 
 
 def test_installed_plugins_count_without_the_distributions_beside_them(
@@ -276,13 +500,13 @@ def test_installed_plugins_count_without_the_distributions_beside_them(
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
-    for root in (tmp_path, provenance.ROOT):  # Installed with the project, and elsewhere.
-        monkeypatch.setattr(provenance, "ROOT", root)
-        members = provenance.import_closure([tmp_path / "mine/members.py"])
+    for root in (tmp_path, source_files.ROOT):  # Installed with the project, and elsewhere.
+        monkeypatch.setattr(source_files, "ROOT", root)
+        members = reached(tmp_path / "mine/members.py")
         names = ("__init__", "handed", "helper", "members")
         assert members.files == {tmp_path / f"mine/{name}.py" for name in names}
         assert members.packages == {"alone", "mine", "numpy"}
-        alone = provenance.import_closure([tmp_path / "alone.py"])
+        alone = reached(tmp_path / "alone.py")
         assert alone.files == {tmp_path / "alone.py"}
         assert alone.packages == {"alone", "numpy"}
 
@@ -291,13 +515,14 @@ def test_imports_for_type_checkers_alone_do_not_count(tmp_path: Path) -> None:
     source = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import beside\n"
     (tmp_path / "mine.py").write_text(source)
     (tmp_path / "beside.py").write_text("")
-    found = provenance.import_closure([tmp_path / "mine.py"])
+    found = reached(tmp_path / "mine.py")
     assert found.files == {tmp_path / "mine.py"}
 
 
+@pytest.mark.slow
 def test_the_manifest_says_what_every_part_was_made_by(finished: Path) -> None:
     made_by: Any = manifest_of(finished)["made by"]
-    parts = {*INPUT, *RUNS, *SHOWN}
+    parts = {*INPUT, *RUNS, *SCORED, *ANALYSED, *DRAWN, "answer"}
     entries = {part: json.loads(page_of(finished, part).read_text()) for part in parts}
     assert made_by == {part: entry["made_by"] for part, entry in entries.items()}
     assert all({"code", "numpy"} <= by.keys() for by in made_by.values())
@@ -321,6 +546,8 @@ def older(copied: Path) -> Path:
     return copied
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("blank_figures")
 def test_a_folder_of_an_older_version_is_made_again(older: Path, finished: Path) -> None:
     before = made_at(older)
     study = Study.parse(WHOLE, source="study.toml", base=older, changes={"output": older})
