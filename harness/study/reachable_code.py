@@ -267,6 +267,18 @@ def _read_statement(source: SourceFile, scope: Scope, statement: ast.stmt) -> De
     return Definition(scan.digest(), frozenset(scan.references), frozenset(scan.attributes))
 
 
+def _read_method(
+    source: SourceFile, scope: Scope, method: ast.FunctionDef | ast.AsyncFunctionDef
+) -> Definition:
+    """Read a method, whose decorators declare what it is."""
+    scan = _Scan(source, scope)
+    with scan.declaring(values_compute=True):
+        for decorator in method.decorator_list:
+            scan.visit(decorator)
+    scan.enter(method, without_decorators=True)
+    return Definition(scan.digest(), frozenset(scan.references), frozenset(scan.attributes))
+
+
 def _read_class(source: SourceFile, scope: Scope, statement: ast.ClassDef) -> Definition:
     """Read a class: what it declares, the methods that others call, and the other methods."""
     scan = _Scan(source, scope)
@@ -281,7 +293,7 @@ def _read_class(source: SourceFile, scope: Scope, statement: ast.ClassDef) -> De
             with scan.declaring(values_compute=True):
                 scan.visit(member)
             continue
-        method = _read_statement(source, scope, member)
+        method = _read_method(source, scope, member)
         if member.name.startswith("__") or _is_called_by_others(source, scope, member):
             scan.include(method)
         else:
@@ -313,6 +325,7 @@ class _Scan(ast.NodeVisitor):
         self._syntax: list[str] = []
         self._local_imports: dict[str, Imported] = {}
         self._local_names: set[str] = set()
+        self._skipped_field = ""
         self._own_computes = True
         self._others_compute = True
 
@@ -320,8 +333,9 @@ class _Scan(ast.NodeVisitor):
         """Hash the syntax that was read."""
         return sha256(" ".join(self._syntax).encode()).hexdigest()
 
-    def enter(self, statement: ast.stmt) -> None:
+    def enter(self, statement: ast.stmt, *, without_decorators: bool = False) -> None:
         """Read a definition, whose parameters and variables hide names of the module."""
+        self._skipped_field = "decorator_list" if without_decorators else ""
         for node in ast.walk(statement):
             self._local_imports.update(imports_of(node))
         if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -370,6 +384,9 @@ class _Scan(ast.NodeVisitor):
         for name, value in ast.iter_fields(node):
             if value is None or value == [] or isinstance(value, ast.expr_context):
                 continue
+            if name == self._skipped_field:
+                self._skipped_field = ""
+                continue
             self._syntax.append(name)
             for part in value if isinstance(value, list) else [value]:
                 if not isinstance(part, ast.AST):
@@ -392,7 +409,8 @@ class _Scan(ast.NodeVisitor):
     def visit_Name(self, node: ast.Name) -> None:
         """Note what a name stands for."""
         self._syntax.append(node.id)
-        place = self._lookup(node.id)
+        # What is assigned to, such as a field of a class, stands for nothing else.
+        place = self._lookup(node.id) if isinstance(node.ctx, ast.Load) else None
         if isinstance(place, Imported):
             self.refer(place)
         elif place is not None:

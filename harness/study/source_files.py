@@ -85,7 +85,8 @@ class SourceFile:
     @property
     def label(self) -> str:
         """What it is called in digests: a user's file may be moved to another folder."""
-        return self.path.relative_to(ROOT).as_posix() if self.is_own else self.path.name
+        is_in_project = self.package[:1] and self.package[0] in PACKAGES
+        return self.path.relative_to(self.root).as_posix() if is_in_project else self.path.name
 
     def packages(self) -> list[SourceFile]:
         """List the files of the packages that it is in."""

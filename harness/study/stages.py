@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from analyses.shared.analysis import Analysis, AnalysisSettings, Need, SettingError, StudyFacts
+from analyses.shared.evidence import read_evidence
 from analyses.shared.result import Result
 from analyses.shared.sentences import listed, plural
 from analyses.shared.work import StudyWorld
 from harness.report.answer import Answer
-from harness.report.manifest import Manifest
 from harness.report.repeats import Repeats, Varied, gather
-from harness.report.study_folder import ANSWER, REPEATS, FinishedStudy, evidence_name
+from harness.report.study_folder import (
+    ANSWER,
+    REPEATS,
+    evidence_name,
+    in_report_order,
+    under_repeats,
+)
 from harness.report.tables import answer_of
+from harness.scoring.means import Means
 from harness.study.collection import collect
 from harness.study.input_files import TRUE_QRELS, keep_input
 from harness.study.inputs import checksum
 from harness.study.other_worlds import OtherWorlds, with_world
-from harness.study.parts import KeptPart, Parts
+from harness.study.parts import KeptPart
 from harness.study.reachable_code import Maker
 from harness.study.score_parts import (
     SCORES,
@@ -34,7 +41,6 @@ from harness.study.score_parts import (
     score_files,
     true_score_files,
 )
-from harness.study.store import Store
 from harness.study.study import Study
 from harness.study.study_run import run_to_report
 from harness.study.system_lists import KeptLists, SystemLists, maker_of_system
@@ -274,42 +280,33 @@ class Stages:
             which = "Settings" if is_of_settings else "Seed"
             self.run.progress.note(f"{which} {number}, {place} of {len(numbers)}:")
             folders.append(make().parent)
-        results = ["means", *self.analyses]
-        manifest = Manifest.of_unfinished(study=self.run.study.name, results=results)
-        studies = [FinishedStudy(folder, manifest) for folder in folders]
-
-        def find() -> Repeats:
-            by_study = [[result for _, result in study.results()] for study in studies]
-            repeats = gather([study.means for study in studies], by_study, numbers, varied)
-            return replace(repeats, unit=self.run.collection.unit)
-
-        evidence = [self._evidence_in(folder, results) for folder in folders]
-        key = self.run.parts.key(
-            gather, evidence, numbers, varied, makers=self._estimating(results)
+        kinds = {key: kind for key, kind in self._kinds.items() if key not in (ANSWER, REPEATS)}
+        files = [evidence_files(folder, ["means", *kinds]) for folder in folders]
+        made_from = (files, list(kinds.items()), numbers, varied)
+        key = self.run.parts.key(repeats_in, *made_from)
+        unit = self.run.collection.unit
+        self.run.keep_result(
+            REPEATS, key, Repeats, lambda: replace(repeats_in(*made_from), unit=unit)
         )
-        self.run.keep_result(REPEATS, key, Repeats, find)
 
     def _keep_answer(self) -> None:
         """Answer which measure can be trusted, by what the analyses found."""
-        results = self._compared
+        kinds = {key: kind for key, kind in self._kinds.items() if key in self._compared}
+        files = evidence_files(self.run.folder, kinds)
+        repeats = None
         if self.repeats and self._varied == "settings":
-            results = [*results, REPEATS]
-        manifest = Manifest.of_unfinished(study=self.run.study.name, results=results)
-        finished = FinishedStudy(self.run.folder, manifest)
-        evidence = self._evidence_in(self.run.folder, results)
-        key = self.run.parts.key(answer_of, evidence, makers=self._estimating(results))
+            repeats = self.run.folder / evidence_name(REPEATS)
+        made_from = (files, list(kinds.items()), repeats)
+        key = self.run.parts.key(answer_in, *made_from)
         unit = self.run.collection.unit
-        self.run.keep_result(ANSWER, key, Answer, lambda: replace(answer_of(finished), unit=unit))
+        self.run.keep_result(ANSWER, key, Answer, lambda: replace(answer_in(*made_from), unit=unit))
 
-    def _estimating(self, results: Sequence[str]) -> list[Maker]:
-        """List the classes of results, of which numbers are put together."""
-        classes = {analysis.key: analysis.result for analysis, _ in self.run.analyses}
-        return [FinishedStudy, *(classes[key] for key in results if key in classes)]
-
-    def _evidence_in(self, folder: Path, results: Sequence[str]) -> list[str | None]:
-        """Look up the checksums of results in a folder of a study."""
-        ledger = Parts(Store(folder)).store.ledger
-        return [ledger.checksum(evidence_name(key)) for key in results]
+    @cached_property
+    def _kinds(self) -> dict[str, type[Result]]:
+        """Classes of the results of the analyses, in the order of the report."""
+        kinds = {analysis.key: analysis.result for analysis, _ in self.run.analyses}
+        by_truth = [a.key for a, _ in self.run.analyses if Need.TRUTH in a.needs]
+        return in_report_order(kinds, by_truth=by_truth)
 
     @property
     def _results(self) -> list[str]:
@@ -369,3 +366,32 @@ class Stages:
         first, *others = truth.references
         references = listed([f"{first} (in the answer)", *others], "or")
         return f" True orderings are by {references}, from the true preferences of all items."
+
+
+Kinds: TypeAlias = Sequence[tuple[str, type[Result]]]
+"""Keys and classes of results, in the order of the report."""
+
+
+def evidence_files(folder: Path, keys: Iterable[str]) -> dict[str, Path]:
+    """Name the files of results in the folder of a study."""
+    return {key: folder / evidence_name(key) for key in keys}
+
+
+def answer_in(files: Mapping[str, Path], kinds: Kinds, repeats: Path | None) -> Answer:
+    """Answer by results in files, under all settings of the systems if these were repeated."""
+    results = {key: read_evidence(files[key], kind) for key, kind in kinds}
+    if repeats is not None:
+        over_settings = read_evidence(repeats, Repeats)
+        results = {key: under_repeats(found, over_settings) for key, found in results.items()}
+    return answer_of(results)
+
+
+def repeats_in(
+    files: Sequence[Mapping[str, Path]], kinds: Kinds, numbers: Sequence[int], varied: Varied
+) -> Repeats:
+    """Put the results of several studies together, each in files of its own."""
+    means = [read_evidence(of_study["means"], Means) for of_study in files]
+    results: list[list[Result]] = [
+        [read_evidence(of_study[key], kind) for key, kind in kinds] for of_study in files
+    ]
+    return gather(means, results, numbers, varied)

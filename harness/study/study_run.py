@@ -133,17 +133,17 @@ class StudyRun:
         """Keep what is drawn of a result, which is in a part."""
         path = self.folder / evidence_name(name)
         options: FigureOptions = self.study.figures
+        write = users_result_files if is_users else result_files
         evidence = [part.files[evidence_name(name)] for part in self.parts.kept(of)]
-        drawn_from = (name, evidence, options.given, is_users)
-        drawn_key = self.parts.key(result_files, *drawn_from, makers=drawing_methods(kind))
+        key = self.parts.key(write, name, evidence, options.given, makers=drawing_methods(kind))
 
         def draw() -> Files:
             with self.progress("Drawing figures", 1) as bar:
-                files = result_files(name, read_evidence(path, kind), options, is_users=is_users)
+                files = write(name, read_evidence(path, kind), options)
                 bar.advance()
             return files
 
-        self.parts.build(f"drawn-{name}", drawn_key, draw)
+        self.parts.build(f"drawn-{name}", key, draw)
 
 
 def drawing_methods(kind: type[Result]) -> list[Maker]:
@@ -156,11 +156,9 @@ def drawing_methods(kind: type[Result]) -> list[Maker]:
     return [m for m in methods if callable(m) or isinstance(m, property | cached_property)]
 
 
-def result_files(name: str, result: Result, options: FigureOptions, *, is_users: bool) -> Files:
+def result_files(name: str, result: Result, options: FigureOptions) -> Files:
     """Write the tables and figures of a result, by their names in the study folder."""
     files: Files = {}
-    if is_users:
-        files[kept_name(name)] = keep_result(result)
     for table, frame in result.frames().items():
         files[f"tables/{table}.csv"] = as_csv(with_texts(frame, guarded)).encode()
     for face in figures_of(type(result)):
@@ -168,6 +166,11 @@ def result_files(name: str, result: Result, options: FigureOptions, *, is_users:
             drawn = figure_files(result, face, kinds=("svg",), usual=options)
             files |= {f"figures/{face.file}.{ending}": content for ending, content in drawn.items()}
     return files
+
+
+def users_result_files(name: str, result: Result, options: FigureOptions) -> Files:
+    """Write the same of the result of a user's analysis, and whatever else it shows."""
+    return {kept_name(name): keep_result(result), **result_files(name, result, options)}
 
 
 def run_to_report(
