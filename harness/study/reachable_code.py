@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, cast
 
 from harness.study.source_files import (
+    INNER_SCOPES,
     WHOLE,
     Imported,
     Place,
@@ -466,21 +467,19 @@ def _names_bound_in(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str
     }
     names |= {argument.arg for argument in (arguments.vararg, arguments.kwarg) if argument}
     pending: list[ast.AST] = [*function.body]
-    shared: set[str] = set()
-    inner_scopes = (ast.ClassDef, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp)
+    global_names: set[str] = set()
     while pending:
         node = pending.pop()
         match node:
-            case ast.Global(names=global_names):
-                shared.update(global_names)
+            case ast.Global(names=declared):
+                global_names.update(declared)
             case ast.Name(id=name, ctx=ast.Store()):
                 names.add(name)
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
                 names.add(name)
-                continue
-        if not isinstance(node, (*inner_scopes, ast.GeneratorExp)):
+        if not isinstance(node, INNER_SCOPES):
             pending += ast.iter_child_nodes(node)
-    return names - shared
+    return names - global_names
 
 
 @cache

@@ -18,6 +18,18 @@ ROOT = Path(__file__).parents[2]
 SUFFIXES = (".py", *EXTENSION_SUFFIXES)
 """What the name of a module's file ends with: source, or compiled."""
 
+INNER_SCOPES = (
+    ast.FunctionDef,
+    ast.AsyncFunctionDef,
+    ast.ClassDef,
+    ast.Lambda,
+    ast.ListComp,
+    ast.SetComp,
+    ast.DictComp,
+    ast.GeneratorExp,
+)
+"""Syntax whose variables are not those of what is around it."""
+
 WHOLE = "*"
 """In place of the name of a definition: the whole module."""
 
@@ -243,12 +255,16 @@ def _add_statement(statement: ast.stmt, scope: Scope) -> None:
 def _defined_in(statement: ast.stmt) -> list[str]:
     """List the names that a compound statement or an assignment defines."""
     names = []
-    for node in ast.walk(statement):
+    pending: list[ast.AST] = [statement]
+    while pending:
+        node = pending.pop()
         match node:
             case ast.Name(id=name, ctx=ast.Store()):
                 names.append(name)
             case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
                 names.append(name)
+        if not isinstance(node, INNER_SCOPES):
+            pending += ast.iter_child_nodes(node)
     return names
 
 
