@@ -51,7 +51,7 @@ class ExperimentRun(StudyRun):
     """
 
     study: ExperimentStudy
-    dask: str | None
+    cluster: str | None
 
     @cached_property
     def work(self) -> ExperimentWork:
@@ -136,11 +136,15 @@ class ExperimentRun(StudyRun):
 
 
 def run_experiment_study(
-    study: ExperimentStudy, *, n_jobs: int, progress: Progress, dask: str | None = None
+    study: ExperimentStudy, *, n_jobs: int, progress: Progress, cluster: str | None = None
 ) -> Path:
     """Run a study of an experiment, or what is left of it; give the path of the report."""
     run = ExperimentRun(
-        study=study, parts=Parts(Store(study.folder)), n_jobs=n_jobs, progress=progress, dask=dask
+        study=study,
+        parts=Parts(Store(study.folder)),
+        n_jobs=n_jobs,
+        progress=progress,
+        cluster=cluster,
     )
     return run_to_report(run, make=run.make, facts=run.facts, as_run=run.as_run)
 
@@ -209,7 +213,7 @@ def _rank(
     """Rank hidden items by the model of each place; give the files."""
     files = {HIDDEN: hidden_to_parquet(test.select(test.is_first))}
     deepest = max(run.study.settings.cutoffs)
-    with on_cluster(run.dask), run.progress("Ranking hidden items", n_models) as bar:
+    with on_cluster(run.cluster), run.progress("Ranking hidden items", n_models) as bar:
         for place, model in live:
             ranks = model.hidden_ranks(test, deepest=deepest, n_jobs=run.n_jobs)
             files[ranks_name(*place)] = ranks_to_parquet(ranks)

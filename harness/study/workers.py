@@ -18,7 +18,7 @@ from recommenders.kernels.hidden_scores import rank_held_out
 from recommenders.shared.scorers import BatchScorer, HistoriesScorer
 from runs import InputError, Run
 from runs.shared.arrays import Ints, Longs, Masks, Sparse
-from runs.shared.parallel import LOCAL, processes_on_cluster
+from runs.shared.parallel import CLUSTER_OPTION, LOCAL, processes_on_cluster
 from runs.shared.progress import Clock, Cost
 
 
@@ -268,15 +268,15 @@ def try_and_rank(
 
 
 @contextmanager
-def trained_on(dask: str | None, systems: Iterable[str]) -> Iterator[None]:
-    """Let systems be trained by the workers of a Dask cluster, or here for None."""
-    own = [label_of(system) for system in systems if is_user_system(system)]
-    if own and dask not in (None, LOCAL):
+def trained_on(cluster: str | None, systems: Iterable[str]) -> Iterator[None]:
+    """Let systems be trained by the workers of a cluster, or here for None."""
+    users_systems = [label_of(system) for system in systems if is_user_system(system)]
+    if users_systems and cluster not in (None, LOCAL):
         raise InputError(
-            f"the system {own[0]!r} is in a file of this machine, which the workers of --dask "
-            f"{dask} may not have; leave out --dask."
+            f"the system {users_systems[0]!r} is in a file of this machine, which the workers of "
+            f"{CLUSTER_OPTION} {cluster} may not have; leave out {CLUSTER_OPTION}."
         )
-    with processes_on_cluster(dask):
+    with processes_on_cluster(cluster):
         yield
 
 

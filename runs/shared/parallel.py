@@ -116,6 +116,9 @@ def end_with(parent: int) -> None:
 CHANGES_NO_NUMBER: Final = True
 """Where work is done changes no number: the versions of packages that this module uses do not."""
 
+CLUSTER_OPTION: Final = "--dask"
+"""The option of commands that names a cluster."""
+
 LOCAL: Final = "local"
 SECONDS_TO_ANSWER: Final = 5
 SECONDS_BETWEEN_LOOKS: Final = 1
