@@ -11,7 +11,7 @@ from pydantic import Field
 
 from analyses.intervals.resampling import percentiles, resampled_users
 from analyses.ordering import tau_ap, tau_b
-from analyses.shared.analysis import analysis
+from analyses.shared.analysis import Need, analysis
 from analyses.shared.drawing import chosen_panel, draw_rows, explain
 from analyses.shared.estimate import Estimate
 from analyses.shared.measure import Measures, tidy
@@ -55,7 +55,7 @@ class Settings(Question):
 @analysis(
     "assessors",
     source="Moffat, Scholer & Thomas (2012); Cohen (1960)",
-    needs=("truth",),
+    needs=(Need.TRUTH,),
     on_request=True,
     question="Do two assessors agree on items, on the systems and on their significance?",
 )

@@ -86,7 +86,7 @@ def correlation(work: Work, settings: Settings) -> Correlation:
         )
         # Over other users and other runs: (n_measures, n_systems, replicates).
         how: Any = {"replicates": replicates, "seed": work.seed}
-        resampled = resample_means(scores.values, **how) + run_noise(scores.runs, **how)
+        resampled = resample_means(scores.weighted_values, **how) + run_noise(scores.runs, **how)
         numbers = scores.measures.numbers(scores.measures.reported)
         compare = partial(_every_two, find_coefficient(settings.coefficient))
         means, subsets = scores.mean_values()[numbers], work.families.subsets(seed=work.seed)

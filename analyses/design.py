@@ -109,7 +109,7 @@ def design(work: Work, settings: Settings) -> Design:
             f"{len(scores.systems)} and {n_users}."
         )
     measures = scores.measures.reported
-    values = scores.of(measures).values
+    values = scores.of(measures).weighted_values
     means, deviations = pair_means_and_deviations(values)
     differing = for_all_pairs(values, lambda rows: np.count_nonzero(rows, axis=1))
     differ = ((means != 0) | (deviations > 0)).any(axis=0)

@@ -197,7 +197,7 @@ def discrimination(work: Work, settings: Settings) -> Discrimination:
     if not settings.baseline:
         within = _pair_weights(families, seed=work.seed)[:CROSSED]
     samples = resample_power(
-        scores.values,
+        scores.weighted_values,
         found.p,
         (first, second),
         scales=tuple(scales.get(measure) for measure in scores.measures),
@@ -207,7 +207,10 @@ def discrimination(work: Work, settings: Settings) -> Discrimination:
         n_jobs=work.n_jobs,
         runs=scores.runs,
     )
-    means, sizes = scores.mean_values(), effects(scores.values, level=CONFIDENCE, runs=scores.runs)
+    means, sizes = (
+        scores.mean_values(),
+        effects(scores.weighted_values, level=CONFIDENCE, runs=scores.runs),
+    )
     return Discrimination(
         measures=scores.measures,
         systems=scores.systems,

@@ -15,7 +15,7 @@ from scipy.special import entr
 
 from analyses.intervals.resampling import band, draw_weights
 from analyses.ordering.agreement import divided, mean_of_defined
-from analyses.shared.analysis import AnalysisSettings, SettingError, StudyFacts, analysis
+from analyses.shared.analysis import AnalysisSettings, Need, SettingError, StudyFacts, analysis
 from analyses.shared.drawing import categories, chosen_panel, draw_whiskers, label_curves
 from analyses.shared.judgement_samples import RATINGS_IN_WORDS
 from analyses.shared.measure import pairs_of, tidy
@@ -68,7 +68,7 @@ class Settings(AnalysisSettings):
 @analysis(
     "exposure",
     source="Castells, Hurley & Vargas (2015); Zhu, Wang & Caverlee (2020)",
-    needs=("single lists",),
+    needs=(Need.SINGLE_LISTS,),
     on_request=True,
     question="Which items do the systems recommend, and how evenly?",
 )

@@ -92,7 +92,7 @@ def groups(work: Work, settings: Settings) -> Groups:
     scores = work.scores
     names, label = _group_labels(work, settings)
     chosen = scores.measures.numbers(scores.measures.reported)
-    values = scores.values[chosen]
+    values = scores.weighted_values[chosen]
     members = [np.flatnonzero(label == number) for number in range(len(names))]
     areas = _areas(work, members, chosen, settings)
     means, found = [], []

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from analyses.correlation import order_by_likeness
-from analyses.shared.analysis import AnalysisSettings, analysis
+from analyses.shared.analysis import AnalysisSettings, Need, analysis
 from analyses.shared.drawing import draw_matrix
 from analyses.shared.measure import pairs_of, tidy
 from analyses.shared.result import Result, figure, table
@@ -44,7 +44,7 @@ class Settings(AnalysisSettings):
 @analysis(
     "overlap",
     source="Webber, Moffat & Zobel (2010)",
-    needs=("single lists",),
+    needs=(Need.SINGLE_LISTS,),
     on_request=True,
     question="Which systems recommend nearly the same items?",
 )

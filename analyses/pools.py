@@ -12,7 +12,7 @@ from pydantic import Field
 
 from analyses.intervals.resampling import Resampling, percentiles
 from analyses.ordering import DECIMALS, tau_b
-from analyses.shared.analysis import AnalysisSettings, analysis
+from analyses.shared.analysis import AnalysisSettings, Need, analysis
 from analyses.shared.drawing import curves_of, draw_band, label_curves, panel_title
 from analyses.shared.measure import Measures, tidy
 from analyses.shared.result import Result, figure, table
@@ -44,7 +44,7 @@ class Settings(AnalysisSettings):
 @analysis(
     "pools",
     source="Zobel (1998); Buckley et al. (2007)",
-    needs=("single lists",),
+    needs=(Need.SINGLE_LISTS,),
     on_request=True,
     question="Do the measures keep their ordering when only pooled items are judged?",
 )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.shared.analysis import AnalysisSettings, analysis
+from analyses.shared.analysis import AnalysisSettings, Need, analysis
 from analyses.shared.drawing import chosen_panel, draw_rows
 from analyses.shared.measure import Measures, pairs_of, tidy
 from analyses.shared.result import Result, figure, table
@@ -45,7 +45,7 @@ class Settings(AnalysisSettings):
 @analysis(
     "residuals",
     source="Moffat & Zobel (2008)",
-    needs=("single lists",),
+    needs=(Need.SINGLE_LISTS,),
     on_request=True,
     question="Could the unjudged items change the order of the systems?",
 )

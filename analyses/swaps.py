@@ -50,7 +50,7 @@ def swaps(work: Work, settings: Settings) -> Swaps:
     scores = work.scores
     scores.require("the analysis of swaps", users=2)
     n_swapped = np.zeros(len(scores.measures))
-    every = half_means(scores.values, repeats=settings.repeats, seed=work.seed)
+    every = half_means(scores.weighted_values, repeats=settings.repeats, seed=work.seed)
     for means in work.steps("Swaps", settings.repeats, every):
         n_swapped += swapped(means)
     return Swaps(

@@ -72,7 +72,7 @@ def systems(work: Work, settings: Settings) -> Systems:
             n_jobs=work.n_jobs,
             advance=bar.advance,
         )
-    low, high = mean_limits(scores.values, level=CONFIDENCE, runs=scores.runs)
+    low, high = mean_limits(scores.weighted_values, level=CONFIDENCE, runs=scores.runs)
     return Systems(
         measures=scores.measures,
         systems=scores.systems,

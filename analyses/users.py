@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from joblib import Parallel, delayed
 from pydantic import Field
 
 from analyses.intervals.resampling import percentiles
@@ -22,7 +21,7 @@ from analyses.shared.table import Table, common_decimals, rounded
 from analyses.significance.permutation import monte_carlo_test
 from runs.shared.arrays import Floats, Numbers
 from runs.shared.errors import counted
-from runs.shared.parallel import single_threaded
+from runs.shared.parallel import delayed, in_threads, single_threaded
 from runs.shared.settings import Permutations, Repeats, Sizes
 from runs.shared.streams import random_words
 
@@ -75,7 +74,7 @@ def users(work: Work, settings: Settings) -> Users:
     wanted = usual_sizes(n_users) if settings.sizes is None else settings.sizes
     sizes = sorted({min(size, n_users) for size in [*wanted, n_users]})
     orders = np.stack([random_order(n_users, work.seed, repeat) for repeat in range(repeats)])
-    reported = scores.of(scores.measures.reported).values
+    reported = scores.of(scores.measures.reported).weighted_values
     taus, coefficients = [], []
     powers, significant, medians = np.empty((3, len(reported), len(sizes), repeats))
     for number, size in enumerate(work.steps("Taking users away", len(sizes), sizes)):
@@ -291,7 +290,7 @@ def subset_means(scores: Scores, subsets: Numbers) -> tuple[Floats, Floats]:
     for number, subset in enumerate(subsets):
         chosen[subset, number] = 1.0
     with single_threaded("blas"):
-        sums = np.stack([sums_on_grid(values, chosen).T for values in scores.values])
+        sums = np.stack([sums_on_grid(values, chosen).T for values in scores.weighted_values])
     means = sums / chosen.sum(axis=0)[:, None]
     return means[:, :-1], means[:, -1:]
 
@@ -310,4 +309,4 @@ def _test(work: Work, settings: Settings, values: Floats, subsets: Numbers) -> F
     firsts = range(0, len(subsets), at_once)
     tasks = (delayed(test)(subsets[first : first + at_once]) for first in firsts)
     with single_threaded("blas"):
-        return np.concatenate(Parallel(n_jobs=work.n_jobs, prefer="threads")(tasks))
+        return np.concatenate(in_threads(tasks, n_jobs=work.n_jobs))

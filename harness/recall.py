@@ -146,7 +146,7 @@ def measure_models(
     *,
     models: Sequence[str],
     n_jobs: int,
-    dask: str | None = None,
+    cluster: str | None = None,
     folder: Path | None = None,
     progress: Progress,
 ) -> MeasuredRecalls:
@@ -188,7 +188,7 @@ def measure_models(
         f"{len(train):,}."
     ]
     deepest, ranks = max(DEEPEST, *question.cutoffs), {}
-    with on_cluster(dask), progress("Training and ranking", len(chosen)) as bar:
+    with on_cluster(cluster), progress("Training and ranking", len(chosen)) as bar:
         for label, train_model in chosen.items():
             ranks[label] = rank_hidden(train_model(train), test, deepest=deepest, n_jobs=n_jobs)
             bar.advance()

@@ -29,6 +29,7 @@ from recommenders.shared.system import workers_within as workers_within
 from recommenders.shared.train_and_rank import recommend as recommend
 from recommenders.shared.train_and_rank import require_memory as require_memory
 from recommenders.shared.train_and_rank import train as train
+from recommenders.shared.train_and_rank import train_by as train_by
 from recommenders.shared.user_system import UNKNOWN_FAMILY as UNKNOWN_FAMILY
 from recommenders.shared.user_system import file_of as file_of
 from recommenders.shared.user_system import is_user_system as is_user_system

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-import joblib
 import numpy as np
 
 from analyses.intervals.areas import HIGHER_IS_BETTER, Curves, area
@@ -30,6 +29,7 @@ from analyses.shared.table import percent
 from qrels import Qrels
 from runs.shared.arrays import Floats, Masks, Numbers
 from runs.shared.errors import counted
+from runs.shared.parallel import delayed, in_threads
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,9 +92,9 @@ def lose_at_random(
 
     n_masks = n_samples * len(qrels.items)
     at_once = max(1, min(SAMPLES_AT_ONCE // n_samples, MASKS_AT_ONCE // max(n_masks, 1)))
-    tasks = (joblib.delayed(study)(levels[n : n + at_once]) for n in range(0, len(levels), at_once))
-    workers = joblib.Parallel(n_jobs=work.n_jobs, prefer="threads", return_as="generator")
-    studied = chain.from_iterable(workers(tasks))
+    tasks = (delayed(study)(levels[n : n + at_once]) for n in range(0, len(levels), at_once))
+    results = in_threads(tasks, n_jobs=work.n_jobs, return_as="generator")
+    studied = chain.from_iterable(results)
     columns = zip(*work.steps("Taking judgements away", len(levels), studied), strict=True)
     taus, coefficients, resampled, within, crossed, without_relevant, n_kept = columns
     areas = (area(levels, np.stack(each, axis=-1)) for each in (within, crossed))

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from analyses.intervals.systems import taus_within
@@ -16,7 +15,7 @@ from analyses.shared.estimate import CONFIDENCE as CONFIDENCE
 from analyses.shared.families import CROSSED
 from analyses.shared.measure import RunDeviations, exponents_of, sums_on_grid
 from runs.shared.arrays import Floats, Masks, Numbers
-from runs.shared.parallel import single_threaded
+from runs.shared.parallel import delayed, in_threads, single_threaded
 from runs.shared.streams import random_words
 
 # The top word of the counter says what the bits are for, so that no two uses share any.
@@ -78,10 +77,10 @@ def monte_carlo_p(
     """
     parts = list(ranges(n_draws, part))
     tasks = (delayed(count)(start, stop) for start, stop in parts)
-    workers = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
     total = np.int64(0)
     with single_threaded("blas"):
-        for (start, stop), some in zip(parts, workers(tasks), strict=True):
+        results = in_threads(tasks, n_jobs=n_jobs, return_as="generator")
+        for (start, stop), some in zip(parts, results, strict=True):
             total = total + some
             if advance is not None:
                 advance(stop - start)

@@ -18,7 +18,7 @@ from analyses.online.logs import Logs
 from analyses.online.rates import OverTime
 from analyses.recall.parametrisations import VALIDATIONS, RecallSettings, Weights, name_recall
 from analyses.recall.recall import draw_recalls, errors_of_means, measure_recall
-from analyses.shared.analysis import AnalysisSettings, analysis
+from analyses.shared.analysis import AnalysisSettings, Need, analysis
 from analyses.shared.drawing import colours, draw_band
 from analyses.shared.estimate import REACH
 from analyses.shared.measure import tidy
@@ -143,13 +143,13 @@ class ExperimentWork:
         return Experiment(self.name, arms, tuple(names), values, found, errors.T, rate_errors)
 
 
-@analysis("arm_rates", source=THESIS, needs=["experiment"], on_request=True)
+@analysis("arm_rates", source=THESIS, needs=(Need.EXPERIMENT,), on_request=True)
 def arm_rates(work: ExperimentWork, settings: ArmSettings) -> Clicks:
     """Estimate the click-through rate of every arm."""
     return work.clicks
 
 
-@analysis("arm_recalls", source=THESIS, needs=["experiment"], on_request=True)
+@analysis("arm_recalls", source=THESIS, needs=(Need.EXPERIMENT,), on_request=True)
 def arm_recalls(work: ExperimentWork, settings: ArmSettings) -> ArmRecalls:
     """Measure the recall of every arm's model in every period, with intervals over users."""
     with work.progress("Measuring recall", 1) as bar:
@@ -162,7 +162,7 @@ def arm_recalls(work: ExperimentWork, settings: ArmSettings) -> ArmRecalls:
     return ArmRecalls(values, recalls, tuple(order), work.settings.weights)
 
 
-@analysis("arm_agreement", source=THESIS, needs=["experiment"], on_request=True)
+@analysis("arm_agreement", source=THESIS, needs=(Need.EXPERIMENT,), on_request=True)
 def arm_agreement(work: ExperimentWork, settings: ArmSettings) -> ClickStudy:
     """Correlate every offline measure of the arms with their click-through rates."""
     with work.progress("Permuting rates", 1) as bar:

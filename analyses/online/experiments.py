@@ -285,7 +285,7 @@ class LinkedSystems(NamedTuple):
         """
         names = tuple(str(measure) for measure in scores.measures)
         places = [scores.systems.index(system) for system in self.systems]
-        means, own = scores.mean_values()[:, places], scores.values[:, places]
+        means, own = scores.mean_values()[:, places], scores.weighted_values[:, places]
         values = scores.measures.signs[:, np.newaxis] * means
         errors, n_users = np.zeros(own.shape[:2]), own.shape[2]
         if n_users > 1:

@@ -29,7 +29,7 @@ from analyses.sampled.papers import (
 )
 from analyses.sampled.samples import first_of, population_of, replacement
 from analyses.sampled.trials import Settings, Way, run_trials, trials_of
-from analyses.shared.analysis import analysis
+from analyses.shared.analysis import Need, analysis
 from analyses.shared.drawing import categories, chosen_panel, label_curves, scale_by_factors
 from analyses.shared.measure import Measure, Measures, pairs_of, tidy
 from analyses.shared.result import Result, figure, table
@@ -55,7 +55,7 @@ IN_ORDER = 0.9
 @analysis(
     "estimates",
     source="Krichene & Rendle (2020), tables 3 and 4; Li et al. (2023), tables 1 to 3 and 6 to 11",
-    needs=("full_ranks",),
+    needs=(Need.FULL_RANKS,),
 )
 def estimates(work: Work, settings: Settings) -> Estimates:
     """Sample negatives again and again, and estimate the exact metrics from every sample."""

@@ -20,7 +20,7 @@ from analyses.sampled.samples import (
     replacement,
     require_negatives,
 )
-from analyses.shared.analysis import analysis
+from analyses.shared.analysis import Need, analysis
 from analyses.shared.drawing import DASHES, categories, chosen_panel, explain, label_curves
 from analyses.shared.measure import Measure, Measures, tidy
 from analyses.shared.result import Result, figure, table
@@ -69,7 +69,7 @@ class Settings(RankSettings):
         return self.sizes
 
 
-@analysis("sizes", source="Krichene & Rendle (2020), figure 6", needs=("full_ranks",))
+@analysis("sizes", source="Krichene & Rendle (2020), figure 6", needs=(Need.FULL_RANKS,))
 def sizes(work: Work, settings: Settings) -> Sizes:
     """Expect metrics of systems, uncorrected and by BV(0.1), from samples of several sizes."""
     systems, metrics = work.full_ranks, read_metrics(settings.metrics)
@@ -153,7 +153,7 @@ class Sizes(Result):
         )
 
 
-@analysis("ranks", source="Krichene & Rendle (2020), figure 5", needs=("full_ranks",))
+@analysis("ranks", source="Krichene & Rendle (2020), figure 5", needs=(Need.FULL_RANKS,))
 def ranks(work: Work, settings: RankSettings) -> RankDistributions:
     """Count the relevant items up to the ends of equal bins, and to round ranks at the top."""
     import pandas as pd

@@ -13,7 +13,6 @@ from itertools import chain, product
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
-from joblib import delayed
 from numpy.typing import NDArray
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
@@ -31,11 +30,12 @@ from analyses.sampled.samples import (
     top_items,
     weighted_auc,
 )
+from analyses.shared.analysis import Need
 from qrels import FullRanks
 from qrels.ranks.full_ranks import CandidateRanks
 from runs import InputError
 from runs.shared.arrays import Floats, Longs
-from runs.shared.parallel import processes, single_threaded
+from runs.shared.parallel import delayed, processes, single_threaded
 from runs.shared.settings import Repeats, Sizes, Whole, read_by, without_repetition
 from runs.shared.streams import random_uniforms
 
@@ -106,11 +106,11 @@ class Settings(RankSettings):
         return self
 
     @property
-    def needs(self) -> tuple[str, ...]:
-        """Say which ranks of all candidates are needed."""
+    def needs(self) -> tuple[Need, ...]:
+        """Which ranks of all candidates are needed."""
         if self.draws == "items" or self.drawing != ("uniform",):
-            return ("candidate_ranks",)
-        return ("all_candidate_ranks",) if self.draws is None else ()
+            return (Need.CANDIDATE_RANKS,)
+        return (Need.ALL_CANDIDATE_RANKS,) if self.draws is None else ()
 
     def samples(self, ranks: FullRanks) -> list[Way]:
         """Give all estimators for the designs of samples that they are for, adaptive ones last.

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from analyses.shared.result import Result
 from analyses.shared.work import OtherWorld
 from runs import InputError
-from runs.shared.errors import nearest
+from runs.shared.errors import nearest, require_known
 from runs.shared.members import Member, load_installed, load_module, modules_of
 from runs.shared.settings import Section
 
@@ -28,6 +29,33 @@ if TYPE_CHECKING:
     from analyses.shared.measure import Measures
     from analyses.shared.work import Work
     from qrels import FullRanks
+
+
+class Need(StrEnum):
+    """What an analysis may need beside scores and judgements."""
+
+    FULL_RANKS = "full_ranks"
+    """Where each trained system ranks every relevant item among all candidates; of the other data
+    such an analysis uses none."""
+
+    CANDIDATE_RANKS = "candidate_ranks"
+    """Where each trained system ranks all candidates, of as many users as can be kept."""
+
+    ALL_CANDIDATE_RANKS = "all_candidate_ranks"
+    """The same if it can be kept of all users, else nothing."""
+
+    TRUTH = "truth"
+    """What the systems are truly worth."""
+
+    WORLDS = "worlds"
+    """The same study in other simulated worlds."""
+
+    SINGLE_LISTS = "single lists"
+    """One list of each system for each user, which several runs of a system are not."""
+
+    EXPERIMENT = "experiment"
+    """The record of an online experiment."""
+
 
 SettingsT = TypeVar("SettingsT", bound="AnalysisSettings")
 ResultT = TypeVar("ResultT", bound=Result)
@@ -81,8 +109,8 @@ class AnalysisSettings(Section):
         """Refuse, before any work, what does not fit the study; by default nothing."""
 
     @property
-    def needs(self) -> tuple[str, ...]:
-        """Say what the analysis needs with these settings, beside what it always does."""
+    def needs(self) -> tuple[Need, ...]:
+        """What the analysis needs with these settings, beside what it always does."""
         return ()
 
     def files(self) -> list[Path]:
@@ -99,15 +127,13 @@ class Analysis(Member[SettingsT], Generic[SettingsT, ResultT]):
     """An analysis, as its file declares it; see `Member`.
 
     The annotations of ``make``, which makes the result, name the classes of settings and result.
-    What it needs must be known or made before it: "full_ranks", "candidate_ranks" (of as many users
-    as can be kept) or "all_candidate_ranks" (of all, or none), "truth", "worlds", or "single lists"
-    of each system for each user, which replicates are not. On request, it is made only if it is
+    What it needs (see `Need`) must be known or made before it. On request, it is made only if it is
     named. The question, in which {units} stands for users or topics, opens its section of the
     report.
     """
 
     make: Callable[[Any, SettingsT], ResultT]
-    needs: tuple[str, ...] = ()
+    needs: tuple[Need, ...] = ()
     on_request: bool = False
     group: str | None = None
     question: str = ""
@@ -122,6 +148,10 @@ class Analysis(Member[SettingsT], Generic[SettingsT, ResultT]):
         """Class of what it finds."""
         return self._annotated("return")
 
+    def all_needs(self, settings: AnalysisSettings) -> frozenset[Need]:
+        """List what it needs with these settings."""
+        return frozenset([*self.needs, *settings.needs])
+
     @property
     def section(self) -> str:
         """Name of the section of a study file that has its settings."""
@@ -132,7 +162,7 @@ class Analysis(Member[SettingsT], Generic[SettingsT, ResultT]):
         """What its part of a study is called, and the file that keeps its result."""
         return self.name if self.group is None else f"{self.group}_{self.name}"
 
-    def is_usual(self, made: Iterable[str] = ()) -> bool:
+    def is_usual(self, made: Iterable[Need] = ()) -> bool:
         """Tell whether a study that makes what others may need makes it without a word about it."""
         required = [f for f in self.settings.model_fields.values() if f.is_required()]
         return set(self.needs) <= set(made) and not (required or self.on_request)
@@ -142,14 +172,23 @@ def analysis(
     name: str,
     *,
     source: str,
-    needs: Iterable[str] = (),
+    needs: Iterable[Need | str] = (),
     on_request: bool = False,
     question: str = "",
 ) -> Callable[[Callable[[Any, SettingsT], ResultT]], Analysis[SettingsT, ResultT]]:
-    """Declare a function of work and settings as an analysis; see `Analysis`."""
+    """Declare a function of work and settings as an analysis; see `Analysis`.
+
+    Raises
+    ------
+    InputError
+        If nothing is known by a name among the needs.
+    """
+    names = [*needs]
+    require_known(f"analysis {name!r}: nothing that an analysis may need is", names, [*Need])
+    needed = tuple(map(Need, names))
 
     def declare(make: Callable[[Any, SettingsT], ResultT]) -> Analysis[SettingsT, ResultT]:
-        return Analysis(name, source, make, tuple(needs), on_request, question=question)
+        return Analysis(name, source, make, needed, on_request, question=question)
 
     return declare
 

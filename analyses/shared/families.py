@@ -130,7 +130,7 @@ def families_by_likeness(scores: Scores, known: Mapping[str, str] | None = None)
     names = [known.get(system) for system in scores.systems]
     others = [place for place, name in enumerate(names) if name is None]
     found = [f"{place}" for place in range(len(others))]
-    values = scores.values[scores.measures.numbers(scores.measures.reported)]
+    values = scores.weighted_values[scores.measures.numbers(scores.measures.reported)]
     same = (values == values[:, :1]).all(axis=(0, 1))
     if len(others) > 1:
         rest = values - values.mean(axis=1, keepdims=True)

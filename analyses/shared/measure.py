@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial, reduce
+from functools import cached_property, partial, reduce
 from itertools import combinations
 from math import inf, nan
 from typing import TYPE_CHECKING, Any, Self
@@ -273,6 +273,9 @@ class Scores:
         Deviations of single runs, if the values are means over several runs of a system.
     unit
         What a score belongs to: "user" or "topic".
+    weights
+        Weights of the users in means over them, of shape (n_users,), with the mean 1; None if all
+        weigh the same.
 
     Raises
     ------
@@ -286,6 +289,7 @@ class Scores:
     users: NDArray[np.str_]
     runs: RunDeviations | None = None
     unit: str = USER
+    weights: Floats | None = None
 
     def __post_init__(self) -> None:
         labels = (len(self.measures), len(self.systems), len(self.users))
@@ -314,9 +318,14 @@ class Scores:
         runs = None if self.runs is None else self.runs.of(numbers)
         return replace(self, values=self.values[numbers], measures=some, runs=runs)
 
+    @cached_property
+    def weighted_values(self) -> Floats:
+        """The values times the weights of the users, whose plain means are weighted means."""
+        return self.values if self.weights is None else self.values * self.weights
+
     def mean_values(self) -> Floats:
         """Average over all users, by rising id; the means are of shape (n_measures, n_systems)."""
-        values = self.values
+        values = self.weighted_values
         if (self.users[1:] < self.users[:-1]).any():
             values = values[:, :, np.argsort(self.users, kind="stable")]
         return mean_in_order(values)

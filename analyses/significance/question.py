@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from joblib import Parallel, delayed
 from pydantic import Field
 from scipy.special import ndtr
 
@@ -25,6 +25,7 @@ from analyses.significance.paired_tests import sakai_test, sign_test, t_test, wi
 from analyses.significance.permutation import PairTests, exact_test, monte_carlo_test, on_lattice
 from runs import InputError
 from runs.shared.arrays import Floats, Numbers
+from runs.shared.parallel import delayed, in_threads
 from runs.shared.settings import Permutations
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def pair_tests(work: Work, question: Question, pairs: Numbers, *, advance: Advan
     """Test pairs, given by their numbers, of systems for every measure."""
     if question.test == "exact":
         return _exactly(work, question, pairs, advance=advance)
-    scores = work.scores.values if question.test in PLAIN else by_user_id(work.scores)
+    scores = work.scores.weighted_values if question.test in PLAIN else by_user_id(work.scores)
     if question.test == "monte-carlo":
         p = _draw(scores, work, question, advance=advance)
     elif question.test == "bootstrap":
@@ -118,7 +119,7 @@ def correct(p: Floats, work: Work, question: Question) -> Floats | None:
 
 def check_scales(scores: Scores, scales: Mapping[Measure, int]) -> None:
     """Refuse a scale that does not make its measure's scores integers."""
-    for measure, values in zip(scores.measures, scores.values, strict=True):
+    for measure, values in zip(scores.measures, scores.weighted_values, strict=True):
         scale = scales.get(measure)
         if scale and not on_lattice(values, scale, tolerance=SCALE_TOLERANCE):
             raise InputError(f"the scores of {measure} are not multiples of 1/{scale}.")
@@ -130,10 +131,10 @@ def _exactly(work: Work, question: Question, pairs: Numbers, *, advance: Advance
         delayed(exact_test)(
             values, scale=work.scales.get(measure), alpha=question.alpha, pairs=pairs
         )
-        for measure, values in zip(scores.measures, scores.values, strict=True)
+        for measure, values in zip(scores.measures, scores.weighted_values, strict=True)
     )
     results: list[PairTests] = []
-    for result in Parallel(n_jobs=work.n_jobs, prefer="threads", return_as="generator")(tasks):
+    for result in in_threads(tasks, n_jobs=work.n_jobs, return_as="generator"):
         results.append(result)
         advance(1)
     p = np.array([result.p for result in results])
@@ -154,7 +155,7 @@ def _draw(values: Floats, work: Work, question: Question, *, advance: Advance | 
 
 def by_user_id(scores: Scores) -> Floats:
     """Order users by id, so that what is drawn stays with the users."""
-    return scores.values[:, :, np.argsort(scores.users, kind="stable")]
+    return scores.weighted_values[:, :, np.argsort(scores.users, kind="stable")]
 
 
 def standardised(work: Work, standard: Standard | None) -> Work:
@@ -162,9 +163,10 @@ def standardised(work: Work, standard: Standard | None) -> Work:
     if standard is None:
         return work
     scores = work.scores
-    made = standardise(scores.values, standard)
-    alike = Scores(made, scores.measures, scores.systems, scores.users, unit=scores.unit)
-    return ScoresWork(alike, seed=work.seed, n_jobs=work.n_jobs, progress=work.progress)
+    standardised_scores = replace(scores, values=standardise(scores.values, standard), runs=None)
+    return ScoresWork(
+        standardised_scores, seed=work.seed, n_jobs=work.n_jobs, progress=work.progress
+    )
 
 
 def standardise(values: Floats, standard: Standard) -> Floats:

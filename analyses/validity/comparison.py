@@ -198,7 +198,7 @@ def block_sums(scores: Scores, users: NDArray[np.str_], blocks: Numbers, *, seed
     order = np.argsort(users, kind="stable")
     places = order[np.minimum(np.searchsorted(users[order], scores.users), len(users) - 1)]
     own = np.where(users[places] == scores.users, blocks[places], own)
-    sums = [scores.values[:, :, own == block].sum(axis=2) for block in range(n_blocks)]
+    sums = [scores.weighted_values[:, :, own == block].sum(axis=2) for block in range(n_blocks)]
     return np.stack(sums, axis=1)
 
 
@@ -343,7 +343,7 @@ def _tested(
 ) -> tuple[Floats, Floats]:
     """Give differences over resampled users and their p-values, of (n_replicates, n_pairs)."""
     first, second = pair_indices(len(scores.systems))
-    values, parts = scores.values[number], []
+    values, parts = scores.weighted_values[number], []
     for start, stop in ranges(len(first), max(1, AT_ONCE // values.shape[1])):
         differences = values[first[start:stop]] - values[second[start:stop]]
         moments = users.means(np.stack([differences, differences**2]), scores.users)

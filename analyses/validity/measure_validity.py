@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from analyses.ordering import tau_ap_a
-from analyses.shared.analysis import SettingError, StudyFacts, analysis
+from analyses.shared.analysis import Need, SettingError, StudyFacts, analysis
 from analyses.shared.judgement_samples import percents
 from analyses.significance.question import Question, Test
 from analyses.validity.comparison import Comparison, JointUsers
@@ -47,7 +47,7 @@ class Settings(Question):
 @analysis(
     "validity",
     source="Pereira, Said & Santos (2025); Urbano, Lima & Hanjalic (2019)",
-    needs=("truth",),
+    needs=(Need.TRUTH,),
     question="Which measures order the systems as the truth does?",
 )
 def validity(work: Work, settings: Settings) -> Validity:

@@ -14,7 +14,7 @@ from pydantic import AfterValidator, Field
 from analyses.intervals.systems import over_worlds
 from analyses.ordering import tau_b
 from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
-from analyses.shared.analysis import SettingError, StudyFacts, analysis
+from analyses.shared.analysis import Need, SettingError, StudyFacts, analysis
 from analyses.shared.drawing import categories, chosen_panel, draw_band, draw_whiskers, label_curves
 from analyses.shared.measure import Measures, tidy
 from analyses.shared.result import Result, figure, table
@@ -163,7 +163,7 @@ class Settings(Question):
 @analysis(
     "validity_sweep",
     source="Cañamares & Castells (2018); Urbano, Lima & Hanjalic (2019)",
-    needs=("worlds",),
+    needs=(Need.WORLDS,),
     on_request=True,
     question="How does validity depend on the bias and the density of the ratings?",
 )

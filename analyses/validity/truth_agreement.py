@@ -95,7 +95,9 @@ class ResampledComparison:
         return np.asarray(self._resampled(self.comparison.true)[self.comparison.references])
 
     def _resampled(self, scores: Scores) -> Floats:
-        return np.moveaxis(self.users.means(scores.values, scores.users, scores.runs), -1, 1)
+        return np.moveaxis(
+            self.users.means(scores.weighted_values, scores.users, scores.runs), -1, 1
+        )
 
     @cached_property
     def tau_replicates(self) -> Floats:

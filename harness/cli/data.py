@@ -226,7 +226,7 @@ def tune(
     search: Sampler,
     trials: int,
     n_jobs: int,
-    dask: str | None,
+    cluster: str | None,
     output: Path | None,
     plugins: Paths,
     progress: Progress,
@@ -255,7 +255,7 @@ def tune(
     study = add_plugins(study, plugins)
     require_free(target)
     budget = {"n_trials": trials, "n_jobs": n_jobs}
-    with trained_on(dask, study.systems.names):
+    with trained_on(cluster, study.systems.names):
         found = search_settings(
             study, systems, metric=measure, sampler=search, progress=progress, **budget
         )

@@ -60,7 +60,7 @@ def recall(
     interactions: Path,
     models: tuple[str, ...],
     rank_table: Path | None,
-    dask: str | None,
+    cluster: str | None,
     n_jobs: int,
     progress: Progress,
     **asked: Any,
@@ -81,9 +81,9 @@ def recall(
     common: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress}
     if rank_table is None:
         own: dict[str, Any] = {"models": models or ("item-cosines",), "folder": asked["output"]}
-        result = measure_models(interactions, question, dask=dask, **own, **common)
+        result = measure_models(interactions, question, cluster=cluster, **own, **common)
     else:
-        refuse_typed({"models", "dask"}, "--ranks")
+        refuse_typed({"models", "cluster"}, "--ranks")
         result = measure_ranks(interactions, rank_table, question, **common)
     publish({"recall": result})
     if asked["output"] is not None:

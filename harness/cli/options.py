@@ -51,6 +51,7 @@ quietly = click.option(
 )
 seeded = click.option("--seed", type=SEED, default=0, show_default=True, help="Random seed.")
 clustered = click.option(
+    "cluster",
     "--dask",
     metavar="tcp://ADDRESS|local",
     help="Address of a Dask cluster, or local: two processes on this machine. Does not change "

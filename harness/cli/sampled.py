@@ -90,7 +90,7 @@ def sampled(
     example: bool,
     candidates: int | None,
     n_jobs: int,
-    dask: str | None,
+    cluster: str | None,
     progress: Progress,
     seed: int,
     **asked: Any,
@@ -114,7 +114,7 @@ def sampled(
         raise InputError("give a table of ranks (RANKS.csv), or --example.")
     fields = {*_settings().model_fields}
     if ranks is None:
-        refuse_typed(fields | {"studies", "candidates", "n_jobs", "dask", "seed"}, "--example")
+        refuse_typed(fields | {"studies", "candidates", "n_jobs", "cluster", "seed"}, "--example")
         publish({"example": Example()})
         return
     wanted = STUDIES if "all" in studies else studies
@@ -125,7 +125,7 @@ def sampled(
     work = RanksWork(
         read_rank_table(ranks, candidates=candidates), seed=seed, n_jobs=n_jobs, progress=progress
     )
-    with processes_on_cluster(dask):
+    with processes_on_cluster(cluster):
         results = {study.key: study(work, settings[name]) for name, study in chosen.items()}
     publish(results, TABLES)
     for result in results.values():

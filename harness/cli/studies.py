@@ -97,7 +97,7 @@ def run(
     study_file: Path | None,
     experiment: bool,
     n_jobs: int,
-    dask: str | None,
+    cluster: str | None,
     seed: int | None,
     output: Path | None,
     plugins: Paths,
@@ -122,14 +122,14 @@ def run(
         from harness.online.experiment_file import ExperimentStudy
 
         asked = study_of(ExperimentStudy)
-        report = run_experiment_study(asked, n_jobs=n_jobs, progress=progress, dask=dask)
+        report = run_experiment_study(asked, n_jobs=n_jobs, progress=progress, cluster=cluster)
     else:
         from harness.study.run import add_plugins, run_study
         from harness.study.study import Study
         from harness.study.workers import trained_on
 
         study = study_of(Study)
-        with trained_on(dask, study.systems.names):
+        with trained_on(cluster, study.systems.names):
             report = run_study(add_plugins(study, plugins), n_jobs=n_jobs, progress=progress)
         export = ["harness", "export", str(report.parent), "--output", f"{report.parent}-export"]
         click.echo(f"To write its runs and qrels for trec_eval: {shlex.join(export)}")

@@ -18,8 +18,9 @@ from harness.online.arm_models import NeighbourRecommender, SystemRecommender
 from harness.online.click_world import make_click_world
 from harness.online.experiment_file import ExperimentStudy
 from harness.online.simulation import Arm, simulate
-from harness.study.pipeline import Source
-from harness.study.store import Store, content_key
+from harness.study.parts import Parts, content_key
+from harness.study.store import Store
+from harness.study.study_run import StudyRun, run_to_report
 from harness.study.workers import file_stem
 from qrels.interactions.held_out_users import draw_test_users, split_users
 from qrels.interactions.interaction_file import read_interactions
@@ -43,21 +44,21 @@ HIDDEN = "ranks/hidden.parquet"
 
 
 @dataclass(frozen=True)
-class ExperimentSource(Source):
-    """An experiment as the source of a study; see `harness.study.pipeline.Source`.
+class ExperimentRun(StudyRun):
+    """A run of a study of an experiment; see `harness.study.study_run.StudyRun`.
 
     Results depend neither on the workers nor on the cluster that ranks.
     """
 
     study: ExperimentStudy
-    dask: str | None
+    cluster: str | None
 
     @cached_property
     def work(self) -> ExperimentWork:
         """What is analysed: what is kept of the experiment, read back."""
         from pandas import DataFrame
 
-        study, store = self.study, self.store
+        study, store = self.study, self.parts.store
         facts = json.loads(store.read(FACTS))
         logs = _logs(study, store)
         events = _events(logs)
@@ -77,11 +78,6 @@ class ExperimentSource(Source):
             known=facts | ({"truth": DataFrame(facts["truth"])} if "truth" in facts else {}),
         )
 
-    @property
-    def parts(self) -> list[str]:
-        """Names of all parts of the study in the ledger, its analyses among them."""
-        return [RECORD, *(analysis.key for analysis, _ in self.study.analyses.wanted())]
-
     @cached_property
     def inputs(self) -> list[dict[str, str]]:
         """Paths and checksums of the tables of a log."""
@@ -92,18 +88,30 @@ class ExperimentSource(Source):
     def make(self) -> None:
         """Make the record and all analyses of it, or what is left of them."""
         study = self.study
-        experiment = study.experiment.model_dump(mode="json", exclude={"logs"})
         logs = study.experiment.logs
-        own = logs and [logs.types, logs.first_year]
-        digests = [own, *(table["sha256"] for table in self.inputs)]
-        key = content_key(experiment, study.seed, digests, max(study.settings.cutoffs))
-        record = partial(_simulated if logs is None else _logged, self)
-        self.make_part(RECORD, key, record, [__name__])
+        record = _simulated if logs is None else _logged
+        key = self.parts.key(
+            record,
+            study.experiment.model_dump(mode="json", exclude={"logs"}),
+            study.seed,
+            None if logs is None else (logs.types, logs.first_year),
+            [table["sha256"] for table in self.inputs],
+            max(study.settings.cutoffs),
+        )
+        self.parts.build(RECORD, key, partial(record, self))
         for analysis, settings in study.analyses.wanted():
-            self.make_analysis(analysis, settings, self.work, made_from=key, makers=[__name__])
+            self.keep_analysis(
+                analysis,
+                settings,
+                lambda: self.work,
+                self.parts.kept(RECORD),
+                [table["sha256"] for table in self.inputs],
+                study.settings,
+                makers=[ExperimentWork],
+            )
 
     def facts(self) -> dict[str, Any]:
-        """Give what the manifest says of this source alone."""
+        """Describe the study for the manifest, as far as its kind alone knows it."""
         facts = self.work.clicks.tables["facts"].set_index("fact")["value"]
         arms = list(dict.fromkeys(arm for arm, _ in self.work.ranks))
         size = f"{counted(facts['lists'], 'list')} shown to {counted(facts['users'], 'user')}"
@@ -111,7 +119,7 @@ class ExperimentSource(Source):
         return {
             "lead": f"Do offline metrics follow clicks? {len(arms)} models, {size}; seed {seed}.",
             "data": f"Data: {name} ({size}); {len(arms)} models; study seed {seed}.",
-            "results": self.parts[1:],
+            "results": [analysis.key for analysis, _ in self.study.analyses.wanted()],
             "inputs": self.inputs,
             "collection": {
                 "lists": facts["lists"],
@@ -122,26 +130,37 @@ class ExperimentSource(Source):
             "systems": arms,
         }
 
+    def as_run(self) -> bytes:
+        """Write the study with all defaults spelled out."""
+        return self.study.to_toml(folder=self.folder)
+
 
 def run_experiment_study(
-    study: ExperimentStudy, *, n_jobs: int, progress: Progress, dask: str | None = None
+    study: ExperimentStudy, *, n_jobs: int, progress: Progress, cluster: str | None = None
 ) -> Path:
     """Run a study of an experiment, or what is left of it; give the path of the report."""
-    return ExperimentSource(study, Store(study.folder), n_jobs, progress, dask).run()
+    run = ExperimentRun(
+        study=study,
+        parts=Parts(Store(study.folder)),
+        n_jobs=n_jobs,
+        progress=progress,
+        cluster=cluster,
+    )
+    return run_to_report(run, make=run.make, facts=run.facts, as_run=run.as_run)
 
 
-def _simulated(source: ExperimentSource) -> dict[str, bytes]:
+def _simulated(run: ExperimentRun) -> dict[str, bytes]:
     """Simulate the experiment; give the files of the record."""
-    study, section = source.study, source.study.experiment
+    study, section = run.study, run.study.experiment
     assert section.world is not None
-    with source.progress("Making the world", 1) as bar:
+    with run.progress("Making the world", 1) as bar:
         world = make_click_world(section.world)
         history = world.interactions(world.history())
         bar.advance()
     test_users = _test_users(study, history)
     arms = [Arm(n, own.served(seed=study.seed)) for n, own in section.arms.items()]
-    with source.progress("Running the experiment", 1) as bar, study.errors_at("experiment", "arms"):
-        experiment = simulate(world, arms, section, test_users=test_users, n_jobs=source.n_jobs)
+    with run.progress("Running the experiment", 1) as bar, study.errors_at("experiment", "arms"):
+        experiment = simulate(world, arms, section, test_users=test_users, n_jobs=run.n_jobs)
         bar.advance()
     live = [
         ((name, period), model)
@@ -149,19 +168,19 @@ def _simulated(source: ExperimentSource) -> dict[str, bytes]:
         for period, model in enumerate(models)
         if isinstance(model, NeighbourRecommender | SystemRecommender)
     ]
-    files = _rank(source, split_users(history, test_users)[1], live, len(live))
+    files = _rank(run, split_users(history, test_users)[1], live, len(live))
     files |= {f"log/{name}": table for name, table in experiment.files().items()}
-    return files | _facts(source, test_users, truth=experiment.truth.to_dict("list"))
+    return files | _facts(run, test_users, truth=experiment.truth.to_dict("list"))
 
 
-def _logged(source: ExperimentSource) -> dict[str, bytes]:
+def _logged(run: ExperimentRun) -> dict[str, bytes]:
     """Train each arm's model on what was known when each of its versions became live.
 
     Given are the files of the record.
     """
-    study = source.study
-    with source.progress("Reading the log", 1) as bar:
-        logs = _logs(study, source.store)
+    study = run.study
+    with run.progress("Reading the log", 1) as bar:
+        logs = _logs(study, run.parts.store)
         events = _events(logs)
         arms, first_time, starts = model_starts(logs)
         bar.advance()
@@ -181,32 +200,32 @@ def _logged(source: ExperimentSource) -> dict[str, bytes]:
         for place, start in starts.items()
     )
     remark = "The models of the log were trained anew, as the study describes them."
-    files = _rank(source, hidden, trained, len(starts))
-    return files | _facts(source, test_users, remarks=[remark])
+    files = _rank(run, hidden, trained, len(starts))
+    return files | _facts(run, test_users, remarks=[remark])
 
 
 def _rank(
-    source: ExperimentSource,
+    run: ExperimentRun,
     test: Interactions,
     live: Iterable[tuple[Place, NeighbourRecommender | SystemRecommender]],
     n_models: int,
 ) -> dict[str, bytes]:
     """Rank hidden items by the model of each place; give the files."""
     files = {HIDDEN: hidden_to_parquet(test.select(test.is_first))}
-    deepest = max(source.study.settings.cutoffs)
-    with on_cluster(source.dask), source.progress("Ranking hidden items", n_models) as bar:
+    deepest = max(run.study.settings.cutoffs)
+    with on_cluster(run.cluster), run.progress("Ranking hidden items", n_models) as bar:
         for place, model in live:
-            ranks = model.hidden_ranks(test, deepest=deepest, n_jobs=source.n_jobs)
+            ranks = model.hidden_ranks(test, deepest=deepest, n_jobs=run.n_jobs)
             files[ranks_name(*place)] = ranks_to_parquet(ranks)
             bar.advance()
     return files
 
 
-def _facts(source: ExperimentSource, test_users: Numbering, **facts: Any) -> dict[str, bytes]:
+def _facts(run: ExperimentRun, test_users: Numbering, **facts: Any) -> dict[str, bytes]:
     """Write down what else is kept; of logs no truth."""
     settings = [
         {"arm": name, "model": own.model, **own.settings}
-        for name, own in source.study.experiment.arms.items()
+        for name, own in run.study.experiment.arms.items()
     ]
     facts |= {"test users": test_users.ids.tolist(), "settings": settings}
     return {FACTS: json.dumps(facts, indent=1).encode()}

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from analyses.online.arms import ArmSettings
 from analyses.online.logs import Logs
-from analyses.shared.analysis import members_of
+from analyses.shared.analysis import Need, members_of
 from harness.online.arm_models import NeighbourModel, SystemModel
 from harness.online.click_world import ClickWorldSettings
 from harness.online.simulation import SimulationSettings
@@ -19,8 +19,8 @@ from recommenders import find_system, read_settings
 from runs import InputError
 from runs.shared.settings import Section, Whole
 
-GROUP, NEEDED = "online", "experiment"
-"""The group of analyses of an experiment, and what its members say that they need."""
+GROUP = "online"
+"""The group of analyses of an experiment."""
 
 
 class UsersSection(Section):
@@ -108,7 +108,7 @@ class ExperimentStudy(StudyFile):
     @classmethod
     def prepared(cls, values: dict[str, Any], origin: Origin) -> dict[str, Any]:
         """Read the settings of the analyses; all those of experiments are made by default."""
-        every = [member.name for member in members_of(GROUP) if NEEDED in member.needs]
+        every = [member.name for member in members_of(GROUP) if Need.EXPERIMENT in member.needs]
         given = values.get("analyses", {})
         sections = [name for name in given if isinstance(given[name], dict)]
         group = {STUDIES: every} | given.get(GROUP, {})
@@ -118,6 +118,6 @@ class ExperimentStudy(StudyFile):
     @model_validator(mode="after")
     def _has_what_is_needed(self) -> ExperimentStudy:
         for analysis, _ in self.analyses.wanted():
-            if NEEDED not in analysis.needs:
+            if Need.EXPERIMENT not in analysis.needs:
                 raise ValueError(f"an experiment has no scores, which {analysis.key!r} needs")
         return self

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import joblib
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
@@ -29,6 +28,7 @@ from qrels.interactions.held_out_users import split_users
 from runs import InputError, Numbering
 from runs.shared.arrays import Floats, Ints, Longs, Masks, Sparse
 from runs.shared.files import parquet_bytes
+from runs.shared.parallel import delayed, in_threads
 from runs.shared.settings import Section
 from runs.shared.streams import id_hashes
 
@@ -134,7 +134,7 @@ def simulate(
         user, time, views = _plan_period(world, settings, period)
         known = pd.concat([log, views], ignore_index=True)
         tasks = [
-            joblib.delayed(_serve)(
+            delayed(_serve)(
                 world,
                 (arm.name, arm.model),
                 settings,
@@ -145,7 +145,7 @@ def simulate(
             )
             for number, arm in enumerate(arms)
         ]
-        served = joblib.Parallel(n_jobs=n_jobs, prefer="threads")(tasks)
+        served = in_threads(tasks, n_jobs=n_jobs)
         log = known
         for number, (model, lists, clicks) in enumerate(served):
             recommenders[number].append(model)

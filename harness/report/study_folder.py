@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import file_digest
@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from pydantic import Field
 
-from analyses.shared.analysis import register_with
+from analyses.shared.analysis import Need, register_with
 from analyses.shared.evidence import read_evidence
 from analyses.shared.figure_options import FigureOptions
 from analyses.shared.result import FigureFace, Result, TableFace, figures_of, tables_of, title_of
@@ -150,6 +150,23 @@ def caption_name(face: FigureFace) -> str:
     return f"figures/{face.file}.txt"
 
 
+def in_report_order(
+    kinds: Mapping[str, type[Result]], *, by_truth: Collection[str]
+) -> dict[str, type[Result]]:
+    """Order results as the report does: scores, what a truth says, then by their first figures."""
+
+    def place(key: str) -> tuple[bool, bool, float]:
+        numbers = (face.place for face in figures_of(kinds[key]))
+        return key not in SCORED, key not in by_truth, min(numbers, default=inf)
+
+    return {key: kinds[key] for key in sorted(kinds, key=place)}
+
+
+def under_repeats(result: ResultT, repeats: Repeats) -> ResultT:
+    """Complete a result by what it is under all settings of the systems, if these were repeated."""
+    return replace(result, over_settings=repeats.of_settings(result.estimates()))
+
+
 RESULTS = ("evidence/", "figures/", "tables/")
 """Folders of what a study found."""
 
@@ -236,13 +253,8 @@ class FinishedStudy:
             **{key: analysis.result for key, analysis in register.items()},
         }
         found = {key: known[key] for key in self.manifest.results if key in known}
-
-        def place(key: str) -> tuple[bool, bool, float]:
-            numbers = (face.place for face in figures_of(found[key]))
-            by_truth = key in register and "truth" in register[key].needs
-            return key not in SCORED, not by_truth, min(numbers, default=inf)
-
-        return {key: found[key] for key in sorted(found, key=place)}
+        by_truth = [key for key in found if key in register and Need.TRUTH in register[key].needs]
+        return in_report_order(found, by_truth=by_truth)
 
     @cached_property
     def _kept(self) -> Mapping[str, KeptResult]:
@@ -258,7 +270,7 @@ class FinishedStudy:
             found = kept if kept and type(kept) is kind else self.result_of(key, kind)
             if REPEATS in self.kinds and key not in SCORED:
                 repeats: Any = self.result(REPEATS)
-                found = replace(found, over_settings=repeats.of_settings(found.estimates()))
+                found = under_repeats(found, repeats)
             self._read[key] = found
         return self._read[key]
 

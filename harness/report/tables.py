@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from analyses.shared.analysis import built_in_analyses
 from analyses.shared.estimate import Estimates
-from analyses.shared.result import TableFace, choices_of, measures_of, tables_of
+from analyses.shared.result import Result, TableFace, choices_of, measures_of, tables_of
 from analyses.shared.table import Table
 from harness.report.answer import Answer
 from harness.report.study_folder import FinishedStudy
@@ -70,15 +70,20 @@ def _names(faces: Iterable[TableFace]) -> list[str]:
     return [name for face in faces for name in (face.name, face.alias) if name]
 
 
-def answer_of(study: FinishedStudy) -> Answer:
-    """Make the answer from the results of a study."""
-    tested: Any = study.result(TESTS) if TESTS in study.kinds else None
-    return Answer.of(estimates_of(study), tested)
+def answer_of(results: Mapping[str, Result]) -> Answer:
+    """Make the answer from results, in the order of the report."""
+    tested: Any = results.get(TESTS)
+    return Answer.of(estimates_in(results), tested)
 
 
 def estimates_of(study: FinishedStudy) -> Iterator[tuple[str, Estimates]]:
-    """Give the estimates of all results that have some, in the order of the report."""
-    for key, result in study.results():
+    """List the estimates of all results of a study that have some, in the order of the report."""
+    return estimates_in(dict(study.results()))
+
+
+def estimates_in(results: Mapping[str, Result]) -> Iterator[tuple[str, Estimates]]:
+    """List the estimates of all results that have some."""
+    for key, result in results.items():
         estimates = result.estimates()
         if estimates is not None:
             yield key, result.under_settings(estimates)

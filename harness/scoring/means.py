@@ -43,11 +43,6 @@ def user_weights(qrels: Qrels, average: Average) -> Floats | None:
     return np.asarray(volumes / volumes.mean())
 
 
-def weighted(scores: Scores, weights: Floats | None) -> Scores:
-    """Multiply every user's scores by the weight of the user, so that plain means are weighted."""
-    return scores if weights is None else replace(scores, values=scores.values * weights)
-
-
 def averaged(scores: Scores, replicates: Replicates | None) -> Scores:
     """Average scores of runs over those of each system, and keep what runs differ by.
 
@@ -63,13 +58,14 @@ def averaged(scores: Scores, replicates: Replicates | None) -> Scores:
 def deviations(scores: Scores, replicates: Replicates) -> RunDeviations:
     """Give what runs differ by from their systems, in means over users for whom all of them rank.
 
-    Scores are of runs, in place of systems; weighted, if means are.
+    Scores are of runs, in place of systems.
     """
-    found = np.zeros(scores.values.shape[:2])
+    values = scores.weighted_values
+    found = np.zeros(values.shape[:2])
     for system in range(len(replicates.systems)):
         users, own = replicates.common(system), replicates.numbers == system
         if users.any() and own.sum() > 1:
-            means = scores.values[:, own][..., users].mean(axis=2)
+            means = values[:, own][..., users].mean(axis=2)
             found[:, own] = means - means.mean(axis=1, keepdims=True)
     complete = [replicates.common(system).all() for system in range(len(replicates.systems))]
     return RunDeviations(found, replicates.numbers, np.array(complete))
@@ -78,16 +74,16 @@ def deviations(scores: Scores, replicates: Replicates) -> RunDeviations:
 def spread(scores: Scores, replicates: Replicates, metrics: Mapping[str, Metric]) -> Floats:
     """Give the standard deviation of the mean scores of each system's runs.
 
-    Scores are of runs, in place of systems; weighted, if means are. Means are over the users whom
-    all runs of the system rank for, so that they differ by the runs alone. The result is of shape
-    (n_measures, n_systems), NaN for a single run, and where there are no such users.
+    Scores are of runs, in place of systems. Means are over the users whom all runs of the system
+    rank for, so that they differ by the runs alone. The result is of shape (n_measures, n_systems),
+    NaN for a single run, and where there are no such users.
     """
     found = np.full((len(scores.measures), len(replicates.systems)), np.nan)
     for system in np.flatnonzero(replicates.sizes > 1).tolist():
         users = replicates.common(system)
         if not users.any():
             continue
-        runs = scores.values[:, replicates.numbers == system][..., users]
+        runs = scores.weighted_values[:, replicates.numbers == system][..., users]
         for number, measure in enumerate(scores.measures):
             found[number, system] = metrics[measure.metric].average(runs[number]).std(ddof=1)
     return found
@@ -120,18 +116,20 @@ class Means(Result):
     def of(
         cls, scores: Scores, metrics: Mapping[str, Metric], *, average: Average = "users"
     ) -> Means:
-        """Average scores over users; they are weighted already if means are over judgements."""
-        shape = scores.values.shape[:2]
-        one = len(scores.users) < 2
+        """Average scores over users."""
+        by_measure = scores.weighted_values
         means = [
             metrics[measure.metric].average(values)
-            for measure, values in zip(scores.measures, scores.values, strict=True)
+            for measure, values in zip(scores.measures, by_measure, strict=True)
         ]
+        standard_deviations = np.full(by_measure.shape[:2], np.nan)
+        if len(scores.users) > 1:
+            standard_deviations = by_measure.std(axis=2, ddof=1)
         return cls(
             measures=scores.measures,
             systems=scores.systems,
             values=np.array(means),
-            deviations=np.full(shape, np.nan) if one else scores.values.std(axis=2, ddof=1),
+            deviations=standard_deviations,
             n_users=len(scores.users),
             average=average,
         )

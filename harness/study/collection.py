@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from hashlib import sha256
 from math import inf
 from typing import Any
@@ -16,7 +16,6 @@ import numpy as np
 from analyses.shared.sentences import TOPIC, USER
 from analyses.shared.work import CountedIn
 from harness.readers.rankings import judgements_in, judgements_of
-from harness.report.study_folder import TEST_FILE, TRAIN_FILE
 from harness.study.inputs import (
     beside_trained,
     checksum,
@@ -27,12 +26,10 @@ from harness.study.inputs import (
     split_ratings,
     threshold_of,
 )
-from harness.study.store import Build, content_key, judgements_key, ratings_digest
 from harness.study.study import QrelsSection, RatingsSection, Study, run_paths
 from harness.study.true_judgements import Ranked, TrueJudgements, of_file, of_world, read_truth
 from qrels import Qrels, Ratings, Split, describe, k_core, rating_scale, split_counts
 from qrels.qrels import judgement_facts, nothing_relevant
-from qrels.ratings.datasets.rating_tables import format_rating_lines
 from qrels.ratings.splitter import leakage
 from qrels.ratings.world import Observation, Truth
 from qrels.trec import QrelsFile, format_qrels
@@ -40,7 +37,7 @@ from runs import InputError, InputWarning, Numbering, Run
 from runs.run_file import RunFile, common_items
 from runs.shared.arrays import Numbers
 from runs.shared.errors import warn
-from runs.shared.ids import carried, id_table
+from runs.shared.ids import carried
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,28 +112,6 @@ class Collection:
         """Topics and items: how TREC files carry them, and their ids."""
         topics, items = self.carried
         return (topics, self.topics), (items, self.items)
-
-    @cached_property
-    def judged_key(self) -> str:
-        """The key of the judgements."""
-        return judgements_key(self.qrels, self.topics, self.items)
-
-    @cached_property
-    def truly_judged_key(self) -> str:
-        """The key of the true judgements; empty if there are none."""
-        known = self.judged_truly
-        return "" if known is None else judgements_key(known.qrels, known.topics, self.items)
-
-    @cached_property
-    def trained_key(self) -> str | None:
-        """The key of the training ratings; None without a split."""
-        return None if self.split is None else ratings_digest(self.split.train)
-
-    def id_table(self) -> bytes | None:
-        """Write which number stands for which id; None if TREC files carry all ids."""
-        pairs = dict(zip(("user", "item"), self.names, strict=True))
-        numbered = {kind: pair for kind, pair in pairs.items() if pair[0] is not pair[1]}
-        return id_table(numbered) if numbered else None
 
     def relevant_ratings(self) -> Ratings | None:
         """Give the test ratings of relevant items, where the study begins with ratings."""
@@ -322,37 +297,3 @@ def collect_lists(
         replicated=systems,
         trained=trained,
     )
-
-
-TRUE_QRELS = "true-qrels"
-"""Name of the part that is the truth."""
-
-
-def input_parts(known: Collection) -> dict[str, tuple[str, Build]]:
-    """Give the parts of a study that are its input, by name: the key, and what builds each."""
-    split, truth, true = known.split, known.truth, known.judged_truly
-    parts: dict[str, tuple[str, Build]] = {
-        "qrels": (content_key(known.judged_key), partial(_qrels_files, known))
-    }
-    if split is not None:
-        key = content_key(known.trained_key, ratings_digest(split.test))
-        both = {TRAIN_FILE: split.train, TEST_FILE: split.test}
-        parts["split"] = key, lambda: {n: format_rating_lines(part) for n, part in both.items()}
-    if truth is not None:
-        parts["world"] = content_key(known.inputs), lambda: {"world/truth.npz": truth.to_bytes()}
-    if true is not None:
-        parts[TRUE_QRELS] = known.truly_judged_key, partial(_true_files, known, true)
-    return parts
-
-
-def _qrels_files(known: Collection) -> dict[str, bytes]:
-    table = known.id_table()
-    lines = format_qrels(known.qrels, *known.carried)
-    return {"qrels/test.qrels": lines} | ({} if table is None else {"ids.csv": table})
-
-
-def _true_files(known: Collection, truth: TrueJudgements) -> dict[str, bytes]:
-    lines = {"truth/true.qrels": format_qrels(truth.qrels, truth.carried, known.carried[1])}
-    if truth.carried is truth.topics:
-        return lines
-    return lines | {"truth/ids.csv": id_table({"user": (truth.carried, truth.topics)})}

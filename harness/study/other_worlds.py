@@ -1,49 +1,27 @@
-"""Other worlds than the study's: drawn, learnt and scored in memory, and what is found in each."""
+"""The same study in other simulated worlds, each an ordinary study in a folder of its own."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
-import joblib
-
-from analyses.shared.evidence import read_evidence, to_evidence
-from analyses.shared.measure import Measures
-from analyses.shared.work import OtherWorld, StudyWorld, Truth
-from harness.metrics.shared.metric import Metric
-from harness.metrics.shared.register import available_metrics, find_metric
-from harness.scoring.means import weighted
-from harness.study.collection import collect
-from harness.study.provenance import home_of, made_by
-from harness.study.score_parts import ScoreParts, read_catalogue
-from harness.study.store import Store, content_key
+from analyses.shared.work import OtherWorld, StudyWorld
+from harness.study.sections import AnalysesSection, RepeatSection
 from harness.study.study import Study
-from harness.study.system_lists import home_of_system, training_of
-from harness.study.work import StudyWork
-from harness.study.workers import RUN, TRUE_RUN, OwnLists, restarts_in_silence, train_and_rank
-from qrels.ratings.datasets.source import open_source
+from harness.study.systems_run import SystemsRun
+from harness.study.workers import restarts_in_silence
 from qrels.ratings.world import like_settings, world_settings
-from recommenders import file_of, is_user_system
-from runs import InputError, InputWarning
-from runs.shared.parallel import processes
-from runs.shared.progress import Clock, Cost, Progress, Silent
+from runs import InputError
+from runs.shared.parallel import delayed, is_on_cluster, processes
 
 FOLDER = "worlds"
-
-
-def place_of(world: OtherWorld) -> tuple[str, str]:
-    """Say where what is found in a world is kept: the name of its part, and of the file."""
-    name = f"{world.strength:g}-{world.density:g}-{world.seed}"
-    return f"world-{name}", f"{FOLDER}/{name}.npz"
+"""The folder of the studies of other worlds."""
 
 
 def with_world(study: Study, world: OtherWorld) -> Study:
-    """Give the study in another world."""
+    """Describe the study in another world, of the report measures alone and without analyses."""
     section = study.ratings
     if section is None or section.format != "world":
         raise InputError(
@@ -69,133 +47,42 @@ def with_world(study: Study, world: OtherWorld) -> Study:
         "seed": world.seed,
     }
     checked(changes)
-    ratings = section.model_copy(update={"world": changes})
-    return study.model_copy(update={"ratings": ratings, "seed": world.seed})
+    name = f"{world.strength:g}-{world.density:g}-{world.seed}"
+    return study.model_copy(
+        update={
+            "ratings": section.model_copy(update={"world": changes}),
+            "seed": world.seed,
+            "output": study.folder / FOLDER / name,
+            "analyses": AnalysesSection(asked={}, plugins=study.analyses.plugins),
+            "repeat": RepeatSection(),
+        }
+    )
 
 
 @dataclass(frozen=True)
 class OtherWorlds:
-    """What gives an analysis what it finds in other worlds, made or kept; see `Work.in_worlds`.
+    """Runs a study in other worlds, and finds in each what is asked; see `Work.in_worlds`.
 
     Parameters
     ----------
-    study, store
-        The study, and its folder.
-    n_jobs, progress
-        See `Work`.
+    run
+        The run of the study.
+    find
+        Runs a study, and finds in it what is asked.
     """
 
-    study: Study
-    store: Store
-    n_jobs: int
-    progress: Progress
+    run: SystemsRun
+    find: Callable[[Study, StudyWorld], Any]
 
-    @property
-    def _files(self) -> list[Path]:
-        """Files that making a world takes, but those of the ratings that it is like."""
-        study = self.study
-        own = [file_of(name) for name in study.systems.names if is_user_system(name)]
-        return [*own, *study.metrics.plugins, *study.items.files]
-
-    @property
-    def _like(self) -> Path | None:
-        return None if self.study.ratings is None else self.study.ratings.like
-
-    @property
-    def key(self) -> str:
-        """Key of all that the worlds have in common."""
-        study = self.study
-        sections = (study.ratings, study.split, study.systems, study.items, study.truth)
-        return content_key(
-            *(None if s is None else s.model_dump(mode="json") for s in sections),
-            study.metrics.model_dump(mode="json"),
-            [sha256(path.read_bytes()).hexdigest() for path in self._files],
-            "" if self._like is None else sha256(open_source(self._like).data).hexdigest(),
-        )
-
-    @property
-    def makers(self) -> list[str | Path]:
-        """Homes of the members that a world is studied with: split, systems, metrics."""
-        study = self.study
-        systems = [home_of_system(name) for name in study.systems.names]
-        metrics = [home_of(metric.function) for metric in _metrics_of(study).values()]
-        return [home_of(study.split.splitter.make), *systems, *metrics]
-
-    def __call__(self, worlds: Sequence[OtherWorld], study: StudyWorld) -> Iterator[Any]:
-        """Make what is not kept, and give what was found in each world."""
-        keys = {world: content_key(self.key, world, repr(study)) for world in worlds}
-        by = made_by([__name__, home_of(type(study)), *self.makers])
-        complete = self.store.is_complete
-        pending = [w for w in worlds if not complete(place_of(w)[0], keys[w], by)]
-        find = joblib.delayed(find_in)
-        tasks = (find(with_world(self.study, world), study, world) for world in pending)
-        # Files are on this machine alone.
-        files = (self._like, *self._files, *self.study.analyses.plugins, *self.study.split.files)
-        workers = processes(self.n_jobs, return_as="generator_unordered", here=any(files))
-        with self.progress("Training in other worlds", len(worlds)) as bar, restarts_in_silence():
-            for _ in range(len(worlds) - len(pending)):
-                bar.advance()
-            for world, found, cost in workers(tasks):
-                part, file = place_of(world)
-                content = {file: to_evidence(found)}
-                self.store.write(part, keys[world], content, cost=cost, made_by=by)
-                bar.advance(done=f"strength {world.strength:g}, {cost.seconds:.1f} s")
-        for world in worlds:
-            yield read_evidence(self.store.folder / place_of(world)[1], study.found)
-
-
-def find_in(study: Study, asked: StudyWorld, world: OtherWorld) -> tuple[OtherWorld, Any, Cost]:
-    """Find in a world what is asked of it."""
-    clock = Clock()
-    with warnings.catch_warnings():
-        # What is odd about the study's own world has been said.
-        warnings.simplefilter("ignore", InputWarning)
-        found = asked(work_of(study))
-    return world, found, clock.cost()
-
-
-def work_of(study: Study) -> StudyWork:
-    """Train the systems of a study of a world, and score its report measures, in memory.
-
-    What is measured where systems rank hidden items is left out: nothing is hidden by a truth.
-    """
-    collection, metrics = collect(study), _metrics_of(study)
-    known, split = collection.judged_truly, collection.split
-    assert split is not None, "see `with_world`"
-    asked = None
-    if known is not None and known.has_own_lists:
-        asked = OwnLists(known.users, known.listed(len(split.train.items)))
-    trained = [
-        train_and_rank(**training_of(study, name, split), lists=asked)
-        for name in study.systems.labels.values()
-    ]
-    runs = [made[RUN].value for made in trained]
-    reported = [m for m in study.measures.reported if not metrics[m.metric].needs]
-    measures = Measures(reported, reported=reported, grid=())
-    parts = ScoreParts(study, collection, metrics, metrics, measures, Silent())
-    catalogue = read_catalogue(study.items, collection)
-    weights = parts.weights(collection.qrels)
-    truth = None
-    if known is not None and study.truth is not None:
-        lists = [made[TRUE_RUN].value for made in trained] if asked else []
-        own = lists or [known.usual_lists(run) for run in runs]
-        truth = Truth(parts.truly_judged(own, known, catalogue), study.truth.measures, known.origin)
-    return StudyWork(
-        name=study.name,
-        seed=study.seed,
-        collection=collection,
-        runs=runs,
-        scores=weighted(parts.judged(runs, catalogue), weights),
-        metrics=metrics,
-        catalogue=catalogue,
-        weights=weights,
-        known_truth=truth,
-    )
-
-
-def _metrics_of(study: Study) -> dict[str, Metric]:
-    """Find the metrics of a study and of its truth by name; its files are read where it runs."""
-    available = available_metrics(study.metrics.plugins)
-    references = () if study.truth is None else study.truth.measures
-    names = (*(measure.metric for measure in references), *study.measures.metrics)
-    return {name: find_metric(name, available) for name in names}
+    def __call__(self, worlds: Sequence[OtherWorld], question: StudyWorld) -> Iterator[Any]:
+        """Run the study in each world, and give what is found there, in their order."""
+        study = self.run.study
+        find = delayed(self.find)
+        tasks = (find(with_world(study, world), question) for world in worlds)
+        # Files are on this machine alone; on a cluster the systems of each study are trained.
+        n_jobs = 1 if is_on_cluster() else self.run.n_jobs
+        workers = processes(n_jobs, return_as="generator", here=True)
+        with self.run.progress("Studying other worlds", len(worlds)) as bar, restarts_in_silence():
+            for world, found in zip(worlds, workers(tasks), strict=True):
+                bar.advance(done=f"strength {world.strength:g}")
+                yield found

@@ -8,20 +8,24 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from math import inf
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from analyses.shared.measure import Measures
 from analyses.shared.sentences import listed
+from analyses.shared.work import StudyWorld
 from harness.metrics.shared.metric import Metric
 from harness.metrics.shared.names import BECOMES, parse_name
 from harness.metrics.shared.register import available_metrics, find_metric, plugin_metrics
 from harness.study.collection import Collection, collect
+from harness.study.item_catalogue import EXAMPLE_SYSTEM, example_catalogue
 from harness.study.other_settings import with_other_settings
-from harness.study.score_parts import EXAMPLE_SYSTEM, example_catalogue
+from harness.study.parts import Parts
 from harness.study.stages import Stages
 from harness.study.store import Store
 from harness.study.study import MetricsSection, Study
+from harness.study.systems_run import SystemsRun
 from qrels import Catalogue, Judged
 from qrels.catalogue import ItemsSeen
 from qrels.ranks.judged_ranks import Validation
@@ -203,20 +207,21 @@ def try_out(metric: Metric, cutoff: int | None, catalogue: Catalogue | None = No
             )
 
 
-def _try_on_items(stages: Stages) -> None:
+def _try_on_items(run: SystemsRun) -> None:
     """Score one user by what is known of the items, which may be no categories, before training."""
-    if stages.catalogue.n_items >= 3:
-        qrels = stages.collection.qrels
-        lists = _example_lists(
-            slice(1),
-            stages.catalogue,
-            highest_grade=float(qrels.grades.max()),
-            relevance_level=float(qrels.relevance_level),
-        )
-        with stages.study.errors_at("metrics", "names"):
-            for metric in stages.metrics.values():
-                if not metric.needs:
-                    metric(lists, cutoff=1)
+    if run.catalogue.n_items < 3:
+        return
+    qrels = run.collection.qrels
+    lists = _example_lists(
+        slice(1),
+        run.catalogue,
+        highest_grade=float(qrels.grades.max()),
+        relevance_level=float(qrels.relevance_level),
+    )
+    with run.study.errors_at("metrics", "names"):
+        for metric in run.metrics.values():
+            if not metric.needs:
+                metric(lists, cutoff=1)
 
 
 def _example_lists(
@@ -292,26 +297,53 @@ def run_study(study: Study, *, n_jobs: int = 1, progress: Progress | None = None
         If the study or its input breaks a rule.
     """
     progress = Silent() if progress is None else progress
+    stages, remarks = _prepared(study, n_jobs=n_jobs, progress=progress)
+    return stages.to_report(remarks)
+
+
+def find_in_world(study: Study, question: StudyWorld) -> Any:
+    """Run the study of another world, and find in it what is asked."""
+    with warnings.catch_warnings():
+        # What is odd about the study's own world has been said.
+        warnings.simplefilter("ignore", InputWarning)
+        stages, _ = _prepared(study, n_jobs=1, progress=Silent())
+        stages.to_report(remarks=())
+        return question(stages.work)
+
+
+def _prepared(study: Study, *, n_jobs: int, progress: Progress) -> tuple[Stages, list[str]]:
+    """Check a study and read its input; beside its stages are the warnings about the input."""
     metrics = check(study)
-    seeds = range(study.seed + 1, study.seed + study.repeat.seeds)
-    others = {seed: study.under(seed) for seed in seeds}
-    for number in range(2, study.repeat.settings + 1):
-        others[number] = with_other_settings(study, number)
     run_other = partial(run_study, n_jobs=n_jobs, progress=progress)
-    repeats = {number: partial(run_other, other) for number, other in others.items()}
+    repeats = {number: partial(run_other, other) for number, other in _repetitions(study).items()}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", InputWarning)
         with progress("Reading the input", 1) as bar:
             collection = collect(study)
             bar.advance()
         study = _without_needless(study, collection)
-        references = _references(study)
-        metrics = {label: metrics[label] for label in study.measures.metrics}
         _warn_of_depth(study.measures, collection.runs)
-        store = Store(study.folder)
-        stages = Stages(study, store, n_jobs, progress, collection, metrics, references, repeats)
+        run = SystemsRun(
+            study=study,
+            parts=Parts(Store(study.folder)),
+            n_jobs=n_jobs,
+            progress=progress,
+            collection=collection,
+            metrics={label: metrics[label] for label in study.measures.metrics},
+            references=_references(study),
+        )
+        stages = Stages(run, find_in_world, repeats)
         stages.check_settings()
-        _try_on_items(stages)
-        stages.score_parts.warn_of_ties(stages.catalogue)
+        _try_on_items(run)
+        stages.scores.warn_of_ties()
     of_input = (warning for warning in caught if issubclass(warning.category, InputWarning))
-    return stages.run(remarks_of(of_input))
+    return stages, remarks_of(of_input)
+
+
+def _repetitions(study: Study) -> dict[int, Study]:
+    """Describe the same study under other seeds, or with other settings, by their number."""
+    seeds = range(study.seed + 1, study.seed + study.repeat.seeds)
+    repetitions = {seed: study.under(seed) for seed in seeds}
+    for number in range(2, study.repeat.settings + 1):
+        repetitions[number] = with_other_settings(study, number)
+    return repetitions

@@ -12,7 +12,13 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import Field, SerializeAsAny, ValidationError, model_serializer, model_validator
 
-from analyses.shared.analysis import Analysis, AnalysisSettings, built_in_analyses, register_with
+from analyses.shared.analysis import (
+    Analysis,
+    AnalysisSettings,
+    Need,
+    built_in_analyses,
+    register_with,
+)
 from analyses.shared.measure import Measure
 from harness.metrics.shared.names import parse_name
 from harness.study.study_file import Origin, refused, sentence_of
@@ -144,13 +150,13 @@ class AnalysesSection(Section):
         return self.model_copy(update={"asked": asked})
 
 
-def usual_analyses(made: Collection[str] = ()) -> AnalysesSection:
+def usual_analyses(made: Collection[Need] = ()) -> AnalysesSection:
     """Give the analyses that are made if a study, which makes what some need, says nothing."""
     return AnalysesSection(asked=_usual(built_in_analyses(), made))
 
 
 def read_sections(
-    values: Mapping[str, Any], origin: Origin, *, made: Collection[str] = ()
+    values: Mapping[str, Any], origin: Origin, *, made: Collection[Need] = ()
 ) -> dict[str, Any]:
     """Read the sections of the analyses, each as its analysis declares it."""
     plugins = tuple(origin.anchor(Path(path)) for path in values.get(PLUGINS, ()))
@@ -171,7 +177,7 @@ def read_sections(
     return {PLUGINS: plugins, "asked": {key: s for each in chosen for key, s in each.items()}}
 
 
-def _usual(register: Register, made: Collection[str]) -> dict[str, AnalysisSettings]:
+def _usual(register: Register, made: Collection[Need]) -> dict[str, AnalysisSettings]:
     return {a.key: a.settings() for a in register.values() if a.is_usual(made)}
 
 

@@ -2,52 +2,25 @@
 
 A part of a study (a run, the scores, an analysis) is complete when its entry in the ledger bears
 the key that is wanted now, it was made by the same code and packages (see
-`harness.study.provenance`), and every file it names is there with the checksum it had. Whatever
+`harness.study.parts`), and every file it names is there with the checksum it had. Whatever
 else is found is made again. So a study that was killed goes on from what is complete, and one
 whose settings changed makes again just what depends on them.
 """
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from analyses.shared.evidence import to_evidence
-from analyses.shared.figure_options import FigureOptions
-from analyses.shared.figures import NO_OPTIONS
-from analyses.shared.publish import as_csv, figure_files, with_texts
-from analyses.shared.result import Result, figures_of
-from analyses.shared.table import guarded
-from harness.report.kept_result import keep_result
-from harness.report.study_folder import LEDGER, Entry, Ledger, evidence_name, kept_name
-from qrels import Qrels, Ratings
-from runs import InputError, Numbering
+from harness.report.study_folder import LEDGER, Entry, Ledger
+from runs import InputError
 from runs.shared.errors import refusing
 from runs.shared.files import PARTIAL, write_whole
 from runs.shared.progress import Cost
-
-Build: TypeAlias = Callable[[], dict[str, bytes]]
-"""Makes the files of a part, by their names in the folder."""
-
-SEEDS = "seeds"
-"""The folder of the same study under other seeds."""
-
-
-FIGURES = "figures"
-"""What an entry of the ledger calls the options of its figures, if there are any."""
-
-
-def content_key(*parts: Any) -> str:
-    """Hash what a part of the study is made from."""
-    return sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
 
 
 class Store:
@@ -103,16 +76,14 @@ class Store:
             and all(self.ledger.checksum(name) == known for name, known in entry.files.items())
         )
 
-    def is_made(self, part: str, key: str, made_by: Mapping[str, str]) -> bool:
-        """Tell the same, though its figures may look otherwise."""
-        entry = self.ledger.entry(part)
-        if entry is None:
-            return False
-        look = {name: by for name, by in entry.made_by.items() if name == FIGURES}
-        return self.is_complete(part, key, {**made_by, **look})
-
     def write(
-        self, part: str, key: str, files: dict[str, bytes], *, cost: Cost, made_by: dict[str, str]
+        self,
+        part: str,
+        key: str,
+        files: Mapping[str, bytes],
+        *,
+        cost: Cost,
+        made_by: dict[str, str],
     ) -> None:
         """Write the files of a part, then enter it in the ledger.
 
@@ -159,27 +130,6 @@ class Store:
         return (self.folder / name).read_bytes()
 
 
-def digest(*arrays: NDArray[Any]) -> str:
-    """Hash the contents of arrays."""
-    whole = sha256()
-    for array in arrays:
-        whole.update(f"{array.dtype}{array.shape}".encode())
-        whole.update(np.ascontiguousarray(array).data)
-    return whole.hexdigest()
-
-
-def ratings_digest(ratings: Ratings) -> str:
-    """Hash ratings and their ids."""
-    columns = [ratings.users.ids, ratings.items.ids, ratings.user, ratings.item, ratings.rating]
-    return digest(*columns, *([] if ratings.time is None else [ratings.time]))
-
-
-def judgements_key(qrels: Qrels, topics: Numbering, items: Numbering) -> str:
-    """Hash judgements and their ids."""
-    judged = digest(qrels.offsets, qrels.items, qrels.grades)
-    return content_key(digest(topics.ids, items.ids), judged, qrels.relevance_level)
-
-
 def portable(path: str, folder: Path) -> str:
     """Write an absolute path as it counts from a folder, or from a home folder that it is in."""
     home = Path.home()
@@ -200,21 +150,3 @@ def with_portable_paths(value: Any, folder: Path) -> Any:
     if isinstance(value, str) and len(value) > 1 and Path(value).is_absolute():
         return portable(value, folder)
     return value
-
-
-def result_files(
-    key: str, result: Result, options: FigureOptions = NO_OPTIONS, *, is_users: bool = False
-) -> dict[str, bytes]:
-    """Give the files of a result, by their names in the study folder.
-
-    What a user's analysis shows is kept: its file may be gone, or another, when it is read.
-    """
-    files = {evidence_name(key): to_evidence(result)}
-    files |= {kept_name(key): keep_result(result)} if is_users else {}
-    for name, frame in result.frames().items():
-        files[f"tables/{name}.csv"] = as_csv(with_texts(frame, guarded)).encode()
-    for face in figures_of(type(result)):
-        if face.is_of(result):
-            drawn = figure_files(result, face, kinds=("svg",), usual=options)
-            files |= {f"figures/{face.file}.{ending}": content for ending, content in drawn.items()}
-    return files

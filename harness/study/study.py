@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from analyses.shared.analysis import Need
 from analyses.shared.measure import Measure, Measures, depth_of
 from analyses.shared.table import listing
 from harness.metrics.shared.names import ParsedName, parse_name
@@ -29,7 +30,6 @@ from harness.study.sections import (
     usual_split,
     with_preset,
 )
-from harness.study.store import SEEDS
 from harness.study.study_file import Origin, StudyFile, refused
 from qrels import Split
 from qrels.grades import GradeRule
@@ -39,6 +39,9 @@ from runs import InputError
 from runs.formats import find_run_files
 from runs.shared.arrays import Masks
 from runs.shared.settings import Cutoffs, Depth, Names, Section, Whole, read_by
+
+SEEDS = "seeds"
+"""The folder of the same study under other seeds."""
 
 PAPER_CUTOFFS = (5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100)
 PAPER_METRICS = ("P", "Recall", "AP", "nDCG", "RR", "bpref", "infAP")
@@ -348,7 +351,7 @@ class Study(StudyFile):
         if isinstance(values.get("split"), dict):
             read["split"] = read_split(values["split"], origin)
         if isinstance(analyses := values.get("analyses", {}), dict):
-            made = ("truth",) if "truth" in values else ()
+            made = (Need.TRUTH,) if "truth" in values else ()
             read["analyses"] = read_sections(analyses, origin, made=made)
         return values | read
 

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import joblib
 import numpy as np
 import psutil
 
+from analyses.shared.analysis import Need
 from analyses.shared.evidence import to_evidence
-from harness.study.collection import Collection
-from harness.study.provenance import home_of, made_by
-from harness.study.store import Store, content_key, digest, ratings_digest
+from harness.study.parts import Files, Key
+from harness.study.reachable_code import Maker
 from harness.study.study import Study
+from harness.study.systems_run import SystemsRun
 from harness.study.true_judgements import drawn_places
 from harness.study.workers import (
     HIDDEN,
@@ -26,15 +25,14 @@ from harness.study.workers import (
     TRUE_RUN,
     WHOLE,
     Hidden,
+    Learning,
     OwnLists,
     SystemPart,
-    Timed,
     learnt_from,
     restarts_in_silence,
     train_and_rank,
 )
 from qrels import Split
-from qrels.ranks.judged_ranks import Validation
 from recommenders import (
     PROCESS_BYTES,
     UNKNOWN_FAMILY,
@@ -43,238 +41,261 @@ from recommenders import (
     is_user_system,
     read_settings,
     require_memory,
+    train_by,
     workers_within,
 )
-from runs import InputError, Run
+from runs import InputError, Numbering, Run
 from runs.formats import read_run, run_to_parquet
 from runs.replicates import Replicates
 from runs.shared.arrays import Longs
 from runs.shared.errors import require_known
-from runs.shared.parallel import processes
-from runs.shared.progress import Cost, Progress
+from runs.shared.parallel import delayed, processes
+
+
+@dataclass(frozen=True, eq=False)
+class KeptLists:
+    """Ranked lists that are kept in files, and read when they are first asked for.
+
+    Parameters
+    ----------
+    files
+        The files, one for each run.
+    system_of_runs
+        Name of the system of each run.
+    are_replicated
+        Whether several runs may be of one system.
+    topics, items
+        Topics and items as the files carry them.
+    depth
+        Depth of the lists; None for that of the longest in a file.
+    """
+
+    files: tuple[Path, ...]
+    system_of_runs: tuple[str, ...]
+    are_replicated: bool
+    topics: Numbering
+    items: Numbering
+    depth: int | None
+
+    @cached_property
+    def runs(self) -> list[Run]:
+        """The lists: what is scored is what is written."""
+        return [
+            read_run(file).to_run(self.topics, self.items, depth=self.depth) for file in self.files
+        ]
+
+    def replicates_of(self, runs: Sequence[Run]) -> Replicates | None:
+        """Tell which of these runs are of which system; None if each is of its own."""
+        return Replicates.of(self.system_of_runs, runs) if self.are_replicated else None
 
 
 @dataclass(frozen=True)
 class SystemLists:
-    """The lists and ranks of every system of a study, in its folder.
+    """The lists and ranks of every system of a study, in its folder."""
 
-    Parameters
-    ----------
-    study, collection, store, n_jobs, progress
-        See `harness.study.stages.Stages`.
-    needs
-        What the analyses need beside the lists.
-    hidden_under
-        Validations under which metrics ask where hidden items are ranked.
-    """
+    run: SystemsRun
 
-    study: Study
-    collection: Collection
-    store: Store
-    n_jobs: int
-    progress: Progress
-    needs: Set[str]
-    hidden_under: tuple[Validation, ...]
-
-    @property
+    @cached_property
     def systems(self) -> tuple[str, ...]:
         """Names of the systems: those trained, in the order of the study, then the runs given."""
         return tuple(dict.fromkeys(self.system_of_runs))
 
-    @property
+    @cached_property
     def run_names(self) -> tuple[str, ...]:
         """Names of the runs: those of the systems, but where several runs are of one."""
-        return self._trained + tuple(run.system for run in self.collection.runs)
+        return self.trained + tuple(run.system for run in self.run.collection.runs)
 
-    @property
+    @cached_property
     def system_of_runs(self) -> tuple[str, ...]:
         """Names of the systems, by run."""
-        replicated = self.collection.replicated
-        return self._trained + replicated if replicated else self.run_names
+        replicated = self.run.collection.replicated
+        return self.trained + replicated if replicated else self.run_names
 
-    @property
-    def _trained(self) -> tuple[str, ...]:
-        return () if self.collection.split is None else tuple(self.study.systems.labels)
+    @cached_property
+    def trained(self) -> tuple[str, ...]:
+        """Names of the systems that are trained here."""
+        is_trained = self.run.collection.split is not None
+        return tuple(self.run.study.systems.labels) if is_trained else ()
 
     @property
     def sources(self) -> dict[str, tuple[str, str]]:
         """Summary and source of each system that is trained."""
-        specs = {label: find_system(self.study.systems.labels[label]) for label in self._trained}
+        labels = self.run.study.systems.labels
+        specs = {label: find_system(labels[label]) for label in self.trained}
         return {label: (spec.summary, spec.source) for label, spec in specs.items()}
 
-    @property
+    @cached_property
     def families(self) -> dict[str, str]:
         """Families of the systems that are trained here, and of the runs of which one is named.
 
         A baseline is a family of its own; of a user's system it is known if it is declared.
         """
-        found = {
-            label: label if spec.family == "baseline" else spec.family
-            for label in self._trained
-            for spec in [find_system(self.study.systems.labels[label])]
-            if spec.family != UNKNOWN_FAMILY
-        }
-        given = {} if self.study.runs is None else self.study.runs.families
-        for system in given:
-            with self.study.errors_at("runs", "families", system):
+        study = self.run.study
+        families = {}
+        for label in self.trained:
+            family = find_system(study.systems.labels[label]).family
+            if family != UNKNOWN_FAMILY:
+                families[label] = label if family == "baseline" else family
+        named = {} if study.runs is None else study.runs.families
+        for system in named:
+            with study.errors_at("runs", "families", system):
                 require_known("there is no run", [system], self.systems)
-        return found | given
-
-    def replicates(self, runs: Sequence[Run]) -> Replicates | None:
-        """Tell which runs are of which system; None if each is of its own."""
-        return Replicates.of(self.system_of_runs, runs) if self.collection.replicated else None
+        return families | named
 
     @cached_property
-    def asked(self) -> Mapping[SystemPart, tuple[str, ...]]:
+    def names(self) -> Mapping[SystemPart, tuple[str, ...]]:
         """Names of the runs or systems of which each part is kept."""
-        trained = self._trained
-        truth = self.collection.judged_truly
+        truth = self.run.collection.judged_truly
+        has_true_lists = truth is not None and truth.has_own_lists
         return {
             RUN: self.run_names,
-            RANKS: trained if "full_ranks" in self.needs else (),
-            HIDDEN: trained if self.hidden_under else (),
-            WHOLE: trained if self._ranks_all_candidates else (),
-            TRUE_RUN: self.run_names if truth is not None and truth.has_own_lists else (),
+            RANKS: self.trained if Need.FULL_RANKS in self.run.needs else (),
+            HIDDEN: self.trained if self.run.hidden_under else (),
+            WHOLE: self.trained if self._ranks_all_candidates else (),
+            TRUE_RUN: self.run_names if has_true_lists else (),
         }
 
     @property
     def _ranks_all_candidates(self) -> bool:
-        split = self.collection.split
-        if "candidate_ranks" in self.needs or split is None:
-            return split is not None
-        asked = "all_candidate_ranks" in self.needs
-        return asked and len(self._places(split)) == len(split.test_users)
+        split = self.run.collection.split
+        if split is None:
+            return False
+        if Need.CANDIDATE_RANKS in self.run.needs:
+            return True
+        all_fit = len(self._ranked_rows(split)) == len(split.test_users)
+        return Need.ALL_CANDIDATE_RANKS in self.run.needs and all_fit
 
-    def _places(self, split: Split) -> Longs:
-        """Draw the places of the test users whose candidates are all ranked."""
-        return drawn_places(split.test_users, len(split.train.items), self.study.seed)
+    def _ranked_rows(self, split: Split) -> Longs:
+        """Draw the rows of the test users whose candidates are all ranked."""
+        return drawn_places(split.test_users, len(split.train.items), self.run.study.seed)
 
-    @property
-    def parts(self) -> list[str]:
-        """Names of the parts of the study in the ledger."""
-        return [part.of(system) for part, systems in self.asked.items() for system in systems]
+    def parts_of(self, *kinds: SystemPart) -> list[str]:
+        """Name the parts of some kinds in the ledger."""
+        return [kind.of(system) for kind in kinds for system in self.names[kind]]
 
-    def make(self) -> list[Run]:
-        """Train the systems and rank for every topic; write the runs that were given.
+    def files_of(self, kind: SystemPart) -> dict[str, Path]:
+        """List the files of a kind of part, by system."""
+        return {system: self.run.folder / kind.file(system) for system in self.names[kind]}
 
-        Where systems are trained, all runs are read back from their files, which may be those of
-        an earlier call. What is scored is what is written.
-        """
-        known = self.collection
-        given = [(RUN, run, known.judged_key) for run in known.runs]
-        given += [(TRUE_RUN, run, known.truly_judged_key) for run in known.true_lists]
-        for part, run, judged in given:
-            key = content_key(judged, digest(run.items))
-            self._write_part(part, run.system, Timed(run, Cost(0, 0)), key)
-        if self.collection.split is None:
-            return list(self.collection.runs)
-        self._train(self.collection.split)
-        depth = self.study.systems.depth
-        with self.progress("Reading the runs back", len(self.run_names)) as bar:
-            runs = []
-            for name in self.run_names:
-                file = read_run(self.store.folder / RUN.file(name))
-                runs.append(file.to_run(*self.collection.carried, depth=depth))
-                bar.advance()
-        return runs
+    def keep(self) -> None:
+        """Train the systems and rank for every topic; write the runs that were made elsewhere."""
+        collection = self.run.collection
+        topics, items = collection.carried
+        for run in collection.runs:
+            self._keep_lists(RUN, run, topics, items)
+        truth = collection.judged_truly
+        if truth is not None:
+            for run in collection.true_lists:
+                self._keep_lists(TRUE_RUN, run, truth.carried, items)
+        if collection.split is not None:
+            self._train(collection.split)
+
+    def _keep_lists(self, kind: SystemPart, run: Run, topics: Numbering, items: Numbering) -> None:
+        name = kind.of(run.system)
+        file = kind.file(run.system)
+        self.run.parts.keep(name, list_files, run, topics, items, file, kind == TRUE_RUN)
+
+    @cached_property
+    def recommended(self) -> KeptLists:
+        """The lists that the judgements judge."""
+        collection = self.run.collection
+        topics, items = collection.carried
+        return KeptLists(
+            files=tuple(self.files_of(RUN).values()),
+            system_of_runs=self.system_of_runs,
+            are_replicated=bool(collection.replicated),
+            topics=topics,
+            items=items,
+            depth=None if collection.split is None else self.run.study.systems.depth,
+        )
+
+    @cached_property
+    def truly_judged(self) -> KeptLists:
+        """The lists that the truth judges, if these are others."""
+        truth = self.run.collection.judged_truly
+        files = self.files_of(TRUE_RUN)
+        if truth is None or not files:
+            return self.recommended
+        topics = truth.carried
+        return replace(self.recommended, files=tuple(files.values()), topics=topics, depth=None)
 
     def _train(self, split: Split) -> None:
-        names = self.study.systems.labels
-        options, marks = self._asked_of_systems(split)
-        run_keys = {system: self._run_key(split, system) for system in names}
-        keys = {
-            part: {system: content_key(key, *own) for system, key in run_keys.items()}
-            for part, own in marks.items()
+        """Train the systems of which a part is missing."""
+        study, parts = self.run.study, self.run.parts
+        needed = self._needed_by_parts(split)
+        keys: dict[str, dict[SystemPart, Key]] = {}
+        for system, name in study.systems.labels.items():
+            settings = read_settings(name, study.systems.settings.get(name, {}))
+            made_from = (system, settings, learning_of(study, name, split))
+            makers = [train_by, learnt_from, list_files, to_evidence, maker_of_system(name)]
+            keys[system] = {
+                kind: parts.key(kind.make, *made_from, arguments, makers=makers)
+                for kind, arguments in needed.items()
+            }
+        missing = {
+            system: [kind for kind, key in of_system.items() if parts.lacks(kind.of(system), key)]
+            for system, of_system in keys.items()
         }
-        missing = {s: [part for part in keys if self._lacks(part, s, keys[part][s])] for s in names}
-        pending = [system for system, parts in missing.items() if parts]
+        pending = [system for system, kinds in missing.items() if kinds]
         if not pending:
             return
         self._check_amounts(split)
-        asked = [training_of(self.study, names[system], split) for system in pending]
-        needs = []
-        for each in asked:
-            learnt = learnt_from(split.train, each["positives"], each["shift"])
-            needs.append(PROCESS_BYTES + require_memory(each["system"], each["settings"], learnt))
-        tasks = (joblib.delayed(train_and_rank)(**each, **options) for each in asked)
+        tasks = []
+        bytes_needed = []
+        for system in pending:
+            name = study.systems.labels[system]
+            given_settings = study.systems.settings.get(name, {})
+            learning = learning_of(study, name, split)
+            learnt = learnt_from(split.train, learning.positives, learning.shift)
+            bytes_needed.append(PROCESS_BYTES + require_memory(name, given_settings, learnt))
+            needed_here = {kind: needed[kind] for kind in missing[system]}
+            tasks.append(delayed(train_and_rank)(name, given_settings, learning, needed_here))
         available = psutil.virtual_memory().available
-        n_jobs = workers_within(available, needs, n_jobs=min(self.n_jobs, len(pending)))
-        workers = processes(n_jobs, return_as="generator_unordered")
-        with self.progress("Training and ranking", len(pending)) as bar, restarts_in_silence():
-            for made in workers(tasks):
-                system = made[RUN].value.system
-                for part in missing[system]:
-                    self._write_part(part, system, made[part], keys[part][system])
+        n_jobs = min(self.run.n_jobs, len(pending))
+        n_workers = workers_within(available, bytes_needed, n_jobs=n_jobs)
+        workers = processes(n_workers, return_as="generator_unordered")
+        with self.run.progress("Training and ranking", len(pending)) as bar, restarts_in_silence():
+            for system, made in workers(iter(tasks)):
+                for kind, timed in made.items():
+                    files = self._files(kind, system, timed.value)
+                    parts.write(kind.of(system), keys[system][kind], files, timed.cost)
                 seconds = sum(timed.cost.seconds for timed in made.values())
                 bar.advance(done=f"{system}, {seconds:.1f} s")
 
-    def _lacks(self, part: SystemPart, system: str, key: str) -> bool:
-        return not self.store.is_complete(part.of(system), key, self._made_by(system))
-
-    def _asked_of_systems(
-        self, split: Split
-    ) -> tuple[dict[str, Any], dict[SystemPart, tuple[Any, ...]]]:
-        """Give what `train_and_rank` is asked for beside lists, and what keys of its parts add."""
-        options: dict[str, Any] = {}
-        marks: dict[SystemPart, tuple[Any, ...]] = {RUN: ()}
-        relevant, truth = self.collection.relevant_ratings(), self.collection.judged_truly
-        if self.asked[RANKS] and relevant is not None:
-            options["relevant"] = relevant
-            marks[RANKS] = (ratings_digest(relevant),)
-        if self.asked[HIDDEN]:
+    def _needed_by_parts(self, split: Split) -> dict[SystemPart, tuple[Any, ...]]:
+        """Name what each part of a trained system needs beside the system."""
+        collection = self.run.collection
+        relevant, truth = collection.relevant_ratings(), collection.judged_truly
+        needed: dict[SystemPart, tuple[Any, ...]] = {RUN: ()}
+        if self.names[RANKS] and relevant is not None:
+            needed[RANKS] = (relevant,)
+        if self.names[HIDDEN]:
             # Test ratings and judgements have one order: by user, then item.
-            hidden = Hidden(split, self.collection.qrels.relevant, self.hidden_under)
-            options["hidden"] = hidden
-            marks[HIDDEN] = ratings_digest(split.test), digest(hidden.relevant), self.hidden_under
-        if self.asked[TRUE_RUN] and truth is not None:
+            relevant_marks = collection.qrels.relevant
+            needed[HIDDEN] = (Hidden(split.test, relevant_marks, self.run.hidden_under),)
+        if self.names[TRUE_RUN] and truth is not None:
             listed = truth.listed(len(split.train.items))
-            options["lists"] = OwnLists(truth.users, listed)
-            marked = "all" if listed is None else digest(listed.indptr, listed.indices)
-            marks[TRUE_RUN] = digest(truth.users), marked
-        if self.asked[WHOLE]:
-            options["ranked_whole"] = self._places(split)
-            marks[WHOLE] = (digest(options["ranked_whole"]),)
-        return options, marks
+            needed[TRUE_RUN] = (OwnLists(truth.users, listed),)
+        if self.names[WHOLE]:
+            needed[WHOLE] = (self._ranked_rows(split),)
+        return needed
 
-    def _write_part(self, part: SystemPart, system: str, made: Timed, key: str) -> None:
-        files = {part.file(system): self._content(part, made.value)}
-        self.store.write(part.of(system), key, files, cost=made.cost, made_by=self._made_by(system))
-
-    def _content(self, part: SystemPart, made: Any) -> bytes:
-        """Give what is in the file of a part: lists, or ranks as evidence."""
+    def _files(self, kind: SystemPart, system: str, made: Any) -> Files:
+        """Write a part of a trained system: lists, or ranks as evidence."""
+        file = kind.file(system)
         if not isinstance(made, Run):
-            return to_evidence(made)
-        if not made.lengths.any():
-            truly = "lists none of the truly judged items."
-            lacks = truly if part == TRUE_RUN else "recommends nothing to any test user."
-            raise InputError(f"the system {made.system!r} {lacks}")
-        topics, items = self.collection.carried
-        truth = self.collection.judged_truly
-        if part == TRUE_RUN and truth is not None:
+            return {file: to_evidence(made)}
+        topics, items = self.run.collection.carried
+        truth = self.run.collection.judged_truly
+        is_true = kind == TRUE_RUN
+        if is_true and truth is not None:
             topics = truth.carried
-        return run_to_parquet(made, topics, items)
-
-    def _run_key(self, split: Split, system: str) -> str:
-        name = self.study.systems.labels[system]
-        candidates = self.study.systems.candidates_in(split)
-        settings = read_settings(name, self.study.systems.settings.get(name, {}))
-        return content_key(
-            sha256(file_of(name).read_bytes()).hexdigest() if is_user_system(name) else "",
-            self.collection.trained_key,
-            digest(split.test_users),
-            system,
-            settings.model_dump(mode="json"),
-            self.study.seed,
-            self.study.systems.depth,
-            "all" if candidates is None else digest(candidates),
-            self.study.systems.positives_of(name),
-            *([self.study.shift] if self.study.shift else []),
-        )
+        return list_files(made, topics, items, file, is_true)
 
     def _check_amounts(self, split: Split) -> None:
         """Refuse ratings below 0 for all systems that take them for amounts."""
-        section, shift = self.study.systems, self.study.shift
-        least = {
+        section, shift = self.run.study.systems, self.run.study.shift
+        lowest_learnt = {
             label: min(
                 float(learnt_from(part, section.positives_of(name)).rating.min(initial=0.0))
                 for part in (split.train, split.test)
@@ -282,39 +303,39 @@ class SystemLists:
             for label, name in section.labels.items()
             if find_system(name).amounts
         }
-        below = [label for label, lowest in least.items() if lowest + shift < 0]
+        below = [label for label, lowest in lowest_learnt.items() if lowest + shift < 0]
         if below:
-            lowest = min(least.values())
+            lowest = min(lowest_learnt.values())
             raise InputError(
                 f"{', '.join(below)} cannot learn from ratings below 0, and the lowest is "
                 f"{lowest:g}: set `shift = {-np.floor(lowest):g}` in [ratings], which is added for "
                 "training alone, or leave these systems out."
             )
 
-    def _made_by(self, system: str) -> dict[str, str]:
-        """Say what trains a system and keeps its lists, or reads those that are given."""
-        name = self.study.systems.labels.get(system)
-        if name is None or self.collection.split is None:
-            return made_by([__name__])
-        return made_by([home_of(train_and_rank), home_of(run_to_parquet), home_of_system(name)])
+
+def list_files(run: Run, topics: Numbering, items: Numbering, file: str, is_true: bool) -> Files:
+    """Write the lists of a system, which are not all empty."""
+    if not run.lengths.any():
+        truly = "lists none of the truly judged items."
+        lacks = truly if is_true else "recommends nothing to any test user."
+        raise InputError(f"the system {run.system!r} {lacks}")
+    return {file: run_to_parquet(run, topics, items)}
 
 
-def training_of(study: Study, name: str, split: Split) -> dict[str, Any]:
-    """Give what a study asks of `train_and_rank` for the lists of a system."""
+def learning_of(study: Study, name: str, split: Split) -> Learning:
+    """Describe what a system of a study learns from, and for whom it ranks."""
     section = study.systems
-    return {
-        "system": name,
-        "settings": section.settings.get(name, {}),
-        "ratings": split.train,
-        "users": split.test_users,
-        "seed": study.seed,
-        "depth": section.depth,
-        "candidates": section.candidates_in(split),
-        "positives": section.positives_of(name),
-        "shift": study.shift,
-    }
+    return Learning(
+        ratings=split.train,
+        users=split.test_users,
+        seed=study.seed,
+        depth=section.depth,
+        candidates=section.candidates_in(split),
+        positives=section.positives_of(name),
+        shift=study.shift,
+    )
 
 
-def home_of_system(name: str) -> str | Path:
-    """Give the module of a system, or the file of a user that declares it."""
-    return file_of(name) if is_user_system(name) else home_of(find_system(name).make)
+def maker_of_system(name: str) -> Maker:
+    """Find the function of a system, or the file of a user that declares it."""
+    return file_of(name) if is_user_system(name) else find_system(name).make

@@ -41,8 +41,6 @@ class StudyWork(Work):
         The metrics by name.
     catalogue
         What they may know of items.
-    weights
-        Weights of the users, by which scores are multiplied already; None if all weigh the same.
     ranks
         By system: the file that keeps its full ranks.
     whole
@@ -54,7 +52,7 @@ class StudyWork(Work):
     replicates
         Which runs are of which system, where several may be of one.
     worlds
-        What trains them in other worlds, if that can be done.
+        What runs the study in other worlds, if that can be done.
     """
 
     name: str
@@ -68,7 +66,6 @@ class StudyWork(Work):
     catalogue: Catalogue = field()
     ranks: Mapping[str, Path] = field(default_factory=dict)
     whole: Mapping[str, Path] = field(default_factory=dict)
-    weights: Floats | None = None
     known_families: Mapping[str, str] = field(default_factory=dict)
     known_truth: Truth | None = None
     replicates: Replicates | None = None
@@ -95,7 +92,7 @@ class StudyWork(Work):
 
         Weighted scores are not.
         """
-        if self.weights is not None:
+        if self.scores.weights is not None:
             return {}
         divisor = 1 if self.replicates is None else self.replicates.divisor
         scales = {
@@ -171,8 +168,15 @@ class StudyWork(Work):
 
     def rescorer(self, n_samples: int) -> SumSamples:
         """Give what scores the systems anew, and say what metrics outside the kernel will cost."""
-        measured = self.scores.measures, self.metrics, self.catalogue
-        scorer = SampleScorer(self.runs, self.qrels, *measured, self.weights, self.replicates)
+        scorer = SampleScorer(
+            self.runs,
+            self.qrels,
+            self.scores.measures,
+            self.metrics,
+            self.catalogue,
+            self.scores.weights,
+            self.replicates,
+        )
         if scorer.by_definition:
             self.progress.note(
                 f"{', '.join(scorer.by_definition)}: scored from all ranks of every list, "

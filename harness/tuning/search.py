@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-import joblib
 import pandas as pd
 import psutil
 
@@ -20,15 +19,16 @@ from analyses.shared.measure import Measure, Measures
 from harness.metrics.shared.metric import Metric
 from harness.metrics.shared.names import parse_name
 from harness.metrics.shared.register import available_metrics, find_metric
-from harness.scoring.means import user_weights, weighted
+from harness.scoring.means import user_weights
 from harness.scoring.score import score
 from harness.study.other_settings import Trial, read_trials
-from harness.study.provenance import home_of, made_by
+from harness.study.parts import content_key, digest_of
+from harness.study.reachable_code import place_of, reach
 from harness.study.run import check, try_out
-from harness.study.store import Store, content_key, digest, ratings_digest
+from harness.study.store import Store
 from harness.study.study import Study
 from harness.study.study_file import read_text
-from harness.study.system_lists import home_of_system, training_of
+from harness.study.system_lists import learning_of, maker_of_system
 from harness.study.workers import file_stem, learnt_from, restarts_in_silence, try_and_rank
 from harness.tuning.validation import Validation, validation_of
 from harness.version import __version__
@@ -46,7 +46,7 @@ from recommenders.shared.system import Place, Value
 from runs import InputError, Run
 from runs.shared.errors import needed_by, require_known
 from runs.shared.files import write_whole
-from runs.shared.parallel import processes
+from runs.shared.parallel import delayed, processes
 from runs.shared.progress import Cost, Progress
 
 Sampler: TypeAlias = Literal["random", "tpe"]
@@ -182,22 +182,21 @@ class Search:
     @cached_property
     def path(self) -> Path:
         """The table of its trials, named by all that they depend on."""
-        qrels = self.validation.qrels
-        homes = home_of_system(self.system), home_of(self.metric.function)
-        key = content_key(
+        makers = [place_of(maker_of_system(self.system)), place_of(self.metric.function)]
+        users_files = [maker for maker in makers if not maker.source.is_own]
+        key = digest_of(
             __version__,
             (str(self.measure), self.sampler, self.study.seed),
             self.system,
             self._defaults,
-            {name: asdict(place) for name, place in self.space.items()},
-            ratings_digest(self.validation.split.train),
-            digest(qrels.offsets, qrels.items, qrels.grades),
-            qrels.relevance_level,
+            self.space,
+            self.validation.split.train,
+            self.validation.qrels,
             self.study.systems.candidates,
             self.study.metrics.average,
             self._positives,
-            *([self.study.shift] if self.study.shift else []),
-            [made_by([home]) for home in homes if isinstance(home, Path)],
+            self.study.shift,
+            [reach([maker]).digest for maker in users_files],
         )
         return self.study.folder / "tuning" / f"{file_stem(self.label)}-{key[:12]}.csv"
 
@@ -227,7 +226,7 @@ class Search:
         measures, metrics = Measures([self.measure]), {self.measure.metric: self.metric}
         scores = score([run], qrels, measures, metrics, users=users)
         weights = user_weights(qrels, self.study.metrics.average)
-        (values,) = weighted(scores, weights).values[0]
+        (values,) = replace(scores, weights=weights).weighted_values[0]
         return float(self.metric.average(values))
 
     def drawn(self) -> Iterator[Trial]:
@@ -279,9 +278,11 @@ class Search:
 
     def task(self, trial: Trial) -> Any:
         """Make the task of training and ranking with the settings of a trial."""
-        asked = training_of(self.study, self.system, self.validation.split)
-        asked |= {"settings": {**self.given, **trial.settings}, "depth": self.cutoff}
-        return joblib.delayed(try_and_rank)((self.label, trial), **asked)
+        learning = learning_of(self.study, self.system, self.validation.split)
+        settings = {**self.given, **trial.settings}
+        return delayed(try_and_rank)(
+            (self.label, trial), self.system, settings, replace(learning, depth=self.cutoff)
+        )
 
     @property
     def best(self) -> Trial | None:

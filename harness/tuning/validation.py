@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from harness.study.inputs import judge_test, kept_ratings, split_ratings, threshold_of
+from harness.study.parts import content_key
 from harness.study.sections import SplitSection
-from harness.study.store import content_key
 from harness.study.study import RatingsSection, Study
 from qrels import Qrels, Ratings, Split, k_core, rating_scale
 from runs import InputError

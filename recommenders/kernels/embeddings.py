@@ -6,7 +6,6 @@ from dataclasses import replace
 from importlib import import_module
 from typing import Any, Literal, TypeAlias
 
-import joblib
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import ConfigDict, Field
@@ -18,7 +17,7 @@ from recommenders.shared.system import AtLeastOne, Positive
 from runs import InputError
 from runs.shared.arrays import Floats, Ints, Singles, Sparse
 from runs.shared.errors import needed_by
-from runs.shared.parallel import single_threaded
+from runs.shared.parallel import delayed, in_threads, single_threaded
 from runs.shared.settings import Section
 
 
@@ -163,11 +162,11 @@ def cosine_neighbours(
     n_items = len(directions)
     size = max(1, block_bytes // (4 * n_items))
     tasks = (
-        joblib.delayed(_nearest_of)(slice(first, first + size), directions, rough, count)
+        delayed(_nearest_of)(slice(first, first + size), directions, rough, count)
         for first in range(0, n_items, size)
     )
     with single_threaded("blas"):
-        blocks = joblib.Parallel(n_jobs=n_jobs, require="sharedmem")(tasks)
+        blocks = in_threads(tasks, n_jobs=n_jobs, here=True)
     # Where there are fewer neighbours, -1 stands.
     items, cosines = map(np.concatenate, zip(*blocks, strict=True))
     row, place = np.nonzero(items >= 0)

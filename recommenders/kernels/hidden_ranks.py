@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-import joblib
 import numpy as np
 
 from qrels.interactions.interactions import Interactions
@@ -13,6 +12,7 @@ from qrels.ranks.hidden_ranks import HiddenRanks, Ranks
 from recommenders.shared.scorers import row_of_entry
 from runs import InputError
 from runs.shared.arrays import Ints, Longs, Sparse
+from runs.shared.parallel import delayed, in_threads
 
 DEEPEST = 50
 """Deepest rank that is kept under leave last one out, if nothing else is said."""
@@ -105,7 +105,7 @@ def rank_hidden(
     starts = hidden.starts
     ends = np.searchsorted(starts, np.arange(0, len(hidden), CHUNK_ROWS))
     tasks = [
-        joblib.delayed(_rank_chunk)(
+        delayed(_rank_chunk)(
             starts[a : b + 1] - starts[a],
             hidden.item[starts[a] : starts[b]],
             hidden.time[starts[a] : starts[b]],
@@ -115,7 +115,7 @@ def rank_hidden(
         for a, b in pairwise(np.unique(np.append(ends, len(starts) - 1)))
     ]
     nothing = np.empty(0, dtype=np.uint16)
-    ranked = joblib.Parallel(n_jobs=n_jobs, prefer="threads")(tasks)
+    ranked = in_threads(tasks, n_jobs=n_jobs)
     loo, lloo = map(np.concatenate, zip((nothing, nothing), *ranked, strict=True))
     return HiddenRanks(hidden, loo, lloo, deepest)
 

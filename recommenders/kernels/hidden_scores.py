@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-import joblib
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from qrels import Ratings, Split
 from qrels.interactions.interactions import Interactions
@@ -17,6 +15,7 @@ from qrels.ranks.judged_ranks import VALIDATIONS, JudgedRanks, Validation
 from recommenders.shared.scorers import HistoriesScorer, allowed_items, row_blocks, row_of_entry
 from runs import InputError
 from runs.shared.arrays import Floats, Longs, Masks, Singles, Sparse
+from runs.shared.parallel import delayed, in_threads, single_threaded
 
 BLOCK_BYTES = 16 * 2**20
 
@@ -85,8 +84,8 @@ def rank_hidden_by_scores(
     row_bytes = 8 * len(hidden.items)
     blocks = [*row_blocks(len(hidden), row_bytes=row_bytes, block_bytes=BLOCK_BYTES)]
     wanted = [(name, rows) for name in validations for rows in blocks]
-    tasks = (joblib.delayed(rank)(name, rows) for name, rows in wanted)
-    ranked = joblib.Parallel(n_jobs=n_jobs, prefer="threads")(tasks)
+    tasks = (delayed(rank)(name, rows) for name, rows in wanted)
+    ranked = in_threads(tasks, n_jobs=n_jobs)
     columns = {name: np.full(len(hidden), MISS, dtype=np.uint16) for name in VALIDATIONS}
     for (name, rows), ranks in zip(wanted, ranked, strict=True):
         columns[name][rows] = ranks
@@ -125,7 +124,7 @@ def rank_held_out(
     order = np.lexsort((tested.item, _times(tested), tested.user))
     columns = tested.user[order], tested.item[order], _times(tested)[order], np.ones(len(order))
     hidden = Interactions(tested.users, tested.items, *columns)
-    with threadpool_limits(1):
+    with single_threaded():
         ranks = rank_hidden_by_scores(
             score, hidden, histories=everything, values=values, validations=validations, n_jobs=1
         )

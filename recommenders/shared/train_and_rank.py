@@ -10,7 +10,7 @@ import numpy as np
 from qrels import Ratings
 from recommenders.shared.register import find_system, read_settings
 from recommenders.shared.scorers import BatchScorer, BestScorer, allowed_items, hide, row_blocks
-from recommenders.shared.system import require_any
+from recommenders.shared.system import SystemSpec, require_any
 from runs import InputError, Run, top_items
 from runs.shared.arrays import Ints, Masks, Sparse
 from runs.shared.errors import needed_by
@@ -46,8 +46,14 @@ def train(name: str, settings: Mapping[str, Any], ratings: Ratings, *, seed: int
             )
         require_any(ratings, system=name)
     require_memory(name, settings, ratings)
-    with needed_by(f"system {name!r}", extra="recommenders"), single_threaded():
-        return spec.make(ratings, checked, seed=seed)
+    with needed_by(f"system {name!r}", extra="recommenders"):
+        return train_by(spec, checked, ratings, seed=seed)
+
+
+def train_by(spec: SystemSpec, settings: Any, ratings: Ratings, *, seed: int) -> BatchScorer:
+    """Train a system whose settings are checked, in one thread of native libraries."""
+    with single_threaded():
+        return spec.make(ratings, settings, seed=seed)
 
 
 def require_memory(name: str, settings: Mapping[str, Any], ratings: Ratings) -> int:

@@ -26,6 +26,29 @@ from threadpoolctl import ThreadpoolController
 
 from runs.shared.errors import InputError, needed_by, warn
 
+delayed = joblib.delayed
+"""Makes a task of a call: ``delayed(function)(argument)``."""
+
+
+def in_threads(
+    tasks: Iterable[Any], *, n_jobs: int, return_as: str = "list", here: bool = False
+) -> Any:
+    """Do tasks in threads of this process, or on the cluster of `on_cluster`.
+
+    Parameters
+    ----------
+    tasks
+        What `delayed` makes.
+    n_jobs
+        Number of threads.
+    return_as
+        How the results are returned, in the order of the tasks: "list", or "generator".
+    here
+        Whether the tasks share memory, and stay in this process.
+    """
+    where: dict[str, str] = {"require": "sharedmem"} if here else {"prefer": "threads"}
+    return joblib.Parallel(n_jobs, return_as=return_as, **where)(tasks)
+
 
 def processes(
     n_jobs: int, *, return_as: str, here: bool = False, **options: Any
@@ -90,6 +113,12 @@ def end_with(parent: int) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
+CHANGES_NO_NUMBER: Final = True
+"""Where work is done changes no number: the versions of packages that this module uses do not."""
+
+CLUSTER_OPTION: Final = "--dask"
+"""The option of commands that names a cluster."""
+
 LOCAL: Final = "local"
 SECONDS_TO_ANSWER: Final = 5
 SECONDS_BETWEEN_LOOKS: Final = 1
@@ -132,6 +161,11 @@ def processes_on_cluster(address: str | None) -> Iterator[None]:
             yield
         finally:
             _client_in_use.reset(token)
+
+
+def is_on_cluster() -> bool:
+    """Tell whether `processes` are those of a Dask cluster."""
+    return _client_in_use.get() is not None
 
 
 def _done_by_workers(client: Any, tasks: Iterable[Task]) -> Iterator[tuple[int, Any]]:

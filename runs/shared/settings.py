@@ -14,6 +14,9 @@ from runs.shared.errors import InputError, nearest
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
+CHANGES_NO_NUMBER = True
+"""Checking settings changes no number: the versions of packages that this module uses do not."""
+
 
 class Section(BaseModel):
     """A table of a file of settings: frozen, and without unknown keys."""

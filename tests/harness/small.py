@@ -196,6 +196,11 @@ def made_again(folder: Path, before: Mapping[str, int]) -> set[str]:
     return {part for part, moment in made_at(folder).items() if before.get(part) != moment}
 
 
+def undrawn(parts: set[str]) -> set[str]:
+    """Leave out the parts that are drawn of results."""
+    return {part for part in parts if not part.startswith("drawn-")}
+
+
 def read_frame(folder: Path, name: str) -> pd.DataFrame:
     """Read a table of a study folder, to the last bit."""
     return read_exactly(folder / f"tables/{name}.csv")

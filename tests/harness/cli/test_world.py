@@ -8,8 +8,10 @@ from click.testing import CliRunner, Result
 from analyses.shared.work import OtherWorld
 from harness.cli.console import MISUSED
 from harness.cli.main import main
+from harness.readers.scores import scores_from_parquet
 from harness.study.collection import collect
-from harness.study.other_worlds import with_world, work_of
+from harness.study.other_worlds import with_world
+from harness.study.run import run_study
 from harness.study.study import Study
 from qrels.ratings.datasets.rating_tables import format_rating_lines
 from qrels.ratings.world import Truth, WorldSettings, make_world
@@ -79,14 +81,20 @@ def test_what_the_ratings_do_not_tell_is_a_setting_of_the_world(like: Path) -> N
     assert not np.array_equal(one.truth.popularity, other.truth.popularity)
 
 
-def test_the_systems_are_trained_in_other_worlds_like_the_ratings(like: Path) -> None:
+def test_the_systems_are_trained_in_other_worlds_like_the_ratings(
+    like: Path, tmp_path: Path
+) -> None:
     text = (
         STUDY
         + '[systems]\nnames = ["random", "popularity"]\n[metrics]\nnames = ["P"]\ncutoffs = [10]\n'
     )
-    study = Study.parse(text, source="study.toml", base=like.parent, changes={})
-    works = [work_of(with_world(study, OtherWorld(strength, 1.0, 7))) for strength in (0.0, 1.0)]
-    biased = [work.scores.values.mean(axis=2)[0] for work in works]
+    changes = {"output": tmp_path / "study"}
+    study = Study.parse(text, source="study.toml", base=like.parent, changes=changes)
+    biased = []
+    for strength in (0.0, 1.0):
+        report = run_study(with_world(study, OtherWorld(strength, 1.0, 7)))
+        scores = scores_from_parquet(report.with_name("scores.parquet").read_bytes())
+        biased.append(scores.mean_values()[0])
     assert biased[1][1] > 2 * biased[1][0]
     assert biased[0][1] < 1.5 * biased[0][0]
 

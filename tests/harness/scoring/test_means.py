@@ -12,15 +12,7 @@ from hypothesis import given
 from analyses.intervals.resampling import of_systems
 from analyses.shared.measure import Measure, Measures, Scores
 from harness.metrics.shared.register import built_in_metrics, find_metric
-from harness.scoring.means import (
-    Coverage,
-    Means,
-    averaged,
-    deviations,
-    spread,
-    user_weights,
-    weighted,
-)
+from harness.scoring.means import Coverage, Means, averaged, deviations, spread, user_weights
 from harness.scoring.score import SampleScorer, score
 from qrels import Qrels, match, qrels_from_columns
 from runs import Run
@@ -54,7 +46,7 @@ def test_recall_over_judgements_is_the_share_of_all_relevant_items_that_are_foun
     scores = score([run], qrels, Measures([Measure("Recall", 3)]), METRICS, users=users)
     found = match(run, qrels)[:, :3]
     n_found = np.count_nonzero(qrels.relevant[found[found >= 0]])
-    means = weighted(scores, user_weights(qrels, "judgements")).mean_values()
+    means = replace(scores, weights=user_weights(qrels, "judgements")).mean_values()
     assert means.item() == pytest.approx(n_found / np.count_nonzero(qrels.relevant))
 
 
@@ -65,9 +57,10 @@ def test_all_judgements_rescored_give_the_weighted_means(case: tuple[Run, Qrels]
         return
     measures, weights = Measures([Measure("nDCG", 3)]), user_weights(qrels, "judgements")
     users = np.arange(qrels.n_users).astype(np.str_)
-    scores = weighted(score([run], qrels, measures, METRICS, users=users), weights)
+    scores = score([run], qrels, measures, METRICS, users=users)
     scorer = SampleScorer([run], qrels, measures, METRICS, weights=weights)
-    np.testing.assert_allclose(means_on(scorer, qrels)[..., 0], scores.mean_values(), atol=1e-12)
+    means = replace(scores, weights=weights).mean_values()
+    np.testing.assert_allclose(means_on(scorer, qrels)[..., 0], means, atol=1e-12)
 
 
 NAMES = ["a", "b", "a", "a", "b"]

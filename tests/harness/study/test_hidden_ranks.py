@@ -79,9 +79,8 @@ def test_the_family_of_a_system_of_ones_own_is_known_if_it_is_declared(tmp_path:
     (tmp_path / "means.py").write_text(MEANS)
     text = WORLD + SYSTEMS.replace('"random"', f'"random", "{tmp_path}/means.py:means"') + METRICS
     study = Study.parse(text, source="study.toml", base=Path(), changes={})
-    trained: Any = SimpleNamespace(split="any", replicated=False)
-    unused: Any = None
-    lists = SystemLists(study, trained, unused, 1, unused, frozenset(), ())
+    run: Any = SimpleNamespace(study=study, collection=SimpleNamespace(split="any"))
+    lists = SystemLists(run)
     assert lists.families["means.py:means"] == "mine"
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from harness.study.collection import collect
+from harness.study.item_catalogue import read_catalogue
 from harness.study.run import check
-from harness.study.score_parts import read_catalogue
 from harness.study.study import Study
 from runs import InputError
 from tests.harness.small import (

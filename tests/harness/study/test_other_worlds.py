@@ -1,4 +1,4 @@
-"""Other worlds in whole studies: made in memory, kept, and made again."""
+"""Other worlds in whole studies: each a study in a folder of its own."""
 
 from pathlib import Path
 from shutil import copytree
@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from analyses.shared.evidence import read_evidence
-from analyses.shared.work import OtherWorld
+from analyses.shared.work import OtherWorld, Work
 from analyses.validity import ValiditySweep
 from harness.readers.scores import scores_from_parquet
-from harness.study.other_worlds import with_world, work_of
+from harness.study.other_worlds import with_world
+from harness.study.run import find_in_world
 from harness.study.study import Study
 from qrels.ratings.world import PRESETS
 from runs import InputError
@@ -40,7 +41,7 @@ samples = 2
 """
 BASE = WORLD + SYSTEMS + METRICS
 SWEPT = BASE + SWEEP
-FOUND = ("worlds/*.npz", "tables/*.csv", "evidence/validity_sweep.npz")
+FOUND = ("worlds/*/scores.parquet", "tables/*.csv", "evidence/validity_sweep.npz")
 
 
 @pytest.fixture(scope="module")
@@ -54,14 +55,33 @@ def copied(swept: Path, tmp_path: Path) -> Path:
     return copytree(swept, tmp_path / "study")
 
 
-def test_what_is_scored_in_memory_is_what_a_study_scores(swept: Path, tmp_path: Path) -> None:
-    work = work_of(Study.parse(BASE, source="study.toml", base=tmp_path, changes={}))
-    for own, file in ((work.scores, "scores.parquet"), (work.truth.scores, "truth/scores.parquet")):
-        kept = scores_from_parquet((swept / file).read_bytes())
-        assert own.systems == kept.systems
-        numbers = kept.measures.numbers(work.scores.measures)
-        chosen = own.measures.numbers(work.scores.measures)
-        np.testing.assert_array_equal(own.values[chosen], kept.values[numbers])
+def test_the_study_of_a_world_is_what_it_is_when_it_is_run_by_itself(
+    swept: Path, tmp_path: Path
+) -> None:
+    """In the world itself, of strength 1, a study of its own scores the same."""
+    world = OtherWorld(strength=0.0, density=1.0, seed=5)
+    study = Study.parse(BASE, source="study.toml", base=tmp_path, changes={"output": tmp_path})
+    work = find_in_world(with_world(study, world), WorkItself())
+    world_text = BASE.replace("seed = 3", "seed = 5").replace(
+        "gini = 0.5", "gini = 0.5\nstrength = 0.0\nseed = 5"
+    )
+    alone = run_text(world_text, tmp_path, output=tmp_path / "alone")
+    for scores, file in (
+        (work.scores, "scores.parquet"),
+        (work.truth.scores, "truth/scores.parquet"),
+    ):
+        expected = scores_from_parquet((alone / file).read_bytes())
+        assert scores.systems == expected.systems
+        np.testing.assert_array_equal(scores.values, expected.values)
+
+
+class WorkItself:
+    """Asks of a world for all that an analysis may use."""
+
+    found = Work
+
+    def __call__(self, work: Work) -> Work:
+        return work
 
 
 @pytest.mark.usefixtures("blank_figures")
@@ -74,12 +94,13 @@ def test_two_workers_find_the_same_as_one(swept: Path, tmp_path: Path) -> None:
 @pytest.mark.usefixtures("blank_figures")
 def test_another_strength_leaves_the_other_worlds_as_they_are(copied: Path) -> None:
     before = made_at(copied)
+    worlds = {folder.name: made_at(folder) for folder in (copied / "worlds").iterdir()}
     run_text(SWEPT.replace("[0.0, 2.0]", "[0.0, 1.0]"), copied, output=copied)
-    again = {part.rsplit("-", 1)[0] for part in made_again(copied, before)}
-    assert again == {"world-1-1", "validity_sweep"}
-    # Worlds that are no longer asked for are removed.
-    assert not list((copied / "worlds").glob("2-*"))
-    assert len(list((copied / "worlds").glob("*.npz"))) == 4
+    assert made_again(copied, before) == {"validity_sweep", "drawn-validity_sweep"}
+    for name, before_in_world in worlds.items():
+        assert not made_again(copied / "worlds" / name, before_in_world)
+    strengths = [folder.name.partition("-")[0] for folder in (copied / "worlds").iterdir()]
+    assert sorted(strengths) == ["0", "0", "1", "1", "2", "2"]
 
 
 @pytest.mark.validity

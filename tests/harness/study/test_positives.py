@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from harness.study.collection import collect
 from harness.study.run import run_study
 from harness.study.study import Study
-from harness.study.workers import RUN, train_and_rank
+from harness.study.workers import RUN, Learning, train_and_rank
 from qrels import Ratings
 from runs import InputError, Numbering
 from runs.shared.progress import Silent
@@ -20,17 +19,16 @@ RATINGS = 'name = "x"\n[ratings]\npath = "ratings.csv"\n'
 
 
 def ranked(ratings: Ratings, *, positives: float | None) -> list[list[int]]:
-    trained = train_and_rank(
-        "popularity",
-        {},
-        ratings,
-        np.array([0], dtype=np.int32),
-        seed=1,
-        depth=4,
-        candidates=None,
-        positives=positives,
+    learning = Learning(
+        ratings, np.array([0], dtype=np.int32), seed=1, depth=4, positives=positives
     )
-    return trained[RUN].value.items.tolist()
+    return lists_of("popularity", learning)
+
+
+def lists_of(system: str, learning: Learning) -> list[list[int]]:
+    label, parts = train_and_rank(system, {}, learning, {RUN: ()})
+    assert label == system
+    return parts[RUN].value.items.tolist()
 
 
 @pytest.fixture
@@ -95,10 +93,7 @@ def test_a_shift_changes_training_alone(ratings: Ratings, tmp_path: Path) -> Non
     assert known.threshold == 0
     assert known.split is not None
     assert known.split.train.rating.min() < 0
-    options: dict[str, Any] = {"seed": 1, "depth": 4, "candidates": None}
-    below, users = replace(ratings, rating=ratings.rating - 3), np.arange(4, dtype=np.int32)
-    found = [
-        train_and_rank("chi2", {}, data, users, shift=shift, **options)[RUN].value.items.tolist()
-        for data, shift in ((ratings, 0.0), (below, 3.0))
-    ]
-    assert found[0] == found[1]
+    learning = Learning(ratings, np.arange(4, dtype=np.int32), seed=1, depth=4)
+    below = replace(ratings, rating=ratings.rating - 3)
+    shifted = replace(learning, ratings=below, shift=3.0)
+    assert lists_of("chi2", shifted) == lists_of("chi2", learning)

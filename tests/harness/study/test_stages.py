@@ -3,14 +3,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.study.store import digest
 from qrels.ratings.datasets import read_ratings
 from runs.formats import read_run
-
-
-def test_arrays_of_different_shapes_have_different_digests() -> None:
-    row = np.arange(4)
-    assert digest(row) != digest(row.reshape(2, 2))
 
 
 def test_runs_do_not_list_what_the_user_rated_in_training(finished: Path) -> None:

@@ -99,7 +99,7 @@ def test_an_analysis_that_joins_a_study_is_made_alone(finished: Path, tmp_path: 
     folder = copytree(finished, tmp_path / "study")
     before = made_at(folder)
     run_text(STUDY, tmp_path, output=folder)
-    assert made_again(folder, before) == {"spread"}
+    assert made_again(folder, before) == {"spread", "drawn-spread"}
 
 
 def test_a_setting_that_breaks_its_rule_is_refused_with_its_line(base: Path) -> None:
@@ -124,7 +124,7 @@ def test_a_changed_file_makes_its_own_result_again_and_no_other(own: Path) -> No
     before = made_at(own / "study")
     (own / FILE).write_text(MY_ANALYSIS.replace("b[-1] - b[0]", "b[0] - b[-1]"))
     run_text(STUDY, own, output=own / "study")
-    assert made_again(own / "study", before) == {"spread"}
+    assert made_again(own / "study", before) == {"spread", "drawn-spread"}
     assert (read_frame(own / "study", "spread").width < 0).all()
 
 

@@ -1,0 +1,205 @@
+"""Parts of a study: what functions made, kept in files, and known by what it was made from.
+
+A part is made again if an argument of its function differs, or the code that the function reaches,
+or the version of a package that computes in it. Nobody writes a key: arguments are described as
+data, whatever they are, and members among them (metrics, analyses, systems) count with their code.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from enum import Enum
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel
+from scipy.sparse import issparse
+
+from analyses.shared.measure import Measures
+from harness.metrics.shared.metric import Metric
+from harness.study.reachable_code import Maker, made_by
+from harness.study.store import Store
+from runs.shared.members import Member
+from runs.shared.progress import Clock, Cost
+
+Files: TypeAlias = dict[str, bytes]
+"""Contents of files, by their names in the study folder."""
+
+
+@dataclass(frozen=True)
+class Key:
+    """What a part is known by.
+
+    Parameters
+    ----------
+    arguments
+        Digest of what it is made from.
+    made_by
+        Digest of the code that makes it, and versions of packages.
+    """
+
+    arguments: str
+    made_by: dict[str, str]
+
+
+@dataclass(frozen=True)
+class KeptPart:
+    """A part that is kept, as an argument of others: its files, with their checksums."""
+
+    name: str
+    files: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The parts of a study in its folder.
+
+    Parameters
+    ----------
+    store
+        The folder.
+    names
+        The parts that the study has, in the order in which they were asked for.
+    """
+
+    store: Store
+    names: list[str] = field(default_factory=list)
+    _digests: dict[int, tuple[Any, str]] = field(default_factory=dict)
+
+    @property
+    def folder(self) -> Path:
+        """The study folder."""
+        return self.store.folder
+
+    def key(self, make: Maker, *arguments: Any, makers: Iterable[Maker] = ()) -> Key:
+        """Derive the key of a call; others may make the part, too."""
+        description = Description(self._digests)
+        arguments_as_data = description.of(arguments)
+        return Key(content_key(arguments_as_data), made_by([make, *makers, *description.makers]))
+
+    def keep(
+        self, name: str, make: Callable[..., Files], *arguments: Any, makers: Iterable[Maker] = ()
+    ) -> None:
+        """Keep what a function makes of its arguments, unless it is kept."""
+        key = self.key(make, *arguments, makers=makers)
+        self.build(name, key, lambda: make(*arguments))
+
+    def build(self, name: str, key: Key, make: Callable[[], Files]) -> None:
+        """Make the files of a part, unless they are kept."""
+        if self.lacks(name, key):
+            clock = Clock()
+            files = make()
+            self.write(name, key, files, clock.cost())
+
+    def lacks(self, name: str, key: Key) -> bool:
+        """Tell whether a part of the study is still to be made."""
+        if name not in self.names:
+            self.names.append(name)
+        return not self.store.is_complete(name, key.arguments, key.made_by)
+
+    def write(self, name: str, key: Key, files: Files, cost: Cost) -> None:
+        """Keep the files of a part."""
+        self.store.write(name, key.arguments, files, cost=cost, made_by=key.made_by)
+
+    def kept(self, *names: str) -> list[KeptPart]:
+        """Name parts that are kept, as arguments of others."""
+        entries = {name: self.store.ledger.entry(name) for name in names}
+        return [KeptPart(name, entry.files) for name, entry in entries.items() if entry is not None]
+
+
+def content_key(*parts: Any) -> str:
+    """Hash data that fit JSON."""
+    return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def digest_of(*values: Any) -> str:
+    """Hash values by what they hold; see `Description`."""
+    return content_key(Description({}).of(values))
+
+
+class Description:
+    """Describes values as data that fit JSON, so that equal ones can be told.
+
+    Arrays and files are described by their content, settings and dataclasses by their fields;
+    functions, classes and members of lists stand for themselves: they are makers.
+
+    Parameters
+    ----------
+    digests
+        Digests of arrays that were described, by ``id``, with the arrays.
+    """
+
+    def __init__(self, digests: dict[int, tuple[Any, str]]) -> None:
+        self.makers: list[Maker] = []
+        self._digests = digests
+
+    def of(self, value: Any) -> Any:
+        """Describe a value.
+
+        Raises
+        ------
+        TypeError
+            If it is of a class whose content is not known.
+        """
+        if value is None or isinstance(value, bool | int | float | str):
+            return value
+        if isinstance(value, np.ndarray):
+            return self._array_digest(value)
+        if isinstance(value, np.generic):
+            return value.item()
+        if issparse(value):
+            rows = cast(Any, value).tocsr()
+            return self.of([rows.shape, rows.indptr, rows.indices, rows.data])
+        if isinstance(value, Path):
+            return _file_digest(value)
+        if isinstance(value, Mapping):
+            return {str(name): self.of(content) for name, content in value.items()}
+        if isinstance(value, Measures):
+            roles = {"reported": value.reported, "grid": value.grid, "falling": value.falling}
+            return {
+                "all": self.of(list(value)),
+                **{name: self.of([*m]) for name, m in roles.items()},
+            }
+        if isinstance(value, list | tuple):
+            return [self.of(part) for part in value]
+        if isinstance(value, set | frozenset):
+            return sorted(self.of(part) for part in value)
+        if isinstance(value, Enum):
+            return value.name
+        if isinstance(value, Metric):
+            self.makers.append(value.function)
+            return value.label
+        if isinstance(value, Member):
+            self.makers.append(value.make)
+            return value.name
+        if isinstance(value, BaseModel):
+            return {name: self.of(content) for name, content in value}
+        if is_dataclass(value) and not isinstance(value, type):
+            self.makers.append(type(value))
+            return {each.name: self.of(getattr(value, each.name)) for each in fields(value)}
+        if callable(value):
+            self.makers.append(value)
+            return None
+        raise TypeError(f"{type(value).__name__} has no description: {value!r}")
+
+    def _array_digest(self, array: NDArray[Any]) -> str:
+        """Hash an array once: it is an argument of many parts."""
+        if id(array) not in self._digests:
+            digest = sha256(f"{array.dtype}{array.shape}".encode())
+            digest.update(np.ascontiguousarray(array).data)
+            self._digests[id(array)] = array, digest.hexdigest()
+        return self._digests[id(array)][1]
+
+
+def _file_digest(path: Path) -> str:
+    """Hash a file, or the files of a folder."""
+    if not path.is_dir():
+        return sha256(path.read_bytes()).hexdigest()
+    files = sorted(file for file in path.rglob("*") if file.is_file())
+    contents = [(file.relative_to(path).as_posix(), _file_digest(file)) for file in files]
+    return content_key(contents)

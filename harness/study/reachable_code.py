@@ -1,0 +1,498 @@
+"""The code that functions can reach, which is what the parts of a study are made by.
+
+A function reaches the definitions (functions, classes, constants) that it names, and what these
+name in turn. Of a class its fields count, and each method whose name is used as an attribute in
+anything that is reached: methods that draw or describe a result do not count for its numbers.
+Comments, docstrings, errors and warnings never count: no number is computed from them.
+
+A file of a user counts whole, with the modules beside it that it imports. Members of a list that
+code looks up by name (metrics, systems, splits, analyses) are not found by following names: they
+are named with the function that uses them.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import cache, cached_property, partial
+from hashlib import sha256
+from importlib.metadata import PackageNotFoundError, packages_distributions, version
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias, cast
+
+from harness.study.source_files import (
+    INNER_SCOPES,
+    WHOLE,
+    Imported,
+    Place,
+    Scope,
+    SourceFile,
+    find_definition,
+    imported_by_name,
+    imports_of,
+    module_scope,
+    modules_imported,
+    own_source,
+    parsed,
+    users_source,
+)
+from runs.shared.user_modules import PACKAGES
+
+Maker: TypeAlias = Callable[..., Any] | property | cached_property[Any] | Path
+"""A function, class, method or property, or a file of a user."""
+
+CHANGES_NO_NUMBER = "CHANGES_NO_NUMBER"
+"""The constant by which a module says that packages which it uses change no number."""
+
+EFFECTS = "(effects)"
+"""In place of the name of a definition: what a module does when it is imported."""
+
+
+@dataclass(frozen=True)
+class ReachedCode:
+    """Definitions that makers reach, and the packages of others that these compute with.
+
+    Parameters
+    ----------
+    files
+        The files of the definitions.
+    packages
+        The packages, by the names that imports have.
+    digest
+        Hash of the definitions.
+    """
+
+    files: frozenset[Path]
+    packages: frozenset[str]
+    digest: str
+
+    def versions(self) -> dict[str, str]:
+        """Look up the versions of the packages, by distribution."""
+        names = {name for package in self.packages for name in distributions().get(package, ())}
+        return versions_of(*sorted(names))
+
+
+def made_by(makers: Iterable[Maker]) -> dict[str, str]:
+    """Say what makes a part, as data: it is made again where this differs."""
+    places = frozenset(map(place_of, makers))
+    # Files of users may change while the program runs.
+    is_own = all(place.source.is_own for place in places)
+    return (_made_by if is_own else _made_by.__wrapped__)(places)
+
+
+@cache
+def _made_by(places: frozenset[Place]) -> dict[str, str]:
+    reached = reach(places)
+    return {"code": reached.digest, **reached.versions()}
+
+
+def place_of(maker: Maker) -> Place:
+    """Find where a maker is defined; a user's function counts with its whole file."""
+    if isinstance(maker, Path):
+        return Place(users_source(maker), WHOLE)
+    if isinstance(maker, partial | cached_property):
+        return place_of(maker.func)
+    if isinstance(maker, property):
+        return place_of(cast("Callable[..., Any]", maker.fget))
+    if maker.__module__.partition(".")[0] in PACKAGES:
+        name = maker.__qualname__.partition(".<locals>")[0]
+        return Place(own_source(maker.__module__), name)
+    # A decorator of the project may wrap it.
+    return Place(users_source(Path(inspect.getfile(inspect.unwrap(maker)))), WHOLE)
+
+
+def reach(places: Iterable[Place]) -> ReachedCode:
+    """Follow names from definitions to all that they reach."""
+    closure = _Closure()
+    closure.follow(places)
+    digest = sha256()
+    for label, content in sorted(closure.digests.items()):
+        digest.update(f"{label} {content}\n".encode())
+    packages = frozenset(closure.packages - sys.stdlib_module_names)
+    files = frozenset(place.source.path for place in closure.reached)
+    return ReachedCode(files, packages, digest.hexdigest())
+
+
+class Reference(NamedTuple):
+    """A name in a definition: the definition, or the package of others, that it stands for.
+
+    What is named by an annotation, a base class or a field of a class does not compute.
+    """
+
+    target: Place | str
+    computes: bool
+
+
+@dataclass(frozen=True)
+class Definition:
+    """What a definition says, and what it names.
+
+    Parameters
+    ----------
+    digest
+        Hash of its syntax.
+    references
+        What its names stand for.
+    attributes
+        Names of attributes that it uses, or writes as a text.
+    methods
+        Methods of a class that count if an attribute of their name is used.
+    """
+
+    digest: str
+    references: frozenset[Reference]
+    attributes: frozenset[str]
+    methods: tuple[tuple[str, Definition], ...] = ()
+
+
+@dataclass
+class _Closure:
+    """The definitions that are reached, by place: whether they compute."""
+
+    reached: dict[Place, bool] = field(default_factory=dict)
+    digests: dict[str, str] = field(default_factory=dict)
+    packages: set[str] = field(default_factory=set)
+    attributes: set[str] = field(default_factory=set)
+    pending: list[tuple[Place, bool]] = field(default_factory=list)
+    unused_methods: defaultdict[str, list[tuple[str, Definition]]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
+
+    def follow(self, places: Iterable[Place]) -> None:
+        """Take definitions, and all that they reach."""
+        self.pending += [(place, True) for place in places]
+        while self.pending:
+            place, computes = self.pending.pop()
+            computed_before = self.reached.get(place)
+            if computed_before or computed_before == computes:
+                continue
+            self.reached[place] = computes
+            label = f"{place.source.label}:{place.name}"
+            for number, definition in enumerate(_definitions_at(place)):
+                self._take(f"{label}:{number}", definition, computes=computes)
+                if computed_before is None:
+                    self._keep_methods(label, definition)
+            if not place.source.is_own:
+                self._take_packages_around(place.source)
+
+    def _take(self, label: str, definition: Definition, *, computes: bool) -> None:
+        """Count a definition, and note what it names."""
+        self.digests[label] = definition.digest
+        for target, is_computing in definition.references:
+            if isinstance(target, Place):
+                self.pending.append((target, computes and is_computing))
+            elif computes and is_computing:
+                self.packages.add(target)
+        for attribute in definition.attributes - self.attributes:
+            self.attributes.add(attribute)
+            for method_label, method in self.unused_methods.pop(attribute, ()):
+                self._take(method_label, method, computes=True)
+
+    def _keep_methods(self, label: str, definition: Definition) -> None:
+        """Count the methods of a class that are used; keep the others until they are."""
+        for number, (name, method) in enumerate(definition.methods):
+            method_label = f"{label}.{name}:{number}"
+            if name in self.attributes:
+                self._take(method_label, method, computes=True)
+            else:
+                self.unused_methods[name].append((method_label, method))
+
+    def _take_packages_around(self, source: SourceFile) -> None:
+        """Count the package of a user's file: a plug-in's by its version, too."""
+        self.packages.add(source.top_level)
+        self.pending += [(Place(package, WHOLE), True) for package in source.packages()]
+
+
+def _definitions_at(place: Place) -> tuple[Definition, ...]:
+    """Read what is at a place."""
+    if place.source.is_own:
+        return _own_definitions(place)
+    return (_users_module(place.source),)
+
+
+def _users_module(source: SourceFile) -> Definition:
+    """Read a file of a user, which counts whole."""
+    content = source.path.read_bytes()
+    if source.path.suffix != ".py":
+        return Definition(sha256(content).hexdigest(), frozenset(), frozenset())
+    tree = parsed(content)
+    scan = _Scan(source, module_scope(content))
+    for statement in tree.body:
+        scan.visit(statement)
+    scan.references.clear()
+    for imported in modules_imported(tree):
+        scan.refer(imported)
+    # What cannot be parsed has no syntax.
+    digest = scan.digest() if tree.body else sha256(content).hexdigest()
+    return Definition(digest, frozenset(scan.references), frozenset(scan.attributes))
+
+
+@cache
+def _own_definitions(place: Place) -> tuple[Definition, ...]:
+    """Read a definition of the project, whose code does not change while it runs."""
+    source, name = place
+    scope = module_scope(source.path.read_bytes())
+    if name == EFFECTS:
+        return tuple(_read_statement(source, scope, effect) for effect in scope.effects)
+    if name == WHOLE:
+        names = [EFFECTS, *scope.definitions]
+        references = {Reference(Place(source, each), computes=True) for each in names}
+        return (Definition("", frozenset(references), frozenset()),)
+    top_level, _, method_name = name.partition(".")
+    definitions = []
+    for statement in scope.definitions[top_level]:
+        if not isinstance(statement, ast.ClassDef):
+            definitions.append(_read_statement(source, scope, statement))
+            continue
+        definition = _read_class(source, scope, statement)
+        if not method_name:
+            definitions.append(definition)
+            continue
+        of_class = Reference(Place(source, top_level), computes=True)
+        definitions.append(Definition("", frozenset([of_class]), frozenset()))
+        definitions += [method for name, method in definition.methods if name == method_name]
+    if scope.effects:
+        effects = Reference(Place(source, EFFECTS), computes=True)
+        definitions.append(Definition("", frozenset([effects]), frozenset()))
+    return tuple(definitions)
+
+
+def _read_statement(source: SourceFile, scope: Scope, statement: ast.stmt) -> Definition:
+    scan = _Scan(source, scope)
+    scan.enter(statement)
+    return Definition(scan.digest(), frozenset(scan.references), frozenset(scan.attributes))
+
+
+def _read_method(
+    source: SourceFile, scope: Scope, method: ast.FunctionDef | ast.AsyncFunctionDef
+) -> Definition:
+    """Read a method, whose decorators declare what it is."""
+    scan = _Scan(source, scope)
+    with scan.declaring(values_compute=True):
+        for decorator in method.decorator_list:
+            scan.visit(decorator)
+    scan.enter(method, without_decorators=True)
+    return Definition(scan.digest(), frozenset(scan.references), frozenset(scan.attributes))
+
+
+def _read_class(source: SourceFile, scope: Scope, statement: ast.ClassDef) -> Definition:
+    """Read a class: what it declares, the methods that others call, and the other methods."""
+    scan = _Scan(source, scope)
+    for decorator in statement.decorator_list:
+        scan.visit(decorator)
+    methods = []
+    with scan.declaring():
+        for part in [*statement.bases, *statement.keywords]:
+            scan.visit(part)
+    for member in statement.body:
+        if not isinstance(member, ast.FunctionDef | ast.AsyncFunctionDef):
+            with scan.declaring(values_compute=True):
+                scan.visit(member)
+            continue
+        method = _read_method(source, scope, member)
+        if member.name.startswith("__") or _is_called_by_others(source, scope, member):
+            scan.include(method)
+        else:
+            methods.append((member.name, method))
+    declared = frozenset(scan.references), frozenset(scan.attributes)
+    return Definition(scan.digest(), *declared, tuple(methods))
+
+
+def _is_called_by_others(
+    source: SourceFile, scope: Scope, method: ast.FunctionDef | ast.AsyncFunctionDef
+) -> bool:
+    """Tell whether a decorator of another package may call a method, as a validator's does."""
+    scan = _Scan(source, scope)
+    for decorator in method.decorator_list:
+        scan.visit(decorator)
+    targets = {target for target, _ in scan.references if isinstance(target, str)}
+    return bool(targets - sys.stdlib_module_names)
+
+
+class _Scan(ast.NodeVisitor):
+    """Reads the syntax of statements, and what their names stand for."""
+
+    def __init__(self, source: SourceFile, scope: Scope) -> None:
+        self.source = source
+        self.scope = scope
+        self.references: set[Reference] = set()
+        self.attributes: set[str] = set()
+        self._counts_packages = not (source.is_own and CHANGES_NO_NUMBER in scope.definitions)
+        self._syntax: list[str] = []
+        self._local_imports: dict[str, Imported] = {}
+        self._local_names: set[str] = set()
+        self._skipped_field = ""
+        self._own_computes = True
+        self._others_compute = True
+
+    def digest(self) -> str:
+        """Hash the syntax that was read."""
+        return sha256(" ".join(self._syntax).encode()).hexdigest()
+
+    def enter(self, statement: ast.stmt, *, without_decorators: bool = False) -> None:
+        """Read a definition, whose parameters and variables hide names of the module."""
+        self._skipped_field = "decorator_list" if without_decorators else ""
+        for node in ast.walk(statement):
+            self._local_imports.update(imports_of(node))
+        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
+            self._local_names = _names_bound_in(statement) - self._local_imports.keys()
+        self.visit(statement)
+
+    def include(self, definition: Definition) -> None:
+        """Count another definition with this one."""
+        self._syntax.append(definition.digest)
+        self.references |= definition.references
+        self.attributes |= definition.attributes
+
+    @contextmanager
+    def declaring(self, *, values_compute: bool = False) -> Iterator[None]:
+        """Take what is named for declared: packages of others compute nothing by it."""
+        before = self._own_computes, self._others_compute
+        self._own_computes = self._own_computes and values_compute
+        self._others_compute = False
+        yield
+        self._own_computes, self._others_compute = before
+
+    def refer(self, imported: Imported) -> None:
+        """Note what an import is of."""
+        place = find_definition(imported, self.source)
+        if place is not None:
+            self.references.add(Reference(place, self._own_computes))
+        elif self._others_compute and self._counts_packages:
+            package = imported.within(self.source.package).module.partition(".")[0]
+            self.references.add(Reference(package, computes=True))
+
+    def visit(self, node: ast.AST) -> None:
+        """Read a node, and what is in it."""
+        match node:
+            case (
+                ast.Expr(value=ast.Constant()) | ast.Expr(value=ast.Call(func=ast.Name(id="warn")))
+            ):
+                return
+            case ast.Raise():
+                self._syntax.append("Raise")
+                return
+        self._syntax.append(type(node).__name__)
+        super().visit(node)
+
+    def generic_visit(self, node: ast.AST) -> None:
+        """Read the fields of a node; those that are empty differ between versions of Python."""
+        for name, value in ast.iter_fields(node):
+            if value is None or value == [] or isinstance(value, ast.expr_context):
+                continue
+            if name == self._skipped_field:
+                self._skipped_field = ""
+                continue
+            self._syntax.append(name)
+            for part in value if isinstance(value, list) else [value]:
+                if not isinstance(part, ast.AST):
+                    self._syntax.append(repr(part))
+                elif name in ("annotation", "returns"):
+                    with self.declaring():
+                        self.visit(part)
+                else:
+                    self.visit(part)
+
+    def visit_Import(self, node: ast.Import) -> None:
+        """Note packages of others that a function loads."""
+        for alias in node.names:
+            if alias.name.partition(".")[0] not in PACKAGES:
+                self.refer(Imported(alias.name, None))
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        """Note nothing: names count where they are used."""
+
+    def visit_Name(self, node: ast.Name) -> None:
+        """Note what a name stands for."""
+        self._syntax.append(node.id)
+        # What is assigned to, such as a field of a class, stands for nothing else.
+        place = self._lookup(node.id) if isinstance(node.ctx, ast.Load) else None
+        if isinstance(place, Imported):
+            self.refer(place)
+        elif place is not None:
+            self.references.add(Reference(place, self._own_computes))
+
+    def visit_Attribute(self, node: ast.Attribute) -> None:
+        """Note an attribute; that of a module is a name of the module."""
+        imported = self._lookup(node.value.id) if isinstance(node.value, ast.Name) else None
+        if isinstance(imported, Imported):
+            place = find_definition(imported, self.source)
+            if place is not None and place.name == WHOLE and place.source.is_own:
+                self._syntax += [imported.module, node.attr]
+                self.refer(Imported(place.source.module, node.attr))
+                return
+        self.attributes.add(node.attr)
+        self.generic_visit(node)
+
+    def visit_Constant(self, node: ast.Constant) -> None:
+        """Note a text that may name an attribute."""
+        self._syntax.append(repr(node.value))
+        if isinstance(node.value, str) and node.value.isidentifier():
+            self.attributes.add(node.value)
+
+    def visit_MatchClass(self, node: ast.MatchClass) -> None:
+        """Note the attributes that a pattern asks for."""
+        self.attributes.update(node.kwd_attrs)
+        self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> None:
+        """Note a module that is imported by its name."""
+        module = imported_by_name(node)
+        if module is not None:
+            self.refer(Imported(module, None))
+        self.generic_visit(node)
+
+    def _lookup(self, name: str) -> Imported | Place | None:
+        """Look up what a name stands for; None for a variable or a built-in function."""
+        if name in self._local_imports:
+            return self._local_imports[name]
+        if name in self._local_names:
+            return None
+        if name in self.scope.definitions:
+            return Place(self.source, name) if self.source.is_own else None
+        return self.scope.imports.get(name)
+
+
+def _names_bound_in(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
+    """List the parameters and variables of a function, without those of functions in it."""
+    arguments = function.args
+    names = {
+        argument.arg
+        for argument in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    }
+    names |= {argument.arg for argument in (arguments.vararg, arguments.kwarg) if argument}
+    pending: list[ast.AST] = [*function.body]
+    global_names: set[str] = set()
+    while pending:
+        node = pending.pop()
+        match node:
+            case ast.Global(names=declared):
+                global_names.update(declared)
+            case ast.Name(id=name, ctx=ast.Store()):
+                names.add(name)
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                names.add(name)
+        if not isinstance(node, INNER_SCOPES):
+            pending += ast.iter_child_nodes(node)
+    return names - global_names
+
+
+@cache
+def distributions() -> dict[str, list[str]]:
+    """Look up the names of distributions by the package that they install."""
+    return dict(packages_distributions())
+
+
+@cache
+def versions_of(*packages: str) -> dict[str, str]:
+    """Look up the versions of packages that are installed."""
+    versions = {}
+    for package in packages:
+        with suppress(PackageNotFoundError):
+            versions[package] = version(package)
+    return versions
