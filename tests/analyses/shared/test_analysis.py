@@ -9,6 +9,7 @@ from pydantic import Field
 from analyses.shared.analysis import (
     Analysis,
     AnalysisSettings,
+    Need,
     StudyFacts,
     analysis,
     built_in_analyses,
@@ -82,9 +83,9 @@ def test_an_analysis_is_usual_whose_needs_are_made_and_that_requires_nothing() -
     on_request = analysis("x", source="by hand", on_request=True)(mine.make)
     required = analysis("x", source="by hand")(asked.make)
     assert mine.is_usual()
-    assert mine.is_usual(["truth"])
+    assert mine.is_usual([Need.TRUTH])
     assert not of_truth.is_usual()
-    assert of_truth.is_usual(["truth", "worlds"])
+    assert of_truth.is_usual([Need.TRUTH, Need.WORLDS])
     assert not on_request.is_usual()
     assert not required.is_usual()
 
