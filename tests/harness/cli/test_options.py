@@ -14,6 +14,10 @@ from harness.cli.main import Commands
 from harness.cli.options import (
     ASSIGNMENT,
     CALLED,
+    FILE,
+    FOLDER,
+    PATH,
+    SEED,
     SettingsCommand,
     choice,
     clustered,
@@ -290,3 +294,9 @@ def test_options_that_were_typed_are_refused_and_defaults_are_not() -> None:
 def test_what_was_not_given_has_its_default_and_what_is_no_field_is_left_aside() -> None:
     options = {"draws": None, "sizes": (), "grey": False, "output": "x", "most": 20}
     assert given(Settings, options) == Settings(most=20)
+
+
+def test_paths_are_of_files_or_of_folders_or_of_both() -> None:
+    kinds = [(kind.file_okay, kind.dir_okay) for kind in (PATH, FILE, FOLDER)]
+    assert kinds == [(True, True), (True, False), (False, True)]
+    assert (SEED.min, SEED.max) == (0, 2**63 - 1)
