@@ -44,6 +44,7 @@ def is_relevant(grade: int | None) -> bool:
     return grade is not None and grade >= SHAPE.level
 
 
+@pytest.mark.slow
 def test_lists_have_up_to_two_items_below_the_cut_off_and_miss_up_to_three() -> None:
     lists = [listed for (listed,) in tried(cases.one_list, tries=200)]
     assert {len(listed.ranked) for listed in lists} == set(range(6))
@@ -52,6 +53,7 @@ def test_lists_have_up_to_two_items_below_the_cut_off_and_miss_up_to_three() -> 
     assert {grade for listed in lists for grade in listed.missed} == GRADES - {None}
 
 
+@pytest.mark.slow
 def test_a_promotion_swaps_a_relevant_item_with_one_above_it() -> None:
     found = tried(cases.promotion, tries=600)
     for before, after in found:
@@ -66,6 +68,7 @@ def test_a_promotion_swaps_a_relevant_item_with_one_above_it() -> None:
     assert (uppers, lowers) == ({0, 1, 2, 3}, {1, 2, 3, 4})
 
 
+@pytest.mark.slow
 def test_neighbours_swap_places_and_nothing_else_changes() -> None:
     found = tried(cases.neighbours_swapped, tries=100)
     places = set()
@@ -77,6 +80,7 @@ def test_neighbours_swap_places_and_nothing_else_changes() -> None:
     assert places == {0, 1, 2, 3, 4}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("of", "taken_out", "places"),
     [
@@ -101,6 +105,7 @@ def test_a_missed_relevant_item_takes_a_place(
         assert (old in after.missed) or old is None
 
 
+@pytest.mark.slow
 def test_below_the_cut_off_items_change_places_or_get_lost() -> None:
     found = tried(cases.changed_below, tries=100)
     for one, other in found:
@@ -111,6 +116,7 @@ def test_below_the_cut_off_items_change_places_or_get_lost() -> None:
     assert {len(other.ranked) for _, other in found} == {3, 4, 5}
 
 
+@pytest.mark.slow
 def test_a_withheld_judgement_leaves_the_item_and_is_missed() -> None:
     found = tried(cases.judgement_withheld, tries=100)
     for judged, without in found:
@@ -120,6 +126,7 @@ def test_a_withheld_judgement_leaves_the_item_and_is_missed() -> None:
     assert {changed(*case)[0][0] for case in found} == {0, 1, 2, 3, 4}
 
 
+@pytest.mark.slow
 def test_an_ideal_list_holds_all_items_best_first_at_least_down_to_the_cut_off() -> None:
     found = [listed for (listed,) in tried(cases.ideal, tries=100)]
     for listed in found:
@@ -132,6 +139,7 @@ def test_an_ideal_list_holds_all_items_best_first_at_least_down_to_the_cut_off()
     assert max(len(listed.ranked) for listed in found) == 8
 
 
+@pytest.mark.slow
 def test_perfect_empty_and_ungraded_lists_are_of_the_same_user() -> None:
     for perfect, other in tried(cases.beside_the_perfect):
         assert len(perfect.ranked) == len(other.ranked)
