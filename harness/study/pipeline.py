@@ -8,6 +8,7 @@ import subprocess
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -192,8 +193,12 @@ def versions() -> dict[str, str]:
     }
 
 
+@cache
 def _commit() -> str | None:
-    """Give the git commit of the harness, marked if files differ from it; None outside of git."""
+    """Give the git commit of the harness, marked if files differ from it; None outside of git.
+
+    It is that of the first study of a process: what is imported stays what it was.
+    """
     if not (ROOT / ".git").exists():
         return None
     command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--abbrev=12"]
