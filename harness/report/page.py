@@ -7,10 +7,11 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from analyses.shared.analysis import register_with
 from analyses.shared.result import FigureFace, Result, figures_of, tables_of
@@ -20,6 +21,9 @@ from harness.report.checks import checks_of
 from harness.report.study_folder import ANSWER, FinishedStudy, caption_name, figure_name
 from qrels.ratings.splitter import NEWER_TRAINING, OLDER_TESTS
 from runs.shared.errors import counted
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 LAST = ("systems", "means", "coverage")
 """Results whose tables stand at the end of the page, folded."""
@@ -104,6 +108,13 @@ def _section(study: FinishedStudy, key: str, result: Result) -> dict[str, Any]:
 
 def render_page(template: str, **content: Any) -> bytes:
     """Fill in a template of this package."""
+    page = _environment().get_template(template).render(style=_text_of("page.css"), **content)
+    return page.replace("<head>", f"<head>\n{_policy(page)}").encode()
+
+
+@cache
+def _environment() -> Environment:
+    """Make what keeps the templates of this package, once compiled."""
     import jinja2
 
     environment = jinja2.Environment(
@@ -115,8 +126,7 @@ def render_page(template: str, **content: Any) -> bytes:
     environment.filters["shown"] = shown
     environment.filters["code"] = lambda text: re.sub("`([^`]+)`", r"<code>\1</code>", escape(text))
     environment.tests["measured"] = lambda cell: isinstance(cell, int | float)
-    page = environment.get_template(template).render(style=_text_of("page.css"), **content)
-    return page.replace("<head>", f"<head>\n{_policy(page)}").encode()
+    return environment
 
 
 def _policy(page: str) -> str:
