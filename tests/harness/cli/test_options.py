@@ -257,7 +257,7 @@ def test_shared_options_have_defaults() -> None:
     assert "--jobs" in asked(jobs, "--jobs", "0")["said"]
     assert asked(seeded) == {"seed": 0}
     assert "--seed" in asked(seeded, "--seed", "-1")["said"]
-    assert asked(clustered) == {"dask": None}
+    assert asked(clustered) == {"cluster": None}
     assert isinstance(asked(quietly, "--quiet")["progress"], Silent)
     assert isinstance(asked(quietly)["progress"], Lines)
     assert asked(choice("--format", ["a", "b"], "Which.")) == {"format_": "a"}
