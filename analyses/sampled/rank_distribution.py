@@ -85,7 +85,7 @@ def expected_counts(ranks: FullRanks, kinds: Integers, *, m: int, replace: bool)
 
 
 @dataclass(frozen=True)
-class Nodes:
+class _Nodes:
     """Where sums over ranks are taken: numbers of irrelevant candidates above, and weights.
 
     They are all numbers, or those of a quadrature grid, of which the first stand for themselves.
@@ -95,7 +95,7 @@ class Nodes:
     weights: Floats
 
     @classmethod
-    def of(cls, size: int, n_negatives: int, *, replace: bool, head: int) -> Nodes:
+    def of(cls, size: int, n_negatives: int, *, replace: bool, head: int) -> _Nodes:
         """Give the nodes for so many irrelevant candidates."""
         full = cls(np.arange(size + 1.0), np.ones(size + 1))
         if size + 1 <= head:
@@ -128,9 +128,9 @@ class Kernel:
     head: int = HEAD
 
     @cached_property
-    def nodes(self) -> Nodes:
+    def nodes(self) -> _Nodes:
         """Where sums over ranks are taken."""
-        return Nodes.of(self.n_irrelevant, self.most, replace=self.replace, head=self.head)
+        return _Nodes.of(self.n_irrelevant, self.most, replace=self.replace, head=self.head)
 
     @cached_property
     def matrix(self) -> Floats:
