@@ -173,7 +173,7 @@ def measure_models(
             events,
             share=question.share,
             most=question.most,
-            least_items=question.min_items,
+            min_items=question.min_items,
             seed=question.seed,
         )
         train, test = split_users(events, test_ids)

@@ -82,7 +82,7 @@ def _section(study: FinishedStudy, key: str, result: Result) -> dict[str, Any]:
         (face for face in figures_of(type(result)) if face.is_of(result)),
         key=lambda face: (face.over_cutoffs, face.place),
     )
-    findings = study_findings(result)
+    findings = _study_findings(result)
     # Others than the first are described by their captions.
     figures = [_figure(study, result, face, () if n else findings) for n, face in enumerate(faces)]
     caption = result.caption()
@@ -225,7 +225,7 @@ class Summary:
         return excerpt("Answer, findings, and what to bear in mind:", None, found)
 
 
-def study_findings(result: Result) -> tuple[str, ...]:
+def _study_findings(result: Result) -> tuple[str, ...]:
     """Give what a result says of itself, each sentence once."""
     return tuple(dict.fromkeys(filter(None, result.findings())))
 
@@ -234,7 +234,7 @@ def summarise(study: FinishedStudy) -> Summary:
     """Say in plain words what the results of a study show."""
     results = dict(study.results())
     answered = results.pop(ANSWER, None)
-    found = (finding for result in results.values() for finding in study_findings(result))
+    found = (finding for result in results.values() for finding in _study_findings(result))
     answer = tuple(answered.findings()) if answered else ()
     # The answer says what its intervals are.
     cautions = (*(check.sentence for check in checks_of(study)), *[INTERVALS] * (not answer))

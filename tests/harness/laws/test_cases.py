@@ -446,11 +446,6 @@ def test_a_metric_is_checked_at_its_cut_off_or_at_three_depths(
     assert [(str(metric), at) for metric, at in chosen(subject, cutoff)] == [(label, cutoffs)]
 
 
-def test_all_metrics_of_lists_are_checked_if_asked_for() -> None:
-    labels = [str(metric) for metric, _ in chosen(None, 5, everything=True)]
-    assert labels == [name for name, metric in METRICS.items() if not metric.needs]
-
-
 def test_random_lists_have_unjudged_bad_and_relevant_items_in_these_shares() -> None:
     judged = _random_lists(SHAPE)
     assert judged.grades.shape == (500, 5)

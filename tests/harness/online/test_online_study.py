@@ -183,7 +183,7 @@ def test_the_command_runs_a_study(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("blank_figures")
 def test_clicks_may_be_what_users_do_soon_after_and_robots_left_out(tmp_path: Path) -> None:
-    rates = 'window = "2 min"\nrobots_per_day = 4\n'
+    rates = 'window = "2 min"\nrobots = 4\n'
     folder = _run(WORLD + ARMS + REST + rates, tmp_path / "implicit")
     n_lists = float(_table(folder, "facts").set_index("fact")["value"]["lists"])
     counted = _table(folder, "arms")["lists"].sum()

@@ -39,14 +39,9 @@ def test_settings_of_worlds_and_experiments_have_these_bounds() -> None:
         "period_days": "3.0; > 0.0; <= 365.0",
         "depth": "5; >= 1; <= 100",
         "lists": "3.0; > 0.0; <= 100.0",
-        "salt": "",
         "seed": "1; >= 0",
     }
-    assert described(UsersSection) == {
-        "share": "0.1; > 0; <= 1",
-        "most": "100000; >= 1",
-        "least_items": "2; >= 1",
-    }
+    assert described(UsersSection) == {"share": "0.1; > 0; <= 1", "most": "100000; >= 1"}
 
 
 def test_experiments_begin_on_a_monday_at_midnight() -> None:
