@@ -468,7 +468,8 @@ def centred(folder: Path, ratings: str, *, shift: float = -4.0) -> Study:
     begin = 'name = "x"\n[ratings]\npath = "ratings.csv"\n'
     systems = '[systems]\nnames = ["als-knn", "chi2", "random"]\n'
     text = f"{begin}threshold = 0\n{ratings}{systems}{METRICS}"
-    return Study.parse(text, source="x.toml", base=folder)
+    changes = {"output": folder / "study"}
+    return Study.parse(text, source="x.toml", base=folder, changes=changes)
 
 
 def test_ratings_below_zero_are_told_for_all_systems_before_training(tmp_path: Path) -> None:
