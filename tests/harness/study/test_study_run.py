@@ -2,8 +2,7 @@
 
 import json
 import platform
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -41,7 +40,8 @@ from harness.study.study_run import (
 from harness.version import __version__
 from recommenders import find_system
 from runs import InputError
-from runs.shared.progress import Bar, Cost
+from runs.shared.progress import Cost
+from tests.harness.small import Recorded
 
 # What is drawn of a result
 
@@ -152,29 +152,6 @@ def test_what_a_users_analysis_shows_is_kept_whole() -> None:
 # Runs
 
 
-class Recorded:
-    """Progress that keeps what is said and done."""
-
-    def __init__(self) -> None:
-        self.begun: list[tuple[str, int]] = []
-        self.steps = 0
-        self.notes: list[str] = []
-
-    @contextmanager
-    def __call__(self, label: str, total: int) -> Iterator[Bar]:
-        """Begin a piece of work."""
-        self.begun.append((label, total))
-
-        def advance(steps: int = 1, *, done: str = "") -> None:
-            self.steps += steps
-
-        yield Bar(advance)
-
-    def note(self, message: str) -> None:
-        """Keep what is said."""
-        self.notes.append(message)
-
-
 def run_in(folder: Path, **options: Any) -> StudyRun:
     study = StudyFile(name="small", seed=5, output=folder, **options)
     return StudyRun(study, Parts(Store(folder)), n_jobs=3, progress=Recorded())
@@ -203,7 +180,7 @@ def test_a_result_is_kept_with_what_is_drawn_of_it(run: StudyRun) -> None:
     assert not (run.folder / "evidence/plain.shown.npz").exists()
     progress: Any = run.progress
     assert progress.begun == [("Drawing figures", 1)]
-    assert progress.steps == 1
+    assert len(progress.done) == 1
 
 
 def test_what_is_drawn_is_made_again_with_the_result_or_other_options(run: StudyRun) -> None:

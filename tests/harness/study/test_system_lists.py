@@ -1,7 +1,5 @@
 """What the systems of a study recommend: which parts each has, and how they are kept."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,15 +8,10 @@ import numpy as np
 import pytest
 
 from analyses.shared.evidence import read_evidence
-from harness.metrics.shared.register import built_in_metrics, find_metric
 from harness.study import system_lists, true_judgements
-from harness.study.collection import collect
-from harness.study.parts import Parts
 from harness.study.run import run_study
-from harness.study.store import Store
 from harness.study.study import Study
 from harness.study.system_lists import SystemLists, learning_of, list_files, maker_of_system
-from harness.study.systems_run import SystemsRun
 from harness.study.workers import (
     HIDDEN,
     RANKS,
@@ -40,8 +33,7 @@ from qrels.ranks.judged_ranks import JudgedRanks
 from recommenders import PROCESS_BYTES, find_system, require_memory
 from runs import InputError, Numbering, Run
 from runs.formats import read_run, run_from_parquet
-from runs.shared.progress import Bar, Progress, Silent
-from tests.harness.small import METRICS, write_collection, write_run
+from tests.harness.small import METRICS, Recorded, systems_run, write_collection, write_run
 
 # Handfuls of lists and judgements lack users that others have.
 pytestmark = pytest.mark.filterwarnings("ignore::runs.InputWarning")
@@ -72,26 +64,9 @@ SAMPLED = "[analyses]\nnames = ['sampled']\n[analyses.sampled]\nstudies = ['esti
 TREC = 'name = "given"\n[runs]\npaths = ["*.run"]\n[qrels]\npath = "test.qrels"\n'
 
 
-def lists_of(
-    text: str,
-    base: Path,
-    *,
-    metrics: tuple[str, ...] = ("P",),
-    progress: Progress | None = None,
-    n_jobs: int = 1,
-) -> SystemLists:
-    """The lists of a study whose folder is `base/study`."""
-    study = Study.parse(text + SHALLOW, source="study.toml", base=base, changes={})
-    run = SystemsRun(
-        study=study,
-        parts=Parts(Store(base / "study")),
-        n_jobs=n_jobs,
-        progress=progress or Silent(),
-        collection=collect(study),
-        metrics={name: find_metric(name, built_in_metrics()) for name in metrics},
-        references={},
-    )
-    return SystemLists(run)
+def lists_of(text: str, base: Path, **options: Any) -> SystemLists:
+    """The lists of a study whose folder is `study`; its cut-offs are below its short lists."""
+    return SystemLists(systems_run(text + SHALLOW, base, **options))
 
 
 # Names
@@ -311,23 +286,6 @@ def test_lists_that_are_all_empty_are_refused() -> None:
 
 EVERYTHING = RATINGS + SYSTEMS + JUDGED + SAMPLED + "draws = 'items'\n"
 HIDING = ("P", "LOO(beta=0.5)")
-
-
-class Recorded:
-    """Progress that keeps what is done."""
-
-    def __init__(self) -> None:
-        self.begun: list[tuple[str, int]] = []
-        self.done: list[str] = []
-
-    @contextmanager
-    def __call__(self, label: str, total: int) -> Iterator[Bar]:
-        """Begin a piece of work."""
-        self.begun.append((label, total))
-        yield Bar(lambda steps=1, *, done="": self.done.append(done))
-
-    def note(self, message: str) -> None:
-        """Pass over it."""
 
 
 @pytest.fixture(scope="module")
