@@ -29,7 +29,7 @@ def study_schema(plugins: Sequence[Path] = (), *, kind: type[StudyFile] = Study)
         section["properties"] = {
             name: _without_definitions(s.settings, definitions) for name, s in systems().items()
         }
-    return {"$schema": DRAFT, "title": "A study", **schema, "$defs": definitions}
+    return {"$schema": DRAFT, **schema, "$defs": definitions}
 
 
 def _of_split(register: Mapping[str, Splitter[Any]], definitions: dict[str, Any]) -> dict[str, Any]:

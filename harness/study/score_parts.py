@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import inf
 from pathlib import Path
 
 import numpy as np
 
 from analyses.shared.evidence import read_evidence, to_evidence
-from analyses.shared.measure import Measure, Measures, RunDeviations, Scores
+from analyses.shared.measure import Measure, Measures, RunDeviations, Scores, depth_of
 from analyses.shared.sentences import listed
 from analyses.shared.table import rounded
 from analyses.shared.work import Truth
@@ -155,7 +156,8 @@ class ScoreParts:
     def warn_of_ties(self) -> None:
         """Warn of given runs of which many lists have equal scores, and by how much they matter."""
         reported = self.run.study.measures.reported
-        deepest = max((measure.cutoff or 0 for measure in reported), default=0) or None
+        depth = max(map(depth_of, reported))
+        deepest = None if depth == inf else int(depth)
         qrels = self.run.collection.qrels
         for run in self.run.collection.runs:
             share = 0.0 if run.tied is None else run.tied[:, :deepest].any(axis=1).mean()

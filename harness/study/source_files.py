@@ -97,7 +97,7 @@ class SourceFile:
     @property
     def label(self) -> str:
         """What it is called in digests: a user's file may be moved to another folder."""
-        is_in_project = self.package[:1] and self.package[0] in PACKAGES
+        is_in_project = bool(self.package) and self.package[0] in PACKAGES
         return self.path.relative_to(self.root).as_posix() if is_in_project else self.path.name
 
     def packages(self) -> list[SourceFile]:

@@ -10,7 +10,8 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
@@ -18,12 +19,17 @@ from typing import Any
 import pandas as pd
 
 from harness.cli.main import main
+from harness.metrics.shared.register import built_in_metrics, find_metric
 from harness.report.study_folder import LEDGER
+from harness.study.collection import collect
+from harness.study.parts import Parts
 from harness.study.run import run_study
+from harness.study.store import Store
 from harness.study.study import Study
+from harness.study.systems_run import SystemsRun
 from qrels import splits
 from runs.formats import format_run, run_from_parquet
-from runs.shared.progress import Silent
+from runs.shared.progress import Bar, Progress, Silent
 from tests.exact_csv import read_exactly
 
 ROOT = Path(__file__).parents[2]
@@ -116,6 +122,47 @@ def run_text(text: str, base: Path, *, output: Path, n_jobs: int = 1) -> Path:
     """Run a study given as text, whose input paths count from a folder; give the study folder."""
     study = Study.parse(text, source="study.toml", base=base, changes={"output": output})
     return run_study(study, n_jobs=n_jobs, progress=Silent()).parent
+
+
+class Recorded:
+    """Progress that keeps what is begun, done and said."""
+
+    def __init__(self) -> None:
+        self.begun: list[tuple[str, int]] = []
+        self.done: list[str] = []
+        self.notes: list[str] = []
+
+    @contextmanager
+    def __call__(self, label: str, total: int) -> Iterator[Bar]:
+        """Begin a piece of work."""
+        self.begun.append((label, total))
+        yield Bar(lambda steps=1, *, done="": self.done.extend([done] * steps))
+
+    def note(self, message: str) -> None:
+        """Keep what is said."""
+        self.notes.append(message)
+
+
+def systems_run(
+    text: str,
+    base: Path,
+    *,
+    metrics: Sequence[str] = ("P",),
+    references: Sequence[str] = (),
+    n_jobs: int = 1,
+    progress: Progress | None = None,
+) -> SystemsRun:
+    """Give a run of a study, whose folder is `study` in that of its inputs; nothing is made."""
+    study = Study.parse(text, source="study.toml", base=base, changes={"output": base / "study"})
+    return SystemsRun(
+        study=study,
+        parts=Parts(Store(base / "study")),
+        n_jobs=n_jobs,
+        progress=progress or Silent(),
+        collection=collect(study),
+        metrics={name: find_metric(name, built_in_metrics()) for name in metrics},
+        references={name: find_metric(name, built_in_metrics()) for name in references},
+    )
 
 
 def start(*arguments: str | Path, **surroundings: Any) -> BaseProcess:

@@ -321,6 +321,51 @@ def test_a_system_that_recommends_nothing_at_all_is_named(tmp_path: Path) -> Non
         run_text(text + split + systems + METRICS, tmp_path, output=tmp_path / "study")
 
 
+@pytest.mark.parametrize(
+    ("positives", "sentence"),
+    [
+        ("[systems.positives]\nsvd = 4.0\n", "line 19: the study has no system 'svd' to set."),
+        ("[systems.positives]\npuresvd = 6\n", "no training rating reaches 6: puresvd cannot"),
+        ("[systems.positives]\npuresvd = nan\n", "no training rating reaches nan"),
+    ],
+)
+def test_positives_that_cannot_be_are_answered(
+    tmp_path: Path, positives: str, sentence: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        run_text(WORLD + SYSTEMS + positives + METRICS, tmp_path, output=tmp_path / "study")
+    assert sentence in str(caught.value)
+
+
+# Tables of items
+
+GENRES = "item,year,genres\na,1990,war|drama\nc,1991,war\nd,1992,noir\nz,1993,drama\n"
+ITEMS = '[items]\nfeatures = "items.csv"\ncolumns = ["genres"]\n'
+
+
+@pytest.fixture(scope="module")
+def described(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    base = tmp_path_factory.mktemp("described")
+    write_collection(base)
+    (base / "items.csv").write_text(GENRES)
+    metrics = '[metrics]\nnames = ["P", "S-Recall"]\ncutoffs = [2]\n'
+    return run_text(TREC + metrics + ITEMS + NO_ANALYSES, base, output=base / "study")
+
+
+@pytest.mark.slow
+def test_categories_of_a_table_reach_the_scores(described: Path) -> None:
+    means = read_frame(described, "means")
+    found = means[means.metric == "S-Recall"].set_index("system")["mean"]
+    assert found["full"] == pytest.approx(1.0)  # a has both genres of u1, d and z the others'
+    assert found["partial"] == pytest.approx(1 / 3)
+
+
+@pytest.mark.slow
+def test_items_without_features_are_counted_and_said(described: Path) -> None:
+    warned = " ".join(manifest_of(described)["warnings"])  # type: ignore[arg-type]
+    assert "items.csv: 3 items without features." in warned
+
+
 # Metrics of the user
 
 PLUGIN = '''
