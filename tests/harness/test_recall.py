@@ -21,6 +21,7 @@ from harness.recall import (
     MeasuredRecalls,
     RecallQuestion,
     measure_models,
+    measure_ranks,
     model_settings,
 )
 from qrels.interactions.held_out_users import draw_test_users, split_users
@@ -33,6 +34,7 @@ from runs.shared import parallel
 from runs.shared.progress import Silent
 from tests.described import described
 from tests.exact_csv import read_exactly
+from tests.full import Full
 from tests.hidden_example import PROFILES, RANK_LLOO, RANK_LOO, TRAIN_COUNTS
 
 pytestmark = pytest.mark.slow
@@ -458,3 +460,13 @@ def test_test_users_are_numbered_from_0_whoever_they_are(log: Path) -> None:
         assert found == {*zip(test.users.ids[test.user], test.item.tolist(), strict=True)}
     # The first of all users is among the tested.
     assert test.user.min() == 0
+
+
+def test_every_bar_is_full_when_its_work_ends(golden: tuple[Path, Path], log: Path) -> None:
+    progress, question = Full(), RecallQuestion(**SMALL)
+    models = ("a=item-cosines", "b=item-cosines:neighbours=2")
+    measure_models(log, question, models=models, n_jobs=1, progress=progress)
+    assert progress.work == [("Reading", 1), ("Training and ranking", 2), ("Measuring recall", 2)]
+    again = Full()
+    measure_ranks(*golden, question, n_jobs=1, progress=again)
+    assert again.work == [("Reading", 1), ("Measuring recall", 2)]

@@ -216,6 +216,8 @@ def test_commands_stand_in_six_groups_in_this_order() -> None:
         "Data",
     ]
     assert [*_commands()] == [*OPTIONS]
+    places = sorted(m.GROUP[0] for m in modules_of("harness.cli") if hasattr(m, "GROUP"))
+    assert places == [1, 2, 3, 4, 5, 6]
 
 
 def harness(*arguments: str | Path) -> Result:

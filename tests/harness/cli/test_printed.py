@@ -18,6 +18,7 @@ from qrels.ratings.world import WorldSettings, make_world
 from runs import Numbering
 from tests.analyses.online.click_logs import experiment, written
 from tests.analyses.online.examples import RATES, VALUES, write, write_grid
+from tests.full import Full
 from tests.harness.small import WORLD
 
 pytestmark = pytest.mark.slow
@@ -277,3 +278,25 @@ def test_correlations_are_printed_in_every_form(tmp_path: Path) -> None:
     assert not (tmp_path / "None").exists()
     harness("correlate", tmp_path / "means.csv", "--output", tmp_path / "new")
     assert (tmp_path / "new").is_dir()
+
+
+@pytest.mark.parametrize(
+    ("command", "label"), [("world", "Fitting a world"), ("online", "Permuting rates")]
+)
+def test_every_bar_is_full_when_its_work_ends(
+    command: str, label: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = WorldSettings(n_users=60, n_items=80, n_ratings=1500, min_ratings=10, gini=0.5)
+    (tmp_path / "r.csv").write_bytes(format_rating_lines(make_world(settings).ratings))
+    tables = write(tmp_path, "values.csv", VALUES), write(tmp_path, "rates.csv", RATES)
+    progress = Full()
+    monkeypatch.setattr("runs.shared.progress.watched", lambda quiet: progress)
+    asked = ("--like", tmp_path / "r.csv") if command == "world" else tables
+    assert harness(command, *asked).exit_code == 0
+    assert (label, 1) in progress.work
+
+
+def test_cards_end_with_one_line_break_and_have_two_between_them() -> None:
+    alone = harness("check", "P@5", "--tries", "1").stdout
+    assert alone.endswith(".\n")
+    assert not alone.endswith("\n\n")
