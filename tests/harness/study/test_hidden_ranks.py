@@ -2,8 +2,6 @@
 
 from pathlib import Path
 from shutil import copytree
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +11,6 @@ from analyses.shared.measure import Measure
 from harness.readers.scores import scores_from_parquet
 from harness.study.run import check
 from harness.study.study import Study
-from harness.study.system_lists import SystemLists
 from qrels.ranks.judged_ranks import JudgedRanks
 from qrels.trec import read_qrels
 from runs import InputError
@@ -72,15 +69,6 @@ def test_systems_that_score_training_users_alone_are_refused_before_any_work(
     text = WORLD + SYSTEMS.replace('"random"', f'"random", "{tmp_path}/means.py:means"') + HIDING
     assert "LOO(beta=0.5) hides items" in refusal(text)
     assert "means.py:means can only score users as they were in training" in refusal(text)
-
-
-def test_the_family_of_a_system_of_ones_own_is_known_if_it_is_declared(tmp_path: Path) -> None:
-    (tmp_path / "means.py").write_text(MEANS)
-    text = WORLD + SYSTEMS.replace('"random"', f'"random", "{tmp_path}/means.py:means"') + METRICS
-    study = Study.parse(text, source="study.toml", base=Path(), changes={})
-    run: Any = SimpleNamespace(study=study, collection=SimpleNamespace(split="any"))
-    lists = SystemLists(run)
-    assert lists.families["means.py:means"] == "mine"
 
 
 def test_last_items_are_not_known_without_times(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import pytest
 from analyses.discrimination import Discrimination
 from harness.report.repeats import Repeats
 from harness.report.study_folder import FinishedStudy
-from harness.study.other_settings import good_trials
 from harness.study.run import run_study
 from harness.study.study import read_study
 from recommenders import find_system
@@ -145,18 +144,3 @@ def test_settings_that_are_drawn_are_not_trained_again(varied: Path) -> None:
     before = [made_at(folder) for folder in folders]
     run_text(VARIED, varied.parent, output=varied)
     assert [made_at(folder) for folder in folders] == before
-
-
-def test_of_a_search_only_good_trials_are_drawn(tmp_path: Path) -> None:
-    rows = "0,5,0.20,1.0,\n1,9,0.185,1.0,\n2,7,0.17,1.0,\n3,8,,1.0,failed\n"
-    (tmp_path / "puresvd-abc.csv").write_text(f"trial,factors,score,seconds,finding\n{rows}")
-    space = search_space(find_system("puresvd").settings)
-    assert good_trials(tmp_path, "puresvd", space) == [{"factors": 5}, {"factors": 9}]
-    with pytest.raises(InputError, match="no table of trials of 'ease'"):
-        good_trials(tmp_path, "ease", space)
-
-
-def test_seeds_and_settings_are_not_repeated_at_once(tmp_path: Path) -> None:
-    (tmp_path / "study.toml").write_text(VARIED + "seeds = 2\n", encoding="utf-8")
-    with pytest.raises(InputError, match="in two studies"):
-        read_study(tmp_path / "study.toml")
