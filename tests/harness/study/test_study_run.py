@@ -2,7 +2,7 @@
 
 import json
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -24,6 +24,7 @@ from analyses.shared.work import ScoresWork
 from harness.report.answer import Answer
 from harness.report.manifest import read_manifest
 from harness.report.tables import answer_of
+from harness.study import study_run
 from harness.study.input_files import world_files
 from harness.study.parts import Parts
 from harness.study.store import Store
@@ -447,6 +448,15 @@ def test_versions_are_those_of_what_computes() -> None:
     assert "pytest" not in found
 
 
+@pytest.fixture
+def unknown_commit() -> Iterator[None]:
+    """Let git be asked for the commit again, and forget what it answered here."""
+    study_run._commit.cache_clear()
+    yield
+    study_run._commit.cache_clear()
+
+
+@pytest.mark.usefixtures("unknown_commit")
 def test_the_commit_is_that_of_the_harness(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Any] = []
 
@@ -461,6 +471,7 @@ def test_the_commit_is_that_of_the_harness(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr("harness.study.study_run.subprocess.run", describe)
     assert "commit" not in versions()
     assert asked == []
+    study_run._commit.cache_clear()
     (tmp_path / ".git").mkdir()
     assert versions()["commit"] == "0123456789ab-dirty"
     command, options = asked[0]
@@ -469,6 +480,7 @@ def test_the_commit_is_that_of_the_harness(tmp_path: Path, monkeypatch: pytest.M
     assert options == {"capture_output": True, "text": True, "check": True}
 
 
+@pytest.mark.usefixtures("unknown_commit")
 def test_without_git_there_is_no_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: Any, **__: Any) -> None:
         raise FileNotFoundError("git")
