@@ -230,12 +230,13 @@ def test_other_worlds_are_studied_by_what_can() -> None:
 def test_what_both_sides_judge_is_paired() -> None:
     """The truth is of t, whom the study does not know, u and v.
 
-    For u it judges c alone, which the study does not; for v it judges a and c, as the study does.
+    For u it judges a, as the study does, and c, which the study does not; for v a and c, as the
+    study does.
     """
     true_qrels = Qrels(
-        offsets=np.array([0, 1, 3, 6]),
-        items=np.array([0, 1, 2, 0, 1, 2], np.int32),
-        grades=np.array([5, -1, 3, 4, -1, 4], np.int32),
+        offsets=np.array([0, 1, 4, 7]),
+        items=np.array([0, 0, 1, 2, 0, 1, 2], np.int32),
+        grades=np.array([5, 5, -1, 3, 4, -1, 4], np.int32),
         relevance_level=4,
     )
     topics = Numbering.of(["t", "u", "v"])
@@ -251,7 +252,7 @@ def test_what_both_sides_judge_is_paired() -> None:
     )
     judged = work(collection=replace(COLLECTION, judged_truly=known)).judged_twice
     users, grades, true_grades = (column.tolist() for column in judged)
-    assert (users, grades, true_grades) == ([1, 1], [0, 2], [4, 4])
+    assert (users, grades, true_grades) == ([0, 1, 1], [1, 0, 2], [5, 4, 4])
 
 
 def test_without_a_truth_nothing_is_judged_twice() -> None:
