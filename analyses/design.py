@@ -323,8 +323,7 @@ class Design(Result):
         pairs of the users for a power, and ``found_now``, the share of pairs in which the pilot's
         users find the relative difference; ``detectable_median``; ``noise``; variances
         ``var_systems``, ``var_users``, ``var_interaction``; ``e_rho2`` with its interval
-        ``e_rho2_low``, ``e_rho2_high``, and without the system that is furthest from the mean
-        (``e_rho2_without``), and ``phi``, with the users for the reliability asked for,
+        ``e_rho2_low``, ``e_rho2_high``, and ``phi``, with the users for the reliability asked for,
         ``e_rho2_users`` and ``phi_users``.
         """
         low, high = self.interval
@@ -347,7 +346,6 @@ class Design(Result):
             e_rho2_low=parts.relative_low,
             e_rho2_high=parts.relative_high,
             e_rho2_users=relative_users,
-            e_rho2_without=self.relative_without,
             phi=parts.absolute,
             phi_users=absolute_users,
         )

@@ -186,7 +186,7 @@ def discrimination(work: Work, settings: Settings) -> Discrimination:
     scores, scales = work.scores, work.scales
     scores.require("discrimination")
     check_scales(scores, scales)
-    chosen = pair_numbers(scores.systems, settings.baseline)
+    chosen = _pair_numbers(scores.systems, settings.baseline)
     n_steps = settings.draws if settings.test == "monte-carlo" else len(scores.measures)
     with work.progress("Testing pairs of systems", n_steps) as bar:
         found = pair_tests(work, settings, chosen, advance=bar.advance)
@@ -291,7 +291,7 @@ class Discrimination(Result):
     def pairs(self) -> tuple[tuple[str, str], ...]:
         """Names of the systems of each pair."""
         every = [*combinations(self.systems, 2)]
-        return tuple(every[n] for n in pair_numbers(self.systems, self.baseline))
+        return tuple(every[n] for n in _pair_numbers(self.systems, self.baseline))
 
     @property
     def dp(self) -> Floats:
@@ -724,7 +724,7 @@ class Discrimination(Result):
         return TESTS_IN_WORDS[self.test] + draws * (self.test in ("monte-carlo", "bootstrap"))
 
 
-def pair_numbers(systems: tuple[str, ...], baseline: tuple[str, ...]) -> Numbers:
+def _pair_numbers(systems: tuple[str, ...], baseline: tuple[str, ...]) -> Numbers:
     """Number the pairs with a baseline, or all, in the order of `pair_indices`."""
     require_known("no system is called", baseline, systems)
     ends = np.array(pair_indices(len(systems)))

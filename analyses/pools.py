@@ -60,7 +60,7 @@ def pools(work: Work, settings: Settings) -> Pools:
     Buckley, Dimmick, Soboroff & Voorhees (2007), Bias and the limits of pooling.
     """
     runs = [Run(system, items) for system, items in work.recommended.items()]
-    ranks = judged_ranks(work, runs)
+    ranks = _judged_ranks(work, runs)
     sum_samples = work.rescorer(len(settings.depths) * (1 + len(runs)))
     resampling = Resampling.of(work.qrels.n_users, replicates=settings.replicates, seed=work.seed)
     everything = np.ones((len(work.qrels.items), 1), dtype=np.bool_)
@@ -208,7 +208,7 @@ class Pools(Result):
         )
 
 
-def judged_ranks(work: Work, runs: Sequence[Run]) -> Floats:
+def _judged_ranks(work: Work, runs: Sequence[Run]) -> Floats:
     """Give the rank of every judged item in every run, of shape (n_judgements, n_runs).
 
     Items that a run does not have are at infinity.

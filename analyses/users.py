@@ -78,7 +78,7 @@ def users(work: Work, settings: Settings) -> Users:
     taus, coefficients = [], []
     powers, significant, medians = np.empty((3, len(reported), len(sizes), repeats))
     for number, size in enumerate(work.steps("Taking users away", len(sizes), sizes)):
-        means, full = subset_means(scores, orders[:, :size])
+        means, full = _subset_means(scores, orders[:, :size])
         taus.append(tau_b(means, full))
         coefficients.append(mean_coefficients(means, full))
         some = orders[:1] if size == n_users else orders[:, :size]
@@ -279,7 +279,7 @@ def random_order(n_users: int, seed: int, repeat: int) -> Numbers:
     return np.argsort(words, kind="stable")
 
 
-def subset_means(scores: Scores, subsets: Numbers) -> tuple[Floats, Floats]:
+def _subset_means(scores: Scores, subsets: Numbers) -> tuple[Floats, Floats]:
     """Average over each subset, (n_measures, n_subsets, n_systems), and over all, (..., 1, ...).
 
     Scores are summed on a grid, on which the order of users changes nothing.

@@ -419,7 +419,6 @@ def validity(
     judgements: bool = True,
     levels: Sequence[float] | None = None,
     samples: int = 20,
-    popular_levels: Sequence[float] | None = None,
     popularity: Counts | None = None,
     relevance_level: int = 1,
     true_relevance_level: int | None = None,
@@ -450,8 +449,6 @@ def validity(
         Shares of the judgements that are kept, in (0, 1]. Default: 1, 0.9, ..., 0.1.
     samples
         Number of samples of the judgements at each level.
-    popular_levels
-        Shares of the items that are kept, least popular first. Default: 1, 0.98, ..., 0.8.
     popularity
         Number of training ratings of each item; see `robustness`.
     relevance_level, true_relevance_level

@@ -166,20 +166,21 @@ def measure_models(
         if label in chosen:
             raise InputError(f"two models are called {label!r}; name them: NAME={text}.")
         chosen[label] = similarity_of(model, seed=question.seed, n_jobs=n_jobs)
-    with progress("Reading", 1):
+    with progress("Reading", 1) as bar:
         read: dict[str, Any] = {"first_year": question.first_year, "folder": folder}
         events = read_interactions(path, n_jobs=n_jobs, **read)
         test_ids = draw_test_users(
             events,
             share=question.share,
             most=question.most,
-            least_items=question.min_items,
+            min_items=question.min_items,
             seed=question.seed,
         )
         train, test = split_users(events, test_ids)
         user = np.cumsum(np.diff(test.user, prepend=-1) > 0) - 1
         test = replace(test, users=test_ids, user=user.astype(np.int32))
         del events
+        bar.advance()
     if len(train) == 0:
         raise InputError("all users are test users; nobody is left to learn from.")
     n_train = np.count_nonzero(np.diff(train.starts))
@@ -202,10 +203,11 @@ def measure_ranks(
 
     Popularity is counted over the users without ranks.
     """
-    with progress("Reading", 1):
+    with progress("Reading", 1) as bar:
         first_year = question.first_year
         events = read_interactions(path, first_year=first_year, n_jobs=n_jobs)
         ranks = read_hidden_ranks(rank_table, items=events.items, first_year=first_year)
+        bar.advance()
     train, _ = split_users(events, ranks.hidden.users)
     if len(train) == 0:
         raise InputError(

@@ -32,9 +32,9 @@ def chi2(ratings: Ratings, settings: CHI2Settings, *, seed: int) -> NeighbourSum
 
     The formula is known from the paper; its length normalisation is inferred, as for KLD.
     """
-    return expansion_scorer(ratings, chi_squared, settings)
+    return expansion_scorer(ratings, _chi_squared, settings)
 
 
-def chi_squared(near: Floats, in_all: Floats) -> Floats:
+def _chi_squared(near: Floats, in_all: Floats) -> Floats:
     """Give the terms of the chi-squared statistic."""
     return (near - in_all) ** 2 / in_all

@@ -30,7 +30,7 @@ class EASESettings(Settings):
     max_gigabytes: Gigabytes = 4.0
 
 
-def ease_component(settings: EASESettings) -> EASEScorer:
+def _ease_component(settings: EASESettings) -> EASEScorer:
     """Configure LensKit's component."""
     from lenskit.knn import EASEScorer
 
@@ -48,7 +48,7 @@ def ease_need(ratings: Ratings, settings: EASESettings) -> Need:
     "ease",
     family="item-linear",
     source="Steck (2019), Embarrassingly shallow autoencoders for sparse data, WWW, equation 8",
-    lenskit=ease_component,
+    lenskit=_ease_component,
     need=ease_need,
 )
 def ease(ratings: Ratings, settings: EASESettings, *, seed: int) -> LinearItemScorer:
@@ -61,5 +61,5 @@ def ease(ratings: Ratings, settings: EASESettings, *, seed: int) -> LinearItemSc
     """
     # By torch: SciPy's solver took 0.36 GB more for 9,724 items (LensKit 2025.8.1).
     solver = {"LK_EASE_SOLVER": "torch"}
-    model = trained(ease_component(settings), ratings, seed=seed, environment=solver)
+    model = trained(_ease_component(settings), ratings, seed=seed, environment=solver)
     return LinearItemScorer(ratings, np.ascontiguousarray(model.weights))

@@ -79,7 +79,7 @@ def ht(ratings: Ratings, settings: HTSettings, *, seed: int) -> BatchScorer:
     if ht_need(ratings, settings).n_bytes == 0:
         return TruncatedHittingTimes(ratings, settings.steps)
     resolution = RESOLUTION * 2 * float(ratings.rating.sum())
-    return HittingTimes(ratings, *hitting_times(ratings.matrix()), resolution)
+    return HittingTimes(ratings, *_hitting_times(ratings.matrix()), resolution)
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +138,7 @@ class TruncatedHittingTimes(TrainedOnRatings):
         return *chances, connected_components(matrix)[1]
 
 
-def hitting_times(matrix: Sparse) -> tuple[Floats, Floats, Ints]:
+def _hitting_times(matrix: Sparse) -> tuple[Floats, Floats, Ints]:
     """Solve for the weights, offsets and components of :class:`HittingTimes`."""
     components = connected_components(matrix)[1]
     degrees = matrix.sum(axis=0)

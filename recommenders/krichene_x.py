@@ -49,7 +49,7 @@ class KricheneXSettings(Settings):
     )
 
 
-def krichene_x_component(settings: KricheneXSettings) -> ImplicitMFScorer:
+def _krichene_x_component(settings: KricheneXSettings) -> ImplicitMFScorer:
     """Configure LensKit's component by a change of variables."""
     from lenskit.als import ImplicitMFScorer
 
@@ -67,7 +67,7 @@ def krichene_x_component(settings: KricheneXSettings) -> ImplicitMFScorer:
     "krichene-x",
     family="factors",
     source="Krichene & Rendle (2020), On sampled metrics for item recommendation, KDD, section 9",
-    lenskit=krichene_x_component,
+    lenskit=_krichene_x_component,
 )
 def krichene_x(ratings: Ratings, settings: KricheneXSettings, *, seed: int) -> KricheneXScorer:
     r"""Factorise the binary rating matrix, with a penalty that pulls all scores towards zero.
@@ -92,7 +92,7 @@ def krichene_x(ratings: Ratings, settings: KricheneXSettings, *, seed: int) -> K
     (:class:`KricheneXScorer`). Training ends with the items' half, so a user's own ratings lead to
     the factors of training once these have settled.
     """
-    component = krichene_x_component(settings)
+    component = _krichene_x_component(settings)
     model = trained(component, ratings, seed=seed)
     assert model.user_embeddings is not None
     how = component.config.weight, component.config.user_reg

@@ -21,17 +21,17 @@ class PopularitySettings(Settings):
     """Popularity has no settings."""
 
 
-def popularity_component(settings: PopularitySettings) -> PopScorer:
+def _popularity_component(settings: PopularitySettings) -> PopScorer:
     """Configure LensKit's component: its default, quantiles, would tell equal counts apart."""
     from lenskit.basic import PopScorer
 
     return PopScorer(score="count")
 
 
-@system("popularity", family="baseline", source="-", lenskit=popularity_component)
+@system("popularity", family="baseline", source="-", lenskit=_popularity_component)
 def popularity(ratings: Ratings, settings: PopularitySettings, *, seed: int) -> PopularityScorer:
     """Recommend the items with the most ratings in training."""
-    model = trained(popularity_component(settings), ratings, seed=seed)
+    model = trained(_popularity_component(settings), ratings, seed=seed)
     return PopularityScorer(ratings, popularity_scores(model))
 
 

@@ -54,11 +54,11 @@ def rm1(ratings: Ratings, settings: RM1Settings, *, seed: int) -> NeighbourSumSc
     near = nearest_by_cosine(matrix, count=settings.neighbours)
     # How well neighbours explain what was rated above 0.
     odds = log_odds_of_neighbours(pattern(matrix), models, near)
-    weights = shares_of_exponentials(with_data(near, odds))
+    weights = _shares_of_exponentials(with_data(near, odds))
     return NeighbourSumScorer(ratings, weights, models.seen, partial(_mixtures, models=models))
 
 
-def shares_of_exponentials(logarithms: Sparse) -> Sparse:
+def _shares_of_exponentials(logarithms: Sparse) -> Sparse:
     """Give each entry's share of the exponentials of its row."""
     rows = row_of_entry(logarithms)
     exponentials = np.exp(logarithms.data - row_maxima(logarithms)[rows])

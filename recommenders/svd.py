@@ -40,7 +40,7 @@ class SVDSettings(Settings):
     epochs: AtLeastOne = Field(10, description="Sweeps of alternating least squares: at least 1.")
 
 
-def svd_component(settings: SVDSettings) -> BiasedMFScorer:
+def _svd_component(settings: SVDSettings) -> BiasedMFScorer:
     """Configure LensKit's component, keeping the users' factors of training."""
     from lenskit.als import BiasedMFScorer
 
@@ -58,7 +58,7 @@ def svd_component(settings: SVDSettings) -> BiasedMFScorer:
     family="factors",
     source="Takács, Pilászy, Németh & Tikk (2009), Scalable collaborative filtering approaches "
     "for large recommender systems, JMLR 10",
-    lenskit=svd_component,
+    lenskit=_svd_component,
 )
 def svd(ratings: Ratings, settings: SVDSettings, *, seed: int) -> FactorScorer:
     r"""Predict ratings from biases and factors, learned from the known ratings only.
@@ -68,7 +68,7 @@ def svd(ratings: Ratings, settings: SVDSettings, *, seed: int) -> FactorScorer:
     A good predictor of ratings is a poor recommender of items: nothing is learned from what
     users chose to rate. Expect it near the bottom of the ordering.
     """
-    model = trained(svd_component(settings), ratings, seed=seed)
+    model = trained(_svd_component(settings), ratings, seed=seed)
     biases = model.bias
     assert model.user_embeddings is not None
     assert biases.user_biases is not None

@@ -6,5 +6,3 @@ from runs.run import top_items as top_items
 from runs.shared.errors import InputError as InputError
 from runs.shared.errors import InputWarning as InputWarning
 from runs.shared.ids import Numbering as Numbering
-from runs.shared.ids import first_unfit_id as first_unfit_id
-from runs.shared.ids import id_fault as id_fault

@@ -6,6 +6,7 @@ import gc
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
@@ -55,11 +56,11 @@ def logs_of_1970(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("qrels.interactions.log_table.FIRST_YEAR", 1)
 
 
-@pytest.fixture
-def blank_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+@contextmanager
+def figures_left_blank() -> Iterator[None]:
     """Leave figures blank but for the names of their curves, where no test looks at them.
 
-    Drawing is most of what a small study costs.
+    Finding places of axes and drawing are most of what a small study costs.
     """
 
     def draw(figure: Figure, renderer: RendererBase) -> None:
@@ -69,4 +70,14 @@ def blank_figures(monkeypatch: pytest.MonkeyPatch) -> None:
             renderer.close_group("blank")
             renderer.close_group("line2d")
 
-    monkeypatch.setattr("matplotlib.figure.Figure.draw", draw)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("matplotlib.figure.Figure.draw", draw)
+        patch.setattr("matplotlib.layout_engine.ConstrainedLayoutEngine.execute", lambda *_: None)
+        yield
+
+
+@pytest.fixture
+def blank_figures() -> Iterator[None]:
+    """Leave figures blank, as `figures_left_blank` does."""
+    with figures_left_blank():
+        yield

@@ -226,8 +226,8 @@ def run_weights(systems: Numbers, *, replicates: int, seed: int) -> Floats:
     """
     n_runs = len(systems)
     halves = random_halves(0, replicates, n_halves=n_runs, seed=seed, purpose=RUNS)
-    weights = np.repeat(which_runs(systems)[None].astype(np.float64), replicates, axis=0)
-    for system, is_own in enumerate(which_runs(systems)):
+    weights = np.repeat(_which_runs(systems)[None].astype(np.float64), replicates, axis=0)
+    for system, is_own in enumerate(_which_runs(systems)):
         own = np.flatnonzero(is_own)
         if len(own) > 1:
             drawn = below(halves[:, own], len(own))
@@ -237,14 +237,14 @@ def run_weights(systems: Numbers, *, replicates: int, seed: int) -> Floats:
     return weights
 
 
-def which_runs(systems: Numbers) -> Masks:
+def _which_runs(systems: Numbers) -> Masks:
     """Mark the runs of each system, of shape (n_systems, n_runs)."""
     return np.asarray(systems == np.arange(systems.max(initial=-1) + 1)[:, None])
 
 
 def of_systems(sums: Floats, runs: RunDeviations | None) -> Floats:
     """Add up what runs add to the scores of their systems: (..., n_runs, n_samples)."""
-    return sums if runs is None else which_runs(runs.systems) @ sums
+    return sums if runs is None else _which_runs(runs.systems) @ sums
 
 
 N_BLOCKS = 100
@@ -287,7 +287,7 @@ class Resampling:
         of_users = resampled_users(0, replicates, n_users=n_blocks, seed=seed)
         if runs is None:
             return cls(blocks, of_users)
-        systems = which_runs(runs.systems)
+        systems = _which_runs(runs.systems)
         of_runs = run_weights(runs.systems, replicates=replicates, seed=seed)
         return cls(blocks, of_users, np.where(runs.complete[:, None], of_runs, systems))
 

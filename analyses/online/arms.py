@@ -56,7 +56,7 @@ class ArmSettings(RecallSettings, AnalysisSettings):
     over_time: OverTime = Field(
         "thesis", description="Average the rates of the periods (thesis), or pool all lists."
     )
-    robots_per_day: Whole | None = Field(
+    robots: Whole | None = Field(
         None, ge=1, description="Exclude users with more lists than this on a day (likely bots)."
     )
     permutations: Permutations = Field(
@@ -97,7 +97,7 @@ class ExperimentWork:
             window=settings.window,
             explicit=settings.window is None,
             over_time=settings.over_time,
-            robots=settings.robots_per_day,
+            robots=settings.robots,
         )
         known: Any = {"name": self.name, **self.known}
         return count_clicks(question, progress=self.progress, **known)

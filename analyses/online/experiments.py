@@ -81,7 +81,7 @@ def read_experiments(
 
     See `read_values` and `read_rates`.
     """
-    values = table_at(values)
+    values = _table_at(values)
     offline, online = read_values(values), read_rates(rates, over_time=over_time)
     both = offline[KEYS].drop_duplicates().merge(online[KEYS], how="outer", indicator="side")
     for model in both[both["side"] != "both"].itertuples():
@@ -97,7 +97,7 @@ def read_experiments(
         wide = own.pivot(index="measure", columns="model", values=["value", "error"])
         cells, errors = (wide[side].loc[measures, [*models]].to_numpy() for side in VALUES)
         known = None if np.isnan(errors).any() else errors
-        of_models, rate_errors = rates_of(rates, online[online["experiment"] == name], models)
+        of_models, rate_errors = _rates_of(rates, online[online["experiment"] == name], models)
         both_sides = (cells, of_models, known, rate_errors)
         found.append(Experiment(str(name), models, tuple(measures), *both_sides))
     return found
@@ -114,7 +114,9 @@ def read_experiment_folder(folder: Path, *, over_time: OverTime = "thesis") -> l
     return [replace(one, name=name) if one.name == ONE_EXPERIMENT else one for one in found]
 
 
-def rates_of(path: Path, rates: pd.DataFrame, names: Sequence[str]) -> tuple[Floats, Floats | None]:
+def _rates_of(
+    path: Path, rates: pd.DataFrame, names: Sequence[str]
+) -> tuple[Floats, Floats | None]:
     """Give the rates of some models of one experiment, and their errors if they are known.
 
     Refused are models that all have one rate, as no measure can follow it.
@@ -137,7 +139,7 @@ def read_values(path: Path) -> pd.DataFrame:
     Given are columns experiment, model, measure, value and error (NaN where it is not known), by
     line.
     """
-    path = table_at(path)
+    path = _table_at(path)
     frame = _read(path, "values")
     columns = [str(name) for name in frame if name not in ("model", "experiment", "error")]
     if {"metric", "cutoff", "mean"} <= {*columns}:
@@ -219,7 +221,7 @@ def read_rates(path: Path, *, over_time: OverTime = "thesis") -> pd.DataFrame:
     return found.reset_index()
 
 
-def table_at(path: Path) -> Path:
+def _table_at(path: Path) -> Path:
     """Give the table itself, where the folder of a study may stand for its means."""
     return path / "tables" / "means.csv" if path.is_dir() else path
 
@@ -308,4 +310,4 @@ def link_systems(systems: Sequence[str], *, rates: Path, over_time: OverTime) ->
             f"{rates}: at least {FEWEST_MODELS} systems of the study must have a rate, found "
             f"{len(known)}; unknown on one side: {', '.join(left_out)}."
         )
-    return LinkedSystems(known, left_out, *rates_of(rates, online, known))
+    return LinkedSystems(known, left_out, *_rates_of(rates, online, known))

@@ -2,15 +2,13 @@
 
 from analyses.ordering.agreement import DECIMALS
 from analyses.ordering.coefficients import COEFFICIENTS, Coefficient, find_coefficient
-from analyses.ordering.correlations import rbo, rbo_floor, tau_ap, tau_ap_a, tau_b
+from analyses.ordering.correlations import tau_ap, tau_ap_a, tau_b
 
 __all__ = [
     "COEFFICIENTS",
     "DECIMALS",
     "Coefficient",
     "find_coefficient",
-    "rbo",
-    "rbo_floor",
     "tau_ap",
     "tau_ap_a",
     "tau_b",

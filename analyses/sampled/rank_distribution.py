@@ -85,7 +85,7 @@ def expected_counts(ranks: FullRanks, kinds: Integers, *, m: int, replace: bool)
 
 
 @dataclass(frozen=True)
-class Nodes:
+class _Nodes:
     """Where sums over ranks are taken: numbers of irrelevant candidates above, and weights.
 
     They are all numbers, or those of a quadrature grid, of which the first stand for themselves.
@@ -95,7 +95,7 @@ class Nodes:
     weights: Floats
 
     @classmethod
-    def of(cls, size: int, n_negatives: int, *, replace: bool, head: int) -> Nodes:
+    def of(cls, size: int, n_negatives: int, *, replace: bool, head: int) -> _Nodes:
         """Give the nodes for so many irrelevant candidates."""
         full = cls(np.arange(size + 1.0), np.ones(size + 1))
         if size + 1 <= head:
@@ -128,9 +128,9 @@ class Kernel:
     head: int = HEAD
 
     @cached_property
-    def nodes(self) -> Nodes:
+    def nodes(self) -> _Nodes:
         """Where sums over ranks are taken."""
-        return Nodes.of(self.n_irrelevant, self.most, replace=self.replace, head=self.head)
+        return _Nodes.of(self.n_irrelevant, self.most, replace=self.replace, head=self.head)
 
     @cached_property
     def matrix(self) -> Floats:
@@ -141,7 +141,7 @@ class Kernel:
 
     def gram(self, prior: Floats) -> Floats:
         """Give P'DP, with D the diagonal matrix of a prior: (m + 1, m + 1)."""
-        return symmetric_product(self.matrix, prior)
+        return _symmetric_product(self.matrix, prior)
 
     @cached_property
     def unweighted_gram(self) -> Floats:
@@ -265,7 +265,7 @@ class Cells:
         """Learn the distribution of most entropy of each sample: (n_nodes, n_samples)."""
         if eta not in self._learned:
             ((matrix, shares),) = self.shares
-            every = [most_entropy(self.kernels[0], matrix, share, eta) for share in shares.T]
+            every = [_most_entropy(self.kernels[0], matrix, share, eta) for share in shares.T]
             self._learned[eta] = np.stack(every, axis=1)
         return self._learned[eta]
 
@@ -322,13 +322,13 @@ def _distinct(*columns: Longs) -> tuple[Longs, Numbers]:
     return rows, place.ravel()
 
 
-def symmetric_product(matrix: Floats, weights: Floats) -> Floats:
+def _symmetric_product(matrix: Floats, weights: Floats) -> Floats:
     """Give the matrix, transposed, times the weighted matrix, with half of the multiplications."""
     scaled = matrix * np.sqrt(weights)[:, np.newaxis]
     return np.asarray(scaled.T @ scaled)
 
 
-def most_entropy(kernel: Kernel, matrix: Floats, shares: Floats, eta: float) -> Floats:
+def _most_entropy(kernel: Kernel, matrix: Floats, shares: Floats, eta: float) -> Floats:
     r"""Give the rank distribution, (n_nodes,), that trades fit for entropy (Li et al., section 5).
 
     .. math:: \min_p\; (m + 1) \sum_t h(t) ((P'p)(t) - h(t))^2 - \eta H(p)
@@ -355,7 +355,7 @@ def most_entropy(kernel: Kernel, matrix: Floats, shares: Floats, eta: float) -> 
     def curvature(at: Floats) -> Floats:
         weights = mass(at)
         means = weights @ columns
-        curved = symmetric_product(columns, weights) - np.outer(means, means)
+        curved = _symmetric_product(columns, weights) - np.outer(means, means)
         curved[np.diag_indices_from(curved)] += ridge
         return np.asarray(curved)
 

@@ -161,10 +161,10 @@ class SampleDesign:
                 left = np.broadcast_to(size - before - found, rows.shape)
                 drawn[rows] = found + negatives_above(uniforms, left, above, others, self.replace)
             negatives[growing] = size
-        return sampled_ranks(ranks, drawn, n_negatives=negatives, replace=self.replace)
+        return _sampled_ranks(ranks, drawn, n_negatives=negatives, replace=self.replace)
 
 
-def sampled_ranks(ranks: FullRanks, above: Longs, **sampled: Any) -> SampledRanks:
+def _sampled_ranks(ranks: FullRanks, above: Longs, **sampled: Any) -> SampledRanks:
     """Rank the same items among negatives, of which so many are above."""
     return SampledRanks(above + ranks.order, ranks.n_candidates, ranks.user, **sampled)
 
@@ -295,7 +295,7 @@ class Negatives:
                 if inverse is not None:
                     masses[rows] = (passed * inverse).sum(axis=2)
         return [
-            sampled_ranks(
+            _sampled_ranks(
                 relevant,
                 above[..., n],
                 n_negatives=negatives[..., n],

@@ -244,7 +244,7 @@ class Trial:
 PER_WAY = ("estimated", "errors", "errors_by_cutoff", "expected", "scored")
 
 
-def ranked_systems(work: Work, draws: Draws | None) -> tuple[Ranked, Mapping[str, CandidateRanks]]:
+def _ranked_systems(work: Work, draws: Draws | None) -> tuple[Ranked, Mapping[str, CandidateRanks]]:
     """Give the full ranks of systems, and those of all candidates if systems share items.
 
     They do by default if all candidates of all users are ranked. If it is asked for, users whose
@@ -265,7 +265,7 @@ def ranked_systems(work: Work, draws: Draws | None) -> tuple[Ranked, Mapping[str
 def trials_of(work: Work, settings: Settings) -> tuple[dict[str, Trial], Draws]:
     """Give a trial of each system, and what systems share."""
     is_uniform = settings.drawing == ("uniform",)
-    systems, every = ranked_systems(work, settings.draws if is_uniform else "items")
+    systems, every = _ranked_systems(work, settings.draws if is_uniform else "items")
     draws: Draws = "items" if every else settings.draws or "shared"
     weights, first = None, next(iter(systems))
     if not is_uniform:

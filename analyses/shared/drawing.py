@@ -226,7 +226,7 @@ def scale_by_factors(ax: Axes, *, along: Literal["x", "y"]) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-class PlainLogNumbers(LogFormatterMathtext):
+class _PlainLogNumbers(LogFormatterMathtext):
     """Numbers beside a logarithmic axis where matplotlib's formulas stand, such as 100 or 1e-05."""
 
     def __call__(self, x: float, pos: int | None = None) -> str:
@@ -239,9 +239,9 @@ def write_plain_numbers(ax: Axes) -> None:
     for axis in (ax.xaxis, ax.yaxis):
         base = getattr(axis.get_transform(), "base", 10.0)
         if isinstance(axis.get_major_formatter(), LogFormatterMathtext):
-            axis.set_major_formatter(PlainLogNumbers(base=base))
+            axis.set_major_formatter(_PlainLogNumbers(base=base))
         if isinstance(axis.get_minor_formatter(), LogFormatterMathtext):
-            axis.set_minor_formatter(PlainLogNumbers(base=base, labelOnlyBase=False))
+            axis.set_minor_formatter(_PlainLogNumbers(base=base, labelOnlyBase=False))
 
 
 def keep_texts_unparsed(ax: Axes) -> None:

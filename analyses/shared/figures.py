@@ -187,6 +187,7 @@ def draw_panels(
 
     What all panels say stands once: labels of the axes, a legend above, and a colour bar.
     """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     n_panels = len(draws)
@@ -199,6 +200,7 @@ def draw_panels(
     each = width / n_columns, height / n_rows
     with options.look(STYLE):
         figure = Figure(figsize=(width, height), layout="constrained", dpi=RESOLUTION)
+        FigureCanvasAgg(figure)  # Without it, a renderer is made for each text that is measured.
         grid = figure.subplots(n_rows, n_columns, squeeze=False, sharex=alike, sharey=alike)
         panels: list[Axes] = list(grid.flat[:n_panels])
         for panel in grid.flat[n_panels:]:

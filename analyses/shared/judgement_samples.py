@@ -49,7 +49,7 @@ class Sampling:
             groups = 3 * groups + np.where(qrels.relevant, 0, 1 + qrels.nonrelevant)
             least = np.tile([self.least_relevant, 0, self.least_nonrelevant], qrels.n_users)
         key = seed, "sparsity", self.mode
-        return sample_groups(groups, least, level=level, n_samples=n_samples, key=key)
+        return _sample_groups(groups, least, level=level, n_samples=n_samples, key=key)
 
     def in_words(self, unit: str = "user") -> str:
         """Say how in a sentence without its full stop, for captions."""
@@ -81,7 +81,7 @@ def sample_judgements(n_judgements: int, *, level: float, n_samples: int, seed: 
     return np.ascontiguousarray(kept.T)
 
 
-def sample_groups(
+def _sample_groups(
     groups: NDArray[np.integer],
     least: NDArray[np.integer],
     *,

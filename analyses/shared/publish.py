@@ -51,14 +51,14 @@ def every_table(results: Results, only: Collection[str] = ()) -> list[Table]:
     return [table for table in made if table.rows]
 
 
-def in_columns(results: Results, only: Collection[str] = ()) -> str:
+def _in_columns(results: Results, only: Collection[str] = ()) -> str:
     """Print the tables in aligned columns, rounded, each under its title, and conclusions."""
     parts = [f"{table.title}\n{table.to_columns()}" for table in every_table(results, only)]
     parts += [result.conclusion() for result in results.values()]
     return "\n".join(filter(None, parts))
 
 
-def first_frame(results: Results, _: Collection[str] = ()) -> str:
+def _first_frame(results: Results, _: Collection[str] = ()) -> str:
     """Print the first frame of the one result as CSV, in full."""
     if len(results) > 1:
         raise InputError(
@@ -83,8 +83,8 @@ def as_json(results: Results, _: Collection[str] = ()) -> str:
 
 
 PRINTED: Mapping[str, Callable[..., str]] = {
-    "text": in_columns,
-    "csv": first_frame,
+    "text": _in_columns,
+    "csv": _first_frame,
     "json": as_json,
     **{
         name: lambda *asked, write=FORMATS[name]: write(every_table(*asked))

@@ -100,7 +100,7 @@ class Table:
     def typeset(self, cell: Cell, column: int | None = None) -> str:
         """Round a number as a paper prints it: no 0 before the point."""
         text = self.text(cell, column)
-        return unpadded(text) if isinstance(cell, float) else text
+        return _unpadded(text) if isinstance(cell, float) else text
 
     def to_text(self) -> str:
         """Write plain text with aligned columns: title, table and note."""
@@ -146,7 +146,7 @@ class Table:
 
         It is one or two columns wide, in the largest font size that fits.
         """
-        lines = [[latex(h) for h in self.headings], *self._cells(latex, bold_latex, self.typeset)]
+        lines = [[latex(h) for h in self.headings], *self._cells(latex, _bold_latex, self.typeset)]
         texts = [self.headings, *self._lines()]
         floating, size = room_for([max(map(len, column)) for column in zip(*texts, strict=True)])
         head, *body = (f"    {' & '.join(line)} \\\\" for line in lines)
@@ -206,7 +206,7 @@ def _each(write: Callable[[Table], str]) -> Callable[[Sequence[Table]], str]:
     return lambda tables: "\n".join(map(write, tables))
 
 
-def as_json(tables: Sequence[Table]) -> str:
+def _as_json(tables: Sequence[Table]) -> str:
     """Write the rows of all tables by the names of the tables, with all digits; null for NaN."""
     document: dict[str, list[dict[str, Cell | None]]] = {}
     for table in tables:
@@ -219,7 +219,7 @@ def as_json(tables: Sequence[Table]) -> str:
 FORMATS: Mapping[str, Callable[[Sequence[Table]], str]] = {
     "text": _each(Table.to_text),
     "csv": _each(Table.to_csv),
-    "json": as_json,
+    "json": _as_json,
     "latex": _each(Table.to_latex),
     "markdown": _each(Table.to_markdown),
 }
@@ -261,7 +261,7 @@ def rounded(value: float, decimals: int = 3) -> str:
     """Print a number as a paper does: no 0 before the point."""
     if math.isnan(value):
         return MISSING
-    return unpadded(f"{round(value, decimals) + 0.0:,.{decimals}f}").replace("inf", "∞")
+    return _unpadded(f"{round(value, decimals) + 0.0:,.{decimals}f}").replace("inf", "∞")
 
 
 def rounded_ratio(value: float, decimals: int = 3) -> str:
@@ -288,7 +288,7 @@ def percent(part: float) -> str:
     return f"{float(number):,.10g} %" if math.isfinite(part) else MISSING
 
 
-def unpadded(text: str) -> str:
+def _unpadded(text: str) -> str:
     """Leave out the 0 before the point."""
     return re.sub(r"^(-?)0(?=\.)", r"\1", text)
 
@@ -375,7 +375,7 @@ def latex(text: str) -> str:
     return f"${below}{power}$" if factor == "1" else f"${below}{factor} \\times {power}$"
 
 
-def bold_latex(text: str) -> str:
+def _bold_latex(text: str) -> str:
     """Print what `latex` wrote bold."""
     return f"\\textbf{{\\boldmath{text}}}" if text.startswith("$") else f"\\textbf{{{text}}}"
 

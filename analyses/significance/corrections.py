@@ -105,7 +105,7 @@ def max_t_test(
     """
     grid = to_grid(scores)
     families = [Family.of(one) for one in grid]
-    count = partial(count_maxima, grid, families, seed=seed)
+    count = partial(_count_maxima, grid, families, seed=seed)
     p = monte_carlo_p(count, permutations, part=SIGNS_PER_TASK, n_jobs=n_jobs, advance=advance)
     return np.array([family.never_falling(row) for family, row in zip(families, p, strict=True)])
 
@@ -163,7 +163,7 @@ class Family:
         return raised
 
 
-def count_maxima(
+def _count_maxima(
     grid: Floats, families: list[Family], start: int, stop: int, *, seed: int
 ) -> Longs:
     """Count the permutations ``start`` to ``stop`` whose maximum reaches each pair's z."""
@@ -210,12 +210,12 @@ def tukey_test(
     grid = to_grid(scores)
     # Users first, measures last: a user's scores are dealt out in rows that lie together.
     by_user = np.ascontiguousarray(grid.transpose(2, 1, 0))
-    count = partial(count_ranges, by_user, seed=seed)
+    count = partial(_count_ranges, by_user, seed=seed)
     part = SHUFFLES_PER_TASK
     return monte_carlo_p(count, permutations, part=part, n_jobs=n_jobs, advance=advance)
 
 
-def count_ranges(by_user: Floats, start: int, stop: int, *, seed: int) -> Longs:
+def _count_ranges(by_user: Floats, start: int, stop: int, *, seed: int) -> Longs:
     """Count the permutations whose range of sums is at least each pair's difference.
 
     From gridded scores of shape (n_users, n_systems, n_measures) to (n_measures, n_pairs).

@@ -48,7 +48,7 @@ def by_enumeration(differences: Floats, *, alpha: float) -> Found:
     The result: the p-value, and the smallest significant sum; NaN if no sum is significant.
     """
     sizes, n_users = distinct_sizes(differences)
-    sums = SumsOfParts.of(sizes, n_users)
+    sums = _SumsOfParts.of(sizes, n_users)
     p = sums.tail(float(np.abs(differences.sum())))
     if 1 / sums.n_half > alpha:
         return p, float("nan")
@@ -56,7 +56,7 @@ def by_enumeration(differences: Floats, *, alpha: float) -> Found:
     return p, _smallest_significant_sum(sums, alpha=alpha, deviation=deviation)
 
 
-def _smallest_significant_sum(sums: SumsOfParts, *, alpha: float, deviation: float) -> float:
+def _smallest_significant_sum(sums: _SumsOfParts, *, alpha: float, deviation: float) -> float:
     """Find the smallest sum that at most a share alpha of all sums reaches; NaN if there is none.
 
     A search in steps comes close to it. The sums within the last step are counted before they are
@@ -87,7 +87,7 @@ def _smallest_significant_sum(sums: SumsOfParts, *, alpha: float, deviation: flo
 
 
 @dataclass(frozen=True, eq=False)
-class SignedSums:
+class _SignedSums:
     """Distinct signed sums of a part of the users, rising, and the sign assignments of each.
 
     Values and counts are of shape (n_sums,).
@@ -97,13 +97,13 @@ class SignedSums:
     counts: Floats
     n_signs: float
 
-    def with_user(self, size: float, *, width: float) -> SignedSums:
+    def with_user(self, size: float, *, width: float) -> _SignedSums:
         """Add a user; sums that round to the same multiple of the width become one."""
         if self.n_signs > len(self.values) >= LONG:
             from analyses.significance.permutation_loops import add_user
 
             values, counts = add_user(self.values, self.counts, size, width)
-            return SignedSums(values, counts, 2 * self.n_signs)
+            return _SignedSums(values, counts, 2 * self.n_signs)
         values = np.concatenate([self.values - size, self.values + size])
         if self.n_signs == len(self.values):
             # All counts are 1.
@@ -115,7 +115,7 @@ class SignedSums:
             counts = np.concatenate([self.counts, self.counts])[order]
         return _merge(values, counts, 2 * self.n_signs, width=width)
 
-    def with_users(self, size: float, n_users: int, *, width: float) -> SignedSums:
+    def with_users(self, size: float, n_users: int, *, width: float) -> _SignedSums:
         """Add users whose differences have one size."""
         if n_users == 1:
             return self.with_user(size, width=width)
@@ -128,32 +128,32 @@ class SignedSums:
         return _merge(values[order], counts[order], float(n_signs), width=width)
 
 
-def _merge(values: Floats, counts: Floats, n_signs: float, *, width: float) -> SignedSums:
+def _merge(values: Floats, counts: Floats, n_signs: float, *, width: float) -> _SignedSums:
     """Merge rising sums that round to the same multiple of the width."""
     if np.diff(values).min(initial=np.inf) > width:
-        return SignedSums(values, counts, n_signs)
+        return _SignedSums(values, counts, n_signs)
     bins = np.rint(values / width)
     starts = np.flatnonzero(np.diff(bins, prepend=-np.inf))
-    return SignedSums(values[starts], np.add.reduceat(counts, starts), n_signs)
+    return _SignedSums(values[starts], np.add.reduceat(counts, starts), n_signs)
 
 
-NO_USERS = SignedSums(np.zeros(1), np.ones(1), 1.0)
+NO_USERS = _SignedSums(np.zeros(1), np.ones(1), 1.0)
 
 
 @dataclass(frozen=True, eq=False)
-class SumsOfParts:
+class _SumsOfParts:
     """Signed sums of all users, as those of two parts of the users.
 
     Sums that differ by less than the tolerance are ties. The largest sum has positive signs alone.
     """
 
-    left: SignedSums
-    right: SignedSums
+    left: _SignedSums
+    right: _SignedSums
     tolerance: float
     largest: float
 
     @classmethod
-    def of(cls, sizes: Floats, n_users: Numbers) -> SumsOfParts:
+    def of(cls, sizes: Floats, n_users: Numbers) -> _SumsOfParts:
         """Add the users of each size of differences to the part that has fewer sums.
 
         Distinct sizes and their numbers of users are of shape (n_sizes,).

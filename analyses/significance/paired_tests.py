@@ -250,8 +250,8 @@ def _bootstrap_measures(scores: Floats, *, replicates: int, seed: int) -> Floats
     at_once = max(1, VALUES_AT_ONCE // (n_measures * max(n_users, SAMPLES_AT_ONCE)))
 
     @lru_cache(maxsize=1)
-    def centred(start: int) -> CentredPairs:
-        return CentredPairs.of(grid, slice(start, start + at_once))
+    def centred(start: int) -> _CentredPairs:
+        return _CentredPairs.of(grid, slice(start, start + at_once))
 
     counts = np.zeros((n_measures, n_pairs), dtype=np.int64)
     block = max(1, min(SAMPLES_AT_ONCE, WEIGHTS_AT_ONCE // n_users))
@@ -265,7 +265,7 @@ def _bootstrap_measures(scores: Floats, *, replicates: int, seed: int) -> Floats
 
 
 @dataclass(frozen=True, eq=False)
-class CentredPairs:
+class _CentredPairs:
     """Centred differences of some pairs of systems, in steps of the grid.
 
     Parameters
@@ -286,7 +286,7 @@ class CentredPairs:
     powers: NDArray[np.intc]
 
     @classmethod
-    def of(cls, grid: Floats, pairs: slice) -> CentredPairs:
+    def of(cls, grid: Floats, pairs: slice) -> _CentredPairs:
         """Centre the differences of pairs in gridded scores (n_measures, n_systems, n_users)."""
         first, second = (side[pairs] for side in pair_indices(grid.shape[1]))
         differences = grid[:, first] - grid[:, second]

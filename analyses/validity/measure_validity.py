@@ -20,6 +20,9 @@ from runs.shared.settings import Levels, Repeats
 if TYPE_CHECKING:
     from analyses.shared.work import Work
 
+POPULAR_LEVELS = percents(100, 79, -2)
+"""Shares of the items that are kept when popular items are removed."""
+
 
 class Settings(Question):
     """Comparison with the true ordering of the systems."""
@@ -29,10 +32,6 @@ class Settings(Question):
     judgements: bool = Field(True, description="Also compute validity when judgements are lost.")
     levels: Levels = Field(percents(100, 0, -10), description="Shares of the judgements to keep.")
     samples: Repeats = Field(20, ge=1, description="Number of random samples at each level.")
-    popular_levels: Levels = Field(
-        percents(100, 79, -2),
-        description="Shares of the items to keep when popular items are removed.",
-    )
 
     def check(self, given: StudyFacts) -> None:
         """Refuse a study that has no truth."""
@@ -72,7 +71,7 @@ def validity(work: Work, settings: Settings) -> Validity:
             loss = LossOfJudgements(work, comparison, settings.replicates // 2)
             kept = loss.at_random(settings.levels, n_samples=settings.samples)
             bar.advance()
-            popular = loss.of_popular(settings.popular_levels)
+            popular = loss.of_popular(POPULAR_LEVELS)
             bar.advance()
     return Validity(
         measures=measured.measures,

@@ -22,6 +22,7 @@ from pygments.lexers.special import TextLexer
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+from analyses.ordering import COEFFICIENTS
 from analyses.shared.analysis import built_in_analyses
 from analyses.shared.result import figures_of, tables_of, title_of
 from harness.cli.main import main
@@ -124,6 +125,20 @@ def analysis_reference() -> Iterator[str]:
         ]
         if shown:
             yield from table(("shown as", "name", "or", ""), shown)
+
+
+def coefficient_reference() -> Iterator[str]:
+    """Write the table of the coefficients that compare orderings."""
+    rows = [
+        (
+            literal(coefficient.name),
+            plain(coefficient.label),
+            plain(coefficient.ties),
+            "yes" if coefficient.symmetric else "no",
+        )
+        for coefficient in COEFFICIENTS.values()
+    ]
+    yield from table(("name", "", "ties", "symmetric"), rows)
 
 
 def settings_reference(path: str, *, name: str = "") -> Iterator[str]:
@@ -396,7 +411,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directives."""
     for writer in (
         *(metric_reference, system_reference, analysis_reference, analysis_modules_reference),
-        *(command_reference, package_reference),
+        *(command_reference, package_reference, coefficient_reference),
     ):
         app.add_directive(writer.__name__.replace("_", "-"), directive(writer))
     app.add_directive("settings-reference", directive(settings_reference, "name"))

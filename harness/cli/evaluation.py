@@ -48,12 +48,11 @@ def metrics(plugins: Paths, format_: str) -> None:
 
 
 @click.command()
-@click.argument("subject", metavar="[METRIC|FILE.py]", required=False)
+@click.argument("subject", metavar="METRIC|FILE.py")
 @click.option(
     "--cutoff", type=click.IntRange(1, 100), help="Cut-off; default: METRIC's, or 5, 20 and none."
 )
 @tried
-@click.option("--all", "everything", is_flag=True, help="Test every built-in metric.")
 @click.option(
     "--against", metavar="METRIC", help="Also test that the scores are those of another metric."
 )
@@ -66,10 +65,9 @@ def metrics(plugins: Paths, format_: str) -> None:
 @extensible
 @choice("--format", ["text", "json"], "Output format; json has all details.")
 def check(
-    subject: str | None,
+    subject: str,
     cutoff: int | None,
     tries: int | None,
-    everything: bool,
     against: str | None,
     breaks: tuple[str, ...],
     plugins: Paths,
@@ -91,8 +89,8 @@ def check(
     from harness.laws.cards import cards_of, chosen
     from harness.metrics.shared.register import available_metrics, find_metric
 
-    metrics = chosen(subject, cutoff, everything=everything, plugins=plugins)
-    files = [Path(subject)] if subject and subject.endswith(".py") else []
+    metrics = chosen(subject, cutoff, plugins=plugins)
+    files = [Path(subject)] if subject.endswith(".py") else []
     known = available_metrics([*plugins, *files]) if against else {}
     other = find_metric(against, known) if against else None
     cards = cards_of(metrics, tries=tries, against=other)

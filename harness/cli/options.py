@@ -88,14 +88,14 @@ published = together(
 in_study_folder = click.option("--output", type=FOLDER, help="Study folder; default: study-NAME.")
 
 
-def plugged(what: str) -> Callable[[Command], Command]:
+def _plugged(what: str) -> Callable[[Command], Command]:
     """Give a command files of a user's own."""
     told = f"Python file with your own {what}. May be repeated."
     return click.option("--plugin", "plugins", multiple=True, type=PATH, help=told)
 
 
-extensible = plugged("metrics")
-redrawing = plugged("analysis, which shows its result")
+extensible = _plugged("metrics")
+redrawing = _plugged("analysis, which shows its result")
 
 
 def refuse_typed(names: Collection[str], subject: str) -> None:

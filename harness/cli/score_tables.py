@@ -111,7 +111,7 @@ def correlate_files(
     return found
 
 
-def asks_scores(settings: str) -> Callable[[Command], Command]:
+def _asks_scores(settings: str) -> Callable[[Command], Command]:
     """Give a command tables of scores, options for settings, and what all such commands have."""
     tables = click.argument(
         "tables", metavar="STUDY|SCORES.csv...", nargs=-1, required=True, type=PATH
@@ -121,7 +121,7 @@ def asks_scores(settings: str) -> Callable[[Command], Command]:
 
 
 @click.command(cls=SettingsCommand)
-@asks_scores("analyses.discrimination.Settings")
+@_asks_scores("analyses.discrimination.Settings")
 def discriminate(**asked: Any) -> None:
     """Discriminative power: test all pairs of systems under each measure.
 
@@ -139,7 +139,7 @@ def discriminate(**asked: Any) -> None:
 
 
 @click.command(cls=SettingsCommand)
-@asks_scores("analyses.design.Settings")
+@_asks_scores("analyses.design.Settings")
 def design(**asked: Any) -> None:
     """Sample size: how many users each measure needs.
 

@@ -153,26 +153,17 @@ Chosen: TypeAlias = tuple[Metric, tuple[int | None, ...]]
 """A metric, and the cut-offs to check it at."""
 
 
-def chosen(
-    subject: str | None,
-    cutoff: int | None,
-    *,
-    everything: bool = False,
-    plugins: Sequence[Path] = (),
-) -> list[Chosen]:
+def chosen(subject: str, cutoff: int | None, *, plugins: Sequence[Path] = ()) -> list[Chosen]:
     """Give the metrics to be checked, each with its cut-offs: by default that of the name, or all.
 
     The subject is a known metric, or a Python file, whose metrics are all meant.
     """
-    if everything == (subject is not None):
-        raise InputError("give either a metric, a Python file with metrics (.py), or --all.")
-    if subject is not None and subject.endswith(".py"):
+    if subject.endswith(".py"):
         known = plugin_metrics(Path(subject))
         labels = [*known]
     else:
         known = available_metrics(plugins)
-        of_lists = [label for label, metric in known.items() if not metric.needs]
-        labels = of_lists if subject is None else [subject]
+        labels = [subject]
     found: list[Chosen] = []
     for label in labels:
         named = parse_name(label).cutoff

@@ -90,24 +90,24 @@ def discounted_gains(
 ) -> Floats:
     """Give what the item at each rank earns."""
     ranks = judged.ranks + 1 if discount == "log2" else np.maximum(judged.ranks, 2)
-    earned = gains_of(judged.grades, gains) / np.log2(ranks)
+    earned = _gains_of(judged.grades, gains) / np.log2(ranks)
     return earned if weighting is None else earned * weighting.of(judged.items, judged.catalogue)
 
 
 def _by_gain(judged: Judged, *, gains: Gains, weighting: Weighting | None) -> Judged:
     """See gains in the place of grades, in falling order, which may be another than of grades."""
-    values = gains_of(judged.judgements, gains)
+    values = _gains_of(judged.judgements, gains)
     if weighting is not None:
         values *= weighting.of(judged.judged_items, judged.catalogue)
     return judged.with_lists(-np.sort(-values, axis=1), None)
 
 
-def gains_of(grades: Floats, gains: Gains) -> Floats:
+def _gains_of(grades: Floats, gains: Gains) -> Floats:
     """Give what grades are worth; 0 where there is no grade.
 
     Examples
     --------
-    >>> gains_of(np.array([[1.0, 2.0, np.nan, -1.0]]), {1: 0.5})
+    >>> _gains_of(np.array([[1.0, 2.0, np.nan, -1.0]]), {1: 0.5})
     array([[0.5, 2. , 0. , 0. ]])
     """
     worth = np.fmax(grades, 0.0)

@@ -1,6 +1,5 @@
 """The simulated A/B test: a world of clicks, arms that serve it, the log and the truth."""
 
-from harness.online.arm_models import Model as Model
 from harness.online.arm_models import NeighbourModel as NeighbourModel
 from harness.online.arm_models import SystemModel as SystemModel
 from harness.online.click_world import NOW as NOW

@@ -28,7 +28,6 @@ class UsersSection(Section):
 
     share: float = Field(0.1, gt=0, le=1, description="Share of the users who are test users.")
     most: Whole = Field(100_000, ge=1, description="Maximum number of test users.")
-    least_items: Whole = Field(2, ge=1, description="Minimum distinct items of a test user.")
 
 
 class ArmSection(Section):

@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 VIEWS_PER_LIST = 0.5
 """Mean of a user's interactions without a list, for each list."""
 
+ASSIGNMENT = "assignment "
+"""Key of the hash that assigns users to arms."""
+
 
 class SimulationSettings(Section):
     """How an experiment runs; equal settings, worlds and models give equal experiments."""
@@ -49,7 +52,6 @@ class SimulationSettings(Section):
     lists: float = Field(
         3.0, gt=0.0, le=100.0, description="Mean number of lists per user and period."
     )
-    salt: str = Field("", description="Salt of the hash that assigns users to arms.")
     seed: int = Field(1, ge=0, description="Random seed of the experiment.")
 
     @property
@@ -121,7 +123,7 @@ def simulate(
     names = [arm.name for arm in arms]
     if not names or len({*names}) < len(names):
         raise InputError(f"an experiment needs arms of different names, got {names}.")
-    assigned = assign(world.users, len(arms), salt=settings.salt)
+    assigned = assign(world.users, len(arms))
     log, n_lists = world.history(), 0
     shown: list[tuple[int, int, _Shown]] = []
     recommenders: list[list[Recommender]] = [[] for _ in arms]
@@ -162,9 +164,9 @@ def simulate(
     )
 
 
-def assign(users: Numbering, n_arms: int, *, salt: str) -> Longs:
-    """Put users into arms by a hash of salt and id, which is the same on every machine."""
-    luck = id_hashes(users.ids, f"assignment {salt}") * 2.0**-64
+def assign(users: Numbering, n_arms: int) -> Longs:
+    """Put users into arms by a hash of the id, which is the same on every machine."""
+    luck = id_hashes(users.ids, ASSIGNMENT) * 2.0**-64
     return np.minimum((luck * n_arms).astype(np.int64), n_arms - 1)
 
 

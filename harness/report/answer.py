@@ -333,7 +333,7 @@ class Answer(Result):
         every = dict.fromkeys(measure for each in first for measure in each.measures)
         return tuple(measure for measure in every if measure in self.measures.reported)
 
-    @table("answer", "the numbers that compare report measures, with intervals", alias="areas")
+    @table("answer", "the numbers that compare report measures, with intervals")
     def table(self) -> Table:
         """Tabulate the numbers with their intervals: measures down, quantities across."""
         headings, decimals = ["measure"], dict[int, int]()

@@ -7,10 +7,11 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from analyses.shared.analysis import register_with
 from analyses.shared.result import FigureFace, Result, figures_of, tables_of
@@ -20,6 +21,9 @@ from harness.report.checks import checks_of
 from harness.report.study_folder import ANSWER, FinishedStudy, caption_name, figure_name
 from qrels.ratings.splitter import NEWER_TRAINING, OLDER_TESTS
 from runs.shared.errors import counted
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 LAST = ("systems", "means", "coverage")
 """Results whose tables stand at the end of the page, folded."""
@@ -78,7 +82,7 @@ def _section(study: FinishedStudy, key: str, result: Result) -> dict[str, Any]:
         (face for face in figures_of(type(result)) if face.is_of(result)),
         key=lambda face: (face.over_cutoffs, face.place),
     )
-    findings = study_findings(result)
+    findings = _study_findings(result)
     # Others than the first are described by their captions.
     figures = [_figure(study, result, face, () if n else findings) for n, face in enumerate(faces)]
     caption = result.caption()
@@ -104,6 +108,13 @@ def _section(study: FinishedStudy, key: str, result: Result) -> dict[str, Any]:
 
 def render_page(template: str, **content: Any) -> bytes:
     """Fill in a template of this package."""
+    page = _environment().get_template(template).render(style=_text_of("page.css"), **content)
+    return page.replace("<head>", f"<head>\n{_policy(page)}").encode()
+
+
+@cache
+def _environment() -> Environment:
+    """Make what keeps the templates of this package, once compiled."""
     import jinja2
 
     environment = jinja2.Environment(
@@ -115,8 +126,7 @@ def render_page(template: str, **content: Any) -> bytes:
     environment.filters["shown"] = shown
     environment.filters["code"] = lambda text: re.sub("`([^`]+)`", r"<code>\1</code>", escape(text))
     environment.tests["measured"] = lambda cell: isinstance(cell, int | float)
-    page = environment.get_template(template).render(style=_text_of("page.css"), **content)
-    return page.replace("<head>", f"<head>\n{_policy(page)}").encode()
+    return environment
 
 
 def _policy(page: str) -> str:
@@ -215,7 +225,7 @@ class Summary:
         return excerpt("Answer, findings, and what to bear in mind:", None, found)
 
 
-def study_findings(result: Result) -> tuple[str, ...]:
+def _study_findings(result: Result) -> tuple[str, ...]:
     """Give what a result says of itself, each sentence once."""
     return tuple(dict.fromkeys(filter(None, result.findings())))
 
@@ -224,7 +234,7 @@ def summarise(study: FinishedStudy) -> Summary:
     """Say in plain words what the results of a study show."""
     results = dict(study.results())
     answered = results.pop(ANSWER, None)
-    found = (finding for result in results.values() for finding in study_findings(result))
+    found = (finding for result in results.values() for finding in _study_findings(result))
     answer = tuple(answered.findings()) if answered else ()
     # The answer says what its intervals are.
     cautions = (*(check.sentence for check in checks_of(study)), *[INTERVALS] * (not answer))

@@ -73,15 +73,15 @@ def _names(faces: Iterable[TableFace]) -> list[str]:
 def answer_of(results: Mapping[str, Result]) -> Answer:
     """Make the answer from results, in the order of the report."""
     tested: Any = results.get(TESTS)
-    return Answer.of(estimates_in(results), tested)
+    return Answer.of(_estimates_in(results), tested)
 
 
 def estimates_of(study: FinishedStudy) -> Iterator[tuple[str, Estimates]]:
     """List the estimates of all results of a study that have some, in the order of the report."""
-    return estimates_in(dict(study.results()))
+    return _estimates_in(dict(study.results()))
 
 
-def estimates_in(results: Mapping[str, Result]) -> Iterator[tuple[str, Estimates]]:
+def _estimates_in(results: Mapping[str, Result]) -> Iterator[tuple[str, Estimates]]:
     """List the estimates of all results that have some."""
     for key, result in results.items():
         estimates = result.estimates()

@@ -150,9 +150,9 @@ class AnalysesSection(Section):
         return self.model_copy(update={"asked": asked})
 
 
-def usual_analyses(made: Collection[Need] = ()) -> AnalysesSection:
-    """Give the analyses that are made if a study, which makes what some need, says nothing."""
-    return AnalysesSection(asked=_usual(built_in_analyses(), made))
+def usual_analyses() -> AnalysesSection:
+    """Give the analyses that are made if a study says nothing."""
+    return AnalysesSection(asked=_usual(built_in_analyses(), ()))
 
 
 def read_sections(

@@ -7,7 +7,7 @@ import platform
 import subprocess
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from inspect import getattr_static
 from pathlib import Path
 from typing import Any, TypeVar
@@ -282,8 +282,12 @@ def versions() -> dict[str, str]:
     }
 
 
+@cache
 def _commit() -> str | None:
-    """Ask git for the commit of the harness, marked if files differ; None outside of git."""
+    """Ask git for the commit of the harness, marked if files differ; None outside of git.
+
+    It is that of the first study of a process: what is imported stays what it was.
+    """
     if not (ROOT / ".git").exists():
         return None
     command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--abbrev=12"]

@@ -191,7 +191,7 @@ def as_trec(evaluations: Evaluations, *, per_topic: bool) -> str:
     return "".join(lines)
 
 
-def as_csv(evaluations: Evaluations, *, per_topic: bool) -> str:
+def _as_csv(evaluations: Evaluations, *, per_topic: bool) -> str:
     """Print one value per line, in full precision: run, system, measure, topic, value."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
@@ -202,7 +202,7 @@ def as_csv(evaluations: Evaluations, *, per_topic: bool) -> str:
     return stream.getvalue()
 
 
-def as_json(evaluations: Evaluations, *, per_topic: bool) -> str:
+def _as_json(evaluations: Evaluations, *, per_topic: bool) -> str:
     """Print one document, in full precision."""
     runs = []
     for run in evaluations.runs:
@@ -216,7 +216,7 @@ def as_json(evaluations: Evaluations, *, per_topic: bool) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
-def as_table(evaluations: Evaluations, *, per_topic: bool) -> Table:
+def _as_table(evaluations: Evaluations, *, per_topic: bool) -> Table:
     """Give a row of values to every run, or to every topic of a run."""
     cells = {}
     n_runs = Counter(run.path for run in evaluations.runs)
@@ -229,10 +229,10 @@ def as_table(evaluations: Evaluations, *, per_topic: bool) -> Table:
 
 def printed(evaluations: Evaluations, format_: str, *, per_topic: bool) -> str:
     """Print in one of the formats: trec, or one of those of tables."""
-    own: dict[str, Callable[..., str]] = {"trec": as_trec, "csv": as_csv, "json": as_json}
+    own: dict[str, Callable[..., str]] = {"trec": as_trec, "csv": _as_csv, "json": _as_json}
     if format_ in own:
         return own[format_](evaluations, per_topic=per_topic)
-    return FORMATS[format_]([as_table(evaluations, per_topic=per_topic)])
+    return FORMATS[format_]([_as_table(evaluations, per_topic=per_topic)])
 
 
 def _rows(run: Evaluation, *, per_topic: bool) -> Iterator[tuple[Column, str | None, Any]]:

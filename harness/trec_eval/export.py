@@ -201,7 +201,7 @@ TOOLS: tuple[Tool, ...] = get_args(Tool)
 
 
 @dataclass(frozen=True)
-class ToolNames:
+class _ToolNames:
     """What trec_eval and ir_measures call a metric; ``{level}`` stands for the relevance level.
 
     Runs are cut for tools whose measure takes no cut-off. It may need the pooled qrels.
@@ -214,19 +214,19 @@ class ToolNames:
 
 
 TOOL_NAMES = {
-    "P": ToolNames("P", "P(rel={level})"),
-    "Recall": ToolNames("recall", "R(rel={level})"),
-    "AP": ToolNames("map_cut", "AP(rel={level})"),
-    "nDCG": ToolNames("ndcg_cut", "nDCG"),
-    "Success": ToolNames("success", "Success(rel={level})"),
-    "RR": ToolNames("recip_rank", "RR(rel={level})", cut=("trec_eval",)),
-    "bpref": ToolNames("bpref", "Bpref(rel={level})", cut=TOOLS),
-    "infAP": ToolNames("infAP", "infAP(rel={level})", cut=TOOLS, pooled=True),
-    "infAP_trec": ToolNames("infAP", "infAP(rel={level})", cut=TOOLS),
-    "Rprec": ToolNames("Rprec", "Rprec(rel={level})", cut=TOOLS),
-    "SetP": ToolNames("set_P", "SetP(rel={level})", cut=TOOLS),
-    "SetR": ToolNames("set_recall", "SetR(rel={level})", cut=TOOLS),
-    "SetF": ToolNames("set_F", "SetF(rel={level})", cut=TOOLS),
+    "P": _ToolNames("P", "P(rel={level})"),
+    "Recall": _ToolNames("recall", "R(rel={level})"),
+    "AP": _ToolNames("map_cut", "AP(rel={level})"),
+    "nDCG": _ToolNames("ndcg_cut", "nDCG"),
+    "Success": _ToolNames("success", "Success(rel={level})"),
+    "RR": _ToolNames("recip_rank", "RR(rel={level})", cut=("trec_eval",)),
+    "bpref": _ToolNames("bpref", "Bpref(rel={level})", cut=TOOLS),
+    "infAP": _ToolNames("infAP", "infAP(rel={level})", cut=TOOLS, pooled=True),
+    "infAP_trec": _ToolNames("infAP", "infAP(rel={level})", cut=TOOLS),
+    "Rprec": _ToolNames("Rprec", "Rprec(rel={level})", cut=TOOLS),
+    "SetP": _ToolNames("set_P", "SetP(rel={level})", cut=TOOLS),
+    "SetR": _ToolNames("set_recall", "SetR(rel={level})", cut=TOOLS),
+    "SetF": _ToolNames("set_F", "SetF(rel={level})", cut=TOOLS),
 }
 
 SCRIPT = """\

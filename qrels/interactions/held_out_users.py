@@ -14,7 +14,7 @@ def draw_test_users(
     *,
     share: float = 0.1,
     most: int = 100_000,
-    least_items: int = 2,
+    min_items: int = 2,
     seed: int,
 ) -> Numbering:
     r"""Draw the users that models are tested on.
@@ -29,12 +29,12 @@ def draw_test_users(
     """
     ids = interactions.users.ids
     words = id_hashes(ids, f"test users {seed}")
-    fit = interactions.distinct_item_counts() >= least_items
+    fit = interactions.distinct_item_counts() >= min_items
     drawn = np.flatnonzero(fit & (words * 2.0**-64 < share))
     if len(drawn) == 0:
         raise InputError(
             f"there is no test user: of {len(ids)} users {np.count_nonzero(fit)} have at least "
-            f"{least_items} distinct items, of whom a share of {share:g} was drawn."
+            f"{min_items} distinct items, of whom a share of {share:g} was drawn."
         )
     lowest = np.argsort(words[drawn], kind="stable")[:most]
     return Numbering(ids[np.sort(drawn[lowest])])

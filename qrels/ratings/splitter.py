@@ -223,7 +223,7 @@ def is_user_split(name: str) -> bool:
     return name.endswith(".py")
 
 
-def user_split(path: Path) -> Splitter[Any]:
+def _user_split(path: Path) -> Splitter[Any]:
     """Give the split that a user's Python file declares now."""
     return _split_in(load_module(path, what="file of the split"), path)
 
@@ -296,7 +296,7 @@ def find_split(name: str) -> Splitter[Any]:
     runs.InputError: the split 'my_split.py:mine' must be named by its file alone: my_split.py.
     """
     if is_user_split(name):
-        return user_split(Path(name))
+        return _user_split(Path(name))
     if ".py:" in name:
         file = name.partition(":")[0]
         raise InputError(f"the split {name!r} must be named by its file alone: {file}.")

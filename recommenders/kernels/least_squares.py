@@ -48,12 +48,12 @@ def solved(weights: Sparse, fixed: Singles, former: Singles, *, regularization: 
     rows = (former @ triangle).astype(np.float32)
     entries = weights.indptr, weights.indices, weights.data
     directions = (columns @ inverse.T).astype(np.float32)
-    solve_rows(*entries, directions, np.float32(TOLERANCE), rows)
+    _solve_rows(*entries, directions, np.float32(TOLERANCE), rows)
     return (rows @ inverse).astype(np.float32)
 
 
 @in_any_order
-def solve_rows(
+def _solve_rows(
     ends: Integers,
     columns: Integers,
     weights: Singles,

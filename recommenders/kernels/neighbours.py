@@ -154,15 +154,13 @@ class ItemCosines(Section):
     .. math:: S_{ij} = \frac{n_{ij}}{\sqrt{c_i c_j}} \cdot \frac{n_{ij}}{n_{ij} + \beta}
 
     ``neighbours``: items that each votes for; ``shrinkage``: :math:`\beta`: how little cosines of
-    few common users are trusted, at least 0; ``least_users``: users that an item needs to vote and
-    be voted for.
+    few common users are trusted, at least 0.
     """
 
     model_config = ConfigDict(allow_inf_nan=False)
 
     neighbours: AtLeastOne = 50
     shrinkage: NotNegative = 0.0
-    least_users: AtLeastOne = 1
 
     def __str__(self) -> str:
         return f"item-cosines({','.join(f'{key}={own:g}' for key, own in self)})"
@@ -192,9 +190,6 @@ class ItemCosines(Section):
 
         from recommenders.kernels.neighbour_loops import nearest_cosines
 
-        kept, of_block = counts >= self.least_users, slice(first, first + common.shape[0])
-        common.data *= kept[common.indices] & np.repeat(kept[of_block], np.diff(common.indptr))
-        common.eliminate_zeros()
         entries, lengths = _entries(common), np.sqrt(counts)
         nearest = nearest_cosines(*entries, lengths, first, self.shrinkage, self.neighbours)
         return csr_array(nearest, shape=common.shape)

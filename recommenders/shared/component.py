@@ -39,7 +39,7 @@ class SystemScorer(Component[ItemList], Trainable):
         # A seed means here what it means to ``recommenders.train``.
         rng = options.rng
         seed = rng if isinstance(rng, int) else int(options.random_generator().integers(2**63))
-        self.scorer = train(self.system, self.config.model_dump(), ratings_of(data), seed=seed)
+        self.scorer = train(self.system, self.config.model_dump(), _ratings_of(data), seed=seed)
 
     def is_trained(self) -> bool:
         """Tell whether there is something to score with."""
@@ -87,7 +87,7 @@ def scorer_class(system: str) -> type[SystemScorer]:
     return type(f"{spec.stem}Scorer", (SystemScorer,), facts)
 
 
-def ratings_of(data: Dataset) -> Ratings:
+def _ratings_of(data: Dataset) -> Ratings:
     """Read a LensKit data set; interactions without a rating count as 1."""
     interactions = data.interactions().matrix()
     field = "rating" if "rating" in interactions.attribute_names else None

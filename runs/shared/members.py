@@ -147,7 +147,7 @@ class _AsItIs(SourceFileLoader):
         return self.source_to_code(self.get_data(self.path), self.path)
 
 
-class Loaded(NamedTuple):
+class _Loaded(NamedTuple):
     """A module of a plug-in file, the content of the file, and how often others had changed."""
 
     module: ModuleType
@@ -155,7 +155,7 @@ class Loaded(NamedTuple):
     n_changes: int
 
 
-_loaded: dict[Path, Loaded] = {}
+_loaded: dict[Path, _Loaded] = {}
 _one_at_a_time = RLock()
 
 
@@ -171,7 +171,7 @@ def load_module(path: Path, *, what: str) -> ModuleType:
         content = path.read_bytes()
         loaded = _loaded.get(path.resolve())
         if loaded is None or (loaded.content, loaded.n_changes) != (content, n_changes):
-            loaded = Loaded(_run(path, name, what=what), content, n_changes)
+            loaded = _Loaded(_run(path, name, what=what), content, n_changes)
             _loaded[path.resolve()] = loaded
         sys.modules[name] = loaded.module
     return loaded.module

@@ -21,6 +21,7 @@ from harness.recall import (
     MeasuredRecalls,
     RecallQuestion,
     measure_models,
+    measure_ranks,
     model_settings,
 )
 from qrels.interactions.held_out_users import draw_test_users, split_users
@@ -33,6 +34,7 @@ from runs.shared import parallel
 from runs.shared.progress import Silent
 from tests.described import described
 from tests.exact_csv import read_exactly
+from tests.full import Full
 from tests.hidden_example import PROFILES, RANK_LLOO, RANK_LOO, TRAIN_COUNTS
 
 pytestmark = pytest.mark.slow
@@ -416,7 +418,9 @@ def test_a_table_has_cut_offs_beside_each_other_or_models(log: Path, tmp_path: P
     assert len(eight.recall_table().headings) == len(head) + 8
     assert len({row[2] for row in eight.recall_table().rows}) == 8
     models = ("a=item-cosines", "b=item-cosines:neighbours=2")
-    several = measured(log, *models, cutoffs=(1, 8, 15))
+    nearer = measured(log, *models, cutoffs=(1, 7, 12)).recall_table()
+    assert nearer.rows != measured(log, *models, cutoffs=(7,)).recall_table().rows
+    several = measured(log, *models, cutoffs=(1, 8, 13))
     assert list(several.recall_table().headings) == [*head[:3], "a", "b"]
     eights = several.recalls[several.recalls["cutoff"] == 8]
     assert [row[3] for row in several.recall_table().rows] == eights[eights["model"] == "a"][
@@ -441,3 +445,28 @@ def test_ranks_are_as_deep_as_the_deepest_cut_off_and_at_least_50(log: Path) -> 
     for cutoffs, deepest in (((1, 5), 50), ((1, 80), 80)):
         (ranks,) = measured(log, "item-cosines:neighbours=200", cutoffs=cutoffs).ranks.values()
         assert ranks.deepest == deepest
+
+
+def test_test_users_are_numbered_from_0_whoever_they_are(log: Path) -> None:
+    events = read_interactions(log)
+    for share in (0.1, 0.95):
+        ids = draw_test_users(events, share=share, seed=3)
+        _, test = split_users(events, ids)
+        (ranks,) = measured(log, "item-cosines", share=share).ranks.values()
+        hidden = ranks.hidden
+        assert hidden.users.ids.tolist() == ids.ids.tolist()
+        assert hidden.user.min() == 0
+        found = {*zip(hidden.users.ids[hidden.user], hidden.item.tolist(), strict=True)}
+        assert found == {*zip(test.users.ids[test.user], test.item.tolist(), strict=True)}
+    # The first of all users is among the tested.
+    assert test.user.min() == 0
+
+
+def test_every_bar_is_full_when_its_work_ends(golden: tuple[Path, Path], log: Path) -> None:
+    progress, question = Full(), RecallQuestion(**SMALL)
+    models = ("a=item-cosines", "b=item-cosines:neighbours=2")
+    measure_models(log, question, models=models, n_jobs=1, progress=progress)
+    assert progress.work == [("Reading", 1), ("Training and ranking", 2), ("Measuring recall", 2)]
+    again = Full()
+    measure_ranks(*golden, question, n_jobs=1, progress=again)
+    assert again.work == [("Reading", 1), ("Measuring recall", 2)]

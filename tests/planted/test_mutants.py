@@ -44,7 +44,7 @@ def test_the_tests_of_a_module_are_those_of_its_mirror_or_of_its_folder() -> Non
         "tests/harness/report/test_answer.py",
         "harness/report/answer.py",
     ]
-    assert "tests/harness/metrics/test_of_items.py" in mirror("harness/metrics/precision.py")
+    assert "tests/harness/metrics/test_of_lists.py" in mirror("harness/metrics/precision.py")
 
 
 def test_a_listed_mutant_is_equivalent() -> None:

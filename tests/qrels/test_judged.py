@@ -301,3 +301,14 @@ def test_columns_are_added_up_from_the_left() -> None:
     assert running(values).tolist() == [[1, 3, 7], [0.5, -0.5, 2.5]]
     assert running(values, by=np.maximum).tolist() == [[1, 2, 4], [0.5, 0.5, 3]]
     assert running(np.empty((2, 0))).shape == (2, 0)
+
+
+def test_judgements_are_numbered_and_minus_1_where_a_user_has_fewer() -> None:
+    run = Run("s", np.array([[0, 1], [1, -1]], dtype=np.int32))
+    ones = np.ones(3, dtype=np.int32)
+    qrels = Qrels(np.array([0, 2, 3]), np.array([0, 1, 1], np.int32), ones, relevance_level=1)
+    seen = judge(run, qrels, Catalogue(2))._items_seen
+    assert seen.judgements is not None
+    assert seen.judgements.T.tolist() == [[0, 1], [2, -1]]
+    assert seen.judged.T.tolist() == [[0, 1], [1, -1]]
+    assert seen.listed.T.tolist() == [[0, 1], [1, -1]]

@@ -370,10 +370,10 @@ FLOOR = 1e-5
 """What trec_eval puts in the place of lower scores (``MIN_GEO_MEAN``)."""
 
 
-def geometric_mean(scores: Floats, *, floor: float = FLOOR) -> Floats:
+def geometric_mean(scores: Floats) -> Floats:
     r"""Geometric mean over users, the last axis; it gives more weight to users with low scores.
 
-    .. math:: \exp\left(\frac{1}{U} \sum_u \log \max(s_u, \mathrm{floor})\right)
+    .. math:: \exp\left(\frac{1}{U} \sum_u \log \max(s_u, 10^{-5})\right)
 
     For AP it is trec_eval's ``gm_map`` (Robertson 2006, On GMAP: and other transformations), for
     bpref its ``gm_bpref``.
@@ -383,9 +383,9 @@ def geometric_mean(scores: Floats, *, floor: float = FLOOR) -> Floats:
     >>> float(geometric_mean(np.array([0.1, 0.4])))
     0.2
     """
-    return np.asarray(np.exp(mean_in_order(logarithms(scores, floor=floor))))
+    return np.asarray(np.exp(mean_in_order(logarithms(scores))))
 
 
-def logarithms(scores: Floats, *, floor: float = FLOOR) -> Floats:
+def logarithms(scores: Floats) -> Floats:
     """Give the logarithms whose arithmetic mean orders systems as the geometric mean does."""
-    return np.asarray(np.log(np.maximum(scores, floor)))
+    return np.asarray(np.log(np.maximum(scores, FLOOR)))

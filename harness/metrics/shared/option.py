@@ -70,7 +70,7 @@ def options_of(function: Callable[..., Any]) -> tuple[Option, ...]:
     """
     doc = inspect.getdoc(function) or ""
     return tuple(
-        _option(function, parameter, parameter_in(doc, parameter.name))
+        _option(function, parameter, _parameter_in(doc, parameter.name))
         for parameter in inspect.signature(function).parameters.values()
         if parameter.kind is parameter.KEYWORD_ONLY and parameter.name != "cutoff"
     )
@@ -170,7 +170,7 @@ def words_in(doc: str) -> list[str]:
     return [words for words in map(plain, paragraphs) if words]
 
 
-def parameter_in(doc: str, name: str) -> str:
+def _parameter_in(doc: str, name: str) -> str:
     r"""Give what is said of a parameter; "" if nothing is."""
     told = re.search(rf"^{name}\b.*\n((?: +.+\n?)+)", doc.partition(PARAMETERS)[2], re.MULTILINE)
     return plain(told[1]) if told else ""

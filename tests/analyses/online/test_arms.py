@@ -89,9 +89,9 @@ def test_settings_have_the_defaults_of_the_thesis() -> None:
     settings = ArmSettings()
     assert settings.permutations == 10_000
     assert (settings.weights, settings.over_time) == ("uniform", "thesis")
-    assert settings.window is settings.robots_per_day is None
-    ArmSettings(robots_per_day=1, permutations=1)
-    for refused in ({"robots_per_day": 0}, {"permutations": 0}):
+    assert settings.window is settings.robots is None
+    ArmSettings(robots=1, permutations=1)
+    for refused in ({"robots": 0}, {"permutations": 0}):
         with pytest.raises(ValidationError):
             ArmSettings.model_validate(refused)
 

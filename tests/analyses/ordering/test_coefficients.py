@@ -3,13 +3,14 @@ import pytest
 from hypothesis import given
 from numpy.typing import NDArray
 
-from analyses.ordering import COEFFICIENTS, rbo, rbo_floor, tau_ap
+from analyses.ordering import COEFFICIENTS, tau_ap
 from analyses.ordering.coefficients import (
     find_coefficient,
     further_coefficients,
     mean_coefficients,
     stacked,
 )
+from analyses.ordering.correlations import rbo, rbo_floor
 from runs import InputError
 from tests.analyses.ordering.test_correlations import PERMUTATIONS, TIED_PAIRS, X, Y
 

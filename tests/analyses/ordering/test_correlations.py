@@ -13,8 +13,9 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 from scipy.stats import kendalltau
 
-from analyses.ordering import rbo, tau_ap, tau_ap_a, tau_b
+from analyses.ordering import tau_ap, tau_ap_a, tau_b
 from analyses.ordering.agreement import mean_of_defined
+from analyses.ordering.correlations import rbo
 from analyses.ordering.loops import sample_taus
 
 Floats = NDArray[np.float64]

@@ -356,6 +356,17 @@ def test_labels_are_broken_into_lines_that_fit() -> None:
 
 
 @pytest.mark.usefixtures("without_places")
+@pytest.mark.parametrize(("n_characters", "n_lines"), [(100, 1), (101, 2)])
+def test_the_title_of_a_figure_has_nine_tenths_of_its_width(
+    n_characters: int, n_lines: int
+) -> None:
+    """Of 7 inches, .9 x 7 / .0624 = 100.96 characters."""
+    title = "a" * (n_characters - 2) + " b"
+    figure = drawn(1, options=FigureOptions(width=7.0), title=title)
+    assert len(figure.get_suptitle().split("\n")) == n_lines
+
+
+@pytest.mark.usefixtures("without_places")
 def test_what_all_panels_say_stands_once() -> None:
     """The label of two panels of 3.5 inches has the room of 7: .85² x 7 / .0624."""
 

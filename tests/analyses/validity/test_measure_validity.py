@@ -17,6 +17,7 @@ from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.work import ScoresWork, Truth
 from analyses.validity import Settings, Validity, validity
 from analyses.validity.comparison import Comparison, JointUsers, resampled_rates
+from analyses.validity.measure_validity import POPULAR_LEVELS
 from runs import InputError
 from tests.analyses.made import JudgedWork, Totals
 from tests.analyses.validity.test_loss_curves import one_judgement_each
@@ -167,7 +168,7 @@ def test_settings_have_the_defaults_of_the_documentation() -> None:
     assert (settings.replicates, settings.samples, settings.judgements) == (400, 20, True)
     assert settings.levels == (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
     expected = (1.0, 0.98, 0.96, 0.94, 0.92, 0.9, 0.88, 0.86, 0.84, 0.82, 0.8)
-    assert settings.popular_levels == expected
+    assert expected == POPULAR_LEVELS
     Settings(replicates=0, samples=1)
     for refused in ({"replicates": -1}, {"samples": 0}):
         with pytest.raises(ValidationError):
@@ -201,16 +202,14 @@ def test_loss_of_judgements_has_half_of_the_replicates(
         known_truth=Truth(known, (known.measures[0],), "of a made world"),
         stated=known,
     )
-    settings = Settings(
-        replicates=7, levels=(1.0, 0.5), popular_levels=(1.0,), samples=2, judgements=judgements
-    )
+    settings = Settings(replicates=7, levels=(1.0, 0.5), samples=2, judgements=judgements)
     found = validity(work, settings)
     assert found.tau_replicates.shape == (2, 1, 7)
     if judgements:
         assert found.kept is not None
         assert found.popular is not None
         assert found.kept.replicates.shape == (2, 1, 2, 3)
-        assert found.popular.taus.shape == (2, 1, 1)
+        assert found.popular.taus.shape == (2, 1, 11)
         assert found.kept.taus[0, 0, 0] == 1
     else:
         assert found.kept is found.popular is None

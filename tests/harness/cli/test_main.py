@@ -1,9 +1,11 @@
 import errno
 import gzip
 import os
+import signal
 import subprocess
 import sys
 import warnings
+from concurrent.futures import BrokenExecutor
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +14,9 @@ from click.testing import CliRunner, Result
 
 from analyses.shared.table import FORMATS
 from harness.cli.console import warnings_as_sentences
-from harness.cli.main import main
+from harness.cli.main import MISPLACED, SUMMARY, _answer, _groups, ended_like_ctrl_c, main
 from harness.study.study import read_study
+from harness.version import __version__
 from runs import InputError
 from runs.formats import read_run
 from tests.harness.small import (
@@ -45,9 +48,6 @@ SLOW = (
     "lenskit",
     "torch",
 )
-
-
-"""Files of the folder that are no commands."""
 
 
 def harness(*arguments: str | Path) -> Result:
@@ -455,13 +455,13 @@ def test_a_study_does_not_tell_where_its_input_was(tmp_path: Path) -> None:
 def test_a_refused_change_leaves_a_finished_study_finished(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(*_: object) -> None:
+    def refuse(*_: object, **__: object) -> None:
         raise InputError("these ranks cannot be.")
 
     write_ratings(tmp_path / "ratings.csv")
     assert run(tmp_path, RATINGS + SMALL).exit_code == 0
     before = contents(tmp_path / "study", "*.[jht]*")
-    monkeypatch.setattr("harness.study.stages.Stages.analyse", refuse)
+    monkeypatch.setattr("harness.study.study_run.StudyRun.keep_analysis", refuse)
     refused = run(tmp_path, (RATINGS + SMALL).replace(NO_ANALYSES, ""))
     assert refused.exit_code == MISUSED
     assert contents(tmp_path / "study", "*.[jht]*") == before
@@ -478,3 +478,111 @@ def test_an_unknown_metric_is_answered_with_the_option_for_ones_own(tmp_path: Pa
     answer = CliRunner().invoke(main, ["card", "Mine@50"])
     assert answer.exit_code == MISUSED
     assert "--plugin" in answer.stderr
+
+
+@pytest.mark.parametrize("handler", [signal.SIG_IGN, signal.SIG_DFL])
+def test_what_is_ignored_stays_ignored(handler: signal.Handlers) -> None:
+    before = signal.signal(signal.SIGHUP, handler)
+    try:
+        with ended_like_ctrl_c():
+            is_ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+        assert is_ignored == (handler is signal.SIG_IGN)
+        assert signal.getsignal(signal.SIGHUP) is handler
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGHUP])
+def test_what_a_closed_terminal_sends_ends_a_command_like_ctrl_c(sent: signal.Signals) -> None:
+    before = signal.getsignal(sent)
+    with pytest.raises(KeyboardInterrupt) as caught, ended_like_ctrl_c():
+        signal.raise_signal(sent)
+    assert caught.value.args == (sent,)
+    assert signal.getsignal(sent) is before
+    assert _answer(caught.value)[1] == 128 + sent
+
+
+def failed(number: int, *place: object) -> OSError:
+    return OSError(number, os.strerror(number), *place)
+
+
+TOO_LITTLE = "Failed: memory ran out; use fewer workers (--jobs), or a machine with more memory."
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence", "code"),
+    [
+        (InputError("no.\n\x1bYes."), "Error: no.\n\\x1bYes.", 2),
+        (KeyboardInterrupt(), "Interrupted. The same command goes on from what is complete.", 130),
+        (
+            BrokenExecutor(),
+            "Failed: a worker was stopped, most likely for want of memory; try --jobs 1.",
+            1,
+        ),
+        (
+            failed(errno.ENOSPC),
+            "Failed: no space is left on the device of the folder that is written to.",
+            1,
+        ),
+        (failed(errno.ENOSPC, "a/b"), "Failed: no space is left on the device of a.", 1),
+        (failed(errno.ENOENT, "a"), "Error: a: No such file or directory; name another place.", 2),
+        (failed(errno.EIO, "a"), "Failed: [Errno 5] Input/output error: 'a'", 1),
+        (failed(errno.ENOENT), "Failed: [Errno 2] No such file or directory", 1),
+        (failed(errno.ENOENT, 3), "Failed: [Errno 2] No such file or directory: 3", 1),
+        (MemoryError(), TOO_LITTLE, 1),
+        (MemoryError("too large."), "Failed: too large.", 1),
+        (ImportError("x", name="somebody.elses"), "", 1),
+        (ValueError("a fault of ours"), "", 1),
+    ],
+)
+def test_what_stops_a_command_is_answered_with_a_sentence_and_a_code(
+    error: BaseException, sentence: str, code: int
+) -> None:
+    assert _answer(error) == (sentence, code)
+
+
+def test_a_module_of_ours_that_is_another_is_a_mistake_of_the_installation() -> None:
+    sentence, code = _answer(ImportError("x", name="runs.none"))
+    assert (sentence.startswith("Error: "), code) == (True, 2)
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EISDIR, errno.ENOTDIR, errno.EROFS])
+def test_a_place_where_nothing_can_be_is_named(number: int) -> None:
+    assert number in MISPLACED
+    assert _answer(failed(number, "p")) == (
+        f"Error: p: {os.strerror(number)}; name another place.",
+        2,
+    )
+
+
+def test_a_fault_of_ours_is_shown_with_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fault() -> None:
+        raise ValueError("ours")
+
+    monkeypatch.setattr("harness.cli.main.require_own_packages", fault)
+    answer = harness("metrics")
+    assert isinstance(answer.exception, ValueError)
+    assert answer.stderr == ""
+
+
+def test_help_has_a_section_for_each_group_and_summaries_of_any_length() -> None:
+    printed = harness("--help").stdout
+    places = [printed.index(f"{heading}:") for heading, _ in _groups()]
+    assert places == sorted(places)
+    assert SUMMARY == 1000
+    names = [name for _, group in _groups() for name in group]
+    width = max(map(len, names))
+    for _, group in _groups():
+        for name, command in group.items():
+            words = command.get_short_help_str(1000)
+            assert f"  {name:<{width}}  {words}"[:60] in printed
+
+
+@pytest.mark.parametrize("option", ["-h", "--help"])
+def test_help_is_asked_for_in_two_ways(option: str) -> None:
+    assert harness(option).stdout == harness("--help").stdout
+    assert harness("run", option).exit_code == 0
+
+
+def test_the_version_is_told() -> None:
+    assert harness("--version").stdout == f"harness, version {__version__}\n"

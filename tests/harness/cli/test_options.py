@@ -1,18 +1,41 @@
 """Options that are made from settings."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
 import click
 import pytest
 from click.testing import CliRunner, Result
+from joblib import cpu_count
 from pydantic import Field, model_validator
 
 from harness.cli.main import Commands
-from harness.cli.options import SettingsCommand, given, settings_options
+from harness.cli.options import (
+    ASSIGNMENT,
+    CALLED,
+    FILE,
+    FOLDER,
+    PATH,
+    SEED,
+    SettingsCommand,
+    choice,
+    clustered,
+    given,
+    named_columns,
+    on_workers,
+    quietly,
+    refuse_typed,
+    seeded,
+    settings_options,
+    together,
+)
+from runs import InputError
+from runs.shared.progress import Lines, Silent
 from runs.shared.settings import Section, Sizes, Whole
 
 MISUSED = 2
+Shown = Callable[..., Any]
 
 
 class Settings(Section):
@@ -129,3 +152,151 @@ def test_a_field_that_is_no_option_is_refused() -> None:
 
     with pytest.raises(TypeError, match="no option can be made of the field `settings`"):
         options_of(Nested)
+
+
+def test_an_option_is_of_the_kind_of_its_field() -> None:
+    found = options_of(Settings)
+    kinds = {name: option.type.name for name, option in found.items()}
+    assert kinds == {
+        "draws": "integer",
+        "most": "integer",
+        "share": "float",
+        "design": "choice",
+        "sizes": "integer",
+        "studies": "choice",
+        "baseline": "text",
+        "grey": "boolean",
+        "replace": "boolean",
+        "counts_in": "path",
+        "columns": "NAME=VALUE",
+        "header": "boolean",
+    }
+    assert [n for n, option in found.items() if option.multiple] == ["sizes", "studies", "columns"]
+    flags = {n: (o.opts, o.secondary_opts) for n, o in found.items() if o.is_flag}
+    assert flags == {
+        "grey": (["--grey"], []),
+        "replace": (["--replace"], ["--no-replace"]),
+        "header": (["--header"], ["--no-header"]),
+    }
+    assert {
+        n: o.default for n, o in found.items() if n in ("draws", "share", "sizes", "design")
+    } == {"draws": 10, "share": 0.5, "sizes": (5, 50), "design": "uniform"}
+    assert (found["baseline"].metavar, found["draws"].metavar) == ("NAME", None)
+    assert found["sizes"].help == "Numbers of negatives. May be repeated."
+    assert found["draws"].help == "Draws."
+    assert all(option.show_default for option in found.values())
+
+
+def test_one_of_several_is_called_by_the_singular() -> None:
+    names = {name: option.opts[0] for name, option in options_of(Settings).items()}
+    assert (names["sizes"], names["studies"], names["columns"]) == ("--size", "--study", "--column")
+    assert (names["counts_in"], names["most"]) == ("--counts-in", "--most")
+
+
+def test_some_fields_are_left_out_and_others_called_otherwise() -> None:
+    class Named(Section):
+        metrics: tuple[str, ...] = Field((), description="Measures.")
+        format: str = Field("a", description="Format.")
+        other: float | Literal["all"] = Field("all", description="A number or a word.")
+
+    assert CALLED == {"metrics": "--measure", "format": "--input-format"}
+    found = options_of(Named, without=["other"], names={"format": "--kind"})
+    assert {name: option.opts[0] for name, option in found.items()} == {
+        "metrics": "--measure",
+        "format": "--kind",
+    }
+    assert options_of(Named)["other"].type is click.STRING
+
+
+def test_options_of_settings_stand_where_their_decorator_does() -> None:
+    class Few(Section):
+        middle: int = Field(1, description="Middle.")
+
+    @click.command(cls=SettingsCommand)
+    @click.option("--first")
+    @settings_options(lambda: Few)
+    @click.option("--last")
+    def show(**_: Any) -> None: ...
+
+    for _ in range(2):  # However often they are asked for.
+        names = [option.name for option in show.get_params(click.Context(show))]
+        assert names[:3] == ["first", "middle", "last"]
+        assert len(names) == 4  # And the help.
+
+
+@pytest.mark.parametrize(
+    ("text", "pair"),
+    [("a=b", ("a", "b")), ("a=b=c", ("a", "b=c")), ("a=12", ("a", 12)), ("=", ("", ""))],
+)
+def test_an_assignment_is_taken_apart_at_its_first_sign(text: str, pair: tuple[str, Any]) -> None:
+    assert ASSIGNMENT.convert(text, None, None) == pair
+
+
+def test_what_has_no_sign_is_no_assignment() -> None:
+    with pytest.raises(click.BadParameter, match="'a' must have the form NAME=VALUE"):
+        ASSIGNMENT.convert("a", None, None)
+
+
+def asked(option: Callable[[Shown], Shown], *arguments: str) -> dict[str, Any]:
+    """Give what a command with an option is handed."""
+    handed: dict[str, Any] = {}
+
+    @click.command()
+    @option
+    def show(**given: Any) -> None:
+        handed.update(given)
+
+    answer = CliRunner().invoke(show, [*arguments])
+    return handed | ({} if answer.exit_code == 0 else {"said": answer.stderr})
+
+
+def test_shared_options_have_defaults() -> None:
+    jobs = on_workers("Workers.")
+    assert asked(jobs, "--jobs", "3") == {"n_jobs": 3}
+    assert asked(jobs)["n_jobs"] == cpu_count()
+    assert "--jobs" in asked(jobs, "--jobs", "0")["said"]
+    assert asked(seeded) == {"seed": 0}
+    assert "--seed" in asked(seeded, "--seed", "-1")["said"]
+    assert asked(clustered) == {"cluster": None}
+    assert isinstance(asked(quietly, "--quiet")["progress"], Silent)
+    assert isinstance(asked(quietly)["progress"], Lines)
+    assert asked(choice("--format", ["a", "b"], "Which.")) == {"format_": "a"}
+    assert asked(choice("--kind", ["a", "b"], "Which."), "--kind", "b") == {"kind": "b"}
+    columns = named_columns("--column", "user")
+    assert asked(columns, "--column", "user=1", "--column", "a=b") == {
+        "column": {"user": "1", "a": "b"}
+    }
+    assert asked(columns) == {"column": {}}
+
+
+def test_options_given_together_stand_in_their_order() -> None:
+    @click.command()
+    @together(click.option("--one"), click.option("--two"))
+    def show(**_: Any) -> None: ...
+
+    assert [option.name for option in show.params] == ["one", "two"]
+
+
+def test_options_that_were_typed_are_refused_and_defaults_are_not() -> None:
+    @click.command()
+    @click.option("-o", "--one", default=3)
+    @click.option("--two", default=4)
+    def show(**_: Any) -> None:
+        refuse_typed({"one"}, "this")
+
+    runner = CliRunner()
+    assert runner.invoke(show, ["--two", "4"]).exit_code == 0
+    answer = runner.invoke(show, ["--one", "3"])
+    assert isinstance(answer.exception, InputError)
+    assert str(answer.exception) == "-o does not apply to this: leave it out."
+
+
+def test_what_was_not_given_has_its_default_and_what_is_no_field_is_left_aside() -> None:
+    options = {"draws": None, "sizes": (), "grey": False, "output": "x", "most": 20}
+    assert given(Settings, options) == Settings(most=20)
+
+
+def test_paths_are_of_files_or_of_folders_or_of_both() -> None:
+    kinds = [(kind.file_okay, kind.dir_okay) for kind in (PATH, FILE, FOLDER)]
+    assert kinds == [(True, True), (True, False), (False, True)]
+    assert (SEED.min, SEED.max) == (0, 2**63 - 1)

@@ -10,7 +10,6 @@ from pathlib import Path
 import psutil
 import pytest
 
-from harness.cli.main import ended_like_ctrl_c
 from tests.harness.small import METRICS, NO_ANALYSES, SYSTEMS, WORLD, start
 
 SHARED_MEMORY = Path("/dev/shm")
@@ -101,15 +100,3 @@ def test_a_study_that_is_told_to_end_says_so_and_leaves_nothing(
     left = {path.name for path in SHARED_MEMORY.iterdir()} - before
     assert not [name for name in left if str(leader) in name]
     assert not list(tmp_path.rglob("*.partial"))
-
-
-@pytest.mark.parametrize("handler", [signal.SIG_IGN, signal.SIG_DFL])
-def test_what_is_ignored_stays_ignored(handler: signal.Handlers) -> None:
-    before = signal.signal(signal.SIGHUP, handler)
-    try:
-        with ended_like_ctrl_c():
-            is_ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
-        assert is_ignored == (handler is signal.SIG_IGN)
-        assert signal.getsignal(signal.SIGHUP) is handler
-    finally:
-        signal.signal(signal.SIGHUP, before)

@@ -15,7 +15,7 @@ from harness.metrics.leave_one_out import loo
 from harness.metrics.shared.metric import Metric
 from harness.scoring.score import SampleScorer, score
 from qrels import Catalogue, Judged, Qrels, judge, qrels_from_columns
-from qrels.ranks.hidden_ranks import HiddenRanks
+from qrels.ranks.hidden_ranks import MISS, HiddenRanks
 from qrels.ranks.judged_ranks import JudgedRanks
 from runs import InputError, Run
 from tests.hidden_example import TRAIN_COUNTS, golden_ranks, ranked_histories
@@ -100,3 +100,15 @@ def test_what_was_not_ranked_is_refused() -> None:
     other = judge(Run("other", run.items), qrels, catalogue)
     with pytest.raises(InputError, match="ranks of hidden items are unknown"):
         loo(other, cutoff=1)
+
+
+def test_a_miss_is_found_at_no_cut_off() -> None:
+    run, qrels, catalogue = collection(golden_ranks())
+    nowhere = JudgedRanks(loo=np.full(len(qrels.items), MISS, dtype=np.uint16))
+    judged = judge(run, qrels, replace(catalogue, hidden_ranks={"s": nowhere}))
+    last = JudgedRanks(loo=np.full(len(qrels.items), MISS - 1, dtype=np.uint16))
+    deepest = judge(run, qrels, replace(catalogue, hidden_ranks={"s": last}))
+    for cutoff in (None, MISS - 1, MISS, MISS + 1, 100_000):
+        assert loo(judged, cutoff=cutoff).tolist() == [0, 0, 0]
+        assert loo(deepest, cutoff=cutoff).tolist() == [1, 1, 1]
+    assert loo(deepest, cutoff=MISS - 2).tolist() == [0, 0, 0]

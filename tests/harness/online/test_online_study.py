@@ -14,6 +14,7 @@ from harness.online.experiment import run_experiment_study
 from harness.online.experiment_file import ExperimentStudy
 from runs import InputError
 from runs.shared.progress import Silent
+from tests.full import Full
 
 pytestmark = pytest.mark.slow
 
@@ -53,6 +54,20 @@ FIGURES = {"figure18_online_rhos", *(f"thesis2021-figure4.{number}" for number i
 def _run(text: str, folder: Path, *, n_jobs: int = 1) -> Path:
     study = ExperimentStudy.parse(text, source="o.toml", base=folder, changes={"output": folder})
     return run_experiment_study(study, n_jobs=n_jobs, progress=Silent()).parent
+
+
+def test_every_bar_is_full_when_its_work_ends(tmp_path: Path) -> None:
+    progress, folder = Full(), tmp_path / "study"
+    study = ExperimentStudy.parse(
+        WORLD + ARMS + REST, source="o.toml", base=folder, changes={"output": folder}
+    )
+    run_experiment_study(study, n_jobs=1, progress=progress)
+    # Two versions of three models.
+    assert progress.work[:3] == [
+        ("Making the world", 1),
+        ("Running the experiment", 1),
+        ("Ranking hidden items", 6),
+    ]
 
 
 def _contents(
@@ -183,7 +198,7 @@ def test_the_command_runs_a_study(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("blank_figures")
 def test_clicks_may_be_what_users_do_soon_after_and_robots_left_out(tmp_path: Path) -> None:
-    rates = 'window = "2 min"\nrobots_per_day = 4\n'
+    rates = 'window = "2 min"\nrobots = 4\n'
     folder = _run(WORLD + ARMS + REST + rates, tmp_path / "implicit")
     n_lists = float(_table(folder, "facts").set_index("fact")["value"]["lists"])
     counted = _table(folder, "arms")["lists"].sum()

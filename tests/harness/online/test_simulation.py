@@ -97,7 +97,7 @@ def test_clicks_come_within_a_minute_of_their_list(experiment: SimulatedExperime
 def test_a_user_keeps_the_arm_and_arms_get_their_shares(experiment: SimulatedExperiment) -> None:
     assert (lists_of(experiment).groupby("user")["arm"].nunique() == 1).all()
     users = Numbering.of([f"u{n}" for n in range(20_000)])
-    assert chisquare(np.bincount(assign(users, 3, salt="x"))).pvalue > 0.001
+    assert chisquare(np.bincount(assign(users, 3))).pvalue > 0.001
 
 
 class Recorded(SystemModel):
@@ -292,13 +292,12 @@ def test_a_log_has_what_users_did_in_order_and_which_list_led_to_it(
     assert values == {name: [TYPE_VALUES[name]] for name in ("view", "cart", "purchase")}
 
 
-def test_users_are_put_into_arms_by_salt_and_id() -> None:
+def test_users_are_put_into_arms_by_their_id_whoever_else_there_is() -> None:
     users = Numbering.of([f"u{n}" for n in range(1000)])
-    one, again, other = (assign(users, 4, salt=salt) for salt in ("a", "a", "b"))
-    assert one.tolist() == again.tolist()
-    assert {*one.tolist()} == {0, 1, 2, 3}
-    assert np.mean(one == other) == pytest.approx(1 / 4, abs=0.06)
-    assert assign(users, 1, salt="a").tolist() == [0] * 1000
+    assigned = assign(users, 4)
+    assert {*assigned.tolist()} == {0, 1, 2, 3}
+    assert assign(Numbering(users.ids[500:]), 4).tolist() == assigned[500:].tolist()
+    assert assign(users, 1).tolist() == [0] * 1000
 
 
 def test_an_experiment_that_nobody_comes_to_is_refused() -> None:

@@ -39,14 +39,9 @@ def test_settings_of_worlds_and_experiments_have_these_bounds() -> None:
         "period_days": "3.0; > 0.0; <= 365.0",
         "depth": "5; >= 1; <= 100",
         "lists": "3.0; > 0.0; <= 100.0",
-        "salt": "",
         "seed": "1; >= 0",
     }
-    assert described(UsersSection) == {
-        "share": "0.1; > 0; <= 1",
-        "most": "100000; >= 1",
-        "least_items": "2; >= 1",
-    }
+    assert described(UsersSection) == {"share": "0.1; > 0; <= 1", "most": "100000; >= 1"}
 
 
 def test_experiments_begin_on_a_monday_at_midnight() -> None:
@@ -64,6 +59,7 @@ def large() -> ClickWorld:
     return make_click_world(ClickWorldSettings(n_users=4000, n_items=3000, topics=5, seed=3))
 
 
+@pytest.mark.slow
 def test_items_scatter_by_half_around_the_centres_of_topics(large: ClickWorld) -> None:
     """Noise of length 1/2 at a right angle to a centre of length 1 leaves a cosine of .89."""
     assert large.vectors.shape == (3000, 16)
@@ -102,6 +98,7 @@ def test_topics_are_drawn_from_all_of_them() -> None:
     assert ((cosines > 0.5) == (world.first_taste @ world.first_taste[0] < 0.5)).all()
 
 
+@pytest.mark.slow
 def test_histories_have_18_events_in_the_mean_before_they_are_cut() -> None:
     history = small_world(n_users=4000, n_items=50, most_events=300, seed=3).history()
     counts = np.bincount(history["user"], minlength=4000)
@@ -166,6 +163,7 @@ HISTORY = history_of(
 PROFILES = csr_array(np.array([[0, 0, 0, 0, 0, 1.0], [0] * 6, [0, 0, 0, 1, 1, 1]]))
 
 
+@pytest.mark.slow
 def test_the_items_with_most_votes_come_first_and_popular_ones_after_them() -> None:
     votes = np.zeros((6, 6))
     votes[5, [1, 2]] = [0.5, 0.25]
@@ -176,6 +174,7 @@ def test_the_items_with_most_votes_come_first_and_popular_ones_after_them() -> N
     assert lists.tolist() == [[1, 2, 4, 3], [5, 4, 3, 1], [2, 1, 0, -1]]
 
 
+@pytest.mark.slow
 def test_a_system_recommends_by_score_and_popular_items_that_have_none() -> None:
     class Scores:
         def score_histories(self, known: Any) -> Any:

@@ -15,11 +15,13 @@ from click.testing import CliRunner, Result
 from analyses.intervals.resampling import percentiles, resample_means
 from analyses.shared.estimate import Estimate, Estimates
 from analyses.shared.measure import Measure, Measures
+from analyses.shared.result import FigureFace
 from analyses.shared.table import FORMATS
 from harness.cli.main import main
 from harness.report.comparison import Comparison, directions
 from harness.report.study_folder import Entry, FinishedStudy, Ledger
 from harness.scoring.means import Means
+from tests.conftest import figures_left_blank
 from tests.harness.page import Page
 from tests.harness.results import Numbers, discrimination_of, keep, sparsity_of
 
@@ -38,6 +40,14 @@ def rename(folder: Path, name: str) -> None:
     path = folder / "manifest.json"
     manifest = json.loads(path.read_text(encoding="utf-8"))
     path.write_text(json.dumps(manifest | {"study": name}), encoding="utf-8")
+
+
+def judge_otherwise(folder: Path) -> None:
+    """Let a study have another test part, as its ledger says."""
+    page = folder / ".ledger/qrels.json"
+    entry = json.loads(page.read_text())
+    entry["files"]["qrels/test.qrels"] = "0" * 64
+    page.write_text(json.dumps(entry))
 
 
 def compared(*folders: Path) -> Comparison:
@@ -90,7 +100,15 @@ def test_the_best_of_poor_measures_is_not_bold(both: tuple[Path, Path]) -> None:
     assert 3 not in {column for _, column in made.bold}
 
 
-def test_a_figure_has_a_panel_for_each_study(both: tuple[Path, Path]) -> None:
+def test_a_figure_has_a_panel_for_each_study(
+    both: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    figures = FinishedStudy.figures
+
+    def of_sparsity(study: FinishedStudy) -> Iterator[tuple[str, FigureFace]]:
+        return ((key, face) for key, face in figures(study) if key == "sparsity")
+
+    monkeypatch.setattr(FinishedStudy, "figures", of_sparsity)
     titles = {
         face.name: [axes.get_title() for axes in drawn.axes if axes.axison]
         for face, _, drawn in compared(*both).figures()
@@ -102,16 +120,29 @@ def test_a_figure_has_a_panel_for_each_study(both: tuple[Path, Path]) -> None:
     assert re.fullmatch(rf"\(b\) {second}, \w+", by_metric[1])
 
 
-def test_the_page_has_all_figures_and_numbers(both: tuple[Path, Path], tmp_path: Path) -> None:
-    result = compare(*both, "--output", tmp_path / "out")
+@pytest.fixture(scope="module")
+def written(finished: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with two studies that are judged by different test parts, and their comparison."""
+    folder = tmp_path_factory.mktemp("written")
+    for name in ("one", "other"):
+        copytree(finished, folder / name)
+    rename(folder / "other", "other")
+    judge_otherwise(folder / "other")
+    with figures_left_blank():
+        result = compare(folder / "one", folder / "other", "--output", folder / "out")
     assert result.exit_code == 0, result.output
-    page = Page((tmp_path / "out/comparison.html").read_text(encoding="utf-8"))
+    return folder
+
+
+def test_the_page_has_all_figures_and_numbers(written: Path) -> None:
+    page = Page((written / "out/comparison.html").read_text(encoding="utf-8"))
     assert page.open == []
     linked = [ref for ref in page.references if not ref.startswith("data:")]
     assert linked
-    assert all((tmp_path / "out" / ref).exists() for ref in linked)
-    written = pd.read_csv(tmp_path / "out/tables/comparison.csv")
-    pd.testing.assert_frame_equal(written, compared(*both).frame())
+    assert all((written / "out" / ref).exists() for ref in linked)
+    numbers = pd.read_csv(written / "out/tables/comparison.csv")
+    expected = compared(written / "one", written / "other").frame()
+    pd.testing.assert_frame_equal(numbers, expected)
 
 
 @pytest.mark.parametrize("times", [1, 2])
@@ -175,10 +206,7 @@ def test_other_judgements_have_no_levels_side_by_side(apart: tuple[Path, Path]) 
 @pytest.fixture
 def apart(both: tuple[Path, Path]) -> tuple[Path, Path]:
     """Give two studies that are judged by different test parts."""
-    page = both[1] / ".ledger/qrels.json"
-    entry = json.loads(page.read_text())
-    entry["files"]["qrels/test.qrels"] = "0" * 64
-    page.write_text(json.dumps(entry))
+    judge_otherwise(both[1])
     return both
 
 
@@ -275,12 +303,9 @@ def test_mean_ranks_are_printed_in_every_format(apart: tuple[Path, Path], format
     assert "mean rank" in result.output
 
 
-def test_the_page_has_a_diagram_of_systems_and_of_measures(
-    apart: tuple[Path, Path], tmp_path: Path
-) -> None:
-    assert compare(*apart, "--output", tmp_path / "out").exit_code == 0
+def test_the_page_has_a_diagram_of_systems_and_of_measures(written: Path) -> None:
     for kind in ("systems", "measures"):
-        assert (tmp_path / f"out/figures/mean_ranks_{kind}.svg").exists()
+        assert (written / f"out/figures/mean_ranks_{kind}.svg").exists()
 
 
 # Numbers that are stated by hand

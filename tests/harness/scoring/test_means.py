@@ -191,6 +191,13 @@ def test_runs_deviate_from_their_system_by_the_means_over_users_for_whom_all_ran
     scores = Scores(values, Measures([Measure("P", 1)]), ("x", "y", "z"), np.array(["1", "2", "3"]))
     found = deviations(scores, replicates)
     assert found.values.tolist() == [[-1.5, 1.5, 0]]
+    twice = Scores(
+        np.concatenate([values, 3 * values]),
+        Measures([Measure("P", 1), Measure("AP", 1)]),
+        ("x", "y", "z"),
+        np.array(["1", "2", "3"]),
+    )
+    assert deviations(twice, replicates).values.tolist() == [[-1.5, 1.5, 0], [-4.5, 4.5, 0]]
     assert found.systems.tolist() == [0, 0, 1]
     assert found.complete.tolist() == [False, True]
 

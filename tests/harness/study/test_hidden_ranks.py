@@ -33,7 +33,6 @@ VALIDITY = """
 [analyses.validity]
 levels = [0.5]
 samples = 2
-popular_levels = [0.9]
 replicates = 4
 """
 MEANS = """

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analyses.shared.analysis import Need
 from analyses.shared.measure import Measure
 from harness.study.collection import collect
 from harness.study.run import check
@@ -123,7 +122,6 @@ def test_the_usual_analyses_are_made_where_nothing_is_named() -> None:
 
 
 def test_a_study_with_a_truth_has_the_analysis_of_validity() -> None:
-    assert sorted(usual_analyses([Need.TRUTH]).asked) == [*USUAL, "validity"]
     truth = '[truth]\npath = "true.csv"\n'
     assert sorted(asked(truth)) == [*USUAL, "validity"]
     assert sorted(asked(truth + "[analyses.swaps]\n")) == sorted([*USUAL, "validity", "swaps"])

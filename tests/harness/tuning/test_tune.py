@@ -15,10 +15,12 @@ from harness.study.run import check
 from harness.study.study import Study
 from harness.study.workers import train_and_rank
 from harness.tuning.search import Search
+from harness.tuning.search import tune as search_settings
 from harness.tuning.validation import validation_of
 from recommenders import Choice, Range, recommend, train
 from recommenders.shared.system import Place
 from runs import InputError
+from tests.full import Full
 from tests.harness.small import METRICS, SYSTEMS, TREC, TREC_METRICS, WORLD, start, write_collection
 from tests.harness.tuning.test_validation import BY_TIME, CUT, log, new_pairs, write_log
 
@@ -373,3 +375,20 @@ def test_a_table_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     answer = tune(tmp_path, "puresvd", "--trials", "1")
     assert answer.exit_code == MISUSED
     assert f"{path}: no trials can be read from it" in answer.stderr
+
+
+def test_every_bar_is_full_when_the_search_ends_and_failures_are_noted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "harness.study.workers.train_and_rank", fails_above(29, InputError("too many."))
+    )
+    study = Study.parse(WORLD, source="study.toml", base=tmp_path, changes={"output": tmp_path})
+    progress = Full()
+    asked: Any = {"metric": "nDCG@5", "sampler": "random", "n_jobs": 1, "progress": progress}
+    search_settings(study, ["puresvd", "item-knn"], n_trials=2, **asked)
+    assert progress.work == [("Reading the training ratings", 1), ("Tuning", 4)]
+    assert progress.notes[0] == "puresvd: trial 0 failed: too many."
+    again = asked["progress"] = Full()
+    search_settings(study, ["puresvd"], n_trials=3, **asked)
+    assert again.work == [("Reading the training ratings", 1), ("Tuning", 3)]

@@ -68,13 +68,13 @@ def test_numbers_are_hashes_of_seed_and_id() -> None:
 
 def test_a_tenth_of_the_users_and_100000_at_the_most_are_drawn_by_default() -> None:
     defaults = {name: of.default for name, of in signature(draw_test_users).parameters.items()}
-    assert (defaults["share"], defaults["most"], defaults["least_items"]) == (0.1, 100_000, 2)
+    assert (defaults["share"], defaults["most"], defaults["min_items"]) == (0.1, 100_000, 2)
 
 
 def test_two_distinct_items_are_enough() -> None:
     assert len(draw_test_users(_people(50, n_items=2), share=1, seed=1)) == 50
     with pytest.raises(InputError, match="at least 3 distinct items, of whom a share of 1 was"):
-        draw_test_users(_people(50, n_items=2), share=1, least_items=3, seed=1)
+        draw_test_users(_people(50, n_items=2), share=1, min_items=3, seed=1)
 
 
 def test_everybody_else_is_trained_on() -> None:

@@ -155,6 +155,7 @@ def test_users_who_were_held_out_are_those_of_the_recall_meter() -> None:
     scorer = LinearItemScorer(split.train, similarity(), unlinked=0.0)
     ranks = ranks_of(scorer, split)
     meter = rank_hidden_by_scores(scorer.score_histories, events, n_jobs=1)
+    assert meter.deepest == MISS - 1
     order = np.lexsort((meter.hidden.item, meter.hidden.user))
     assert ranks.known("loo").tolist() == meter.rank_loo[order].tolist()
     assert ranks.known("lloo").tolist() == meter.rank_lloo[order].tolist()

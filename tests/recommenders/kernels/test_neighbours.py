@@ -123,7 +123,7 @@ def item_cosines_by_loops(rated: np.ndarray, learner: ItemCosines) -> np.ndarray
         found = []
         for j in range(len(table)):
             both = int((rated[:, i] & rated[:, j]).sum())
-            if i != j and both and min(counts[i], counts[j]) >= learner.least_users:
+            if i != j and both:
                 cosine = both / (np.sqrt(counts[i]) * np.sqrt(counts[j]))
                 found.append((-cosine * (both / (both + learner.shrinkage)), j))
         for value, j in sorted(found)[: learner.neighbours]:
@@ -133,12 +133,7 @@ def item_cosines_by_loops(rated: np.ndarray, learner: ItemCosines) -> np.ndarray
 
 @pytest.mark.parametrize("most", [1, 60, 10_000_000])
 @pytest.mark.parametrize(
-    "learner",
-    [
-        ItemCosines(),
-        ItemCosines(neighbours=2),
-        ItemCosines(neighbours=3, shrinkage=2.5, least_users=6),
-    ],
+    "learner", [ItemCosines(), ItemCosines(neighbours=2), ItemCosines(neighbours=3, shrinkage=2.5)]
 )
 def test_cosines_of_events_are_those_of_loops(
     learner: ItemCosines, most: int, monkeypatch: pytest.MonkeyPatch
@@ -154,7 +149,7 @@ def test_cosines_of_events_are_those_of_loops(
 
 
 def test_item_cosines_keep_50_neighbours_and_trust_all_alike() -> None:
-    assert str(ItemCosines()) == "item-cosines(neighbours=50,shrinkage=0,least_users=1)"
+    assert str(ItemCosines()) == "item-cosines(neighbours=50,shrinkage=0)"
 
 
 @pytest.mark.parametrize(

@@ -260,3 +260,15 @@ def test_systems_whose_training_takes_much_memory_say_so() -> None:
     assert {name for name, spec in systems().items() if spec.need} == {
         *("ease", "ht", "krichene-y", "krichene-z", "uir-item")
     }
+
+
+@pytest.mark.parametrize("factors", ["5", 5.0, True, None, [5]])
+def test_a_setting_is_of_its_type_and_nothing_that_looks_like_it(factors: object) -> None:
+    with pytest.raises(InputError, match="the setting 'factors'"):
+        read_settings("puresvd", {"factors": factors})
+
+
+@pytest.mark.parametrize("penalty", [float("inf"), float("nan")])
+def test_a_number_is_finite(penalty: float) -> None:
+    with pytest.raises(InputError, match="the setting 'regularization'"):
+        read_settings("ease", {"regularization": penalty})

@@ -7,12 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runs import InputError, Numbering, first_unfit_id, id_fault
+from runs import InputError, Numbering
 from runs.shared.ids import (
     LONGEST_ID,
     WHITESPACE,
     carried,
     escaped,
+    first_unfit_id,
+    id_fault,
     id_table,
     padded,
     require_fit_name,

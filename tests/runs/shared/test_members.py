@@ -218,6 +218,18 @@ def test_code_of_users_that_fails_is_named_with_its_place_and_notes() -> None:
     assert message.endswith(": ValueError: odd (in block 3)")
 
 
+def test_code_of_users_is_named_where_it_fails_however_deep() -> None:
+    def innermost() -> None:
+        raise ValueError("odd")
+
+    def between() -> None:
+        innermost()
+
+    line = innermost.__code__.co_firstlineno + 1
+    with pytest.raises(InputError, match=f"line {line}: ValueError"), code_of("the metric 'mine'"):
+        between()
+
+
 def test_what_code_of_users_refuses_itself_is_told_as_it_is() -> None:
     with pytest.raises(InputError, match=r"^odd$"), code_of("the metric 'mine'"):
         raise InputError("odd")

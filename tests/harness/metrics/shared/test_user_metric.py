@@ -95,3 +95,21 @@ def test_a_study_notes_that_it_is_slow(tmp_path: Path) -> None:
         output=tmp_path / "study",
     )
     assert (study / "report.html").exists()
+
+
+def test_the_user_has_all_grades_from_0_on_the_best_first_and_the_counts() -> None:
+    seen: list[User] = []
+
+    @user_metric("sees", source="here", high=np.inf)
+    def see(grades: Any, user: User, *, p: float = 0.5) -> float:
+        seen.append(user)
+        return p
+
+    judgements = np.array([[1.0, -1.0, 3.0, 0.0, np.nan], [0.0, -0.5, np.nan, np.nan, np.nan]])
+    judged = Judged(np.full((2, 4), np.nan), judgements, relevance_level=1)
+    assert see(judged, cutoff=9).tolist() == [0.5, 0.5]
+    assert see(judged, p=0.25).tolist() == [0.25, 0.25]
+    assert [user.ideal_grades.tolist() for user in seen[:2]] == [[3, 1, 0], [0]]
+    assert [(user.n_relevant, user.n_nonrelevant) for user in seen[:2]] == [(2, 1), (0, 1)]
+    assert [(user.cutoff, user.relevance_level) for user in seen] == [(9, 1)] * 2 + [(4, 1)] * 2
+    assert see.per_user

@@ -97,6 +97,11 @@ def test_a_table_of_propensities_weighs_like_popularity(
     [
         ("Recall(beta=-1)", "at least 0, got -1"),
         ("nDCG(clip=1)", "below 1, got 1"),
+        ("nDCG(clip=-0.1)", r"at least 0 and below 1, got -0\.1"),
+        ("EPC(discount=0)", "above 0 and below 1, got 0"),
+        ("EPC(discount=1)", "above 0 and below 1, got 1"),
+        ("RBP(p=0)", "above 0 and below 1, got 0"),
+        ("SetF(beta=0)", "above 0, got 0"),
         ("DCG(propensity=guess)", "'guess'"),
     ],
 )

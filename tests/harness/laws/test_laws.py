@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from harness.cli.main import main
 from harness.laws.battery import CONVENTIONS, LAWS
-from harness.laws.cards import check_metric, chosen, worst_of
+from harness.laws.cards import check_metric, worst_of
 from harness.laws.law import Outcome, Verdict
 from harness.laws.lists import Bench
 from harness.laws.resolution import N_LISTS
@@ -246,7 +246,6 @@ def test_laws_of_lists_do_not_apply_to_hidden_items() -> None:
     metric = find_metric("LOO", built_in_metrics())
     verdicts = {outcome.verdict for outcome in check_metric(metric, tries=5).outcomes}
     assert verdicts == {Verdict.NOT_APPLICABLE}
-    assert metric not in [each for each, _ in chosen(None, None, everything=True)]
 
 
 # Command line
@@ -320,8 +319,6 @@ def test_a_metric_without_a_source_is_refused_with_file_and_line(tmp_path: Path)
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ((), "give either a metric, a Python file"),
-        (("RR", "--all"), "give either a metric"),
         (("nDGC",), "did you mean 'nDCG'?"),
         (("no.py",), "the metric plug-in does not exist"),
         (("RR@3", "--cutoff", "5"), "'RR@3' has a cut-off of its own"),
