@@ -146,15 +146,15 @@ class StudyWork(Work):
             self._refuse("a truth")
         own, true, n_items = self.qrels, truth.qrels, len(self.collection.items)
         users = self.collection.topics.numbers(truth.topics.ids)[true.users].astype(np.int64)
-        known = (users >= 0) & (true.grades >= 0)
-        keys = own.users.astype(np.int64) * n_items + own.items
-        keys = np.where(own.grades >= 0, keys, -1 - np.arange(len(keys)))
-        true_keys = (users * n_items + true.items)[known]
+        judged = own.grades >= 0
+        truly_judged = (users >= 0) & (true.grades >= 0)
+        keys = (own.users.astype(np.int64) * n_items + own.items)[judged]
+        true_keys = (users * n_items + true.items)[truly_judged]
         both, one, other = np.intersect1d(keys, true_keys, return_indices=True)
         return (
             (both // n_items).astype(np.intp),
-            own.grades[one].astype(np.intp),
-            true.grades[known][other].astype(np.intp),
+            own.grades[judged][one].astype(np.intp),
+            true.grades[truly_judged][other].astype(np.intp),
         )
 
     def accumulation(self, measure: Measure) -> str:

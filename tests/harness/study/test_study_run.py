@@ -173,6 +173,7 @@ def keep(run: StudyRun, number: int, calls: list[int] | None = None, **options: 
     run.keep_result("plain", key, Plain, find, **options)
 
 
+@pytest.mark.slow
 def test_a_result_is_kept_with_what_is_drawn_of_it(run: StudyRun) -> None:
     keep(run, 7)
     assert run.parts.names == ["plain", "drawn-plain"]
@@ -184,6 +185,7 @@ def test_a_result_is_kept_with_what_is_drawn_of_it(run: StudyRun) -> None:
     assert len(progress.done) == 1
 
 
+@pytest.mark.slow
 def test_what_is_drawn_is_made_again_with_the_result_or_other_options(run: StudyRun) -> None:
     calls: list[int] = []
     progress: Any = run.progress
@@ -199,6 +201,7 @@ def test_what_is_drawn_is_made_again_with_the_result_or_other_options(run: Study
     assert (calls, len(progress.begun)) == ([7, 8], 1)
 
 
+@pytest.mark.slow
 def test_what_a_users_result_shows_is_drawn_with_it(run: StudyRun) -> None:
     keep(run, 7, is_users=True)
     assert (run.folder / "evidence/plain.shown.npz").exists()
@@ -231,6 +234,7 @@ def keep_analysis(
     run.keep_analysis(kept, settings, lambda: ScoresWork(SCORES), *made_from, makers=makers)
 
 
+@pytest.mark.slow
 def test_an_analysis_is_kept_by_its_settings_its_seed_and_what_it_is_made_from(
     run: StudyRun,
 ) -> None:
@@ -258,6 +262,7 @@ def test_an_analysis_is_kept_by_its_settings_its_seed_and_what_it_is_made_from(
     assert progress.notes == []
 
 
+@pytest.mark.slow
 def test_an_analysis_is_made_again_by_other_makers(run: StudyRun) -> None:
     codes = []
     for makers in ((), (find_system("random").make,)):
@@ -268,6 +273,7 @@ def test_an_analysis_is_made_again_by_other_makers(run: StudyRun) -> None:
     assert codes[0] != codes[1]
 
 
+@pytest.mark.slow
 def test_what_an_analysis_refuses_is_named_with_its_section(tmp_path: Path) -> None:
     class WithAnalyses(StudyFile):
         analyses: Any = None
@@ -324,6 +330,7 @@ def report(
     return manifest
 
 
+@pytest.mark.slow
 def test_a_manifest_says_what_a_study_was_made_from_by_what_and_at_what_cost(run: StudyRun) -> None:
     manifest = report(run, make=lambda: keep(run, 7), facts={"ranked for": "topics"})
     assert read_manifest(run.folder).study == "small"
@@ -388,6 +395,7 @@ def test_cautions_are_said_at_the_end(run: StudyRun) -> None:
     assert all(note.startswith("To bear in mind: ") for note in progress.notes)
 
 
+@pytest.mark.slow
 def test_parts_that_a_study_no_longer_has_are_removed(run: StudyRun) -> None:
     report(run, make=lambda: keep(run, 7))
     again = run_in(run.folder)

@@ -109,6 +109,7 @@ def test_what_a_file_name_may_not_hold_is_written_as_in_urls() -> None:
     assert file_stem("50%") == "50%25"
 
 
+@pytest.mark.slow
 @given(st.lists(st.text(min_size=1), min_size=2, max_size=2, unique=True))
 def test_two_systems_never_share_a_file(systems: list[str]) -> None:
     assert RUN.file(systems[0]) != RUN.file(systems[1])
