@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from hashlib import sha256
 from importlib.machinery import EXTENSION_SUFFIXES
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
@@ -147,12 +147,12 @@ class Source:
     root: Path
     beside: Path | None
 
-    @property
+    @cached_property
     def is_own(self) -> bool:
         """Whether it is in a package of the project."""
         return self.root == ROOT and self.path.relative_to(ROOT).parts[0] in OWN
 
-    @property
+    @cached_property
     def package(self) -> tuple[str, ...]:
         """Names of the package that it is in, and of those around it, the outermost first."""
         return self.path.relative_to(self.root).parent.parts
