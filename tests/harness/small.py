@@ -73,6 +73,15 @@ repeats = 4
 permutations = 99
 [analyses.discrimination]
 """
+VALIDITY = """
+[analyses.validity]
+levels = [0.5]
+samples = 2
+popular_levels = [0.9]
+replicates = 4
+"""
+"""Of studies that have a truth, as those of worlds do."""
+
 SAMPLED = """
 [analyses]
 names = ["sampled"]
@@ -86,7 +95,7 @@ NO_ANALYSES = """
 [analyses]
 names = []
 """
-WHOLE = WORLD + SYSTEMS + METRICS + ANALYSES
+WHOLE = WORLD + SYSTEMS + METRICS + ANALYSES + VALIDITY
 RANKED = WORLD + SYSTEMS + METRICS + SAMPLED
 
 DRAWN = [name for name in splits() if name != "given"]

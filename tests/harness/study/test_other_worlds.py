@@ -14,6 +14,7 @@ from harness.study.other_worlds import with_world, work_of
 from harness.study.study import Study
 from qrels.ratings.world import PRESETS
 from runs import InputError
+from tests.conftest import figures_left_out
 from tests.harness.small import (
     METRICS,
     NO_ANALYSES,
@@ -46,7 +47,8 @@ FOUND = ("worlds/*.npz", "tables/*.csv", "evidence/validity_sweep.npz")
 @pytest.fixture(scope="module")
 def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     base = tmp_path_factory.mktemp("swept")
-    return run_text(SWEPT, base, output=base / "study")
+    with figures_left_out():
+        return run_text(SWEPT, base, output=base / "study")
 
 
 @pytest.fixture
@@ -64,14 +66,14 @@ def test_what_is_scored_in_memory_is_what_a_study_scores(swept: Path, tmp_path: 
         np.testing.assert_array_equal(own.values[chosen], kept.values[numbers])
 
 
-@pytest.mark.usefixtures("blank_figures")
+@pytest.mark.usefixtures("no_figures")
 def test_two_workers_find_the_same_as_one(swept: Path, tmp_path: Path) -> None:
     folder = run_text(SWEPT, tmp_path, output=tmp_path / "study", n_jobs=2)
     for pattern in FOUND:
         assert contents(folder, pattern) == contents(swept, pattern)
 
 
-@pytest.mark.usefixtures("blank_figures")
+@pytest.mark.usefixtures("no_figures")
 def test_another_strength_leaves_the_other_worlds_as_they_are(copied: Path) -> None:
     before = made_at(copied)
     run_text(SWEPT.replace("[0.0, 2.0]", "[0.0, 1.0]"), copied, output=copied)
@@ -83,7 +85,7 @@ def test_another_strength_leaves_the_other_worlds_as_they_are(copied: Path) -> N
 
 
 @pytest.mark.validity
-@pytest.mark.usefixtures("blank_figures")
+@pytest.mark.usefixtures("no_figures")
 def test_where_many_are_observed_at_random_every_measure_orders_as_the_truth_does(
     tmp_path: Path,
 ) -> None:

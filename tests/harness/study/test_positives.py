@@ -14,7 +14,7 @@ from harness.study.workers import RUN, train_and_rank
 from qrels import Ratings
 from runs import InputError, Numbering
 from runs.shared.progress import Silent
-from tests.harness.small import METRICS, SYSTEMS, WORLD, run_text
+from tests.harness.small import METRICS, NO_ANALYSES, SYSTEMS, WORLD, run_text
 
 RATINGS = 'name = "x"\n[ratings]\npath = "ratings.csv"\n'
 
@@ -71,7 +71,9 @@ def centred(folder: Path, ratings: str) -> Study:
     (folder / "ratings.csv").write_text("\n".join(["user,item,rating", *rows]))
     systems = '[systems]\nnames = ["als-knn", "chi2", "popularity"]\n'
     return Study.parse(
-        f"{RATINGS}threshold = 0\n{ratings}{systems}{METRICS}", source="x.toml", base=folder
+        f"{RATINGS}threshold = 0\n{ratings}{systems}{METRICS}{NO_ANALYSES}",
+        source="x.toml",
+        base=folder,
     )
 
 

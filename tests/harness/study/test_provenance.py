@@ -19,7 +19,7 @@ from harness.study.study import Study
 from runs.shared.progress import Lines
 from tests.harness.small import WHOLE, contents, made_again, made_at, manifest_of, run_text
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("blank_figures")]
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_figures")]
 
 ANALYSED = {
     "systems",
@@ -104,8 +104,9 @@ def stale(finished: Path, monkeypatch: pytest.MonkeyPatch) -> set[str]:
 @pytest.fixture
 def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A copy of the code, which stands for the project's where digests are computed."""
+    without_compiled = ignore_patterns("__pycache__")
     for package in provenance.OWN:
-        copytree(provenance.ROOT / package, tmp_path / package, ignore=ignore_patterns("*.nb*"))
+        copytree(provenance.ROOT / package, tmp_path / package, ignore=without_compiled)
     monkeypatch.setattr(provenance, "ROOT", tmp_path)
     forget_code()
     yield tmp_path
