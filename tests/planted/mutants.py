@@ -189,32 +189,39 @@ def mirror(file: str) -> list[str]:
     ]
 
 
-def is_seen(trees: SimpleQueue[Path], mutant: Mutant) -> bool:
-    """Tell whether the tests that mirror a module fail with a mutant, in a tree that is free."""
+def is_seen(trees: SimpleQueue[Path], mutant: Mutant) -> bool | None:
+    """Tell whether the tests that mirror a module fail with a mutant, in a tree that is free.
+
+    None if they fail without it, too: then they tell nothing.
+    """
     tree = trees.get()
     fault = Fault(str(mutant), mutant.file, mutant.before, mutant.after, mirror(mutant.file))
     try:
         with fault.planted(tree):
             code = run_tests(tree, fault.tests, seconds=SECONDS)
-        seconds = 0.0 if code == PASSED else seconds_without_mutant(tree, tuple(fault.tests))
+        seconds: float | None = 0.0
+        if code != PASSED:
+            seconds = seconds_without_mutant(tree, tuple(fault.tests))
     finally:
         trees.put(tree)
+    if seconds is None:
+        print(f"\nFAIL WITHOUT {mutant}\n", end="", file=sys.stderr, flush=True)
+        return None
     is_slow_anyway = code is None and seconds > SECONDS / 3
     seen = code != PASSED and not is_slow_anyway
     print("." if seen else f"\nSURVIVED {mutant}\n", end="", file=sys.stderr, flush=True)
     return seen
 
 
-_seconds: dict[tuple[str, ...], float] = {}
+_seconds: dict[tuple[str, ...], float | None] = {}
 
 
-def seconds_without_mutant(tree: Path, tests: tuple[str, ...]) -> float:
-    """Measure how long tests take without a mutant, once; stop if they fail: they tell nothing."""
+def seconds_without_mutant(tree: Path, tests: tuple[str, ...]) -> float | None:
+    """Measure how long tests take without a mutant, once; None if they fail."""
     if tests not in _seconds:
         start = perf_counter()
-        if run_tests(tree, tests, seconds=10 * SECONDS) != PASSED:
-            raise RuntimeError(f"tests fail without a mutant: {', '.join(tests)}")
-        _seconds[tests] = perf_counter() - start
+        code = run_tests(tree, tests, seconds=10 * SECONDS)
+        _seconds[tests] = perf_counter() - start if code == PASSED else None
     return _seconds[tests]
 
 
@@ -273,15 +280,19 @@ def main() -> None:
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     print(f"\n{(usage.ru_utime + usage.ru_stime) / 60:.0f} CPU-minutes\n")
     for mutant, was_seen in zip(mutants, seen, strict=True):
-        if not was_seen:
+        if was_seen is None:
+            print(f"Not counted, as the tests fail without it: {mutant}\n")
+        elif not was_seen:
             print(f"{mutant}\n")
     packages = sorted({mutant.package for mutant in mutants})
     for package in [*packages, "all"]:
         results = [
             was_seen
             for mutant, was_seen in zip(mutants, seen, strict=True)
-            if package in ("all", mutant.package)
+            if package in ("all", mutant.package) and was_seen is not None
         ]
+        if not results:
+            continue
         low, high = wilson(sum(results), len(results))
         share = sum(results) / len(results)
         counts = f"{sum(results):>4} of {len(results):>4}"
