@@ -40,11 +40,13 @@ from harness.study.score_parts import (
     read_scores,
     score_files,
     true_score_files,
+    with_hidden_ranks,
 )
 from harness.study.study import Study
 from harness.study.study_run import run_to_report
 from harness.study.system_lists import KeptLists, SystemLists, maker_of_system
 from harness.study.systems_run import SystemsRun
+from harness.study.true_judgements import TrueJudgements
 from harness.study.work import OF_SINGLE_LISTS, StudyWork
 from harness.study.workers import RANKS, RUN, WHOLE, recommended_lists
 from qrels import FullRanks
@@ -247,7 +249,8 @@ class Stages:
     def _makers_for(self, analysis: Analysis[Any, Any]) -> list[Maker]:
         """List what makes an analysis beside its own code; of other worlds, what studies them."""
         if Need.WORLDS not in analysis.needs:
-            return [StudyWork, KeptLists, read_scores, lists_to_judge]
+            reading: list[Maker] = [read_scores, lists_to_judge, with_hidden_ranks]
+            return [StudyWork, KeptLists, TrueJudgements.notes, *reading]
         study = self.run.study
         systems = [maker_of_system(name) for name in study.systems.names]
         stages: list[Maker] = [
