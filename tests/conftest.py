@@ -76,8 +76,23 @@ def figures_left_blank() -> Iterator[None]:
         yield
 
 
+@contextmanager
+def figures_left_out() -> Iterator[None]:
+    """Let results have no figures, where no test asks for one."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("analyses.shared.result.FigureFace.is_of", lambda *_: False)
+        yield
+
+
 @pytest.fixture
 def blank_figures() -> Iterator[None]:
     """Leave figures blank, as `figures_left_blank` does."""
     with figures_left_blank():
+        yield
+
+
+@pytest.fixture
+def no_figures() -> Iterator[None]:
+    """Leave figures out, as `figures_left_out` does."""
+    with figures_left_out():
         yield

@@ -79,6 +79,14 @@ repeats = 4
 permutations = 99
 [analyses.discrimination]
 """
+VALIDITY = """
+[analyses.validity]
+levels = [0.5]
+samples = 2
+replicates = 4
+"""
+"""Of studies that have a truth, as those of worlds do."""
+
 SAMPLED = """
 [analyses]
 names = ["sampled"]
@@ -92,7 +100,7 @@ NO_ANALYSES = """
 [analyses]
 names = []
 """
-WHOLE = WORLD + SYSTEMS + METRICS + ANALYSES
+WHOLE = WORLD + SYSTEMS + METRICS + ANALYSES + VALIDITY
 RANKED = WORLD + SYSTEMS + METRICS + SAMPLED
 
 DRAWN = [name for name in splits() if name != "given"]

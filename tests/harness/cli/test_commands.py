@@ -58,7 +58,6 @@ OPTIONS: dict[str, dict[str, str]] = {
     "check": {
         "--cutoff": "1 to 100",
         "--tries": "1 to 100000",
-        "--all": "flag",
         "--against": "text",
         "--breaks": "text, repeated",
         **PLUGIN,
@@ -143,7 +142,7 @@ ARGUMENTS = {
     "export": "STUDY",
     "verify": "STUDY",
     "metrics": "",
-    "check": "[METRIC|FILE.py]",
+    "check": "METRIC|FILE.py",
     "card": "MEASURE [STUDY]...",
     "evaluate": "RUN...",
     "correlate": "FILE...",

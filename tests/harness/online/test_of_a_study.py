@@ -82,7 +82,7 @@ def test_tables_are_printed_with_the_data(study: Path, name: str) -> None:
     assert name in made.name
 
 
-@pytest.mark.usefixtures("blank_figures")
+@pytest.mark.usefixtures("no_figures")
 def test_a_finished_study_does_nothing_again(again: tuple[Path, Path]) -> None:
     base, folder = again
     run_text(TEXT, base, output=folder)
@@ -91,7 +91,7 @@ def test_a_finished_study_does_nothing_again(again: tuple[Path, Path]) -> None:
     assert made_at(folder) == before
 
 
-@pytest.mark.usefixtures("blank_figures")
+@pytest.mark.usefixtures("no_figures")
 def test_a_changed_table_makes_the_analysis_alone_again(again: tuple[Path, Path]) -> None:
     base, folder = again
     before = made_at(folder)

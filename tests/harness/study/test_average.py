@@ -8,6 +8,7 @@ import pytest
 
 from analyses.shared.evidence import read_evidence
 from analyses.validity import Validity
+from tests.conftest import figures_left_out
 from tests.harness.small import ANALYSES, METRICS, SYSTEMS, WORLD, run_text
 
 pytestmark = pytest.mark.slow
@@ -23,7 +24,8 @@ replicates = 4
 def weighted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     text = WORLD + SYSTEMS + METRICS + 'average = "judgements"\n' + ANALYSES + VALIDITY
     folder = tmp_path_factory.mktemp("weighted")
-    return run_text(text, folder, output=folder / "study")
+    with figures_left_out():
+        return run_text(text, folder, output=folder / "study")
 
 
 @pytest.fixture(scope="module")

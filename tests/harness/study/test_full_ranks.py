@@ -29,7 +29,7 @@ from tests.harness.small import (
     write_collection,
 )
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("blank_figures")]
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_figures")]
 
 SCORED = {"scores", "true-scores"}
 SAMPLES = {"sampled_estimates", "sampled_ranks"}

@@ -14,11 +14,13 @@ from harness.study.study import Study
 from qrels.ranks.judged_ranks import JudgedRanks
 from qrels.trec import read_qrels
 from runs import InputError
+from tests.conftest import figures_left_out
 from tests.harness.small import (
     ANALYSES,
     METRICS,
     NO_ANALYSES,
     SYSTEMS,
+    VALIDITY,
     WORLD,
     contents,
     made_again,
@@ -29,12 +31,6 @@ from tests.harness.small import (
 )
 
 HIDING = METRICS.replace('"P", "nDCG"', '"LOO(beta=0.5)@5", "LLOO@5", "nDCG@20"')
-VALIDITY = """
-[analyses.validity]
-levels = [0.5]
-samples = 2
-replicates = 4
-"""
 MEANS = """
 import numpy as np
 
@@ -53,7 +49,8 @@ def means(ratings, settings: Settings, *, seed) -> FactorScorer:
 def hidden(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A study whose metrics hide items, with all analyses."""
     base = tmp_path_factory.mktemp("hidden")
-    return run_text(WORLD + SYSTEMS + HIDING + ANALYSES, base, output=base / "study")
+    with figures_left_out():
+        return run_text(WORLD + SYSTEMS + HIDING + ANALYSES + VALIDITY, base, output=base / "study")
 
 
 def refusal(text: str) -> str:
@@ -103,22 +100,20 @@ def test_hidden_items_alone_have_no_validity_which_is_said_before_any_work(tmp_p
 
 
 @pytest.mark.slow
-def test_what_hides_items_is_left_out_of_validity(hidden: Path, tmp_path: Path) -> None:
-    folder = copytree(hidden, tmp_path / "study")
-    text = WORLD + SYSTEMS + HIDING + VALIDITY
-    run_text(text, tmp_path, output=folder)
-    assert set(read_frame(folder, "validity").metric) == {"nDCG"}
-    assert "LOO(beta=0.5)@5 and LLOO@5 is unknown" in (folder / "report.html").read_text()
+def test_what_hides_items_is_left_out_of_validity(hidden: Path) -> None:
+    assert set(read_frame(hidden, "validity").metric) == {"nDCG"}
+    assert "LOO(beta=0.5)@5 and LLOO@5 is unknown" in (hidden / "report.html").read_text()
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("no_figures")
 def test_hidden_ranks_join_a_study_and_leave_it_with_the_metric(
     hidden: Path, tmp_path: Path
 ) -> None:
     copied = copytree(hidden, tmp_path / "study")
     before = made_at(copied)
     (copied / "hidden/popularity.npz").unlink()
-    run_text(WORLD + SYSTEMS + HIDING + ANALYSES, tmp_path, output=copied)
+    run_text(WORLD + SYSTEMS + HIDING + ANALYSES + VALIDITY, tmp_path, output=copied)
     assert made_again(copied, before) == {"hidden-popularity"}
     assert contents(copied, "hidden/*") == contents(hidden, "hidden/*")
     run_text(WORLD + SYSTEMS + METRICS + NO_ANALYSES, tmp_path, output=copied)

@@ -59,7 +59,7 @@ permutations = 99
 
 
 def whole(folder: Path) -> dict[str, bytes]:
-    """Give every file that a study wrote, by name, but for figures, which are left blank here."""
+    """Give every file that a study wrote, by name, but for figures, which are left out here."""
     files = every_file(folder)
     return {name: files[name] for name in files if not name.startswith("figures")}
 
@@ -104,7 +104,7 @@ CHANGES = [
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("blank_figures")
+@pytest.mark.usefixtures("no_figures")
 @pytest.mark.parametrize(("analyses", "old", "new"), CHANGES)
 def test_a_changed_study_is_the_same_as_a_fresh_one(
     before: Callable[[str], Path], tmp_path: Path, analyses: str, old: str, new: str
@@ -150,7 +150,7 @@ def made_twice(old: str, new: str, base: Path) -> tuple[dict[str, bytes], dict[s
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("blank_figures")
+@pytest.mark.usefixtures("no_figures")
 @pytest.mark.parametrize(
     ("old", "new"),
     [
@@ -173,7 +173,7 @@ def test_a_changed_study_of_given_parts_is_the_same_as_a_fresh_one(
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("blank_figures")
+@pytest.mark.usefixtures("no_figures")
 @pytest.mark.parametrize(
     ("metric", "table"),
     [("ARP", "popularity"), ("S-Recall", "features"), ("Recall(propensity=table)", "propensities")],
@@ -197,7 +197,7 @@ def test_an_edited_table_of_items_makes_the_scores_of_given_runs_again(
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("blank_figures")
+@pytest.mark.usefixtures("no_figures")
 def test_other_columns_of_the_features_make_the_scores_of_given_runs_again(tmp_path: Path) -> None:
     write_collection(tmp_path)
     (tmp_path / "items.csv").write_text("item,x,y\na,1,1\nb,1,0\nc,1,0\nd,1,0\nz,1,1\n")
@@ -209,7 +209,7 @@ def test_other_columns_of_the_features_make_the_scores_of_given_runs_again(tmp_p
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("blank_figures")
+@pytest.mark.usefixtures("no_figures")
 def test_other_references_make_the_true_scores_of_given_runs_again(tmp_path: Path) -> None:
     write_collection(tmp_path)
     (tmp_path / "true.qrels").write_text("u1 0 a 1\nu1 0 x 1\nu2 0 d 1\nu3 0 y 1\n")
@@ -223,7 +223,7 @@ RATES = "model,rate\nfull,0.03\npartial,0.02\nthird,0.01\n"
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("blank_figures")
+@pytest.mark.usefixtures("no_figures")
 def test_another_seed_makes_the_analyses_of_given_runs_again(tmp_path: Path) -> None:
     write_collection(tmp_path)
     text = TREC + TREC_METRICS + '[analyses]\nnames = ["discrimination"]\n'
@@ -232,7 +232,7 @@ def test_another_seed_makes_the_analyses_of_given_runs_again(tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("blank_figures")
+@pytest.mark.usefixtures("no_figures")
 def test_another_relevance_level_makes_the_scores_of_given_runs_again(tmp_path: Path) -> None:
     write_collection(tmp_path)
     text = TREC + "relevance_level = 1\n" + TREC_METRICS + NO_ANALYSES
@@ -241,7 +241,7 @@ def test_another_relevance_level_makes_the_scores_of_given_runs_again(tmp_path: 
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("blank_figures")
+@pytest.mark.usefixtures("no_figures")
 def test_an_analysis_is_made_again_when_a_table_that_it_reads_is_another(tmp_path: Path) -> None:
     write_collection(tmp_path)
     write_run(tmp_path, "third", {"u1": ["c"], "u2": ["d"], "u3": ["z"]})
@@ -261,7 +261,7 @@ def test_an_analysis_is_made_again_when_a_table_that_it_reads_is_another(tmp_pat
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("blank_figures")
+@pytest.mark.usefixtures("no_figures")
 def test_other_training_ratings_under_the_same_judgements_change_what_is_known_of_items(
     tmp_path: Path,
 ) -> None:

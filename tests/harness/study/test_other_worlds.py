@@ -15,6 +15,7 @@ from harness.study.run import find_in_world
 from harness.study.study import Study
 from qrels.ratings.world import PRESETS
 from runs import InputError
+from tests.conftest import figures_left_out
 from tests.harness.small import (
     METRICS,
     NO_ANALYSES,
@@ -47,7 +48,8 @@ FOUND = ("worlds/*/scores.parquet", "tables/*.csv", "evidence/validity_sweep.npz
 @pytest.fixture(scope="module")
 def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     base = tmp_path_factory.mktemp("swept")
-    return run_text(SWEPT, base, output=base / "study")
+    with figures_left_out():
+        return run_text(SWEPT, base, output=base / "study")
 
 
 @pytest.fixture
@@ -84,14 +86,14 @@ class WorkItself:
         return work
 
 
-@pytest.mark.usefixtures("blank_figures")
+@pytest.mark.usefixtures("no_figures")
 def test_two_workers_find_the_same_as_one(swept: Path, tmp_path: Path) -> None:
     folder = run_text(SWEPT, tmp_path, output=tmp_path / "study", n_jobs=2)
     for pattern in FOUND:
         assert contents(folder, pattern) == contents(swept, pattern)
 
 
-@pytest.mark.usefixtures("blank_figures")
+@pytest.mark.usefixtures("no_figures")
 def test_another_strength_leaves_the_other_worlds_as_they_are(copied: Path) -> None:
     before = made_at(copied)
     worlds = {folder.name: made_at(folder) for folder in (copied / "worlds").iterdir()}
@@ -104,7 +106,7 @@ def test_another_strength_leaves_the_other_worlds_as_they_are(copied: Path) -> N
 
 
 @pytest.mark.validity
-@pytest.mark.usefixtures("blank_figures")
+@pytest.mark.usefixtures("no_figures")
 def test_where_many_are_observed_at_random_every_measure_orders_as_the_truth_does(
     tmp_path: Path,
 ) -> None:

@@ -11,6 +11,7 @@ from harness.study.study import read_study
 from recommenders import find_system
 from recommenders.shared.system import search_space
 from runs import InputError
+from tests.conftest import figures_left_out
 from tests.exact_csv import read_exactly
 from tests.harness.small import (
     METRICS,
@@ -33,13 +34,14 @@ REPEATED = (
     + "[repeat]\nseeds = 3\n"
 )
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_figures")]
 
 
 @pytest.fixture(scope="module")
 def repeated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     base = tmp_path_factory.mktemp("repeated")
-    return run_text(REPEATED, base, output=base / "study")
+    with figures_left_out():
+        return run_text(REPEATED, base, output=base / "study")
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +117,8 @@ VARIED = REPEATED.replace("seeds = 3", "settings = 3")
 @pytest.fixture(scope="module")
 def varied(tmp_path_factory: pytest.TempPathFactory) -> Path:
     base = tmp_path_factory.mktemp("varied")
-    return run_text(VARIED, base, output=base / "study")
+    with figures_left_out():
+        return run_text(VARIED, base, output=base / "study")
 
 
 def test_every_repetition_draws_other_settings_from_their_ranges(varied: Path) -> None:

@@ -13,6 +13,7 @@ from harness.study.collection import collect
 from harness.study.study import Study
 from runs import InputError
 from tests.harness.small import (
+    ANALYSES,
     FULL,
     JUDGEMENTS,
     NO_ANALYSES,
@@ -118,6 +119,7 @@ def test_runs_differ_by_their_means_over_judgements(seeds: Path, tmp_path: Path)
     np.testing.assert_allclose(found.values, apart, atol=1e-12)
 
 
+@pytest.mark.usefixtures("no_figures")
 def test_folds_give_what_the_joined_run_gives(tmp_path: Path) -> None:
     scores = []
     for name, parts in (("whole", [["u1", "u2", "u3"]]), ("folds", [["u1"], ["u2", "u3"]])):
@@ -129,7 +131,7 @@ def test_folds_give_what_the_joined_run_gives(tmp_path: Path) -> None:
             write_run(base, f"full-seed{number}", lists)
         (base / "partial.run").unlink()
         write_run(base, "partial-seed0", PARTIAL)
-        text = with_replicates(SEEDS) + TREC_METRICS + "[analyses.sparsity]\nlevels = [1.0, 0.5]\n"
+        text = with_replicates(SEEDS) + TREC_METRICS + ANALYSES
         folder = run_text(text, base, output=base / "study")
         tables = ("sparsity", "pvalues", "correlation_metrics")
         scores.append([(folder / f"tables/{table}.csv").read_bytes() for table in tables])

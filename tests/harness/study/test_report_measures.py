@@ -8,6 +8,7 @@ import pytest
 from analyses.shared.result import measures_of
 from harness import open_study
 from runs import InputError
+from tests.conftest import figures_left_out
 from tests.harness.small import TREC, manifest_of, read_frame, run_text, write_qrels, write_run
 
 N_RUNS, N_TOPICS, N_DOCUMENTS, DEPTH, POOLED = 17, 12, 120, 40, 15
@@ -55,7 +56,8 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def compared(collection: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A study of nDCG@10 and bpref of whole lists, with every analysis of runs."""
     output = tmp_path_factory.mktemp("compared") / "study"
-    return run_text(TREC + TWO + ANALYSES, collection, output=output)
+    with figures_left_out():
+        return run_text(TREC + TWO + ANALYSES, collection, output=output)
 
 
 @pytest.mark.slow
@@ -70,7 +72,7 @@ def test_their_difference_is_paired(compared: Path, name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("blank_figures")
+@pytest.mark.usefixtures("no_figures")
 def test_what_is_reported_need_not_be_of_the_grid(collection: Path, tmp_path: Path) -> None:
     metrics = (
         '[metrics]\nnames = ["P", "nDCG"]\ncutoffs = [5, 10]\n'
@@ -90,7 +92,7 @@ def test_what_is_reported_need_not_be_of_the_grid(collection: Path, tmp_path: Pa
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("blank_figures")
+@pytest.mark.usefixtures("no_figures")
 def test_depths_below_all_lists_are_said_once(collection: Path, tmp_path: Path) -> None:
     metrics = '[metrics]\nnames = ["P@41", "AP@1000", "RR@10"]\n[analyses]\nnames = []\n'
     folder = run_text(TREC + metrics, collection, output=tmp_path / "study")

@@ -11,6 +11,7 @@ from harness.readers.scores import scores_from_parquet
 from harness.report.study_folder import FinishedStudy
 from harness.study.store import Store
 from runs import InputError
+from tests.conftest import figures_left_out
 from tests.harness.small import (
     ANALYSES,
     METRICS,
@@ -78,7 +79,7 @@ def test_the_means_are_those_of_the_scores(finished: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("blank_figures")
+@pytest.mark.usefixtures("no_figures")
 def test_two_workers_make_the_same_tables_as_one(finished: Path, tmp_path: Path) -> None:
     folder = run_text(WHOLE, tmp_path, output=tmp_path / "study", n_jobs=2)
     assert contents(folder, TABLES) == contents(finished, TABLES)
@@ -141,7 +142,7 @@ def test_a_damaged_part_alone_is_made_again(
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("blank_figures")
+@pytest.mark.usefixtures("no_figures")
 @pytest.mark.parametrize(
     ("old", "new", "parts"),
     [
@@ -249,9 +250,12 @@ def test_given_runs_need_neither_lenskit_nor_torch(tmp_path: Path) -> None:
     write_collection(tmp_path)
     (tmp_path / "study.toml").write_text(TREC + TREC_METRICS + ANALYSES)
     code = (
-        "import sys; from harness.cli.main import main; "
+        "import sys; from tests.conftest import figures_left_out\n"
+        "from harness.cli.main import main\n"
+        "with figures_left_out(): "
         f"main(['run', r'{tmp_path}/study.toml', '--output', r'{tmp_path}/study', '--jobs', '1'], "
-        "standalone_mode=False); print({'lenskit', 'torch', 'sklearn'} & set(sys.modules))"
+        "standalone_mode=False)\n"
+        "print({'lenskit', 'torch', 'sklearn'} & set(sys.modules))"
     )
     answer = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert answer.stdout.splitlines()[-1] == "set()", answer.stderr
@@ -384,7 +388,8 @@ def plugged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     base = tmp_path_factory.mktemp("plugged")
     write_collection(base)
     (base / "mine.py").write_text(PLUGIN)
-    return run_text(TREC + PLUGGED + ANALYSES, base, output=base / "study")
+    with figures_left_out():
+        return run_text(TREC + PLUGGED + ANALYSES, base, output=base / "study")
 
 
 @pytest.mark.slow

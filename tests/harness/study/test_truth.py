@@ -18,6 +18,7 @@ from runs import InputError
 from tests.harness.small import (
     NO_ANALYSES,
     TREC,
+    VALIDITY,
     as_trec,
     contents,
     made_again,
@@ -208,12 +209,13 @@ def test_given_runs_may_be_judged_as_they_are(given: Path) -> None:
     assert scores.values[measures.index("P@10"), 0].tolist() == [0.1, 0.1]
 
 
+@pytest.mark.usefixtures("no_figures")
 def test_a_small_truth_names_systems_that_leave_items_out_and_measures_that_reach_too_deep(
     judged: Path,
 ) -> None:
     asked = '[systems.settings.item-knn]\nneighbours = 1\n[analyses]\nnames = ["validity"]\n'
     text = BASE.replace(NO_ANALYSES, "").replace("[2, 4]", "[2, 6]").replace("= 4\n", "= 10\n")
-    folder = run_text(text + asked + TRUTH, judged, output=judged / "coat")
+    folder = run_text(text + asked + VALIDITY + TRUTH, judged, output=judged / "coat")
     cautions = " ".join(FinishedStudy.at(folder).result("validity").cautions())
     assert "do not score all truly judged items: item-knn" in cautions
     assert "P@6" in cautions
