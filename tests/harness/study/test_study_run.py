@@ -457,15 +457,20 @@ def test_versions_are_those_of_what_computes() -> None:
 
 
 @pytest.fixture
-def unknown_commit() -> Iterator[None]:
-    """Let git be asked for the commit again, and forget what it answered here."""
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder in place of the project's, whose commit nobody has asked for yet."""
+    monkeypatch.setattr(study_run, "ROOT", tmp_path)
     study_run._commit.cache_clear()
-    yield
+    yield tmp_path
     study_run._commit.cache_clear()
 
 
-@pytest.mark.usefixtures("unknown_commit")
-def test_the_commit_is_that_of_the_harness(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_outside_of_git_there_is_no_commit(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harness.study.study_run.subprocess.run", None)
+    assert "commit" not in versions()
+
+
+def test_the_commit_is_that_of_the_harness(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Any] = []
 
     class Done:
@@ -475,26 +480,22 @@ def test_the_commit_is_that_of_the_harness(tmp_path: Path, monkeypatch: pytest.M
         asked.append((command, options))
         return Done()
 
-    monkeypatch.setattr("harness.study.study_run.ROOT", tmp_path)
     monkeypatch.setattr("harness.study.study_run.subprocess.run", describe)
-    assert "commit" not in versions()
-    assert asked == []
-    study_run._commit.cache_clear()
-    (tmp_path / ".git").mkdir()
+    (checkout / ".git").mkdir()
     assert versions()["commit"] == "0123456789ab-dirty"
-    command, options = asked[0]
-    assert command[:3] == ["git", "-C", str(tmp_path)]
+    # It stays what it was when the first study of the process was made.
+    assert versions()["commit"] == "0123456789ab-dirty"
+    ((command, options),) = asked
+    assert command[:3] == ["git", "-C", str(checkout)]
     assert {"--always", "--dirty", "--abbrev=12"} <= {*command}
     assert options == {"capture_output": True, "text": True, "check": True}
 
 
-@pytest.mark.usefixtures("unknown_commit")
-def test_without_git_there_is_no_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_git_there_is_no_commit(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: Any, **__: Any) -> None:
         raise FileNotFoundError("git")
 
-    (tmp_path / ".git").mkdir()
-    monkeypatch.setattr("harness.study.study_run.ROOT", tmp_path)
+    (checkout / ".git").mkdir()
     monkeypatch.setattr("harness.study.study_run.subprocess.run", fail)
     assert "commit" not in versions()
 
