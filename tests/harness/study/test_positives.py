@@ -74,6 +74,7 @@ def centred(folder: Path, ratings: str) -> Study:
         f"{RATINGS}threshold = 0\n{ratings}{systems}{METRICS}{NO_ANALYSES}",
         source="x.toml",
         base=folder,
+        changes={"output": folder / "study"},
     )
 
 
@@ -87,8 +88,7 @@ def test_ratings_below_zero_are_told_for_all_systems_before_training(tmp_path: P
 def test_systems_learn_from_ratings_below_zero_with_a_shift(tmp_path: Path) -> None:
     study = centred(tmp_path, "shift = 12\n")
     systems = study.systems.model_copy(update={"names": ("chi2", "popularity")})
-    changes = {"systems": systems, "output": tmp_path / "study"}
-    run_study(study.model_copy(update=changes), n_jobs=1, progress=Silent())
+    run_study(study.model_copy(update={"systems": systems}), n_jobs=1, progress=Silent())
     assert (tmp_path / "study/runs/chi2.parquet").exists()
 
 
