@@ -5,7 +5,8 @@ from itertools import islice
 import pytest
 from scipy.stats import binomtest
 
-from tests.planted.mutants import drawn, is_equivalent, mirror, mutable_places, wilson
+from tests.planted.__main__ import TREE
+from tests.planted.mutants import drawn, equivalents, is_equivalent, mirror, mutable_places, wilson
 
 pytest.importorskip("cosmic_ray", reason="needs Cosmic Ray: make mutants installs it")
 
@@ -60,3 +61,10 @@ def test_a_listed_mutant_is_equivalent() -> None:
 def test_the_interval_is_wilsons() -> None:
     expected = binomtest(17, 20).proportion_ci(method="wilson")
     assert wilson(17, 20) == pytest.approx((expected.low, expected.high), abs=1e-6)
+
+
+def test_the_listed_mutants_are_of_lines_that_are_there() -> None:
+    for mutant in equivalents():
+        lines = [line.strip() for line in (TREE / mutant["file"]).read_text("utf-8").splitlines()]
+        assert set(mutant["old"].splitlines()) <= set(lines), mutant
+        assert mutant["reason"]
