@@ -196,7 +196,7 @@ class _Closure:
     def _keep_methods(self, label: str, definition: Definition) -> None:
         """Count the methods of a class that are used; keep the others until they are."""
         for number, (name, method) in enumerate(definition.methods):
-            method_label = f"{label}.{name}:{number}"
+            method_label = f"{label}.{name} of its class:{number}"
             if name in self.attributes:
                 self._take(method_label, method, computes=True)
             else:

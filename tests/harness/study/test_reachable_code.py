@@ -2,6 +2,8 @@
 
 import importlib.util
 import json
+import os
+import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -389,6 +391,33 @@ def test_other_code_makes_again_exactly_what_reaches_it(
     (tree / file).write_text(original)
     forget_code()
     assert {part for part in makers if before[part] != after[part]} == parts
+
+
+DIGESTS = """
+from analyses.exposure import Exposure
+from analyses.users import users
+from harness.study.reachable_code import made_by
+from harness.study.study_run import drawing_methods, result_files
+from harness.study.work import StudyWork
+print(made_by([result_files, *drawing_methods(Exposure)])["code"])
+print(made_by([users.make, StudyWork])["code"])
+"""
+
+
+@pytest.mark.slow
+def test_digests_are_the_same_in_every_process() -> None:
+    """Sets of names have another order in each."""
+    printed = [
+        subprocess.run(
+            [sys.executable, "-c", DIGESTS],
+            env=os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": str(source_files.ROOT)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2", "5")
+    ]
+    assert len(set(printed)) == 1
 
 
 # Files of users
