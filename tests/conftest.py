@@ -77,10 +77,12 @@ def figures_left_blank() -> Iterator[None]:
 
 
 @contextmanager
-def figures_left_out() -> Iterator[None]:
-    """Let results have no figures, where no test asks for one."""
+def figures_left_out(*, besides: str | None = None) -> Iterator[None]:
+    """Let results have no figures, where no test asks for one, or none besides that of a name."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("analyses.shared.result.FigureFace.is_of", lambda *_: False)
+        patch.setattr(
+            "analyses.shared.result.FigureFace.is_of", lambda face, _: face.name == besides
+        )
         yield
 
 

@@ -25,6 +25,7 @@ from qrels import judge
 from qrels.ratings.world import WorldSettings, make_world
 from recommenders import SystemSpec, recommend
 from runs.shared.progress import Silent
+from tests.conftest import figures_left_blank, figures_left_out
 from tests.harness.small import write_collection
 from tests.lists import known_items, random_case
 
@@ -103,7 +104,7 @@ def parsed(text: str, base: Path, **changes: Any) -> Study:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("blank_figures")
+@pytest.mark.usefixtures("no_figures")
 def test_the_new_metric_stands_in_every_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -229,7 +230,7 @@ def test_the_command_for_clicks_prints_those_tables(
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("blank_figures")
+@pytest.mark.usefixtures("no_figures")
 def test_the_analysis_of_a_users_own_prints_that_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -241,19 +242,20 @@ def test_the_analysis_of_a_users_own_prints_that_table(
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("blank_figures")
 def test_runs_become_an_answer_in_one_command_and_in_five_lines(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write_collection(tmp_path)
     Path("study.toml").write_text(block_with("toml", '"their-runs"'))
-    answer = CliRunner().invoke(main, ["run", "study.toml", "--quiet", "--jobs", "1"])
+    with figures_left_blank(), figures_left_out(besides="sparsity_metrics"):
+        answer = CliRunner().invoke(main, ["run", "study.toml", "--quiet", "--jobs", "1"])
     assert answer.exit_code == 0
     assert "discriminative" in Path("study-their-runs/report.html").read_text()
     lines = block_with("python", "harness.robustness(")
     assert len(list(filter(None, lines.splitlines()[1:]))) == 5
-    exec(lines, {})
+    with figures_left_blank():
+        exec(lines, {})
     assert "DP over unordered pairs" in capsys.readouterr().out
     assert Path("fig6.pdf").read_bytes().startswith(b"%PDF")
 
@@ -285,7 +287,7 @@ def test_the_data_with_columns_of_its_own_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("blank_figures")
+@pytest.mark.usefixtures("no_figures")
 def test_the_experiment_of_krichene_and_rendle_is_one_study(tmp_path: Path) -> None:
     """On a world in place of MovieLens 1M, in files like those of the given split."""
     world = WORLD | {"n_items": 200, "gini": 0.6}

@@ -48,7 +48,7 @@ def report_of(data: str, *, analyses: str = "") -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("blank_figures")
+@pytest.mark.usefixtures("no_figures")
 def test_what_was_seen_comes_to_a_report_without_a_threshold() -> None:
     header = "user_id:token\titem_id:token\ttimestamp:float"
     write("seen.inter", [header, *(f"{user}\t{item}\t{user}.0" for user, item in pairs())])
@@ -62,7 +62,7 @@ def test_what_was_seen_comes_to_a_report_without_a_threshold() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("blank_figures")
+@pytest.mark.usefixtures("no_figures")
 def test_ids_with_spaces_and_iso_dates_come_to_a_report_that_names_them() -> None:
     day = "2024-01-{:02} 09:30+02:00"
     lines = [

@@ -141,7 +141,7 @@ def test_a_finished_experiment_is_not_simulated_again(
     assert _contents(finished) == before
 
 
-@pytest.mark.usefixtures("blank_figures")
+@pytest.mark.usefixtures("no_figures")
 def test_the_log_of_an_experiment_can_be_studied_alone(finished: Path, tmp_path: Path) -> None:
     logs = f"""
 name = "logged"
@@ -187,7 +187,7 @@ def _escaped(sentence: str) -> str:
     return sentence.replace("[", r"\[").replace("]", r"\]").replace("(p", r"\(p")
 
 
-@pytest.mark.usefixtures("blank_figures")
+@pytest.mark.usefixtures("no_figures")
 def test_the_command_runs_a_study(tmp_path: Path) -> None:
     (tmp_path / "o.toml").write_text(WORLD + ARMS + REST)
     output = ("--output", str(tmp_path / "out"), "--jobs", "1", "--quiet")
@@ -196,7 +196,7 @@ def test_the_command_runs_a_study(tmp_path: Path) -> None:
     assert (tmp_path / "out/report.html").exists()
 
 
-@pytest.mark.usefixtures("blank_figures")
+@pytest.mark.usefixtures("no_figures")
 def test_clicks_may_be_what_users_do_soon_after_and_robots_left_out(tmp_path: Path) -> None:
     rates = 'window = "2 min"\nrobots = 4\n'
     folder = _run(WORLD + ARMS + REST + rates, tmp_path / "implicit")
@@ -206,7 +206,7 @@ def test_clicks_may_be_what_users_do_soon_after_and_robots_left_out(tmp_path: Pa
     assert _table(folder, "rates")["recommendations"].sum() == counted
 
 
-@pytest.mark.usefixtures("blank_figures")
+@pytest.mark.usefixtures("no_figures")
 def test_systems_of_the_harness_are_arms(tmp_path: Path) -> None:
     arms = ARMS + '[experiment.arms.ease]\nmodel = "ease"\n[experiment.arms.top]\nmodel = '
     folder = _run(WORLD + arms + '"popularity"\n' + REST, tmp_path / "systems")

@@ -144,7 +144,7 @@ def test_a_profile_holds_each_item_that_a_user_had_before_the_moment_once() -> N
 
 
 def test_the_log_estimates_the_truth(tmp_path: Path) -> None:
-    experiment = small_experiment(small_world(n_users=3000), lists=6.0)
+    experiment = small_experiment(small_world(n_users=1500), lists=6.0)
     for name, content in experiment.files().items():
         (tmp_path / name).write_bytes(content)
     files = {
