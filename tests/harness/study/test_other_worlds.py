@@ -164,3 +164,15 @@ def test_a_world_of_strength_1_and_density_1_is_the_studys_under_another_seed() 
     assert PRESETS["small"].model_copy(update=other.ratings.world) == PRESETS["small"].model_copy(
         update={"seed": 7}
     )
+
+
+def test_strength_and_density_multiply_those_of_the_studys_world() -> None:
+    world = "[ratings.world]\nstrength = 0.5\nfill = 0.8\n"
+    text = f'name = "w"\n[ratings]\nformat = "world"\n{world}{NO_ANALYSES}'
+    study = Study.parse(text, source="study.toml", base=Path(), changes={"output": Path("out")})
+    other = with_world(study, OtherWorld(strength=3.0, density=0.5, seed=7))
+    assert other.ratings is not None
+    assert other.ratings.world["strength"] == pytest.approx(1.5)
+    assert other.ratings.world["fill"] == pytest.approx(0.4)
+    assert (other.seed, other.ratings.world["seed"]) == (7, 7)
+    assert other.folder == Path("out/worlds/3-0.5-7")

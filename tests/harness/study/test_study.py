@@ -225,3 +225,10 @@ def test_a_study_made_in_python_is_that_of_a_file_that_says_the_same() -> None:
     read = Study.parse(text, source="study.toml", base=Path(), changes={})
     made = Study(**{"name": "x", "ratings": {"format": "world"}})
     assert made.model_dump() == read.model_dump()
+
+
+def test_the_study_under_another_seed_has_a_folder_in_that_of_the_study() -> None:
+    study = Study(name="x", ratings={"format": "world"}, output=Path("out"), repeat={"seeds": 3})
+    other = study.under(7)
+    assert (other.seed, other.folder) == (7, Path("out/seeds/7"))
+    assert other.repeat.seeds == 1
