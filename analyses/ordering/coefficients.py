@@ -45,7 +45,7 @@ _ALL = (
     Coefficient(
         "tau-b",
         "Kendall's tau-b",
-        "Pairs that tie in one ordering do not lower the coefficient; undefined if all tie.",
+        "Tied pairs are corrected for; undefined if all systems tie.",
         symmetric=True,
         compare=tau_b,
     ),
@@ -55,7 +55,7 @@ _ALL = (
     Coefficient(
         "rbo",
         f"rank-biased overlap (p = {PERSISTENCE})",
-        "Tied systems share a rank (variant b), so that a tied ordering agrees fully with itself.",
+        "Tied systems share a rank (variant b); a tied ordering agrees fully with itself.",
         symmetric=True,
         compare=rbo,
         lowest=rbo_floor,
