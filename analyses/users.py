@@ -21,7 +21,7 @@ from analyses.shared.table import Table, common_decimals, rounded
 from analyses.significance.permutation import monte_carlo_test
 from runs.shared.arrays import Floats, Numbers
 from runs.shared.errors import counted
-from runs.shared.parallel import delayed, in_threads, single_threaded
+from runs.shared.parallel import delayed, run_in_threads, single_threaded
 from runs.shared.settings import Permutations, Repeats, Sizes
 from runs.shared.streams import random_words
 
@@ -309,4 +309,4 @@ def _test(work: Work, settings: Settings, values: Floats, subsets: Numbers) -> F
     firsts = range(0, len(subsets), at_once)
     tasks = (delayed(test)(subsets[first : first + at_once]) for first in firsts)
     with single_threaded("blas"):
-        return np.concatenate(in_threads(tasks, n_jobs=work.n_jobs))
+        return np.concatenate(run_in_threads(tasks, n_jobs=work.n_jobs))

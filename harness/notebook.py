@@ -26,7 +26,7 @@ from harness.readers.scores import Framed, measure_named, scores_of
 from qrels import Catalogue
 from runs import InputError
 from runs.replicates import Replicates
-from runs.shared.errors import require_choice, with_known_keywords
+from runs.shared.errors import refuse_unknown_keywords, require_choice
 from runs.shared.settings import read_settings_of
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ REFERENCES = ("nDCG@10", "P@10")
 """Default measures of the true ordering."""
 
 
-@with_known_keywords
+@refuse_unknown_keywords
 def score(runs: Runs, qrels: Judgements, measures: Named, *, relevance_level: int = 1) -> Scores:
     """Score runs for every user (topic) of the qrels.
 
@@ -98,7 +98,7 @@ def score(runs: Runs, qrels: Judgements, measures: Named, *, relevance_level: in
     return _work(runs, qrels, measures, relevance_level, least=1).scores
 
 
-@with_known_keywords
+@refuse_unknown_keywords
 def discriminate(
     scores: Framed,
     *,
@@ -169,7 +169,7 @@ def discriminate(
     return analyse("discrimination", **locals())
 
 
-@with_known_keywords
+@refuse_unknown_keywords
 def compare_systems(
     scores: Framed,
     *,
@@ -221,7 +221,7 @@ def compare_systems(
     return analyse("systems", **locals())
 
 
-@with_known_keywords
+@refuse_unknown_keywords
 def correlate(
     scores: Framed, *, coefficient: str = "tau-b", replicates: int = 1000, seed: int = 0
 ) -> Correlation:
@@ -257,7 +257,7 @@ def correlate(
     return analyse("correlation", **locals(), every_pair=True)
 
 
-@with_known_keywords
+@refuse_unknown_keywords
 def design(
     scores: Framed,
     *,
@@ -308,7 +308,7 @@ def design(
     return analyse("design", **locals())
 
 
-@with_known_keywords
+@refuse_unknown_keywords
 def robustness(
     runs: Runs,
     qrels: Judgements,
@@ -403,7 +403,7 @@ def robustness(
     return analysis(work, asked)
 
 
-@with_known_keywords
+@refuse_unknown_keywords
 def validity(
     measured: Framed | Runs,
     truth: Framed | Judgements,

@@ -28,7 +28,7 @@ from recommenders.kernels.hidden_ranks import DEEPEST, rank_hidden
 from runs import InputError
 from runs.shared.arrays import Integers, Sparse
 from runs.shared.errors import require_choice
-from runs.shared.files import write_whole
+from runs.shared.files import write_atomically
 from runs.shared.parallel import on_cluster
 from runs.shared.progress import Progress
 from runs.shared.settings import Whole, read_settings_of
@@ -136,8 +136,8 @@ class MeasuredRecalls(Result):
         """Write the hidden items, and their ranks by the model, if there is one."""
         if len(self.ranks) == 1:
             (ranks,) = self.ranks.values()
-            write_whole(folder / "hidden.parquet", hidden_to_parquet(ranks.hidden))
-            write_whole(folder / "ranks.parquet", ranks_to_parquet(ranks))
+            write_atomically(folder / "hidden.parquet", hidden_to_parquet(ranks.hidden))
+            write_atomically(folder / "ranks.parquet", ranks_to_parquet(ranks))
 
 
 def measure_models(

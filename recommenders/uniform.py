@@ -13,7 +13,7 @@ from recommenders.shared.scorers import with_data
 from recommenders.shared.system import Settings, system
 from runs import Numbering
 from runs.shared.arrays import Ints, Singles, Sparse
-from runs.shared.streams import mixed
+from runs.shared.streams import splitmix64
 
 
 class RandomSettings(Settings):
@@ -45,12 +45,12 @@ class RandomScorer:
     def score_histories(self, histories: Sparse) -> Singles:
         """Score every item for these rows of ratings, by the items that a row holds."""
         held = with_data(histories, np.ones(histories.nnz, dtype=np.uint64))
-        return self._scores(mixed(held @ _hashes(self.items.ids, salt=f"history {self.seed}")))
+        return self._scores(splitmix64(held @ _hashes(self.items.ids, salt=f"history {self.seed}")))
 
     def _scores(self, keys: NDArray[np.uint64]) -> Singles:
         """Score every item for each of these keys."""
         of_items = _hashes(self.items.ids, salt=f"item {self.seed}")
-        words = mixed(keys[:, np.newaxis] ^ of_items)
+        words = splitmix64(keys[:, np.newaxis] ^ of_items)
         return (words >> np.uint64(40)).astype(np.float32) * np.float32(2.0**-24)
 
 

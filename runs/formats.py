@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from runs.run import Run
 from runs.run_file import RunFile
 from runs.shared.arrays import Integers
-from runs.shared.errors import InputError, refusing, warn
+from runs.shared.errors import InputError, as_input_error, warn
 from runs.shared.fields import (
     ITEM,
     USER,
@@ -193,7 +193,7 @@ def _arrays(path: Path | str, content: bytes) -> dict[int, Any]:
     from psutil import virtual_memory
     from pyarrow import parquet
 
-    with refusing(f"{path}: not a Parquet file that can be read", pa.ArrowException, OSError):
+    with as_input_error(f"{path}: not a Parquet file that can be read", pa.ArrowException, OSError):
         buffer, names = pa.py_buffer(content), ["system", "user", "item"]
         metadata = parquet.read_metadata(buffer)
         # What is nested has a path of several names.

@@ -29,7 +29,7 @@ from analyses.shared.table import percent
 from qrels import Qrels
 from runs.shared.arrays import Floats, Masks, Numbers
 from runs.shared.errors import counted
-from runs.shared.parallel import delayed, in_threads
+from runs.shared.parallel import delayed, run_in_threads
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -93,7 +93,7 @@ def lose_at_random(
     n_masks = n_samples * len(qrels.items)
     at_once = max(1, min(SAMPLES_AT_ONCE // n_samples, MASKS_AT_ONCE // max(n_masks, 1)))
     tasks = (delayed(study)(levels[n : n + at_once]) for n in range(0, len(levels), at_once))
-    results = in_threads(tasks, n_jobs=work.n_jobs, return_as="generator")
+    results = run_in_threads(tasks, n_jobs=work.n_jobs, return_as="generator")
     studied = chain.from_iterable(results)
     columns = zip(*work.steps("Taking judgements away", len(levels), studied), strict=True)
     taus, coefficients, resampled, within, crossed, without_relevant, n_kept = columns

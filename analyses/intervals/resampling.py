@@ -15,7 +15,7 @@ from analyses.shared.estimate import CONFIDENCE as CONFIDENCE
 from analyses.shared.families import CROSSED
 from analyses.shared.measure import RunDeviations, exponents_of, sums_on_grid
 from runs.shared.arrays import Floats, Masks, Numbers
-from runs.shared.parallel import delayed, in_threads, single_threaded
+from runs.shared.parallel import delayed, run_in_threads, single_threaded
 from runs.shared.streams import random_words
 
 # The top word of the counter says what the bits are for, so that no two uses share any.
@@ -79,7 +79,7 @@ def monte_carlo_p(
     tasks = (delayed(count)(start, stop) for start, stop in parts)
     total = np.int64(0)
     with single_threaded("blas"):
-        results = in_threads(tasks, n_jobs=n_jobs, return_as="generator")
+        results = run_in_threads(tasks, n_jobs=n_jobs, return_as="generator")
         for (start, stop), some in zip(parts, results, strict=True):
             total = total + some
             if advance is not None:

@@ -28,7 +28,7 @@ from analyses.shared.table import MISSING, Cell, Table, shown
 from analyses.significance.permutation import pair_differences, pair_indices
 from runs import InputError
 from runs.shared.arrays import Floats, Integers, Longs, Masks
-from runs.shared.errors import found_in, with_known_keywords
+from runs.shared.errors import prefixed_errors, refuse_unknown_keywords
 from runs.shared.progress import Progress, Silent
 from runs.shared.settings import Repeats, read_by, read_settings_of
 
@@ -73,7 +73,7 @@ class Settings(AnalysisSettings):
     )
 
 
-@with_known_keywords
+@refuse_unknown_keywords
 def correct(
     sampled: Sampled,
     *,
@@ -167,7 +167,7 @@ def corrected_systems(
     found, watched = [], progress or Silent()
     with watched("Correcting", len(systems)) as bar:
         for name, sample in systems.items():
-            with found_in(f"system {name!r}"):
+            with prefixed_errors(f"system {name!r}"):
                 every = estimator, of_tests
                 found.append(_of_system(sample, every, metrics, settings.replicates, seed))
             bar.advance()

@@ -23,7 +23,7 @@ from analyses.sampled.rank_distribution import FLOOR, Cells, Kernel
 from analyses.sampled.samples import SampledRanks
 from runs import InputError
 from runs.shared.arrays import Floats
-from runs.shared.errors import nearest
+from runs.shared.errors import suggestion
 from runs.shared.parallel import single_threaded
 from runs.shared.settings import without_repetition
 
@@ -372,7 +372,7 @@ def find_estimator(text: str | Estimator) -> Estimator:
     known = {name.replace("-", ""): name for name in KINDS}
     known |= {kind.label.lower(): name for name, kind in KINDS.items()}
     if written not in known:
-        hint = nearest(found[1], [*KINDS])
+        hint = suggestion(found[1], [*KINDS])
         raise InputError(f"no estimator is called {found[1]!r}; {hint}")
     name = known[written]
     options = dict(KINDS[name].options)

@@ -14,7 +14,7 @@ import numpy as np
 from analyses.sampled.samples import SampledRanks, first_of
 from qrels import FullRanks
 from runs import InputError
-from runs.shared.errors import InputWarning, found_in
+from runs.shared.errors import InputWarning, prefixed_errors
 from runs.shared.fields import ID_HEADERS, check_width, distinct, is_number, read_lines
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def read_rank_table(path: Path, *, candidates: int | None = None) -> dict[str, F
         str(system): FullRanks(*own[COLUMNS].to_numpy().T)
         for system, own in rows.frame.groupby("system", sort=False)
     }
-    with found_in(path):
+    with prefixed_errors(path):
         first_of(systems)
     deepest, least = int(rows.frame["rank"].max()), int(rows.frame[CANDIDATES].min())
     if len(rows.frame) >= FEW_RANKS and deepest <= min(MOST_SAMPLED + 1, least / 2):

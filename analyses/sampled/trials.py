@@ -35,7 +35,7 @@ from qrels import FullRanks
 from qrels.ranks.full_ranks import CandidateRanks
 from runs import InputError
 from runs.shared.arrays import Floats, Longs
-from runs.shared.parallel import delayed, processes, single_threaded
+from runs.shared.parallel import delayed, process_pool, single_threaded
 from runs.shared.settings import Repeats, Sizes, Whole, read_by, without_repetition
 from runs.shared.streams import random_uniforms
 
@@ -286,7 +286,7 @@ def run_trials(work: Work, trials: Sequence[Trial], ways: Sequence[Way]) -> dict
 
     Arrays have the axes of `Estimates`, that of systems after that of metrics.
     """
-    workers = processes(work.n_jobs, return_as="generator", prefer="threads")
+    workers = process_pool(work.n_jobs, return_as="generator", prefer="threads")
     # Threads of the linear algebra may change last digits, and slow small matrices.
     with single_threaded("blas"):
         estimated = workers(delayed(trial.estimate)(ways) for trial in trials)

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from analyses.shared.result import Result
 from analyses.shared.work import OtherWorld
 from runs import InputError
-from runs.shared.errors import nearest, require_known
-from runs.shared.members import Member, load_installed, load_module, modules_of
+from runs.shared.errors import require_known, suggestion
+from runs.shared.members import Member, import_modules, load_installed, load_module
 from runs.shared.settings import Section
 
 if TYPE_CHECKING:
@@ -211,7 +211,7 @@ def members_of(group: str) -> tuple[Analysis[Any, Any], ...]:
     """Give the analyses that the modules of a folder declare."""
     return tuple(
         replace(member, group=group)
-        for module in modules_of(f"{FOLDER}.{group}")
+        for module in import_modules(f"{FOLDER}.{group}")
         for member in _declared(module).values()
     )
 
@@ -223,7 +223,7 @@ def find_analysis(name: str) -> Analysis[Any, Any]:
     found = _declared(import_module(f"{FOLDER}.{name}")) if name in names else {}
     if name not in found:
         known = [key for key, member in built_in_analyses().items() if member.group is None]
-        raise InputError(f"no analysis is called {name!r}; {nearest(name, known)}")
+        raise InputError(f"no analysis is called {name!r}; {suggestion(name, known)}")
     return found[name]
 
 

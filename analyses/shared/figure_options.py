@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_serializer
 
 from analyses.shared.measure import Measures
 from runs import InputError
-from runs.shared.errors import nearest, require_known, warn
+from runs.shared.errors import require_known, suggestion, warn
 from runs.shared.settings import Cutoffs, Names, Section, read_settings_of
 
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ class FigureOptions(Section):
                 try:
                     style.use(self.style)
                 except OSError:
-                    hint = nearest(self.style, style.available)
+                    hint = suggestion(self.style, style.available)
                     raise InputError(f"matplotlib has no style {self.style!r}; {hint}") from None
             # Names of systems and measures are no formulas, and no commands of LaTeX.
             rcParams.update({"text.parse_math": False, "text.usetex": False})

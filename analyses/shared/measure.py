@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from analyses.shared.table import excerpt, listing, overview
 from runs import InputError
 from runs.shared.arrays import Floats, Masks, Numbers, mean_in_order
-from runs.shared.errors import Findings, counted, nearest
+from runs.shared.errors import ErrorCollector, counted, suggestion
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -137,22 +137,22 @@ class Measures(tuple[Measure, ...]):
     def require(self, names: Sequence[str], cutoffs: Sequence[int]) -> None:
         """Refuse names of no metric or measure, and cut-offs at which nothing is measured."""
         labels = [str(measure) for measure in self]
-        findings = Findings()
+        errors = ErrorCollector()
         for name in names:
             metric, _, _ = name.partition("@")
             if name in labels or name in self.metrics:
                 continue
             if metric in self.metrics:
                 others = [str(measure) for measure in self if measure.metric == metric]
-                findings.add(f"{name} was not measured; there are {', '.join(others)}.")
+                errors.add(f"{name} was not measured; there are {', '.join(others)}.")
             else:
-                hint = nearest(name, [*self.metrics, *labels])
-                findings.add(f"no measure is called {name!r}; {hint}")
+                hint = suggestion(name, [*self.metrics, *labels])
+                errors.add(f"no measure is called {name!r}; {hint}")
         for cutoff in cutoffs:
             if cutoff not in self.cutoffs:
                 depths = ", ".join(map(str, self.cutoffs)) or "none"
-                findings.add(f"nothing was measured at cut-off {cutoff}; there are {depths}.")
-        findings.tell()
+                errors.add(f"nothing was measured at cut-off {cutoff}; there are {depths}.")
+        errors.raise_any()
 
     def choose(self, names: Sequence[str], cutoffs: Sequence[int]) -> Measures:
         """Report some alone: by the name of a metric or measure, at some cut-offs or its usual."""

@@ -15,7 +15,7 @@ from analyses.shared.sentences import USER, best_of, deeper_or_shallower, plural
 from analyses.shared.table import Table, excerpt, overview
 from runs import InputError
 from runs.shared.arrays import Floats
-from runs.shared.errors import counted, nearest, with_article
+from runs.shared.errors import counted, suggestion, with_article
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -226,7 +226,7 @@ class Result:
         faces = {known: face for face in figures_of(type(self)) for known in face.names}
         if name not in faces:
             known = [face.short for face in figures_of(type(self))]
-            raise InputError(f"no figure is called {name!r}; {nearest(name, known)}")
+            raise InputError(f"no figure is called {name!r}; {suggestion(name, known)}")
         face = faces[name]
         return face.draw(self, ax, **(face.first_panel(self) | chosen))
 
@@ -354,7 +354,7 @@ def _options_in(
     options = [*FigureOptions.model_fields, *known]
     for key in others:
         if key not in (*options, *SHOWN):
-            raise InputError(f"{name} has no {key!r} to choose; {nearest(key, options)}")
+            raise InputError(f"{name} has no {key!r} to choose; {suggestion(key, options)}")
     return FigureOptions.read(others), own
 
 

@@ -20,7 +20,7 @@ from analyses.shared.measure import to_grid
 from analyses.significance.exact import p_on_lattice
 from analyses.significance.permutation import ROUNDING, pair_indices
 from runs.shared.arrays import Floats, Longs, Numbers
-from runs.shared.parallel import delayed, in_threads, single_threaded
+from runs.shared.parallel import delayed, run_in_threads, single_threaded
 
 # So many differences at a time stay in the cache.
 BLOCK = 1 << 17
@@ -240,7 +240,7 @@ def sakai_test(scores: Floats, *, replicates: int, seed: int, n_jobs: int = 1) -
     test = delayed(partial(_bootstrap_measures, replicates=replicates, seed=seed))
     tasks = (test(scores[start : start + step]) for start in range(0, n_measures, step))
     with single_threaded("blas"):
-        return np.concatenate(in_threads(tasks, n_jobs=n_jobs))
+        return np.concatenate(run_in_threads(tasks, n_jobs=n_jobs))
 
 
 def _bootstrap_measures(scores: Floats, *, replicates: int, seed: int) -> Floats:

@@ -18,7 +18,7 @@ from analyses.shared.measure import RunDeviations
 from analyses.significance.paired_tests import for_all_pairs, normalised
 from analyses.significance.permutation import ROUNDING, find_scale
 from runs.shared.arrays import Floats, Numbers
-from runs.shared.parallel import delayed, in_threads, single_threaded
+from runs.shared.parallel import delayed, run_in_threads, single_threaded
 from runs.shared.streams import random_uniforms
 
 MOST = 1e12
@@ -397,7 +397,7 @@ def resample_power(
         for scores, observed, scale, shifts in zip(values, p, scales, noise, strict=True)
     )
     with single_threaded("blas"):
-        results = in_threads(tasks, n_jobs=n_jobs)
+        results = run_in_threads(tasks, n_jobs=n_jobs)
     return PowerSamples(*(np.array(column) for column in zip(*results, strict=True)))
 
 

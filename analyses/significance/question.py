@@ -25,7 +25,7 @@ from analyses.significance.paired_tests import sakai_test, sign_test, t_test, wi
 from analyses.significance.permutation import PairTests, exact_test, monte_carlo_test, on_lattice
 from runs import InputError
 from runs.shared.arrays import Floats, Numbers
-from runs.shared.parallel import delayed, in_threads
+from runs.shared.parallel import delayed, run_in_threads
 from runs.shared.settings import Permutations
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def _exactly(work: Work, question: Question, pairs: Numbers, *, advance: Advance
         for measure, values in zip(scores.measures, scores.weighted_values, strict=True)
     )
     results: list[PairTests] = []
-    for result in in_threads(tasks, n_jobs=work.n_jobs, return_as="generator"):
+    for result in run_in_threads(tasks, n_jobs=work.n_jobs, return_as="generator"):
         results.append(result)
         advance(1)
     p = np.array([result.p for result in results])

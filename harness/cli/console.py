@@ -26,7 +26,7 @@ MISFITS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 def warnings_as_sentences() -> Iterator[None]:
     """Say in the end what is remarkable about the input, without Python's places in the code."""
     from runs import InputWarning
-    from runs.shared.errors import remarks_of
+    from runs.shared.errors import warning_sentences
 
     caught: list[warnings.WarningMessage] = []
     try:
@@ -34,7 +34,7 @@ def warnings_as_sentences() -> Iterator[None]:
             warnings.simplefilter("always", InputWarning)
             yield
     finally:
-        for remark in remarks_of(caught):
+        for remark in warning_sentences(caught):
             click.echo(f"Warning: {remark}", err=True)
 
 
@@ -47,7 +47,7 @@ def reads_studies(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def call(**options: Any) -> None:
-        from runs.shared.errors import refusing
+        from runs.shared.errors import as_input_error
 
         folders = options["studies"] if "studies" in options else [options["study"]]
         named = ", ".join(map(str, folders))
@@ -57,7 +57,7 @@ def reads_studies(command: Callable[..., None]) -> Callable[..., None]:
             "of the harness"
         )
         errors = () if options.get("plugins") else MISFITS
-        with refusing(finding, *errors):
+        with as_input_error(finding, *errors):
             command(**options)
 
     return call
@@ -119,7 +119,7 @@ def publish(results: Results, only: Collection[str] = ()) -> None:
 
 def write_and_name(what: str, path: Path, content: bytes) -> None:
     """Write a file whole, and print where it is."""
-    from runs.shared.files import write_whole
+    from runs.shared.files import write_atomically
 
-    write_whole(path, content)
+    write_atomically(path, content)
     click.echo(f"The {what} is {path.resolve()}")

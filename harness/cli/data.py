@@ -108,7 +108,7 @@ def world(like: Path, output: Path | None, format_: str, progress: Progress, **a
     from qrels.ratings.datasets.rating_tables import format_rating_lines
     from qrels.ratings.world import LikeSettings, fit_world
     from runs import InputError
-    from runs.shared.files import write_whole
+    from runs.shared.files import write_atomically
 
     if output is not None and output.exists():
         raise InputError(f"{output} exists; --output must name a new folder.")
@@ -128,8 +128,8 @@ def world(like: Path, output: Path | None, format_: str, progress: Progress, **a
     fit = Table("fit", "Fitted moments", "", headings, moments)
     print_tables(distributions, fit, format_=format_)
     if output is not None:
-        write_whole(output / "world.csv", format_rating_lines(made))
-        write_whole(output / "truth.npz", fitted.world.truth.to_bytes())
+        write_atomically(output / "world.csv", format_rating_lines(made))
+        write_atomically(output / "truth.npz", fitted.world.truth.to_bytes())
         click.echo(f"The world is in {output.resolve()}", err=format_ != "text")
 
 
@@ -160,9 +160,9 @@ def systems(names: tuple[str, ...], format_: str) -> None:
     """
     from recommenders import find_system
     from recommenders import systems as all_systems
-    from runs.shared.members import installed
+    from runs.shared.members import installed_entry_points
 
-    every = [*all_systems(), *installed("systems")]
+    every = [*all_systems(), *installed_entry_points("systems")]
     specs = [find_system(name) for name in names or every]
     if format_ == "json":
         click.echo(json.dumps([spec.facts() for spec in specs], indent=1, ensure_ascii=False))

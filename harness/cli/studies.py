@@ -68,7 +68,7 @@ def init(data: Path, output: Path, overwrite: bool, systems: tuple[str, ...], **
     from harness.study.first_study import first_study
     from harness.study.study import SYSTEMS
     from runs import InputError
-    from runs.shared.files import write_whole
+    from runs.shared.files import write_atomically
 
     if output.exists() and not overwrite:
         raise InputError(
@@ -76,7 +76,7 @@ def init(data: Path, output: Path, overwrite: bool, systems: tuple[str, ...], **
         )
     found = describe_ratings(data, asked)
     chosen = tuple(dict.fromkeys(systems)) or SYSTEMS
-    write_whole(output, first_study(found, file=output, systems=chosen).encode())
+    write_atomically(output, first_study(found, file=output, systems=chosen).encode())
     print_description(found)
     how = "" if found.threshold is None else f", with the threshold {found.threshold:g}"
     click.echo(f"{output} is a study of these ratings{how}. Run it: harness run {output}")

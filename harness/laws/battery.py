@@ -19,7 +19,7 @@ from qrels import Judged, judge, qrels_from_columns
 from qrels.trec import format_qrels, read_qrels
 from runs import InputError, Numbering, Run
 from runs.formats import format_run, read_run
-from runs.shared.ids import padded
+from runs.shared.ids import padded_ids
 
 ORDER = ("before", "after")
 PAIR = ("one", "other")
@@ -110,7 +110,7 @@ def judged_in_files(listed: UserList, shape: Shape) -> Judged:
         ranked[user, : len(one.ranked)] = shape.items(one)[0]
     rows = [(user, *judgement) for user in (0, 1) for judgement in shape.judged_items(lists[user])]
     qrels = qrels_from_columns(*np.array(rows).T, n_users=2, relevance_level=shape.level)
-    topics, items = Numbering.of(["u0", "u1"]), padded("i", shape.catalogue.n_items)
+    topics, items = Numbering.of(["u0", "u1"]), padded_ids("i", shape.catalogue.n_items)
     with TemporaryDirectory() as folder:
         run_path, qrels_path = Path(folder, "trial.run"), Path(folder, "trial.qrels")
         run_path.write_bytes(format_run(Run("trial", ranked), topics, items))

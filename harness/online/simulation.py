@@ -28,7 +28,7 @@ from qrels.interactions.held_out_users import split_users
 from runs import InputError, Numbering
 from runs.shared.arrays import Floats, Ints, Longs, Masks, Sparse
 from runs.shared.files import parquet_bytes
-from runs.shared.parallel import delayed, in_threads
+from runs.shared.parallel import delayed, run_in_threads
 from runs.shared.settings import Section
 from runs.shared.streams import id_hashes
 
@@ -147,7 +147,7 @@ def simulate(
             )
             for number, arm in enumerate(arms)
         ]
-        served = in_threads(tasks, n_jobs=n_jobs)
+        served = run_in_threads(tasks, n_jobs=n_jobs)
         log = known
         for number, (model, lists, clicks) in enumerate(served):
             recommenders[number].append(model)

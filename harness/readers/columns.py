@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from runs import InputError
 from runs.formats import NUMBER, SCORE
 from runs.shared.arrays import Floats
-from runs.shared.errors import how_to_add, refusing, require_known, warn
+from runs.shared.errors import as_input_error, how_to_add, require_known, warn
 from runs.shared.files import PARQUET, read_within_memory
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ def frame_of(data: Any) -> pd.DataFrame:
             f"{type(data).__name__} is no table: give a data frame of pandas or polars, a table of "
             "Arrow, or a dictionary of columns, {name: [value, ...]}."
         )
-    with refusing(f"{type(data).__name__} is no table that can be read", pa.ArrowException):
+    with as_input_error(f"{type(data).__name__} is no table that can be read", pa.ArrowException):
         return pa.table(data).to_pandas()
 
 
@@ -223,7 +223,7 @@ def _read_table(path: Path, content: bytes, kind: Kind, *, is_named: bool) -> Fo
     if content.startswith(LZ4):
         return _from_lz4(path, content)
     errors = pa.ArrowException, OSError, ValueError, TypeError, RecursionError
-    with refusing(f"{path}: the table cannot be read", *errors):
+    with as_input_error(f"{path}: the table cannot be read", *errors):
         if content.startswith(PARQUET):
             from pyarrow import parquet
 
@@ -289,7 +289,7 @@ def _from_lz4(path: Path, content: bytes) -> Mapping[str, Any]:
             f"{path}: lz4 of ranx needs the package cbor2; save the file with kind='json' or "
             f"'parquet', or {how_to_add('cbor2')}"
         ) from None
-    with refusing(f"{path}: no lz4 file of ranx", OSError, ValueError, TypeError):
+    with as_input_error(f"{path}: no lz4 file of ranx", OSError, ValueError, TypeError):
         for _ in range(2):
             with pa.CompressedInputStream(pa.BufferReader(content), "lz4") as stream:
                 content = read_within_memory(path, stream, 0)

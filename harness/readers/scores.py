@@ -28,7 +28,7 @@ from harness.readers.columns import (
 )
 from runs import InputError
 from runs.replicates import Replicates
-from runs.shared.errors import found_in, refusing
+from runs.shared.errors import as_input_error, prefixed_errors
 from runs.shared.fields import check_width, distinct, is_number, read_lines, read_number
 from runs.shared.files import PARQUET, read_bytes
 
@@ -229,7 +229,7 @@ def _measures(paths: Sequence[Path]) -> tuple[Measure, ...]:
     start = 1 + max(map(shared.rfind, SEPARATORS))
     measures: dict[Measure, Path] = {}
     for name, path in zip(names, paths, strict=True):
-        with found_in(path):
+        with prefixed_errors(path):
             measure = measure_named(name[start:] or name)
         if measure in measures:
             raise InputError(f"{measures[measure]} and {path} both hold {measure}.")
@@ -245,7 +245,7 @@ def measure_named(name: str) -> Measure:
 
 def measure_at(path: Path, line: int, name: str) -> Measure:
     """Take a name in a table apart."""
-    with found_in(f"{path}, line {line}"):
+    with prefixed_errors(f"{path}, line {line}"):
         return measure_named(name)
 
 
@@ -383,7 +383,7 @@ def scores_of(data: Framed) -> Scores:
         for what, axis in (("systems", "columns"), ("topics", "index")):
             if not getattr(frames[first], axis).equals(getattr(frames[name], axis)):
                 raise InputError(f"{first!r} and {name!r} have different {what}, or another order.")
-    with refusing("scores must be numbers", TypeError, ValueError):
+    with as_input_error("scores must be numbers", TypeError, ValueError):
         values = np.array([frame.to_numpy(dtype=np.float64).T for frame in frames.values()])
     return Scores(
         values,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from analyses.shared.result import FigureFace, figures_of
 from harness.report.study_folder import FinishedStudy
 from runs import InputError
-from runs.shared.errors import nearest
+from runs.shared.errors import suggestion
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -33,7 +33,7 @@ def find_figure(study: FinishedStudy, text: str) -> tuple[str, FigureFace]:
                 "is measured at several of its `cutoffs`."
             )
     known = [face.short for _, face in every]
-    raise InputError(f"no figure is called {text!r}; {nearest(text, known)}")
+    raise InputError(f"no figure is called {text!r}; {suggestion(text, known)}")
 
 
 def caption_of(study: FinishedStudy, face: FigureFace, figure: Figure) -> str:

@@ -19,7 +19,7 @@ from harness.readers.scores import heading_and_rows, measure_at
 from harness.report.study_folder import FinishedStudy
 from harness.report.tables import estimates_of
 from runs import InputError
-from runs.shared.errors import nearest
+from runs.shared.errors import suggestion
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -361,5 +361,5 @@ def _hint(theirs: pd.DataFrame, own: pd.DataFrame, labels: Sequence[str]) -> str
         unknown = [text for text in theirs[label] if _folded(text) not in known]
         if len(unknown) == len(theirs):
             known_names = sorted(set(own[label]))
-            return f", for example no {unknown[0]!r}; {nearest(unknown[0], known_names)}"
+            return f", for example no {unknown[0]!r}; {suggestion(unknown[0], known_names)}"
     return "." if labels else ": no table of its has this name, or these columns."

@@ -25,7 +25,7 @@ from harness.report.repeats import Repeats
 from harness.scoring.means import Coverage, Means
 from runs import InputError
 from runs.shared.documents import Document, Duration, Text, read_document
-from runs.shared.errors import refusing, require_known, warn
+from runs.shared.errors import as_input_error, require_known, warn
 from runs.shared.files import path_within, write_within
 
 LEDGER = ".ledger"
@@ -227,7 +227,7 @@ class FinishedStudy:
     def read(self, name: str) -> bytes:
         """Read a file of the study."""
         path = self.place(name)
-        with refusing(f"{path}: the file of the study cannot be read", OSError):
+        with as_input_error(f"{path}: the file of the study cannot be read", OSError):
             return path.read_bytes()
 
     @property

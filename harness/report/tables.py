@@ -13,7 +13,7 @@ from analyses.shared.table import Table
 from harness.report.answer import Answer
 from harness.report.study_folder import FinishedStudy
 from runs import InputError
-from runs.shared.errors import nearest
+from runs.shared.errors import suggestion
 
 TESTS = "discrimination"
 """The analysis that tests pairs of systems."""
@@ -62,7 +62,7 @@ def _find(study: FinishedStudy, name: str) -> tuple[str, TableFace]:
     names = _names(face for _, face in every)
     elsewhere = _names(f for a in built_in_analyses().values() for f in tables_of(a.result))
     # What other studies have is no slip of the pen.
-    hint = f"there are {', '.join(names)}." if name in elsewhere else nearest(name, names)
+    hint = f"there are {', '.join(names)}." if name in elsewhere else suggestion(name, names)
     raise InputError(f"{study.folder}: the study has no table called {name!r}; {hint}")
 
 

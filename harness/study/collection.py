@@ -37,7 +37,7 @@ from runs import InputError, InputWarning, Numbering, Run
 from runs.run_file import RunFile, common_items
 from runs.shared.arrays import Numbers
 from runs.shared.errors import warn
-from runs.shared.ids import carried
+from runs.shared.ids import trec_ids
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,18 +99,20 @@ class Collection:
         return TOPIC if self.split is None else USER
 
     @cached_property
-    def carried(self) -> tuple[Numbering, Numbering]:
+    def trec_ids(self) -> tuple[Numbering, Numbering]:
         """Topics and items as TREC files carry them: by their ids, or by numbers in their place."""
         if self.split is None:
-            return carried(self.topics), carried(self.items)
-        users = carried(self.split.train.users)
+            return trec_ids(self.topics), trec_ids(self.items)
+        users = trec_ids(self.split.train.users)
         is_named = users is self.split.train.users
-        return self.topics if is_named else users.select(self.split.test_users), carried(self.items)
+        return self.topics if is_named else users.select(self.split.test_users), trec_ids(
+            self.items
+        )
 
     @property
     def names(self) -> tuple[tuple[Numbering, Numbering], tuple[Numbering, Numbering]]:
         """Topics and items: how TREC files carry them, and their ids."""
-        topics, items = self.carried
+        topics, items = self.trec_ids
         return (topics, self.topics), (items, self.items)
 
     def relevant_ratings(self) -> Ratings | None:
@@ -186,7 +188,7 @@ def _from_ratings(study: Study, section: RatingsSection) -> Collection:
         is_implicit=is_implicit,
     )
     run_files, replicated = read_runs(paths, study)
-    runs = beside_trained(run_files, study, split, collection.carried, replicated)
+    runs = beside_trained(run_files, study, split, collection.trec_ids, replicated)
     collection = replace(collection, runs=runs, replicated=replicated)
     if study.truth is None:
         return collection
@@ -207,7 +209,7 @@ def _with_truth(collection: Collection, known: TrueJudgements, files: list[RunFi
     """Judge truly, too; lists that were made elsewhere are read anew where others are judged."""
     runs: tuple[Run, ...] = ()
     if known.has_own_lists:
-        named = known.carried, collection.carried[1]
+        named = known.trec_ids, collection.trec_ids[1]
         if collection.split is None:
             named = known.topics, collection.items
         with warnings.catch_warnings():

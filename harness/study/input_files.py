@@ -32,7 +32,7 @@ def keep_input(parts: Parts, collection: Collection) -> None:
     known = collection.judged_truly
     if known is not None:
         parts.keep(
-            TRUE_QRELS, true_qrels_files, known.qrels, (known.carried, known.topics), items[0]
+            TRUE_QRELS, true_qrels_files, known.qrels, (known.trec_ids, known.topics), items[0]
         )
 
 
@@ -58,8 +58,8 @@ def world_files(truth: Truth) -> Files:
 
 def true_qrels_files(qrels: Qrels, topics: Names, items: Numbering) -> Files:
     """Write the true judgements, and which number stands for which id."""
-    carried, named = topics
-    files = {"truth/true.qrels": format_qrels(qrels, carried, items)}
-    if carried is not named:
+    trec_ids, named = topics
+    files = {"truth/true.qrels": format_qrels(qrels, trec_ids, items)}
+    if trec_ids is not named:
         files["truth/ids.csv"] = id_table({"user": topics})
     return files

@@ -29,7 +29,7 @@ from qrels.ratings.statistics import (
 from qrels.ratings.world import World, fit_world, like_settings, make_world, world_settings
 from runs import InputError, Numbering, Run
 from runs.run_file import RunFile, require_known_users
-from runs.shared.errors import found_in, warn
+from runs.shared.errors import prefixed_errors, warn
 from runs.shared.files import read_bytes
 from runs.shared.ids import require_fit_name
 
@@ -57,7 +57,7 @@ def _like(section: RatingsSection, path: Path) -> Loaded:
     """Make a world like the ratings of a file."""
     source, settings = open_source(path), like_settings(section.world)
     real = read_ratings(source, **section.of_file | {"format": None})
-    with found_in(source.label):
+    with prefixed_errors(source.label):
         world = fit_world(real, settings).world
     return world.ratings, [facts_of(source), {"world": settings.model_dump()}], world
 
@@ -130,7 +130,7 @@ def read_runs(paths: Sequence[Path], study: Study) -> tuple[list[RunFile], tuple
     """Read the runs of a study, and which systems they are of, if several may be of one."""
     files = read_run_files(paths, {} if study.runs is None else study.runs.columns)
     for file in files:
-        with found_in(file.path):
+        with prefixed_errors(file.path):
             require_fit_name(file.system)
     pattern = None if study.runs is None else study.runs.replicates
     if pattern is None:
@@ -143,11 +143,11 @@ def beside_trained(
     run_files: Sequence[RunFile],
     study: Study,
     split: Split,
-    carried: tuple[Numbering, Numbering],
+    trec_ids: tuple[Numbering, Numbering],
     systems: Sequence[str],
 ) -> tuple[Run, ...]:
     """Check the runs that stand beside the trained systems."""
-    topics, items = carried
+    topics, items = trec_ids
     for file in run_files:
         unknown = file.items.ids[items.numbers(file.items.ids) < 0].tolist()
         if unknown:

@@ -14,7 +14,7 @@ from harness.study.systems_run import SystemsRun
 from harness.study.workers import restarts_in_silence
 from qrels.ratings.world import like_settings, world_settings
 from runs import InputError
-from runs.shared.parallel import delayed, is_on_cluster, processes
+from runs.shared.parallel import delayed, is_on_cluster, process_pool
 
 FOLDER = "worlds"
 """The folder of the studies of other worlds."""
@@ -81,7 +81,7 @@ class OtherWorlds:
         tasks = (find(with_world(study, world), question) for world in worlds)
         # Files are on this machine alone; on a cluster the systems of each study are trained.
         n_jobs = 1 if is_on_cluster() else self.run.n_jobs
-        workers = processes(n_jobs, return_as="generator", here=True)
+        workers = process_pool(n_jobs, return_as="generator", here=True)
         with self.run.progress("Studying other worlds", len(worlds)) as bar, restarts_in_silence():
             for world, found in zip(worlds, workers(tasks), strict=True):
                 bar.advance(done=f"strength {world.strength:g}")

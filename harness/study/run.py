@@ -32,7 +32,7 @@ from qrels.ranks.judged_ranks import Validation
 from qrels.ratings.world import like_settings, world_settings
 from recommenders import find_system, label_of, read_settings
 from runs import InputError, InputWarning, Run
-from runs.shared.errors import Findings, remarks_of, warn
+from runs.shared.errors import ErrorCollector, warn, warning_sentences
 from runs.shared.ids import require_fit_name
 from runs.shared.progress import Progress, Silent
 
@@ -96,12 +96,12 @@ def check_metrics(
     metrics: dict[str, Metric] = {}
     for key, names in (("names", section.names), ("report", section.report or ())):
         with errors_at("metrics", key):
-            findings = Findings()
+            errors = ErrorCollector()
             for name in names:
-                with findings.noted():
+                with errors.catching():
                     label = parse_name(name).label
                     metrics[label] = find_metric(label, available)
-            findings.tell()
+            errors.raise_any()
             first: dict[str, str] = {}
             for label, metric in metrics.items():
                 # One of them may spell a default out.
@@ -132,12 +132,12 @@ def check(study: Study) -> dict[str, Metric]:
     if study.ratings is None:
         return metrics
     with study.errors_at("systems", "names"):
-        findings = Findings()
+        errors = ErrorCollector()
         for name in study.systems.names:
-            with findings.noted():
+            with errors.catching():
                 find_system(name)
                 require_fit_name(label_of(name))
-        findings.tell()
+        errors.raise_any()
         if study.runs is None and len(study.systems.names) < 2:
             raise InputError("a study compares at least two systems.")
         if len(study.systems.labels) < len(study.systems.names):
@@ -337,7 +337,7 @@ def _prepared(study: Study, *, n_jobs: int, progress: Progress) -> tuple[Stages,
         _try_on_items(run)
         stages.scores.warn_of_ties()
     of_input = (warning for warning in caught if issubclass(warning.category, InputWarning))
-    return stages, remarks_of(of_input)
+    return stages, warning_sentences(of_input)
 
 
 def _repetitions(study: Study) -> dict[int, Study]:

@@ -29,7 +29,7 @@ from qrels.ratings.splitter import is_user_split
 from recommenders import system_set
 from runs import InputError
 from runs.run_file import RunFile
-from runs.shared.errors import nearest, require_known
+from runs.shared.errors import require_known, suggestion
 from runs.shared.settings import Names, Section, Whole, read_by
 
 SYSTEM, REPLICATE = "system", "replicate"
@@ -197,7 +197,7 @@ def _read_section(
     if not members:
         known = _sections(register)
         raise InputError(
-            f"{origin.place(*table)}: there is no `{name}` in [analyses]; {nearest(name, known)}"
+            f"{origin.place(*table)}: there is no `{name}` in [analyses]; {suggestion(name, known)}"
         )
     if not isinstance(section, Mapping):
         place = origin.place(*table)
@@ -231,7 +231,7 @@ def _members_of_group(
     for key in values:
         if key not in known:
             with origin.named("analyses", group, key):
-                hint = nearest(key, known)
+                hint = suggestion(key, known)
                 raise InputError(f"there is no `{key}` in [analyses.{group}]; {hint}")
     return {name: members[name] for name in wanted}, values
 

@@ -18,8 +18,8 @@ from typing import Any
 
 from harness.report.study_folder import LEDGER, Entry, Ledger
 from runs import InputError
-from runs.shared.errors import refusing
-from runs.shared.files import PARTIAL, write_whole
+from runs.shared.errors import as_input_error
+from runs.shared.files import PARTIAL, write_atomically
 from runs.shared.progress import Cost
 
 
@@ -51,7 +51,7 @@ class Store:
         from filelock import FileLock, Timeout
 
         path = self.ledger.place(f"{LEDGER}/lock")
-        with refusing(f"{self.folder}: the study folder cannot be made", OSError):
+        with as_input_error(f"{self.folder}: the study folder cannot be made", OSError):
             self.ledger.folder.mkdir(parents=True, exist_ok=True)
         lock = FileLock(path)
         try:
@@ -100,7 +100,7 @@ class Store:
         for name in former - files.keys():
             self.ledger.place(name).unlink(missing_ok=True)
         for name, content in files.items():
-            write_whole(places[name], content)
+            write_atomically(places[name], content)
         checksums = {name: sha256(content).hexdigest() for name, content in files.items()}
         entry = Entry(
             key=key,

@@ -21,7 +21,7 @@ from harness.readers.columns import trec_kind
 from harness.study.store import with_portable_paths
 from runs import InputError
 from runs.shared.documents import StudyName
-from runs.shared.errors import found_in, refusing
+from runs.shared.errors import as_input_error, prefixed_errors
 from runs.shared.settings import Section, Whole, broken_rule
 
 NOT_TOML = (ValueError, RecursionError)
@@ -52,12 +52,12 @@ class Origin:
 
     def anchor(self, path: Path) -> Path:
         """Make a path absolute."""
-        with refusing(f"{str(path)!r} cannot be a path", ValueError, RuntimeError):
+        with as_input_error(f"{str(path)!r} cannot be a path", ValueError, RuntimeError):
             return (self.base / os.path.expanduser(path)).resolve()
 
     def named(self, *location: str) -> AbstractContextManager[None]:
         """Put the file and the line of a key before what is found wrong with it."""
-        return found_in(self.place(*location))
+        return prefixed_errors(self.place(*location))
 
     def place(self, *location: str) -> str:
         r"""Name the file and, if the key is found, its line."""

@@ -49,7 +49,7 @@ from runs.formats import read_run, run_to_parquet
 from runs.replicates import Replicates
 from runs.shared.arrays import Longs
 from runs.shared.errors import require_known
-from runs.shared.parallel import delayed, processes
+from runs.shared.parallel import delayed, process_pool
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,13 +180,13 @@ class SystemLists:
     def keep(self) -> None:
         """Train the systems and rank for every topic; write the runs that were made elsewhere."""
         collection = self.run.collection
-        topics, items = collection.carried
+        topics, items = collection.trec_ids
         for run in collection.runs:
             self._keep_lists(RUN, run, topics, items)
         truth = collection.judged_truly
         if truth is not None:
             for run in collection.true_lists:
-                self._keep_lists(TRUE_RUN, run, truth.carried, items)
+                self._keep_lists(TRUE_RUN, run, truth.trec_ids, items)
         if collection.split is not None:
             self._train(collection.split)
 
@@ -199,7 +199,7 @@ class SystemLists:
     def recommended(self) -> KeptLists:
         """The lists that the judgements judge."""
         collection = self.run.collection
-        topics, items = collection.carried
+        topics, items = collection.trec_ids
         return KeptLists(
             files=tuple(self.files_of(RUN).values()),
             system_of_runs=self.system_of_runs,
@@ -216,7 +216,7 @@ class SystemLists:
         files = self.files_of(TRUE_RUN)
         if truth is None or not files:
             return self.recommended
-        topics = truth.carried
+        topics = truth.trec_ids
         return replace(self.recommended, files=tuple(files.values()), topics=topics, depth=None)
 
     def _train(self, split: Split) -> None:
@@ -253,7 +253,7 @@ class SystemLists:
         available = psutil.virtual_memory().available
         n_jobs = min(self.run.n_jobs, len(pending))
         n_workers = workers_within(available, bytes_needed, n_jobs=n_jobs)
-        workers = processes(n_workers, return_as="generator_unordered")
+        workers = process_pool(n_workers, return_as="generator_unordered")
         with self.run.progress("Training and ranking", len(pending)) as bar, restarts_in_silence():
             for system, made in workers(iter(tasks)):
                 for kind, timed in made.items():
@@ -285,11 +285,11 @@ class SystemLists:
         file = kind.file(system)
         if not isinstance(made, Run):
             return {file: to_evidence(made)}
-        topics, items = self.run.collection.carried
+        topics, items = self.run.collection.trec_ids
         truth = self.run.collection.judged_truly
         is_true = kind == TRUE_RUN
         if is_true and truth is not None:
-            topics = truth.carried
+            topics = truth.trec_ids
         return list_files(made, topics, items, file, is_true)
 
     def _check_amounts(self, split: Split) -> None:

@@ -27,7 +27,7 @@ from runs import InputError, Numbering, Run
 from runs.shared.arrays import Ints, Longs, Sparse
 from runs.shared.errors import require_choice, warn
 from runs.shared.fields import place_in_group
-from runs.shared.ids import carried
+from runs.shared.ids import trec_ids
 from runs.shared.streams import random_uniforms
 
 MOST_PAIRS = 30_000_000
@@ -50,7 +50,7 @@ class TrueJudgements:
 
     Parameters
     ----------
-    carried, topics
+    trec_ids, topics
         The users of the truth: how TREC files carry them, and their ids.
     qrels
         Their judgements, over the items of the study; none of what they rated in training.
@@ -68,7 +68,7 @@ class TrueJudgements:
         Path and sha256 of what was read.
     """
 
-    carried: Numbering
+    trec_ids: Numbering
     topics: Numbering
     qrels: Qrels
     origin: str
@@ -217,7 +217,7 @@ def of_file(file: TruthFile, ranked: Ranked, *, candidates: Candidates) -> TrueJ
     path = file.input["path"]
     # Runs that are given have the ids of their qrels, whatever these are.
     is_carried = file.is_trec and ranked.train is not None
-    names = [carried(n) if is_carried else n for n in (ranked.users, ranked.items)]
+    names = [trec_ids(n) if is_carried else n for n in (ranked.users, ranked.items)]
     user = names[0].numbers(file.judged.users.ids)[file.judged.user]
     item = names[1].numbers(file.judged.items.ids)[file.judged.item]
     kept = (user >= 0) & (item >= 0)
@@ -259,7 +259,7 @@ def _over(
     facts: Mapping[str, Any],
 ) -> TrueJudgements:
     """Name the users, find them among the topics of the study, and count their judgements."""
-    topics, written = ranked.users.select(users), carried(ranked.users)
+    topics, written = ranked.users.select(users), trec_ids(ranked.users)
     named = topics if written is ranked.users else written.select(users)
     told = {"truth": origin, "lists": LISTS[candidates], **judgement_facts(qrels), **facts}
     rows = ranked.topics.numbers(topics.ids)

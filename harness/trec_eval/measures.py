@@ -25,7 +25,7 @@ from harness.trec_eval.metrics import RECALL_POINTS
 from qrels import Judged
 from runs import InputError
 from runs.shared.arrays import Floats, mean_in_order
-from runs.shared.errors import Findings, found_in
+from runs.shared.errors import ErrorCollector, prefixed_errors
 
 RANKS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 MULTIPLES = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0)
@@ -141,10 +141,10 @@ def read_measures(
     parameters: dict[str, set[float]] = {}
     told: dict[str, dict[str, Column]] = defaultdict(dict)
     ours: dict[str, Column] = {}
-    findings = Findings()
+    errors = ErrorCollector()
     for text in texts:
         base, _, given = text.strip().partition(".")
-        with findings.noted():
+        with errors.catching():
             if base in LEFT_OUT and base not in metrics:
                 raise InputError(f"trec_eval's {base!r} is not offered: {LEFT_OUT[base]}.")
             if base in NICKNAMES and not given:
@@ -157,7 +157,7 @@ def read_measures(
             else:
                 column = _own_column(text, metrics)
                 ours[column.name] = column
-    findings.tell()
+    errors.raise_any()
     theirs: list[Column] = []
     for name in MEASURES:
         if name in parameters:
@@ -183,7 +183,7 @@ def _parameters(name: str, text: str, metrics: Mapping[str, Metric]) -> tuple[fl
         if measure.option:
             value = _decimal(name, part)
         else:
-            with found_in(f"the cut-offs of {name!r}"):
+            with prefixed_errors(f"the cut-offs of {name!r}"):
                 value = read_cutoff(part)
         _scorer(measure, value, metrics)  # refuses what the metric does not take
         if value in values:

@@ -45,8 +45,8 @@ from recommenders import (
 from recommenders.shared.system import Place, Value
 from runs import InputError, Run
 from runs.shared.errors import needed_by, require_known
-from runs.shared.files import write_whole
-from runs.shared.parallel import delayed, processes
+from runs.shared.files import write_atomically
+from runs.shared.parallel import delayed, process_pool
 from runs.shared.progress import Cost, Progress
 
 Sampler: TypeAlias = Literal["random", "tpe"]
@@ -124,13 +124,13 @@ def _outcomes(
     drawn = ((search, trial) for search in searches for trial in search.drawn())
     if searches[0].sampler == "tpe":
         tasks = (search.task(trial) for search, trial in drawn)
-        yield from processes(1, return_as="generator", here=True)(tasks)
+        yield from process_pool(1, return_as="generator", here=True)(tasks)
         return
     pending = [*drawn]
     needs = [search.needed for search, _ in pending]
     n_jobs = workers_within(psutil.virtual_memory().available, needs, n_jobs=n_jobs)
     tasks = (search.task(trial) for search, trial in pending)
-    yield from processes(n_jobs, return_as="generator_unordered")(tasks)
+    yield from process_pool(n_jobs, return_as="generator_unordered")(tasks)
 
 
 @dataclass
@@ -218,7 +218,7 @@ class Search:
             | {"finding": made.finding}
             for number, made in sorted(self.trials.items())
         ]
-        write_whole(self.path, pd.DataFrame(rows, dtype=object).to_csv(index=False).encode())
+        write_atomically(self.path, pd.DataFrame(rows, dtype=object).to_csv(index=False).encode())
         return trial.finding
 
     def _score(self, run: Run) -> float:
@@ -332,7 +332,7 @@ def write_tuned_study(source: Path, target: Path, found: Sequence[Search]) -> No
         best = {} if search.best is None else search.best.settings
         settings[names.get(search.label, search.label)] = {**best, **search.given}
     remark = f"{MARK} for {source.name}, by {found[0].measure} on the validation part.\n\n"
-    write_whole(target, (remark + tomli_w.dumps(values)).encode())
+    write_atomically(target, (remark + tomli_w.dumps(values)).encode())
 
 
 def comparison(found: Sequence[Search]) -> str:

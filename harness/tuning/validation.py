@@ -10,7 +10,7 @@ from harness.study.sections import SplitSection
 from harness.study.study import RatingsSection, Study
 from qrels import Qrels, Ratings, Split, k_core, rating_scale
 from runs import InputError
-from runs.shared.errors import found_in
+from runs.shared.errors import prefixed_errors
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ def validation_of(study: Study) -> Validation:
         return _held_out(known, section, study.ratings, seed=study.seed)
     known = kept_ratings(study.ratings, study.split)
     train = split_ratings(known, study.split, seed=study.seed).train
-    with found_in("the training part cannot be split again for validation"):
+    with prefixed_errors("the training part cannot be split again for validation"):
         # Only users and items that have a training rating.
         seed = int(content_key("validation", study.seed)[:15], 16)
         return _held_out(k_core(train), section, study.ratings, seed=seed)

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runs import InputError, Numbering
-from runs.shared.errors import refusing
+from runs.shared.errors import as_input_error
 from runs.shared.files import PARQUET
 
 MEMORY: Final = "1GB"
@@ -174,7 +174,7 @@ class LogDatabase:
                 raise InputError(f"{path}: the folder has no file *.parquet.")
             return self._of_parquet(path, files)
         what = f"{path}: cannot be read as Parquet or CSV"
-        with refusing(what, OSError), path.open("rb") as stream:
+        with as_input_error(what, OSError), path.open("rb") as stream:
             is_parquet = stream.read(len(PARQUET)) == PARQUET
         return self._of_parquet(path, (path,)) if is_parquet else self._of_csv(path)
 
@@ -200,7 +200,7 @@ class LogDatabase:
 
         what = f"{path}: cannot be read as Parquet or CSV"
         with (
-            refusing(what, UnicodeDecodeError),
+            as_input_error(what, UnicodeDecodeError),
             path.open(newline="", encoding="utf-8-sig") as lines,
         ):
             names = next(csv.reader(lines), [])

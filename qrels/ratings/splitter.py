@@ -20,9 +20,9 @@ from qrels.ratings.ratings import Ratings, Split
 from runs import InputError
 from runs.shared.arrays import Integers, Ints, Longs, Numbers
 from runs.shared.fields import place_in_group
-from runs.shared.members import Member, code_of, find_member, load_module
+from runs.shared.members import Member, find_member, load_module, user_code
 from runs.shared.settings import Section
-from runs.shared.streams import id_hashes, mixed
+from runs.shared.streams import id_hashes, splitmix64
 
 TestShare = Annotated[float, Field(gt=0, lt=1, description="Share of ratings in the test set.")]
 TimeTies: TypeAlias = Annotated[
@@ -215,7 +215,7 @@ def _order(groups: Ints, *keys: Integers) -> Numbers:
 def _keys(ratings: Ratings, seed: int) -> NDArray[np.uint64]:
     """Give each rating a random number that only seed, user id and item id decide."""
     items = id_hashes(ratings.items.ids, "item")
-    return mixed(user_hashes(ratings, seed)[ratings.user] + items[ratings.item])
+    return splitmix64(user_hashes(ratings, seed)[ratings.user] + items[ratings.item])
 
 
 def is_user_split(name: str) -> bool:
@@ -245,7 +245,7 @@ def _checked(name: str, make: HoldsOut) -> HoldsOut:
 
     @wraps(make)
     def checked(ratings: Ratings, settings: Any, *, seed: int) -> Split:
-        with code_of(f"the split {name!r}"):
+        with user_code(f"the split {name!r}"):
             parts = make(ratings, settings, seed=seed)
         _check_parts(name, ratings, parts)
         return parts

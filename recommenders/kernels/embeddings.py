@@ -17,7 +17,7 @@ from recommenders.shared.system import AtLeastOne, Positive
 from runs import InputError
 from runs.shared.arrays import Floats, Ints, Singles, Sparse
 from runs.shared.errors import needed_by
-from runs.shared.parallel import delayed, in_threads, single_threaded
+from runs.shared.parallel import delayed, run_in_threads, single_threaded
 from runs.shared.settings import Section
 
 
@@ -166,7 +166,7 @@ def cosine_neighbours(
         for first in range(0, n_items, size)
     )
     with single_threaded("blas"):
-        blocks = in_threads(tasks, n_jobs=n_jobs, here=True)
+        blocks = run_in_threads(tasks, n_jobs=n_jobs, here=True)
     # Where there are fewer neighbours, -1 stands.
     items, cosines = map(np.concatenate, zip(*blocks, strict=True))
     row, place = np.nonzero(items >= 0)

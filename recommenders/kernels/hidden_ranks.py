@@ -12,7 +12,7 @@ from qrels.ranks.hidden_ranks import HiddenRanks, Ranks
 from recommenders.shared.scorers import row_of_entry
 from runs import InputError
 from runs.shared.arrays import Ints, Longs, Sparse
-from runs.shared.parallel import delayed, in_threads
+from runs.shared.parallel import delayed, run_in_threads
 
 DEEPEST = 50
 """Deepest rank that is kept under leave last one out, if nothing else is said."""
@@ -115,7 +115,7 @@ def rank_hidden(
         for a, b in pairwise(np.unique(np.append(ends, len(starts) - 1)))
     ]
     nothing = np.empty(0, dtype=np.uint16)
-    ranked = in_threads(tasks, n_jobs=n_jobs)
+    ranked = run_in_threads(tasks, n_jobs=n_jobs)
     loo, lloo = map(np.concatenate, zip((nothing, nothing), *ranked, strict=True))
     return HiddenRanks(hidden, loo, lloo, deepest)
 

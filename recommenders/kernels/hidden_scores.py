@@ -15,7 +15,7 @@ from qrels.ranks.judged_ranks import VALIDATIONS, JudgedRanks, Validation
 from recommenders.shared.scorers import HistoriesScorer, allowed_items, row_blocks, row_of_entry
 from runs import InputError
 from runs.shared.arrays import Floats, Longs, Masks, Singles, Sparse
-from runs.shared.parallel import delayed, in_threads, single_threaded
+from runs.shared.parallel import delayed, run_in_threads, single_threaded
 
 BLOCK_BYTES = 16 * 2**20
 
@@ -85,7 +85,7 @@ def rank_hidden_by_scores(
     blocks = [*row_blocks(len(hidden), row_bytes=row_bytes, block_bytes=BLOCK_BYTES)]
     wanted = [(name, rows) for name in validations for rows in blocks]
     tasks = (delayed(rank)(name, rows) for name, rows in wanted)
-    ranked = in_threads(tasks, n_jobs=n_jobs)
+    ranked = run_in_threads(tasks, n_jobs=n_jobs)
     columns = {name: np.full(len(hidden), MISS, dtype=np.uint16) for name in VALIDATIONS}
     for (name, rows), ranks in zip(wanted, ranked, strict=True):
         columns[name][rows] = ranks

@@ -26,8 +26,8 @@ from recommenders.shared.scorers import TrainedOnRatings
 from recommenders.shared.system import Settings, SystemSpec
 from runs import InputError
 from runs.shared.arrays import Ints, Singles
-from runs.shared.errors import nearest, needed_by
-from runs.shared.members import Member, code_of, load_module
+from runs.shared.errors import needed_by, suggestion
+from runs.shared.members import Member, load_module, user_code
 
 if TYPE_CHECKING:
     from lenskit.pipeline import Component, Pipeline
@@ -70,7 +70,7 @@ def _system_in(module: ModuleType, name: str) -> SystemSpec:
     path, wanted = file_of(name), name.rpartition(":")[2]
     if not hasattr(module, wanted):
         public = [other for other in vars(module) if not other.startswith("_")]
-        raise InputError(f"{path}: there is no {wanted!r} in it; {nearest(wanted, public)}")
+        raise InputError(f"{path}: there is no {wanted!r} in it; {suggestion(wanted, public)}")
     system = getattr(module, wanted)
     if isinstance(system, SystemSpec):
         if "settings" not in system.make.__annotations__:
@@ -95,7 +95,7 @@ def _system_in(module: ModuleType, name: str) -> SystemSpec:
             f"{path}: {wanted!r} in it must make a system when called without arguments."
         )
     build: Callable[[], Any] = partial(deepcopy, system) if is_built else system
-    with code_of(f"system {label_of(name)!r}"):
+    with user_code(f"system {label_of(name)!r}"):
         built = build()
     if isinstance(built, Pipeline):
         _require_recommender(built, name)
@@ -175,7 +175,7 @@ def _spec_of_built(
     """Describe what trains as a whole as a system without settings."""
 
     def make(ratings: Ratings, settings: Settings, *, seed: int) -> RankedLists:
-        with code_of(f"system {label_of(name)!r}"):
+        with user_code(f"system {label_of(name)!r}"):
             rank = train(build(), ratings, seed=seed)
         return RankedLists(ratings, label_of(name), rank)
 
@@ -226,7 +226,7 @@ def _spec_of(name: str, component: type[Component[Any]]) -> SystemSpec:
         return component(component.validate_config(settings.model_dump()))
 
     def make(ratings: Ratings, settings: BaseModel, *, seed: int) -> ComponentScorer:
-        with code_of(f"system {label_of(name)!r}"):
+        with user_code(f"system {label_of(name)!r}"):
             scorer: Any = configured(settings)
             if is_trainable(scorer):
                 scorer = trained(scorer, ratings, seed=seed)
@@ -267,7 +267,7 @@ class ComponentScorer(TrainedOnRatings):
 
     def score_batch(self, user_numbers: Ints) -> Singles:
         """Score every item for these users."""
-        with silence(), code_of(f"system {self.label!r}"):
+        with silence(), user_code(f"system {self.label!r}"):
             return np.array([self._scores(user) for user in user_numbers], dtype=np.float32)
 
     def _scores(self, user: np.int32) -> NDArray[np.floating]:
@@ -294,7 +294,7 @@ class RankedLists(TrainedOnRatings):
 
     def score_batch(self, user_numbers: Ints) -> Singles:
         """Score every item for these users; NaN where it is not listed."""
-        with code_of(f"system {self.label!r}"):
+        with user_code(f"system {self.label!r}"):
             lists = self.rank(user_numbers)
         scores = np.full((len(user_numbers), len(self.items)), np.nan, dtype=np.float32)
         rows, columns = np.nonzero(lists >= 0)

@@ -31,7 +31,7 @@ class InputError(ValueError):
 
 
 @contextmanager
-def found_in(place: object) -> Iterator[None]:
+def prefixed_errors(place: object) -> Iterator[None]:
     """Put a place, such as a file, before what is found wrong there."""
     try:
         yield
@@ -39,7 +39,7 @@ def found_in(place: object) -> Iterator[None]:
         raise InputError(f"{place}: {error}") from error
 
 
-class Findings:
+class ErrorCollector:
     """What is wrong with several names, told in one error."""
 
     def __init__(self) -> None:
@@ -51,14 +51,14 @@ class Findings:
             self._sentences.append(finding)
 
     @contextmanager
-    def noted(self) -> Iterator[None]:
+    def catching(self) -> Iterator[None]:
         """Note what is found within, and go on."""
         try:
             yield
         except InputError as error:
             self.add(str(error))
 
-    def tell(self) -> None:
+    def raise_any(self) -> None:
         """Refuse the input if anything was found."""
         if self._sentences:
             first, *others = self._sentences
@@ -66,7 +66,7 @@ class Findings:
 
 
 @contextmanager
-def refusing(finding: str, *errors: type[Exception]) -> Iterator[None]:
+def as_input_error(finding: str, *errors: type[Exception]) -> Iterator[None]:
     """Say what is wrong with the input where one of these errors occurs, which tells why."""
     try:
         yield
@@ -109,7 +109,7 @@ def with_article(noun: str) -> str:
     return f"{'an' if noun[:1].lower() in 'aeio' else 'a'} {noun}"
 
 
-def nearest(name: str, names: Sequence[str]) -> str:
+def suggestion(name: str, names: Sequence[str]) -> str:
     """Say which name may have been meant, or which there are."""
     folded = {known.casefold(): known for known in names}
     close = get_close_matches(name.casefold(), folded, n=1)
@@ -120,11 +120,11 @@ def nearest(name: str, names: Sequence[str]) -> str:
 
 def require_known(what: str, names: Iterable[Any], known: Sequence[str]) -> None:
     """Refuse names that are not known, each after what it is not, and name a similar one."""
-    findings = Findings()
+    errors = ErrorCollector()
     for name in names:
         if name not in known:
-            findings.add(f"{what} {name!r}; {nearest(str(name), known)}")
-    findings.tell()
+            errors.add(f"{what} {name!r}; {suggestion(str(name), known)}")
+    errors.raise_any()
 
 
 def require_choice(name: str, value: str, choices: Sequence[str]) -> None:
@@ -135,7 +135,7 @@ def require_choice(name: str, value: str, choices: Sequence[str]) -> None:
         raise InputError(f"`{name}` must be one of {', '.join(choices)}, got {value!r}{hint}")
 
 
-def with_known_keywords(function: Callable[Asked, Answer]) -> Callable[Asked, Answer]:
+def refuse_unknown_keywords(function: Callable[Asked, Answer]) -> Callable[Asked, Answer]:
     """Refuse keywords that a function does not have in a sentence that names a similar one."""
     known = signature(function).parameters
 
@@ -194,7 +194,7 @@ class NearTies(InputWarning):
         super().__init__(f"{path}: {_near_ties(count)}")
 
 
-def remarks_of(caught: Iterable[WarningMessage]) -> list[str]:
+def warning_sentences(caught: Iterable[WarningMessage]) -> list[str]:
     """Give what was warned of, each sentence once, near-ties of all run files in one."""
     found = [warning.message for warning in caught]
     near = [each for each in found if isinstance(each, NearTies)]

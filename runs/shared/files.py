@@ -34,7 +34,7 @@ LOWEST_PRINTABLE = 0x20
 """Code point of the space: those below are control characters."""
 
 
-def write_whole(path: Path, content: bytes) -> None:
+def write_atomically(path: Path, content: bytes) -> None:
     """Write a file so that, whatever happens, it is there whole, as it was, or not at all.
 
     Missing folders are made.
@@ -102,7 +102,7 @@ def _leads_within(path: Path, folder: Path) -> bool:
 def write_within(folder: Path, name: str, content: bytes) -> Path:
     """Write a file whole into a folder, nowhere else; give its path. See `path_within`."""
     path = path_within(folder, name)
-    write_whole(path, content)
+    write_atomically(path, content)
     return path
 
 

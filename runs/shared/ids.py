@@ -106,17 +106,17 @@ def _as_text(ids: Iterable[str] | NDArray[np.str_]) -> NDArray[np.str_]:
     return ids if isinstance(ids, np.ndarray) else np.array(list(ids), dtype=np.str_)
 
 
-def carried(named: Numbering) -> Numbering:
+def trec_ids(named: Numbering) -> Numbering:
     """Put numbers from 1, all of one width, in the place of ids, if one of them does not fit.
 
     They are in the order of the ids, so that ties are settled alike.
     """
     if first_unfit_id(named.ids) is None:
         return named
-    return padded("", len(named))
+    return padded_ids("", len(named))
 
 
-def padded(prefix: str, n: int) -> Numbering:
+def padded_ids(prefix: str, n: int) -> Numbering:
     """Number ids padded with zeros, so that they sort as they count."""
     width = len(str(n))
     return Numbering.of([f"{prefix}{number:0{width}}" for number in range(1, n + 1)])

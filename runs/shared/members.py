@@ -17,7 +17,7 @@ from traceback import extract_tb
 from types import CodeType, MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar
 
-from runs.shared.errors import InputError, nearest, with_article
+from runs.shared.errors import InputError, suggestion, with_article
 from runs.shared.user_modules import PLUGIN, modules_as_they_are, put_on_path
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Member(Generic[SettingsT]):
     @classmethod
     def declared_below(cls, folder: str) -> Mapping[str, Self]:
         """Give the members declared in the modules of a folder, by name."""
-        found = [member for module in modules_of(folder) for member in cls.declared_in(module)]
+        found = [member for module in import_modules(folder) for member in cls.declared_in(module)]
         return MappingProxyType({m.name: m for m in sorted(found, key=lambda m: m.name)})
 
     def _annotated(self, name: str) -> Any:
@@ -75,7 +75,7 @@ class Member(Generic[SettingsT]):
         return eval(annotation, inspect.unwrap(self.make).__globals__)
 
 
-def modules_of(folder: str) -> Iterator[ModuleType]:
+def import_modules(folder: str) -> Iterator[ModuleType]:
     """Import the modules of a folder, one after the other; folders in it are passed over.
 
     The folder is named as in an import, so that a register in it need not import its own package.
@@ -86,7 +86,7 @@ def modules_of(folder: str) -> Iterator[ModuleType]:
 
 
 @cache
-def installed(kind: str) -> Mapping[str, tuple[EntryPoint, ...]]:
+def installed_entry_points(kind: str) -> Mapping[str, tuple[EntryPoint, ...]]:
     """Give what installed distributions declare of a kind, such as "metrics", by name.
 
     These are entry points of the group ``metric_robustness.KIND``; nothing is imported.
@@ -103,7 +103,7 @@ def installed(kind: str) -> Mapping[str, tuple[EntryPoint, ...]]:
 
 def load_installed(kind: str, name: str, of: type[MemberT]) -> MemberT | None:
     """Import what an installed distribution declares under a name; None if none does."""
-    points = installed(kind).get(name, ())
+    points = installed_entry_points(kind).get(name, ())
     if not points:
         return None
     owners = [*map(_claimed_by, points)]
@@ -131,7 +131,7 @@ def find_member(
     """Look a member up among those of a folder, then in installed distributions."""
     found = declared.get(name) or load_installed(kind, name, of)
     if found is None:
-        known = nearest(name, [*declared, *installed(kind)])
+        known = suggestion(name, [*declared, *installed_entry_points(kind)])
         raise InputError(f"no {kind.removesuffix('s')} is called {name!r}; {known}")
     return found
 
@@ -195,7 +195,7 @@ def _run(path: Path, name: str, *, what: str) -> ModuleType:
 
 
 @contextmanager
-def code_of(what: str) -> Iterator[None]:
+def user_code(what: str) -> Iterator[None]:
     """Say where and how a user's function fails, in the file where it does, with notes on it."""
     try:
         yield

@@ -30,7 +30,7 @@ delayed = joblib.delayed
 """Makes a task of a call: ``delayed(function)(argument)``."""
 
 
-def in_threads(
+def run_in_threads(
     tasks: Iterable[Any], *, n_jobs: int, return_as: str = "list", here: bool = False
 ) -> Any:
     """Do tasks in threads of this process, or on the cluster of `on_cluster`.
@@ -50,7 +50,7 @@ def in_threads(
     return joblib.Parallel(n_jobs, return_as=return_as, **where)(tasks)
 
 
-def processes(
+def process_pool(
     n_jobs: int, *, return_as: str, here: bool = False, **options: Any
 ) -> Callable[[Iterable[Any]], Iterator[Any]]:
     """Give workers of joblib in processes that outlive this one by half a second at most.
@@ -63,13 +63,13 @@ def processes(
             return lambda tasks: _sorted(_done_by_workers(client, tasks))
         return lambda tasks: (result for _, result in _done_by_workers(client, tasks))
     if options.get("prefer") != "threads":
-        options |= {"initializer": end_with, "initargs": (os.getpid(),)}
+        options |= {"initializer": exit_with_parent, "initargs": (os.getpid(),)}
     workers: Callable[[Iterable[Any]], Generator[Any]]
     workers = joblib.Parallel(n_jobs, return_as=return_as, **options)
 
     def begun(tasks: Iterable[Any]) -> Iterator[Any]:
         came: list[int] = []
-        with signals_kept(came):
+        with deferred_signals(came):
             results = workers(tasks)
         try:
             for number in came[:1]:
@@ -83,7 +83,7 @@ def processes(
 
 
 @contextmanager
-def signals_kept(came: list[int]) -> Iterator[None]:
+def deferred_signals(came: list[int]) -> Iterator[None]:
     """Keep the signals that would interrupt: joblib cannot end workers while it starts them."""
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -99,7 +99,7 @@ def signals_kept(came: list[int]) -> Iterator[None]:
             signal.signal(each, heard)
 
 
-def end_with(parent: int) -> None:
+def exit_with_parent(parent: int) -> None:
     """End this process when its parent is gone: left alone, joblib's workers would wait for ever.
 
     A parent that ended before this was called is gone, too.
@@ -151,7 +151,7 @@ def on_cluster(address: str | None) -> Iterator[None]:
 
 @contextmanager
 def processes_on_cluster(address: str | None) -> Iterator[None]:
-    """Send what `runs.shared.parallel.processes` does to a Dask cluster; threads stay here.
+    """Send what `runs.shared.parallel.process_pool` does to a Dask cluster; threads stay here.
 
     See `on_cluster`.
     """
@@ -164,7 +164,7 @@ def processes_on_cluster(address: str | None) -> Iterator[None]:
 
 
 def is_on_cluster() -> bool:
-    """Tell whether `processes` are those of a Dask cluster."""
+    """Tell whether `process_pool` are those of a Dask cluster."""
     return _client_in_use.get() is not None
 
 

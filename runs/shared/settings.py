@@ -10,7 +10,7 @@ from typing import Annotated, Any, Self, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, ValidationInfo
 
 from runs.shared.arrays import DEEPEST_RANK
-from runs.shared.errors import InputError, nearest
+from runs.shared.errors import InputError, suggestion
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
@@ -48,7 +48,7 @@ def read_settings_of(what: str, kind: type[ModelT], given: Mapping[str, Any]) ->
         fault = error.errors()[0]
     setting, known = ".".join(map(str, fault["loc"])), [*kind.model_fields]
     if fault["type"] == "extra_forbidden":
-        hint = nearest(setting, known) if known else "it has none."
+        hint = suggestion(setting, known) if known else "it has none."
         raise InputError(f"{what} has no setting {setting!r}; {hint}")
     raise InputError(broken_rule(f"{what}: the setting {setting!r}" if setting else what, fault))
 

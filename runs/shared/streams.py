@@ -44,7 +44,7 @@ def _generator(key: tuple[int | str, ...]) -> np.random.Philox:
     return np.random.Philox(key=int.from_bytes(digest, "little"))
 
 
-def mixed(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def splitmix64(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Scatter keys over 64 bits: the finaliser of SplitMix64 (Steele, Lea & Flood, OOPSLA 2014)."""
     keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

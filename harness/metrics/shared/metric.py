@@ -19,8 +19,8 @@ from qrels import Judged
 from qrels.ranks.judged_ranks import Validation
 from runs import InputError
 from runs.shared.arrays import DEEPEST_RANK, Floats, mean_in_order
-from runs.shared.errors import found_in, require_choice, warn
-from runs.shared.members import code_of
+from runs.shared.errors import prefixed_errors, require_choice, warn
+from runs.shared.members import user_code
 
 ROUNDING = 1e-9
 """How far a score may lie outside its range."""
@@ -278,7 +278,7 @@ class Metric:
             judged = judged.condensed
         if isinstance(level, int):
             judged = judged.at_level(level)
-        with code_of(f"metric {self.label!r}"), found_in(f"metric {self.label!r}"):
+        with user_code(f"metric {self.label!r}"), prefixed_errors(f"metric {self.label!r}"):
             values = np.asarray(self.function(judged, cutoff=cutoff, **options), dtype=np.float64)
         if values.shape != (judged.n_users,):
             raise InputError(

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from runs import InputError
 from runs.shared.arrays import DEEPEST_RANK
-from runs.shared.errors import found_in
+from runs.shared.errors import prefixed_errors
 
 Value: TypeAlias = int | float | str | dict[int, float]
 
@@ -62,7 +62,7 @@ def split_depth(text: str) -> tuple[str, int | None, bool]:
     name, sign, depth = text.strip().partition("@")
     if not sign or depth == WHOLE:
         return name, None, depth == WHOLE
-    with found_in(f"{text!r}: behind the @ stands a cut-off, or {WHOLE!r} for whole lists"):
+    with prefixed_errors(f"{text!r}: behind the @ stands a cut-off, or {WHOLE!r} for whole lists"):
         return name, read_cutoff(depth), False
 
 

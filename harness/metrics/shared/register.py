@@ -12,8 +12,8 @@ from harness.metrics.shared.ir_measures import PREFIX, metric_of_ir_measures
 from harness.metrics.shared.metric import Metric
 from harness.metrics.shared.names import parse_name
 from runs import InputError
-from runs.shared.errors import nearest
-from runs.shared.members import installed, load_installed, load_module, modules_of
+from runs.shared.errors import suggestion
+from runs.shared.members import import_modules, installed_entry_points, load_installed, load_module
 
 FOLDERS = ("harness.metrics", "harness.trec_eval.metrics")
 """The package whose modules declare metrics, and the module of those that exist for the names of
@@ -29,7 +29,7 @@ def built_in_metrics() -> dict[str, Metric]:
     The folder is the list: a file added there is found here.
     """
     folder, for_trec_eval = FOLDERS
-    modules = [*modules_of(folder), import_module(for_trec_eval)]
+    modules = [*import_modules(folder), import_module(for_trec_eval)]
     found = {name: made for module in modules for name, made in _declared(module).items()}
     return dict(sorted(found.items(), key=lambda item: item[0].casefold()))
 
@@ -61,7 +61,7 @@ def available_metrics(
 
 def installed_metrics() -> list[Metric]:
     """Import the metrics of all installed distributions."""
-    found = (load_installed("metrics", name, Metric) for name in installed("metrics"))
+    found = (load_installed("metrics", name, Metric) for name in installed_entry_points("metrics"))
     return [metric for metric in found if metric is not None]
 
 
@@ -83,7 +83,7 @@ def find_metric(text: str, metrics: Mapping[str, Metric], *, others: Sequence[st
         elif file.is_file():
             known = f"to use the metrics of the file {file}, add `--plugin {file}`."
         else:
-            known = nearest(parsed.name, [*metrics, *installed("metrics"), *others])
+            known = suggestion(parsed.name, [*metrics, *installed_entry_points("metrics"), *others])
             known += " Your own needs its file: `--plugin FILE.py`."
         raise InputError(f"no metric is called {parsed.name!r}; {known}")
     return found.with_options(parsed.options)
@@ -98,7 +98,7 @@ def translated(text: str, metrics: Mapping[str, Metric]) -> str:
     parsed = None if text.startswith(PREFIX) else parse_name(text)
     if parsed is None or parsed.name.endswith("_cut"):
         return text
-    if parsed.name in metrics or parsed.name in installed("metrics"):
+    if parsed.name in metrics or parsed.name in installed_entry_points("metrics"):
         return text
     name, _, cutoff = own_name(parsed.name, metrics).partition("@")
     if not name or (cutoff and parsed.has_depth):

@@ -18,7 +18,7 @@ from qrels.ratings.datasets.source import Source
 from qrels.ratings.ratings import Ratings
 from runs import InputError, Numbering
 from runs.shared.arrays import Floats, Ints, Longs
-from runs.shared.errors import refusing
+from runs.shared.errors import as_input_error
 from runs.shared.ids import LONGEST_ID
 
 ISO: Final = (
@@ -69,7 +69,7 @@ def iso_seconds(column: Any) -> Longs | None:
 
 def from_iso(text: str) -> float:
     """Read one text in the form of `ISO`."""
-    with refusing(f"the time {text!r} does not exist", ValueError, OverflowError):
+    with as_input_error(f"the time {text!r} does not exist", ValueError, OverflowError):
         moment = datetime.fromisoformat(text)
         aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
         return float((aware - EPOCH) // timedelta(seconds=1))

@@ -16,7 +16,7 @@ from qrels.ratings.datasets.fields import NO_NUMBER, Columns, NotPlain, Record, 
 from qrels.ratings.datasets.layouts import RATING_NAMES, locate, separator_hint
 from qrels.ratings.ratings import Ratings
 from runs import InputError
-from runs.shared.errors import refusing
+from runs.shared.errors import as_input_error
 from runs.shared.fields import is_number
 
 # Stands for a separator of several bytes where pyarrow needs a single one.
@@ -242,7 +242,7 @@ class ParquetRows(Rows):
 
         names = self.names()
         positions = locate(names, self.layout, fail=self._fail)
-        with refusing(self._cannot_be_read, pa.ArrowException, OSError):
+        with as_input_error(self._cannot_be_read, pa.ArrowException, OSError):
             table = self._opened().read(columns=[names[at] for at in positions.values()])
         return {role: self._convert(role, table[names[at]]) for role, at in positions.items()}
 
@@ -250,7 +250,7 @@ class ParquetRows(Rows):
         import pyarrow as pa
         from pyarrow import parquet
 
-        with refusing(self._cannot_be_read, pa.ArrowException, OSError):
+        with as_input_error(self._cannot_be_read, pa.ArrowException, OSError):
             return parquet.ParquetFile(pa.py_buffer(self.source.data))
 
     @property

@@ -13,7 +13,7 @@ from typing import IO
 
 from qrels.ratings.datasets.layouts import RATINGS_FILES
 from runs import InputError
-from runs.shared.errors import refusing
+from runs.shared.errors import as_input_error
 from runs.shared.files import PARQUET, read_within_memory
 
 UNREADABLE = (OSError, EOFError, RuntimeError, NotImplementedError, zlib.error, zipfile.BadZipFile)
@@ -50,7 +50,7 @@ class Source:
 def open_source(path: str | Path) -> Source:
     """Read the file, or the one ratings file inside a folder or a zip archive."""
     path = Path(path)
-    with refusing(f"{path}: cannot be read", *UNREADABLE):
+    with as_input_error(f"{path}: cannot be read", *UNREADABLE):
         if not path.exists():
             raise InputError(f"{path}: there is no such file or folder.")
         if path.is_dir():

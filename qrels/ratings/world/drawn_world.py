@@ -15,7 +15,7 @@ from qrels.ratings.world.truth import Observation, Preferences, Truth, World
 from qrels.ratings.world.world_settings import WorldSettings
 from runs import InputError
 from runs.shared.arrays import Floats, Ints, Longs, Masks, Numbers
-from runs.shared.ids import padded
+from runs.shared.ids import padded_ids
 
 DAY = 86_400
 OPENING = 946_684_800
@@ -210,7 +210,7 @@ def make_world(settings: WorldSettings) -> World:
         counts = _activity(settings, tail, settings.rated)
         user, item = Appeal(observation, luck).chosen(counts)
         felt = preferences.pairs(user, item) + noise.logistic(scale=settings.noise, size=len(user))
-    users, items = padded("u", settings.n_users), padded("i", settings.n_items)
+    users, items = padded_ids("u", settings.n_users), padded_ids("i", settings.n_items)
     truth = Truth(users, items, preferences, popularity, cuts, settings.noise)
     return World(rated(truth, user, item, felt, times), truth, observation)
 

@@ -23,7 +23,7 @@ from qrels.ratings.world.truth import Observation, Preferences, Truth, World
 from qrels.ratings.world.world_settings import Liking, SharedSettings
 from runs import InputError
 from runs.shared.arrays import Floats, Ints, Numbers
-from runs.shared.ids import padded
+from runs.shared.ids import padded_ids
 from runs.shared.settings import read_settings_of
 
 
@@ -244,7 +244,7 @@ class _Draft:
         noise = float(np.sqrt(3 * max(1.0 - liked.var(), LEAST_NOISE)) / np.pi)
         scale, counts = np.unique(self.ratings.rating, return_counts=True)
         cuts = np.sort(self._felt(liked, noise))[np.cumsum(counts)[:-1]]
-        users, items = map(padded, "ui", map(len, self._counts))
+        users, items = map(padded_ids, "ui", map(len, self._counts))
         preferences, popularity = observation.preferences, exposure.popularity
         truth = Truth(users, items, preferences, popularity, cuts, noise, scale)
         return World(self._rated(truth, user, item), truth, observation)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from qrels.ratings.ratings import Ratings
 from runs import Numbering
 from runs.shared.arrays import Floats, Integers, Numbers
-from runs.shared.errors import refusing
+from runs.shared.errors import as_input_error
 
 ONE_TO_FIVE = np.arange(1.0, 6.0)
 
@@ -118,7 +118,7 @@ class Truth:
     def load(cls, path: str | PathLike[str]) -> Truth:
         """Read a file with the content that `to_bytes` gives."""
         errors = BadZipFile, EOFError, KeyError, TypeError, ValueError
-        with refusing(f"{path} does not hold the truth of a world", *errors):
+        with as_input_error(f"{path} does not hold the truth of a world", *errors):
             with np.load(path) as file:
                 stored = dict(file)
             return cls(

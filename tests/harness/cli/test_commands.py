@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from harness.cli.main import _commands, _groups, main
 from harness.cli.options import _Options
-from runs.shared.members import modules_of
+from runs.shared.members import import_modules
 from tests.harness.small import write_qrels, write_ratings, write_run
 
 PRINTED = {"--format": "text|csv|json|latex|markdown; text"}
@@ -183,7 +183,7 @@ def told(option: click.Option) -> str:
 
 DECLARED = {
     name: value
-    for module in modules_of("harness.cli")
+    for module in import_modules("harness.cli")
     for name, value in vars(module).items()
     if isinstance(value, click.Command) and value.callback
 }
@@ -215,7 +215,7 @@ def test_commands_stand_in_six_groups_in_this_order() -> None:
         "Data",
     ]
     assert [*_commands()] == [*OPTIONS]
-    places = sorted(m.GROUP[0] for m in modules_of("harness.cli") if hasattr(m, "GROUP"))
+    places = sorted(m.GROUP[0] for m in import_modules("harness.cli") if hasattr(m, "GROUP"))
     assert places == [1, 2, 3, 4, 5, 6]
 
 

@@ -94,7 +94,10 @@ def test_ids_that_a_trec_file_cannot_carry_have_numbers_in_their_order(tmp_path:
     lines(tmp_path, *(row.replace("u1", "#1").replace("i", "item ") for row in SOME))
     collection = collect_text(RATINGS + "implicit = true\n", tmp_path)
     assert collection.topics.ids.tolist() == ["#1", "u0", "u2", "u3"]
-    assert [numbers.ids.tolist() for numbers in collection.carried] == [list("1234"), list("12345")]
+    assert [numbers.ids.tolist() for numbers in collection.trec_ids] == [
+        list("1234"),
+        list("12345"),
+    ]
     table = qrels_files(collection.qrels, *collection.names)["ids.csv"].decode().splitlines()
     assert (table[0], table[1], table[5]) == ("kind,number,id", "user,1,#1", "item,1,item 0")
 
@@ -110,7 +113,7 @@ def given_runs(folder: Path, *names: str) -> Collection:
 
 def test_ids_of_given_runs_that_do_not_fit_have_numbers_too(tmp_path: Path) -> None:
     collection = given_runs(tmp_path, "a", "b")
-    assert [numbers.ids.tolist() for numbers in collection.carried] == [["u1"], ["1", "2"]]
+    assert [numbers.ids.tolist() for numbers in collection.trec_ids] == [["u1"], ["1", "2"]]
     assert "ids.csv" in qrels_files(collection.qrels, *collection.names)
     assert [run.items.tolist() for run in collection.true_lists] == [[[0, -1]], [[0, -1]]]
 

@@ -21,7 +21,7 @@ from joblib import delayed
 from harness.cli.main import main
 from runs import InputError
 from runs.shared import parallel
-from runs.shared.parallel import processes
+from runs.shared.parallel import process_pool
 from tests.harness.small import METRICS, NO_ANALYSES, SYSTEMS, WORLD, start
 
 pytestmark = pytest.mark.slow
@@ -182,7 +182,7 @@ def test_large_inputs_are_sent_once_and_results_come_in_order(
     monkeypatch.setattr(distributed.Client, "submit", noting)
     with parallel.processes_on_cluster(two.scheduler_address):
         tasks = (delayed(_total)(np.ones(5_000), more=n) for n in range(6))
-        found = list(processes(1, return_as="generator")(tasks))
+        found = list(process_pool(1, return_as="generator")(tasks))
     assert [total for total, _ in found] == [5_000 + n for n in range(6)]
     assert os.getpid() not in {pid for _, pid in found}
     assert sorted(sent) == ["_do"] * 6 + ["bytes"]

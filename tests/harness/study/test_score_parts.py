@@ -170,7 +170,7 @@ TRUE_QRELS = Qrels(np.array([0, 2, 4]), np.array([0, 1, 1, 2], np.int32), np.arr
 """User v, then u: for v only a is relevant, b is not; for u b and c are."""
 
 KNOWN = TrueJudgements(
-    carried=Numbering.of(["w", "x"]),
+    trec_ids=Numbering.of(["w", "x"]),
     topics=Numbering.of(["v1", "w1"]),
     qrels=TRUE_QRELS,
     origin="by hand",

@@ -6,7 +6,7 @@ import pytest
 from harness.report.study_folder import LEDGER
 from harness.study.store import Store, with_portable_paths
 from runs import InputError
-from runs.shared.files import write_whole
+from runs.shared.files import write_atomically
 from runs.shared.progress import Cost
 
 BY = {"code": "1", "numpy": "2.0"}
@@ -84,9 +84,9 @@ def test_files_of_a_part_that_was_never_finished_are_known(
     def fail_at_b(path: Path, content: bytes) -> None:
         if path.name == "b.csv":
             raise KeyboardInterrupt
-        write_whole(path, content)
+        write_atomically(path, content)
 
-    monkeypatch.setattr("harness.study.store.write_whole", fail_at_b)
+    monkeypatch.setattr("harness.study.store.write_atomically", fail_at_b)
     with pytest.raises(KeyboardInterrupt):
         write(store, FILES)
     store.remove_others(set())

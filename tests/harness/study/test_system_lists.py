@@ -309,7 +309,7 @@ def test_every_part_of_a_trained_system_is_kept(trained: SystemLists) -> None:
     system = train_system("uir-item", {}, learning_of(study, "uir-item", split))
     place = {kind: trained.files_of(kind)["uir-item"] for kind in trained.names}
     expected = recommended_lists(system).items
-    run = read_run(place[RUN]).to_run(*collection.carried, depth=4)
+    run = read_run(place[RUN]).to_run(*collection.trec_ids, depth=4)
     np.testing.assert_array_equal(run.items, expected)
     np.testing.assert_array_equal(trained.recommended.runs[1].items, expected)
     relevant = split.test.select(split.test.rating >= 4)
@@ -332,7 +332,7 @@ def test_lists_are_read_as_deep_as_they_are_kept(trained: SystemLists) -> None:
     assert trained.truly_judged.depth is None
     truth = trained.run.collection.judged_truly
     assert truth is not None
-    assert trained.truly_judged.topics is truth.carried
+    assert trained.truly_judged.topics is truth.trec_ids
 
 
 def test_progress_counts_the_systems(trained: SystemLists) -> None:

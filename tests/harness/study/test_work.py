@@ -241,7 +241,7 @@ def test_what_both_sides_judge_is_paired() -> None:
     )
     topics = Numbering.of(["t", "u", "v"])
     known = TrueJudgements(
-        carried=topics,
+        trec_ids=topics,
         topics=topics,
         qrels=true_qrels,
         origin="by hand",

@@ -24,7 +24,7 @@ from qrels.ratings.splitter import (
     splits,
 )
 from runs import InputError, Numbering
-from runs.shared.streams import id_hashes, mixed
+from runs.shared.streams import id_hashes, splitmix64
 from tests.qrels.ratings.splits.tables import Table, divide, ratings_of, table_of
 
 
@@ -162,7 +162,7 @@ def test_random_orders_are_those_of_hashes_of_seed_user_and_item() -> None:
     """By the documented keys: a study of the past is split alike by every version."""
     ratings = ratings_of({(user, item): 0 for user in "abc" for item in "wxyz"})
     users = id_hashes(ratings.users.ids, "user 7")
-    keys = mixed(users[ratings.user] + id_hashes(ratings.items.ids, "item")[ratings.item])
+    keys = splitmix64(users[ratings.user] + id_hashes(ratings.items.ids, "item")[ratings.item])
     by_user = np.argsort(np.argsort(keys.reshape(3, 4), axis=1), axis=1)
     assert random_order(ratings, 7).tolist() == by_user.ravel().tolist()
     by_item = np.argsort(np.argsort(keys.reshape(3, 4), axis=0), axis=0)

@@ -6,21 +6,21 @@ import pytest
 
 from runs import InputError, InputWarning
 from runs.shared.errors import (
-    Findings,
+    ErrorCollector,
     NearTies,
+    as_input_error,
     counted,
-    found_in,
     how_to_add,
     how_to_install,
-    nearest,
     needed_by,
-    refusing,
-    remarks_of,
+    prefixed_errors,
+    refuse_unknown_keywords,
     require_choice,
     require_known,
+    suggestion,
     warn,
+    warning_sentences,
     with_article,
-    with_known_keywords,
 )
 
 
@@ -38,32 +38,32 @@ def test_every_unknown_name_is_told_with_a_similar_one() -> None:
 
 
 def test_a_name_like_none_is_answered_with_all() -> None:
-    assert nearest("xyz", ["slim", "ease"]) == "there are slim, ease."
-    assert nearest("NDCG", ["nDCG", "AP"]) == "did you mean 'nDCG'?"
+    assert suggestion("xyz", ["slim", "ease"]) == "there are slim, ease."
+    assert suggestion("NDCG", ["nDCG", "AP"]) == "did you mean 'nDCG'?"
 
 
 def test_findings_are_told_each_once_and_in_order() -> None:
-    findings = Findings()
+    errors = ErrorCollector()
     for text in ("b is wrong.", "a is wrong.", "b is wrong."):
-        with findings.noted():
+        with errors.catching():
             raise InputError(text)
     with pytest.raises(InputError) as caught:
-        findings.tell()
+        errors.raise_any()
     assert str(caught.value) == "b is wrong. A is wrong."
 
 
 def test_nothing_is_told_of_nothing() -> None:
-    findings = Findings()
-    with findings.noted():
+    errors = ErrorCollector()
+    with errors.catching():
         pass
-    findings.tell()
+    errors.raise_any()
 
 
 def test_only_the_errors_that_are_named_become_findings() -> None:
-    with pytest.raises(InputError, match=r"^a\.csv: no table \(odd\)\.$"), found_in("a.csv"):  # noqa: SIM117
-        with refusing("no table", ValueError):
+    with pytest.raises(InputError, match=r"^a\.csv: no table \(odd\)\.$"), prefixed_errors("a.csv"):  # noqa: SIM117
+        with as_input_error("no table", ValueError):
             raise ValueError("odd")
-    with pytest.raises(KeyError), refusing("no table", ValueError):
+    with pytest.raises(KeyError), as_input_error("no table", ValueError):
         raise KeyError("odd")
 
 
@@ -89,7 +89,7 @@ def remarks(*given: InputWarning) -> list[str]:
         warnings.simplefilter("always")
         for warning in given:
             warnings.warn(warning, stacklevel=1)
-    return remarks_of(caught)
+    return warning_sentences(caught)
 
 
 def test_what_was_warned_of_is_told_once() -> None:
@@ -105,7 +105,7 @@ def test_near_ties_of_several_run_files_are_told_together() -> None:
 
 
 def test_an_unknown_keyword_is_refused_with_a_similar_one() -> None:
-    @with_known_keywords
+    @refuse_unknown_keywords
     def score(run: str, *, cutoff: int = 5) -> tuple[str, int]:
         return run, cutoff
 

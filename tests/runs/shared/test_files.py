@@ -19,7 +19,7 @@ from runs.shared.files import (
     path_within,
     read_bytes,
     read_within_memory,
-    write_whole,
+    write_atomically,
     write_within,
 )
 
@@ -64,8 +64,8 @@ def test_a_folder_may_be_a_link_itself_and_have_links_within(tmp_path: Path) -> 
 
 def test_folders_that_are_missing_are_made_and_no_part_is_left(tmp_path: Path) -> None:
     path = tmp_path / "a" / "b" / "c.csv"
-    write_whole(path, b"1")
-    write_whole(path, b"22")
+    write_atomically(path, b"1")
+    write_atomically(path, b"22")
     assert path.read_bytes() == b"22"
     assert [each.name for each in path.parent.iterdir()] == ["c.csv"]
 
@@ -74,14 +74,14 @@ def test_a_file_that_cannot_be_written_stays_as_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "a.csv"
-    write_whole(path, b"1")
+    write_atomically(path, b"1")
 
     def fail(number: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(OSError, match="No space left") as caught:
-        write_whole(path, b"2")
+        write_atomically(path, b"2")
     assert caught.value.filename == str(path)
     assert path.read_bytes() == b"1"
     assert list(tmp_path.iterdir()) == [path]

@@ -11,13 +11,13 @@ from runs import InputError, Numbering
 from runs.shared.ids import (
     LONGEST_ID,
     WHITESPACE,
-    carried,
     escaped,
     first_unfit_id,
     id_fault,
     id_table,
-    padded,
+    padded_ids,
     require_fit_name,
+    trec_ids,
 )
 
 
@@ -92,20 +92,20 @@ def test_numbers_are_kept_by_selection() -> None:
 
 
 def test_padded_numbers_sort_as_they_count() -> None:
-    assert padded("u", 3).ids.tolist() == ["u1", "u2", "u3"]
-    assert padded("u", 10).ids.tolist()[::9] == ["u01", "u10"]
-    assert padded("", 100).ids.tolist()[::99] == ["001", "100"]
+    assert padded_ids("u", 3).ids.tolist() == ["u1", "u2", "u3"]
+    assert padded_ids("u", 10).ids.tolist()[::9] == ["u01", "u10"]
+    assert padded_ids("", 100).ids.tolist()[::99] == ["001", "100"]
 
 
 def test_numbers_stand_for_all_ids_where_one_does_not_fit() -> None:
     fit = Numbering.of(["a", "b"])
-    assert carried(fit) is fit
-    assert carried(Numbering.of(["a", "b c", "d"])).ids.tolist() == ["1", "2", "3"]
+    assert trec_ids(fit) is fit
+    assert trec_ids(Numbering.of(["a", "b c", "d"])).ids.tolist() == ["1", "2", "3"]
 
 
 def test_a_table_says_which_number_stands_for_which_id() -> None:
     ids = Numbering.of(["a", 'b "c"'])
-    assert id_table({"user": (padded("", 2), ids)}).decode() == (
+    assert id_table({"user": (padded_ids("", 2), ids)}).decode() == (
         'kind,number,id\nuser,1,a\nuser,2,"b ""c"""\n'
     )
 

@@ -11,12 +11,12 @@ import pytest
 from runs import InputError
 from runs.shared.members import (
     Member,
-    code_of,
     find_member,
-    installed,
+    import_modules,
+    installed_entry_points,
     load_installed,
     load_module,
-    modules_of,
+    user_code,
 )
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def test_a_module_declares_what_it_or_its_modules_make() -> None:
 def test_members_of_a_folder_are_listed_by_name_without_folders_within() -> None:
     from recommenders.shared.system import SystemSpec
 
-    names = [module.__name__ for module in modules_of("recommenders")]
+    names = [module.__name__ for module in import_modules("recommenders")]
     assert "recommenders.ease" in names
     assert "recommenders.kernels" not in names
     systems = SystemSpec.declared_below("recommenders")
@@ -106,15 +106,15 @@ def points(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Point]]:
         return found
 
     monkeypatch.setattr("importlib.metadata.entry_points", entry_points)
-    installed.cache_clear()
+    installed_entry_points.cache_clear()
     yield found
-    installed.cache_clear()
+    installed_entry_points.cache_clear()
     assert set(groups) <= {"metric_robustness.metrics"}
 
 
 def test_an_installed_member_is_loaded_by_its_name(points: list[Point]) -> None:
     points += [Point("weigh", "mine", WEIGH), Point("weigh", "mine", WEIGH)]
-    assert [*installed("metrics")] == ["weigh"]
+    assert [*installed_entry_points("metrics")] == ["weigh"]
     assert load_installed("metrics", "weigh", Declared) is WEIGH
     assert load_installed("metrics", "other", Declared) is None
 
@@ -211,7 +211,7 @@ def test_the_last_line_of_the_file_that_fails_is_named(
 def test_code_of_users_that_fails_is_named_with_its_place_and_notes() -> None:
     error = ValueError("odd")
     error.add_note("in block 3")
-    with pytest.raises(InputError) as refused, code_of("the metric 'mine'"):
+    with pytest.raises(InputError) as refused, user_code("the metric 'mine'"):
         raise error
     message = str(refused.value)
     assert message.startswith(f"the metric 'mine' fails in {__file__}, line ")
@@ -226,10 +226,13 @@ def test_code_of_users_is_named_where_it_fails_however_deep() -> None:
         innermost()
 
     line = innermost.__code__.co_firstlineno + 1
-    with pytest.raises(InputError, match=f"line {line}: ValueError"), code_of("the metric 'mine'"):
+    with (
+        pytest.raises(InputError, match=f"line {line}: ValueError"),
+        user_code("the metric 'mine'"),
+    ):
         between()
 
 
 def test_what_code_of_users_refuses_itself_is_told_as_it_is() -> None:
-    with pytest.raises(InputError, match=r"^odd$"), code_of("the metric 'mine'"):
+    with pytest.raises(InputError, match=r"^odd$"), user_code("the metric 'mine'"):
         raise InputError("odd")

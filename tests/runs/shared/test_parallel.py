@@ -31,11 +31,11 @@ from runs.shared.parallel import (
     _sent,
     _silence,
     _sorted,
-    end_with,
+    deferred_signals,
+    exit_with_parent,
     on_cluster,
-    processes,
+    process_pool,
     processes_on_cluster,
-    signals_kept,
     single_threaded,
 )
 
@@ -55,7 +55,7 @@ def test_a_signal_that_comes_while_workers_are_started_is_heard_afterwards(
     former = signal.signal(sent, signal.default_int_handler)
     try:
         with pytest.raises(KeyboardInterrupt):
-            next(processes(n_jobs, return_as="generator")(tasks()))
+            next(process_pool(n_jobs, return_as="generator")(tasks()))
         assert signal.getsignal(sent) is signal.default_int_handler
     finally:
         signal.signal(sent, former)
@@ -64,7 +64,7 @@ def test_a_signal_that_comes_while_workers_are_started_is_heard_afterwards(
 
 def test_results_come_in_the_order_of_the_tasks() -> None:
     tasks = [joblib.delayed(abs)(-number) for number in range(5)]
-    workers = processes(2, return_as="generator", prefer="threads")
+    workers = process_pool(2, return_as="generator", prefer="threads")
     assert list(workers(tasks)) == [0, 1, 2, 3, 4]
 
 
@@ -75,25 +75,25 @@ def test_threads_are_not_told_to_end_with_their_process(monkeypatch: pytest.Monk
         options.append(given)
 
     monkeypatch.setattr(joblib, "Parallel", parallel_of)
-    processes(2, return_as="generator", prefer="threads")
-    processes(2, return_as="generator")
+    process_pool(2, return_as="generator", prefer="threads")
+    process_pool(2, return_as="generator")
     assert options == [
         {"return_as": "generator", "prefer": "threads"},
-        {"return_as": "generator", "initializer": end_with, "initargs": (os.getpid(),)},
+        {"return_as": "generator", "initializer": exit_with_parent, "initargs": (os.getpid(),)},
     ]
 
 
 def test_signals_are_kept_for_the_main_thread_alone() -> None:
     came: list[int] = []
     before = signal.getsignal(signal.SIGINT)
-    with signals_kept(came):
+    with deferred_signals(came):
         assert signal.getsignal(signal.SIGINT) is not before
         signal.raise_signal(signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is before
     assert came == [signal.SIGINT]
 
     def elsewhere() -> None:
-        with signals_kept(came):
+        with deferred_signals(came):
             came.append(0)
 
     thread = threading.Thread(target=elsewhere)
@@ -120,7 +120,7 @@ def test_a_worker_ends_when_its_parent_is_another(monkeypatch: pytest.MonkeyPatc
             self.target()
 
     monkeypatch.setattr(threading, "Thread", Thread)
-    end_with(7)
+    exit_with_parent(7)
     assert (waits, ended, started) == ([0.5, 0.5], [1], [True])
 
 
@@ -219,9 +219,9 @@ def test_what_a_cluster_does_is_sorted_if_it_shall_be(monkeypatch: pytest.Monkey
     monkeypatch.setattr(parallel, "_done_by_workers", lambda client, tasks: iter(done))
     token = parallel._client_in_use.set("a client")
     try:
-        assert list(processes(2, return_as="generator")([])) == ["a", "b", "c"]
-        assert list(processes(2, return_as="generator_unordered")([])) == ["b", "c", "a"]
-        here = processes(1, return_as="generator", here=True)
+        assert list(process_pool(2, return_as="generator")([])) == ["a", "b", "c"]
+        assert list(process_pool(2, return_as="generator_unordered")([])) == ["b", "c", "a"]
+        here = process_pool(1, return_as="generator", here=True)
         assert list(here([joblib.delayed(abs)(-1)])) == [1]
     finally:
         parallel._client_in_use.reset(token)
@@ -283,7 +283,7 @@ def test_a_scheduler_that_is_lost_is_told(error: type[BaseException]) -> None:
 def test_without_an_address_work_stays_here(context: Any) -> None:
     with context(None):
         assert parallel._client_in_use.get() is None
-        workers = processes(1, return_as="generator")
+        workers = process_pool(1, return_as="generator")
         assert list(workers([joblib.delayed(abs)(-1)])) == [1]
 
 

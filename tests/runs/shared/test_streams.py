@@ -5,7 +5,7 @@ from hashlib import blake2b
 import numpy as np
 import pytest
 
-from runs.shared.streams import id_hashes, mixed, random_uniforms, random_words
+from runs.shared.streams import id_hashes, random_uniforms, random_words, splitmix64
 
 KEY = (7, "judgements", 3)
 
@@ -34,7 +34,7 @@ def test_keys_are_mixed_as_by_splitmix64() -> None:
     """The first three numbers of SplitMix64 from seed 0, as published with its C code."""
     golden = 0x9E3779B97F4A7C15
     states = np.array([(golden * n) % 2**64 for n in (1, 2, 3)], dtype=np.uint64)
-    assert [hex(word) for word in mixed(states).tolist()] == [
+    assert [hex(word) for word in splitmix64(states).tolist()] == [
         "0xe220a8397b1dcdaf",
         "0x6e789e6aa1b965f4",
         "0x6c45d188009454f",
