@@ -36,7 +36,7 @@ from analyses.shared.sentences import listed, paired
 from analyses.shared.table import Table, rounded
 from runs.shared.arrays import Floats, Masks
 from runs.shared.errors import counted
-from runs.shared.settings import Repeats, read_by
+from runs.shared.settings import Repeats, accepted_by
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,7 +54,7 @@ WIDE = 1.0
 class Settings(AnalysisSettings):
     """Agreement among cut-offs and among metrics."""
 
-    coefficient: Annotated[str, read_by(find_coefficient)] = Field(
+    coefficient: Annotated[str, accepted_by(find_coefficient)] = Field(
         "tau-b",
         description="Coefficient of figures and intervals; the CSV files have all: "
         f"{', '.join(COEFFICIENTS)}.",

@@ -34,7 +34,7 @@ from analyses.significance.permutation import pair_differences, pair_indices
 from runs import InputError
 from runs.shared.arrays import Floats, Numbers
 from runs.shared.errors import counted
-from runs.shared.fields import check_width, read_lines
+from runs.shared.fields import read_lines, require_width
 from runs.shared.settings import Repeats
 
 if TYPE_CHECKING:
@@ -152,12 +152,14 @@ def _read_groups(path: Path) -> dict[str, str]:
     lines = read_lines(path)
     heading = next(lines, (1, []))[1]
     if not {"user", "group"} <= set(heading):
-        raise InputError.at(path, 1, f"the columns user and group are needed, found {heading}.")
+        raise InputError.at_line(
+            path, 1, f"the columns user and group are needed, found {heading}."
+        )
     user, group, told = heading.index("user"), heading.index("group"), dict[str, str]()
     for line, row in lines:
-        check_width(path, line, row, heading)
+        require_width(path, line, row, heading)
         if told.setdefault(row[user], row[group]) != row[group]:
-            raise InputError.at(path, line, f"{row[user]} is in two groups; keep one line.")
+            raise InputError.at_line(path, line, f"{row[user]} is in two groups; keep one line.")
     return told
 
 

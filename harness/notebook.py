@@ -27,7 +27,7 @@ from qrels import Catalogue
 from runs import InputError
 from runs.replicates import Replicates
 from runs.shared.errors import refuse_unknown_keywords, require_choice
-from runs.shared.settings import read_settings_of
+from runs.shared.settings import check_settings
 
 if TYPE_CHECKING:
     from analyses.correlation import Correlation
@@ -576,7 +576,7 @@ def _work(
     if not named:
         raise InputError("there is no measure: name some, such as 'nDCG@10' and 'bpref'.")
     asked = {"names": tuple(map(str, named)), "cutoffs": ()}
-    section = read_settings_of("the measures", MetricsSection, asked)
+    section = check_settings("the measures", MetricsSection, asked)
     metrics = check_metrics(section, own=own)
     run_files, systems = replicates_of(runs)
     collection = collect_lists(
@@ -611,4 +611,4 @@ def _work(
 def _settings_of(analysis: Analysis[Any, Any], given: Mapping[str, Any]) -> Any:
     """Check settings; None stands for the default of the analysis."""
     known = {name: value for name, value in given.items() if value is not None}
-    return read_settings_of(f"analysis {analysis.name!r}", analysis.settings, known)
+    return check_settings(f"analysis {analysis.name!r}", analysis.settings, known)

@@ -31,7 +31,7 @@ from runs.shared.errors import require_choice
 from runs.shared.files import write_atomically
 from runs.shared.parallel import on_cluster
 from runs.shared.progress import Progress
-from runs.shared.settings import Whole, read_settings_of
+from runs.shared.settings import Whole, check_settings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -257,7 +257,7 @@ def model_settings(name: str, given: Mapping[str, Any]) -> Any:
     from recommenders.kernels.neighbours import ItemCosines
 
     require_choice("model", name, (ITEM_COSINES, ALS_KNN))
-    return read_settings_of(name, EmbeddingSettings if name == ALS_KNN else ItemCosines, given)
+    return check_settings(name, EmbeddingSettings if name == ALS_KNN else ItemCosines, given)
 
 
 def similarity_of(model: Any, *, seed: int, n_jobs: int) -> Similarity:

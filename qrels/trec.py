@@ -14,19 +14,19 @@ from runs import InputError, Numbering
 from runs.shared.arrays import Ints
 from runs.shared.errors import warn
 from runs.shared.fields import (
-    ITEM,
-    USER,
+    ITEM_FIELD,
+    USER_FIELD,
     Columns,
     Layout,
     NumberedLines,
     Pairs,
-    joined_rows,
+    join_rows,
     read_columns,
 )
 from runs.shared.files import read_bytes
 
 N_FIELDS, GRADE_FIELD = 4, 3
-LAYOUT = Layout(N_FIELDS, texts=(USER, ITEM, GRADE_FIELD))
+LAYOUT = Layout(N_FIELDS, texts=(USER_FIELD, ITEM_FIELD, GRADE_FIELD))
 GRADE = re.compile("([+-]?)0*([0-9]+)")
 HIGHEST_GRADE, MOST_DIGITS = 2**31 - 1, 10
 
@@ -89,7 +89,7 @@ def _checked_lines(path: Path, lines: NumberedLines) -> Iterator[list[bytes]]:
     for number, fields in lines:
         if len(fields) != N_FIELDS:
             finding = f"a qrels line has four fields (user 0 item grade), found {len(fields)}."
-            raise InputError.at(path, number, finding)
+            raise InputError.at_line(path, number, finding)
         has_lines = True
         yield fields
     if not has_lines:
@@ -99,7 +99,7 @@ def _checked_lines(path: Path, lines: NumberedLines) -> Iterator[list[bytes]]:
 def format_qrels(qrels: Qrels, topics: Numbering, items: Numbering) -> bytes:
     r"""Write qrels as the lines of a TREC qrels file, low grades included."""
     grades, grade = np.unique(qrels.grades, return_inverse=True)
-    return joined_rows(
+    return join_rows(
         ([f"{topic} 0 " for topic in topics.ids.tolist()], qrels.users),
         (items.ids.tolist(), qrels.items),
         ([f" {value}\n" for value in grades.tolist()], grade),

@@ -16,13 +16,13 @@ from runs.run_file import RunFile
 from runs.shared.arrays import Integers
 from runs.shared.errors import InputError, as_input_error, warn
 from runs.shared.fields import (
-    ITEM,
-    USER,
+    ITEM_FIELD,
+    USER_FIELD,
     Columns,
     Layout,
     NumberedLines,
     Pairs,
-    joined_rows,
+    join_rows,
     read_columns,
 )
 from runs.shared.files import PARQUET, parquet_bytes, read_bytes
@@ -50,7 +50,10 @@ def read_run(path: Path) -> RunFile:
 
 N_FIELDS, SCORE_FIELD, TAG_FIELD = 6, 4, 5
 LAYOUT = Layout(
-    N_FIELDS, texts=(USER, ITEM, TAG_FIELD), numbers=(SCORE_FIELD,), skips_blank_lines=True
+    N_FIELDS,
+    texts=(USER_FIELD, ITEM_FIELD, TAG_FIELD),
+    numbers=(SCORE_FIELD,),
+    skips_blank_lines=True,
 )
 SCORE = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?", re.IGNORECASE)
 NUMBER = re.compile(rb"[+-]?\d+(\.\d*)?")
@@ -80,7 +83,7 @@ def format_run(run: Run, topics: Numbering, items: Numbering) -> bytes:
     endings = [f" {rank} {run.depth + 1 - rank} {run.system}\n" for rank in range(1, run.depth + 1)]
     user, column = np.nonzero(run.items >= 0)
     ranked = items.ids.tolist(), run.items[user, column]
-    return joined_rows((beginnings, user), ranked, (endings, column))
+    return join_rows((beginnings, user), ranked, (endings, column))
 
 
 def _checked_lines(path: Path, lines: NumberedLines) -> Iterator[list[bytes]]:
@@ -105,12 +108,12 @@ def _checked_lines(path: Path, lines: NumberedLines) -> Iterator[list[bytes]]:
 def _check_fields(path: Path, number: int, fields: list[bytes]) -> None:
     if len(fields) < N_FIELDS:
         finding = f"a run line has six fields (user Q0 item rank score tag), found {len(fields)}."
-        raise InputError.at(path, number, finding)
+        raise InputError.at_line(path, number, finding)
     if len(fields) > N_FIELDS and not NUMBER.fullmatch(fields[3]):
         finding = f"more than six fields, and the rank {fields[3].decode()!r} is no number"
-        raise InputError.at(path, number, f"{finding}: does the item id have a space?")
+        raise InputError.at_line(path, number, f"{finding}: does the item id have a space?")
     if not SCORE.fullmatch(fields[4]):
-        raise InputError.at(path, number, f"the score {fields[4].decode()!r} is not a number.")
+        raise InputError.at_line(path, number, f"the score {fields[4].decode()!r} is not a number.")
 
 
 def _only_tag(columns: Columns) -> str:
@@ -123,7 +126,7 @@ def _only_tag(columns: Columns) -> str:
     return escaped(tags[0])
 
 
-COLUMNS = {"system": TAG_FIELD, "user": USER, "item": ITEM, "score": SCORE_FIELD}
+COLUMNS = {"system": TAG_FIELD, "user": USER_FIELD, "item": ITEM_FIELD, "score": SCORE_FIELD}
 """Columns of a run in Parquet, and the fields of a line that hold the same."""
 
 BYTES_PER_ROW = 100

@@ -24,7 +24,7 @@ from harness.study.study import Study, read_study
 from qrels import judge
 from qrels.ratings.world import WorldSettings, make_world
 from recommenders import SystemSpec, recommend
-from runs.shared.progress import Silent
+from runs.shared.progress import SilentProgress
 from tests.conftest import figures_left_blank, figures_left_out
 from tests.harness.small import write_collection
 from tests.lists import known_items, random_case
@@ -135,7 +135,7 @@ def test_the_new_metric_stands_in_every_table(
         systems={"names": ["random", "puresvd"], "settings": {"puresvd": {"factors": 4}}},
         analyses={**ANALYSES, "sparsity": {"samples": 5, "replicates": 20}, **FEW},
     )
-    run_study(study, n_jobs=1, progress=Silent())
+    run_study(study, n_jobs=1, progress=SilentProgress())
     for table in (
         *("means", "correlation_cutoffs", "sparsity", "popularity", "discrimination"),
         *("users", "swaps"),
@@ -187,7 +187,7 @@ def test_a_component_in_a_file_is_a_system(tmp_path: Path) -> None:
     text = block_with("toml", "my_system.py").replace('"ease", ', "")
     world = {"format": "world", "world": WORLD}
     study = parsed(text, tmp_path, ratings=world, output=tmp_path / "study", analyses={"names": []})
-    run_study(study, n_jobs=1, progress=Silent())
+    run_study(study, n_jobs=1, progress=SilentProgress())
     means = pd.read_csv(tmp_path / "study/tables/means.csv")
     assert set(means.system) == {"popularity", "my_system.py:MyScorer"}
 
@@ -236,7 +236,9 @@ def test_the_analysis_of_a_users_own_prints_that_table(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("my_analysis.py").write_text(block_with("python", "class Spread"))
-    run_study(parsed(block_with("toml", "my_analysis.py"), tmp_path), n_jobs=1, progress=Silent())
+    run_study(
+        parsed(block_with("toml", "my_analysis.py"), tmp_path), n_jobs=1, progress=SilentProgress()
+    )
     command, _, printed = block_with("text", "study-my-analysis").partition("\n")
     assert CliRunner().invoke(main, command.split()[2:]).stdout == printed
 
@@ -309,7 +311,7 @@ def test_the_experiment_of_krichene_and_rendle_is_one_study(tmp_path: Path) -> N
     systems = {"names": list(parsed(text, tmp_path).systems.names), "settings": few}
     text = text.replace("repeats = 100", "repeats = 2")
     study = parsed(text, tmp_path, systems=systems, output=tmp_path / "study")
-    folder = run_study(study, n_jobs=1, progress=Silent()).parent
+    folder = run_study(study, n_jobs=1, progress=SilentProgress()).parent
     frame = pd.read_csv(folder / "tables/sampled.csv")
     assert frame.estimator.nunique() == 7
     assert len((folder / "split/test.csv").read_text().splitlines()) == 1 + WORLD["n_users"]

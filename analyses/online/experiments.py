@@ -20,7 +20,7 @@ from analyses.shared.table import unguarded
 from runs import InputError
 from runs.shared.arrays import Floats
 from runs.shared.errors import require_known
-from runs.shared.fields import check_width, distinct, read_cutoff, read_lines
+from runs.shared.fields import distinct_names, read_cutoff, read_lines, require_width
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -156,12 +156,12 @@ def read_values(path: Path) -> pd.DataFrame:
     long = long.assign(error=_numbers(path, frame, "error") if is_known else np.nan)
     found = long[["experiment", "model", "measure", "value", "error"]]
     for line, _, model, measure, *_ in found[found.duplicated([*KEYS, "measure"])].itertuples():
-        raise InputError.at(path, int(line), f"model {model!r} has {measure} twice.")
+        raise InputError.at_line(path, int(line), f"model {model!r} has {measure} twice.")
     for (_, model), own in found.groupby(KEYS, sort=False):
         missing = found.loc[~found["measure"].isin(own["measure"]), "measure"]
         if len(missing):
             line, finding = int(own.index[0]), f"model {model!r} has no {missing.iloc[0]}."
-            raise InputError.at(path, line, finding)
+            raise InputError.at_line(path, line, finding)
     return found
 
 
@@ -187,7 +187,7 @@ def read_rates(path: Path, *, over_time: OverTime = "thesis") -> pd.DataFrame:
         raise InputError(f"{path}: the columns recommendations and accepted are needed{also}.")
     for line, model in frame[frame.duplicated([*KEYS, "period"])]["model"].items():
         finding = f"model {model!r} has a second rate for a period (column period)."
-        raise InputError.at(path, int(str(line)), finding)
+        raise InputError.at_line(path, int(str(line)), finding)
     columns = {
         name: _numbers(path, frame, name, least=least, whole=True)
         for name, least in {"recommendations": 1, "accepted": 0, "users": 1}.items()
@@ -199,7 +199,7 @@ def read_rates(path: Path, *, over_time: OverTime = "thesis") -> pd.DataFrame:
         if (accepted > lists).any():
             row = int((accepted > lists).argmax())
             finding = f"{accepted[row]:.0f} recommendations were accepted, of {lists[row]:.0f}."
-            raise InputError.at(path, int(frame.index[row]), finding)
+            raise InputError.at_line(path, int(frame.index[row]), finding)
         rates = accepted / lists
         # Where none or all are accepted, as long as the interval of Clopper and Pearson.
         point = (1 - TAIL ** (1 / lists)) / REACH
@@ -210,7 +210,7 @@ def read_rates(path: Path, *, over_time: OverTime = "thesis") -> pd.DataFrame:
         if (rates > 1).any():
             row = int((rates > 1).argmax())
             finding = f"a rate is at most 1, got {rates[row]:g}: divide percentages by 100."
-            raise InputError.at(path, int(frame.index[row]), finding)
+            raise InputError.at_line(path, int(frame.index[row]), finding)
     if "error" in frame:
         errors = _numbers(path, frame, "error", least=0.0)
     weights = columns.get("recommendations" if pooled else "users", np.ones(len(frame)))
@@ -232,13 +232,13 @@ def _read(path: Path, what: str) -> pd.DataFrame:
 
     lines = read_lines(path)
     first, heading = next(lines, (0, [""]))
-    names = distinct(path, [(first, unguarded(name)) for name in heading], "column")
+    names = distinct_names(path, [(first, unguarded(name)) for name in heading], "column")
     if names[0] not in MODEL_HEADERS:
         finding = f"the first column must be {' or '.join(MODEL_HEADERS)}, found {names[0]!r}."
-        raise InputError.at(path, first, finding)
-    rows = {line: check_width(path, line, row, heading) for line, row in lines}
+        raise InputError.at_line(path, first, finding)
+    rows = {line: require_width(path, line, row, heading) for line, row in lines}
     if not rows or len(names) == 1:
-        raise InputError.at(path, first, f"the table has no {what}.")
+        raise InputError.at_line(path, first, f"the table has no {what}.")
     columns = ("model", *names[1:])
     frame = pd.DataFrame.from_dict(rows, orient="index", columns=columns).map(unguarded)
     defaults = {"experiment": ONE_EXPERIMENT} | ({"period": "all"} if what == "rates" else {})
@@ -246,7 +246,7 @@ def _read(path: Path, what: str) -> pd.DataFrame:
     for column in ("model", "experiment", "period", "metric", "measure"):
         if column in frame and (frame[column] == "").any():
             line = int(frame.index[frame[column] == ""][0])
-            raise InputError.at(path, line, f"column {column!r}: a name is missing.")
+            raise InputError.at_line(path, line, f"column {column!r}: a name is missing.")
     return frame
 
 
@@ -263,7 +263,7 @@ def _numbers(
         row = int(wrong.argmax())
         wanted = f"a {'whole ' * whole}number{f' from {least:g}' * (least > -np.inf)}"
         finding = f"column {column!r}: {wanted} expected, found {frame[column].iloc[row]!r}."
-        raise InputError.at(path, int(frame.index[row]), finding)
+        raise InputError.at_line(path, int(frame.index[row]), finding)
     return numbers
 
 

@@ -29,8 +29,8 @@ from analyses.significance.permutation import pair_differences, pair_indices
 from runs import InputError
 from runs.shared.arrays import Floats, Integers, Longs, Masks
 from runs.shared.errors import prefixed_errors, refuse_unknown_keywords
-from runs.shared.progress import Progress, Silent
-from runs.shared.settings import Repeats, read_by, read_settings_of
+from runs.shared.progress import Progress, SilentProgress
+from runs.shared.settings import Repeats, accepted_by, check_settings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,7 +63,7 @@ class Settings(AnalysisSettings):
     """How metrics are estimated from ranks among sampled negatives."""
 
     metrics: MetricNames = METRICS
-    estimator: Annotated[str, read_by(find_estimator)] | None = Field(
+    estimator: Annotated[str, accepted_by(find_estimator)] | None = Field(
         None,
         description="Estimator, with options; default: mle(iters=100), and bv(gamma=0.01) to test "
         "differences, or ht-plugin (for AUC) if negatives were drawn with probabilities.",
@@ -133,7 +133,7 @@ def correct(
     array([[0.8519]])
     """
     given = {"metrics": metrics, "estimator": estimator, "replicates": replicates}
-    chosen = read_settings_of("correct", Settings, given)
+    chosen = check_settings("correct", Settings, given)
     systems = sampled_of(sampled, negatives=negatives, candidates=candidates, replace=replace)
     return corrected_systems(systems, chosen, seed=seed)
 
@@ -164,7 +164,7 @@ def corrected_systems(
             f"from negatives drawn with probabilities only AUC is estimated, not {others[0]}: "
             "give AUC as the only metric, or draw negatives uniformly."
         )
-    found, watched = [], progress or Silent()
+    found, watched = [], progress or SilentProgress()
     with watched("Correcting", len(systems)) as bar:
         for name, sample in systems.items():
             with prefixed_errors(f"system {name!r}"):

@@ -15,7 +15,7 @@ from qrels import FullRanks
 from runs import InputError
 from runs.shared.arrays import Floats
 from runs.shared.errors import require_known, warn
-from runs.shared.settings import read_by, without_repetition
+from runs.shared.settings import accepted_by, without_repetition
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -147,7 +147,7 @@ def read_metrics(names: Sequence[str | RankMetric]) -> tuple[RankMetric, ...]:
 METRICS = ("Recall@10", "nDCG@10", "AP", "AUC")
 MetricNames = Annotated[
     tuple[str, ...],
-    read_by(read_metrics),
+    accepted_by(read_metrics),
     Field(min_length=1, description="AUC, AP, RR, nDCG, P or Recall, with an optional cut-off."),
 ]
 

@@ -15,7 +15,7 @@ from analyses.sampled.samples import SampledRanks, first_of
 from qrels import FullRanks
 from runs import InputError
 from runs.shared.errors import InputWarning, prefixed_errors
-from runs.shared.fields import ID_HEADERS, check_width, distinct, is_number, read_lines
+from runs.shared.fields import ID_HEADERS, distinct_names, is_number, read_lines, require_width
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -127,20 +127,20 @@ class _Rows:
             return cls(path, _read_pairs(path, [heading, *lines]), numbers)
         if len(heading[1]) == 1 and ";" in heading[1][0]:
             finding = "columns are separated by tabs or commas, found semicolons."
-            raise InputError.at(path, heading[0], finding)
+            raise InputError.at_line(path, heading[0], finding)
         names = [name.partition(":")[0] for name in heading[1]]
         names = [OTHER_NAMES.get(name, name) for name in [names[0] or "user", *names[1:]]]
-        distinct(path, [(heading[0], name) for name in names], "column")
-        body = [(line, *check_width(path, line, row, heading[1])) for line, row in lines]
+        distinct_names(path, [(heading[0], name) for name in names], "column")
+        body = [(line, *require_width(path, line, row, heading[1])) for line, row in lines]
         if not body:
-            raise InputError.at(path, heading[0], "the table has a heading but no ranks.")
+            raise InputError.at_line(path, heading[0], "the table has a heading but no ranks.")
         return cls(path, pd.DataFrame(body, columns=["line", *names]), numbers)
 
     def refuse(self, wrong: Any, finding: str) -> None:
         """Refuse the first row where something is wrong; the finding may name its columns."""
         if np.any(wrong):
             row = self.frame.iloc[int(np.argmax(wrong))]
-            raise InputError.at(self.path, int(row["line"]), finding.format(**row))
+            raise InputError.at_line(self.path, int(row["line"]), finding.format(**row))
 
     def whole(self, column: str, what: str, *, least: int) -> None:
         # Where a value is missing, pandas writes the ranks of all others as 3.0.
@@ -161,10 +161,10 @@ class _Rows:
         what = column.removeprefix("n_")
         if column in self.frame and given is not None:
             rule = f"the table has a column {column}: do not give {what} = {given:,}, too."
-            raise InputError.at(self.path, 1, rule)
+            raise InputError.at_line(self.path, 1, rule)
         if column not in self.frame and given is None:
             rule = f"the number of {what} is missing: give {what}, or add a column {column}."
-            raise InputError.at(self.path, 1, rule)
+            raise InputError.at_line(self.path, 1, rule)
         if given is None:
             self.whole(column, f"a number of {what}", least=LEAST[column])
         else:
@@ -210,7 +210,9 @@ class _Rows:
 
         frame = self.frame
         if "user" not in frame:
-            raise InputError.at(self.path, 1, "a table of scores has a column user, and none here.")
+            raise InputError.at_line(
+                self.path, 1, "a table of scores has a column user, and none here."
+            )
         relevant = frame["label"].isin(["1", "1.0"])
         is_label = relevant | frame["label"].isin(["0", "0.0"])
         self.refuse(~is_label, "a label must be 1 (relevant) or 0 (a negative), found {label!r}.")
@@ -266,15 +268,15 @@ def _read_pairs(path: Path, body: Sequence[Line]) -> pd.DataFrame:
         found = PAIR.fullmatch(pair)
         if found is None or len(scores) < 2:
             finding = "(user,item), its score and those of its negatives expected, between tabs."
-            raise InputError.at(path, line, finding)
+            raise InputError.at_line(path, line, finding)
         users.append((line, found[1]))
         rows += [(line, found[1], score, "10"[place > 0]) for place, score in enumerate(scores)]
-    distinct(path, users, "user")
+    distinct_names(path, users, "user")
     n_different = sum(len({*own}) for _, (_, *own) in body)
     if n_different > MOSTLY * len(rows) and all(text.isdecimal() for _, _, text, _ in rows):
         finding = "whole numbers, hardly any twice, are ids of items, as in test.negative of NCF: "
         finding += "the scores of the held-out item and its negatives are needed in their place."
-        raise InputError.at(path, body[0][0], finding)
+        raise InputError.at_line(path, body[0][0], finding)
     return pd.DataFrame(rows, columns=["line", "user", "score", "label"])
 
 

@@ -22,7 +22,7 @@ from qrels.ranks.full_ranks import CandidateRanks
 from runs import InputError
 from runs.shared.arrays import Floats, Longs
 from runs.shared.compiled import jit
-from runs.shared.fields import spread
+from runs.shared.fields import integers_by_row
 from runs.shared.streams import random_uniforms
 
 NEGLIGIBLE = 45.0
@@ -67,7 +67,7 @@ class SampledRanks(FullRanks):
     ) -> SampledRanks:
         """Take ranks of users with one relevant item each; single numbers hold for all users."""
         full = FullRanks.of(rank, n_candidates=n_candidates)
-        m = spread(n_negatives, len(full), what="number of negatives")
+        m = integers_by_row(n_negatives, len(full), what="number of negatives")
         return cls(full.rank, full.n_candidates, full.user, n_negatives=m, replace=replace)
 
     def __post_init__(self) -> None:

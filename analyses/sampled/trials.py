@@ -36,7 +36,7 @@ from qrels.ranks.full_ranks import CandidateRanks
 from runs import InputError
 from runs.shared.arrays import Floats, Longs
 from runs.shared.parallel import delayed, process_pool, single_threaded
-from runs.shared.settings import Repeats, Sizes, Whole, read_by, without_repetition
+from runs.shared.settings import Repeats, Sizes, Whole, accepted_by, without_repetition
 from runs.shared.streams import random_uniforms
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Settings(RankSettings):
     """Metrics estimated from ranks among sampled negatives."""
 
     metrics: MetricNames = METRICS
-    estimators: Annotated[tuple[str, ...], read_by(read_estimators)] = Field(
+    estimators: Annotated[tuple[str, ...], accepted_by(read_estimators)] = Field(
         ESTIMATORS, min_length=1, description="Estimators of the exact metrics, with options."
     )
     negatives: Annotated[

@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_serializer
 from analyses.shared.measure import Measures
 from runs import InputError
 from runs.shared.errors import require_known, suggestion, warn
-from runs.shared.settings import Cutoffs, Names, Section, read_settings_of
+from runs.shared.settings import Cutoffs, Names, Section, check_settings
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -142,7 +142,7 @@ class FigureOptions(Section):
             is_one = option in SHOWN.values() and isinstance(value, str | int)
             if value is not None:
                 options[option] = (value,) if is_one else value
-        return read_settings_of("a figure", cls, options)
+        return check_settings("a figure", cls, options)
 
     @property
     def given(self) -> dict[str, Any]:
@@ -166,7 +166,7 @@ class FigureOptions(Section):
         )
         return self.model_copy(update={"style": None})
 
-    def anchored(self, anchor: Callable[[Path], Path]) -> Self:
+    def with_absolute_paths(self, anchor: Callable[[Path], Path]) -> Self:
         """Make the path of a style file absolute; its name may have no suffix."""
         if self.style is None or self.style in shipped_styles():
             return self

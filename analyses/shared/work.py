@@ -15,7 +15,7 @@ from analyses.shared.measure import Measure, Scores
 from analyses.shared.sentences import USER
 from runs import InputError
 from runs.shared.arrays import Floats, Masks, Numbers
-from runs.shared.progress import Progress, Silent
+from runs.shared.progress import Progress, SilentProgress
 
 if TYPE_CHECKING:
     from qrels import FullRanks, Qrels
@@ -221,7 +221,7 @@ class WorkInMemory(Work):
 
     seed: int = 0
     n_jobs: int = 1
-    progress: Progress = field(default_factory=Silent)
+    progress: Progress = field(default_factory=SilentProgress)
 
 
 @dataclass(frozen=True, eq=False)

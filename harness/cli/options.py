@@ -34,9 +34,9 @@ def _all_cores(_: click.Context, __: click.Parameter, asked: int | None) -> int:
 
 
 def _watched(_: click.Context, __: click.Parameter, quiet: bool) -> Progress:
-    from runs.shared.progress import watched
+    from runs.shared.progress import choose_progress
 
-    return watched(quiet=quiet)
+    return choose_progress(quiet=quiet)
 
 
 def on_workers(told: str) -> Callable[[Command], Command]:

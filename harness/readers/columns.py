@@ -113,7 +113,7 @@ class Table:
         if not self.unit:
             return InputError(f"{self.what}: {finding}")
         row = int(self.frame.index[place]) + 1 + (self.unit == "line")
-        return InputError.at(self.what, row, finding, unit=self.unit)
+        return InputError.at_line(self.what, row, finding, unit=self.unit)
 
     def column(self, role: Role) -> pd.Series[Any]:
         """Give the column of a role."""
@@ -254,7 +254,7 @@ def _read_table(path: Path, content: bytes, kind: Kind, *, is_named: bool) -> Fo
             if separator and kind in OPTIONS and is_table:
                 finding = f"no column holds the users; there are {', '.join(names)}. Name them by "
                 finding += f"`{OPTIONS[kind]}` (user={names[0]}), or by `columns` in a study file."
-                raise InputError.at(path, 1, finding)
+                raise InputError.at_line(path, 1, finding)
             return None
         if b"\n" not in content.rstrip():
             raise InputError(f"{path}: the table has a heading but no rows.")

@@ -11,7 +11,7 @@ import numpy as np
 from harness.readers.scores import Line, heading_and_rows
 from runs import InputError, Numbering
 from runs.shared.arrays import Floats, Ints
-from runs.shared.fields import distinct, is_number, read_number
+from runs.shared.fields import distinct_names, is_number, read_number
 
 CATEGORIES_APART = "|"
 
@@ -39,9 +39,9 @@ def read_features(path: Path, items: Numbering, *, columns: Sequence[str] = ()) 
         The columns to read; by default all but the first, which holds the ids.
     """
     (line, heading), rows = heading_and_rows(path)
-    distinct(path, [(line, column) for column in heading[1:]], "column")
+    distinct_names(path, [(line, column) for column in heading[1:]], "column")
     if len(heading) < 2:
-        raise InputError.at(path, line, "two columns or more expected: item and features.")
+        raise InputError.at_line(path, line, "two columns or more expected: item and features.")
     numbers = _numbers(path, rows, items)
     names: list[str] = []
     values: list[Floats] = []
@@ -73,13 +73,13 @@ def read_item_values(
     """
     (line, heading), rows = heading_and_rows(path)
     if len(heading) < 2:
-        raise InputError.at(path, line, f"two columns expected: item and {what}.")
+        raise InputError.at_line(path, line, f"two columns expected: item and {what}.")
     values = np.array([read_number(path, at, heading[1], row[1], kind=what) for at, row in rows])
     wrong = np.flatnonzero((values < low) | (values > high))
     if len(wrong):
         at, row = rows[wrong[0]]
         limits = f"at least {low:g}" if high == np.inf else f"from {low:g} to {high:g}"
-        raise InputError.at(path, at, f"the {what} of an item must be {limits}, got {row[1]}.")
+        raise InputError.at_line(path, at, f"the {what} of an item must be {limits}, got {row[1]}.")
     numbers = _numbers(path, rows, items)
     known = np.full(len(items), np.nan)
     known[numbers[numbers >= 0]] = values[numbers >= 0]
@@ -88,7 +88,7 @@ def read_item_values(
 
 def _numbers(path: Path, rows: Sequence[Line], items: Numbering) -> Ints:
     """Number the items of a table; -1 for those that the collection does not have."""
-    ids = distinct(path, [(line, row[0]) for line, row in rows], "item")
+    ids = distinct_names(path, [(line, row[0]) for line, row in rows], "item")
     numbers = items.numbers(np.array(ids, dtype=np.str_))
     if (numbers < 0).all():
         its_own = f"; it has others, such as {ids[0]!r}." if ids else "."

@@ -13,7 +13,7 @@ from harness.readers.columns import column_of
 from harness.readers.scores import Line, heading_and_rows, measure_at, read_numbers
 from runs import InputError
 from runs.shared.arrays import Floats
-from runs.shared.fields import check_width, distinct, is_number
+from runs.shared.fields import distinct_names, is_number, require_width
 
 SYSTEM_HEADERS = ("", "system", "run", "name", "model")
 
@@ -55,11 +55,11 @@ def read_means(path: Path) -> Means:
         raise InputError(f"{path}: {finding}")
     if heading[1][1:2] == ["Top@k"]:
         heading, rows = _by_cutoff(path, heading, rows)
-    names = distinct(path, [(heading[0], name) for name in heading[1][1:]], "measure")
-    systems = distinct(path, [(line, row[0]) for line, row in rows], "system")
+    names = distinct_names(path, [(heading[0], name) for name in heading[1][1:]], "measure")
+    systems = distinct_names(path, [(line, row[0]) for line, row in rows], "system")
     values = read_numbers(path, rows, names)
     measures = tuple(measure_at(path, heading[0], name) for name in names)
-    distinct(path, [(heading[0], str(measure)) for measure in measures], "measure")
+    distinct_names(path, [(heading[0], str(measure)) for measure in measures], "measure")
     found = np.array(values, dtype=np.float64).reshape(len(systems), len(names)).T
     means = Means(found, measures, systems)
     if min(means.values.shape) < 2:
@@ -88,5 +88,5 @@ def _by_cutoff(path: Path, heading: Line, rows: list[Line]) -> tuple[Line, list[
         row[0]: (at, [row[0], *chain(*(cells.get((row[0], k), []) for k in cutoffs))])
         for at, row in reversed(rows)
     }
-    each = [(at, check_width(path, at, row, wide)) for at, row in reversed(found.values())]
+    each = [(at, require_width(path, at, row, wide)) for at, row in reversed(found.values())]
     return (line, wide), each

@@ -29,7 +29,7 @@ from harness.readers.columns import (
 from runs import InputError
 from runs.replicates import Replicates
 from runs.shared.errors import as_input_error, prefixed_errors
-from runs.shared.fields import check_width, distinct, is_number, read_lines, read_number
+from runs.shared.fields import distinct_names, is_number, read_lines, read_number, require_width
 from runs.shared.files import PARQUET, read_bytes
 
 if TYPE_CHECKING:
@@ -109,25 +109,25 @@ def read_score_table(path: Path, columns: ColumnNames | None = None) -> pd.DataF
 
     heading, rows = heading_and_rows(path)
     if not rows:
-        raise InputError.at(path, heading[0], "the table has a heading but no scores.")
+        raise InputError.at_line(path, heading[0], "the table has a heading but no scores.")
     line, names = heading[0], with_roles(heading[1], columns or {}, "scores", str(path))
     topic, item = column_of(names, "topic"), column_of(names, "item")
     if item is not None:
         finding = f"the column {item!r} holds items, and scores are of topics or users."
-        raise InputError.at(path, line, finding)
+        raise InputError.at_line(path, line, finding)
     place = 0 if topic is None else names.index(topic)
     if place:
         names, rows = _first(names, place), [(at, _first(row, place)) for at, row in rows]
     has_ids = topic is not None or not names[0] or not any(is_number(r[0]) for _, r in rows)
-    systems = distinct(path, [(line, name) for name in names[has_ids:]], "system")
+    systems = distinct_names(path, [(line, name) for name in names[has_ids:]], "system")
     if len(systems) < 2:
         found = repr(systems[0]) if systems else "none"
-        raise InputError.at(path, line, f"two or more systems expected, found {found}.")
+        raise InputError.at_line(path, line, f"two or more systems expected, found {found}.")
     if are_metrics(systems):
         finding = f"the columns are measures ({', '.join(systems)}), not systems"
-        raise InputError.at(path, line, f"{finding}; name the column of the topics `user`.")
+        raise InputError.at_line(path, line, f"{finding}; name the column of the topics `user`.")
     ids = [(line, row[0] if has_ids else str(n)) for n, (line, row) in enumerate(rows, start=1)]
-    topics = distinct(path, ids, "topic")
+    topics = distinct_names(path, ids, "topic")
     values = read_numbers(path, rows, systems)
     heading_of_ids = names[0] if has_ids else None
     index = pd.Index(list(topics), name=heading_of_ids)
@@ -156,7 +156,7 @@ def heading_and_rows(path: Path) -> tuple[Line, list[Line]]:
     if not lines:
         raise InputError(f"{path}: the file is empty.")
     (first, heading), *rows = lines
-    return (first, heading), [(line, check_width(path, line, row, heading)) for line, row in rows]
+    return (first, heading), [(line, require_width(path, line, row, heading)) for line, row in rows]
 
 
 def _is_study(path: Path) -> bool:

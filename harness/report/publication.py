@@ -242,7 +242,7 @@ def read_published(path: Path) -> tuple[pd.DataFrame, bool]:
     kinds = [name for name in ("value", "rank") if name in heading]
     if len(kinds) != 1:
         finding = f"one column `value` or `rank` expected, found {', '.join(heading)}."
-        raise InputError.at(path, line, finding)
+        raise InputError.at_line(path, line, finding)
     frame = pd.DataFrame([row for _, row in rows], columns=heading)
     if "measure" in heading:
         texts = zip(rows, frame["measure"], strict=True)
@@ -259,10 +259,10 @@ def read_published(path: Path) -> tuple[pd.DataFrame, bool]:
     frame = frame.rename(columns={kinds[0]: "published"})
     known = frame.dropna(subset="published").reset_index(drop=True)
     if known.empty:
-        raise InputError.at(path, line, f"the column {kinds[0]} has no number.")
+        raise InputError.at_line(path, line, f"the column {kinds[0]} has no number.")
     for place in np.flatnonzero(frame["published"] < 1)[:1] if kinds == ["rank"] else ():
         value = frame["published"][place]
-        raise InputError.at(path, rows[place][0], f"a rank is 1 or more, got {value:g}.")
+        raise InputError.at_line(path, rows[place][0], f"a rank is 1 or more, got {value:g}.")
     return known, kinds == ["rank"]
 
 
@@ -274,7 +274,7 @@ def _printed(path: Path, line: int, column: str, text: str) -> tuple[float, floa
     if found is None:
         finding = f"column {column!r}: a number expected, such as 0.216, 1,463 or 2.8m, found "
         finding += f"{text!r}; % is written in a column `unit`."
-        raise InputError.at(path, line, finding)
+        raise InputError.at_line(path, line, finding)
     factor = FACTORS[found[4]]
     step = 10.0 ** (int(found[3] or 0) - len(found[2] or ""))
     return float(found[1].replace(",", "")) * factor, step * factor

@@ -18,7 +18,7 @@ from harness.metrics.infap import SMOOTHING
 from qrels import Qrels, match
 from runs import Run
 from runs.shared.arrays import Floats, Ints, Longs, Masks, Numbers
-from runs.shared.compiled import as_numpy
+from runs.shared.compiled import jit_like_numpy
 from runs.shared.fields import offsets_of
 
 Places = Numbers
@@ -174,7 +174,7 @@ Depths: TypeAlias = tuple[Longs, Longs, Floats, Floats]
 """Cut-offs, the number of the first that reaches each rank, discounts and their sums."""
 
 
-@as_numpy
+@jit_like_numpy
 def _accumulate(
     users: Places,
     groups: Places,
@@ -230,7 +230,7 @@ def _accumulate(
             _add_early(dcg, normaliser, bucket_of_rank[ranks[first]], settled, own)
 
 
-@as_numpy
+@jit_like_numpy
 def _look_up(kinds: Kinds, masks: Bits, kept: Floats, totals: Floats, shares: Floats) -> None:
     """Copy the user's masks as numbers; count R and N; take what hits are multiplied by."""
     totals[:] = 0.0
@@ -247,7 +247,7 @@ def _look_up(kinds: Kinds, masks: Bits, kept: Floats, totals: Floats, shares: Fl
         shares[1, w] = 1.0 / max(min(n_relevant, n_nonrelevant), 1.0)
 
 
-@as_numpy
+@jit_like_numpy
 def _normalise(
     gains: Floats,
     masks: Bits,
@@ -273,14 +273,14 @@ def _normalise(
             normaliser[c, w] = 1.0 / normaliser[c, w] if normaliser[c, w] > 0.0 else 0.0
 
 
-@as_numpy
+@jit_like_numpy
 def _add_gain(kept: Floats, row: int, gain: float, totals: Floats, to: int) -> None:
     """Add a gain in the samples in which the judgement is left."""
     for w in range(kept.shape[1]):
         totals[to, w] += gain * kept[row, w]
 
 
-@as_numpy
+@jit_like_numpy
 def _add_early(dcg: Floats, normaliser: Floats, begin: int, settled: int, sums: Floats) -> None:
     """Add DCG / IDCG of the buckets from ``begin`` on to the cut-offs where the ideal changes."""
     for c in range(begin, settled):
@@ -291,7 +291,7 @@ def _add_early(dcg: Floats, normaliser: Floats, begin: int, settled: int, sums: 
         sums[settled, NDCG, w] += dcg[settled, w] * normaliser[settled, w]
 
 
-@as_numpy
+@jit_like_numpy
 def _add_relevant(
     kept: Floats,
     row: int,

@@ -105,9 +105,8 @@ class Collection:
             return trec_ids(self.topics), trec_ids(self.items)
         users = trec_ids(self.split.train.users)
         is_named = users is self.split.train.users
-        return self.topics if is_named else users.select(self.split.test_users), trec_ids(
-            self.items
-        )
+        topics = self.topics if is_named else users.select(self.split.test_users)
+        return topics, trec_ids(self.items)
 
     @property
     def names(self) -> tuple[tuple[Numbering, Numbering], tuple[Numbering, Numbering]]:

@@ -81,7 +81,7 @@ class OtherWorlds:
         tasks = (find(with_world(study, world), question) for world in worlds)
         # Files are on this machine alone; on a cluster the systems of each study are trained.
         n_jobs = 1 if is_on_cluster() else self.run.n_jobs
-        workers = process_pool(n_jobs, return_as="generator", here=True)
+        workers = process_pool(n_jobs, return_as="generator", in_this_process=True)
         with self.run.progress("Studying other worlds", len(worlds)) as bar, restarts_in_silence():
             for world, found in zip(worlds, workers(tasks), strict=True):
                 bar.advance(done=f"strength {world.strength:g}")

@@ -34,7 +34,7 @@ from recommenders import find_system, label_of, read_settings
 from runs import InputError, InputWarning, Run
 from runs.shared.errors import ErrorCollector, warn, warning_sentences
 from runs.shared.ids import require_fit_name
-from runs.shared.progress import Progress, Silent
+from runs.shared.progress import Progress, SilentProgress
 
 
 def add_plugins(study: Study, paths: Sequence[Path]) -> Study:
@@ -296,7 +296,7 @@ def run_study(study: Study, *, n_jobs: int = 1, progress: Progress | None = None
     InputError
         If the study or its input breaks a rule.
     """
-    progress = Silent() if progress is None else progress
+    progress = SilentProgress() if progress is None else progress
     stages, remarks = _prepared(study, n_jobs=n_jobs, progress=progress)
     return stages.to_report(remarks)
 
@@ -306,7 +306,7 @@ def find_in_world(study: Study, question: StudyWorld) -> Any:
     with warnings.catch_warnings():
         # What is odd about the study's own world has been said.
         warnings.simplefilter("ignore", InputWarning)
-        stages, _ = _prepared(study, n_jobs=1, progress=Silent())
+        stages, _ = _prepared(study, n_jobs=1, progress=SilentProgress())
         stages.to_report(remarks=())
         return question(stages.work)
 

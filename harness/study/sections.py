@@ -30,11 +30,11 @@ from recommenders import system_set
 from runs import InputError
 from runs.run_file import RunFile
 from runs.shared.errors import require_known, suggestion
-from runs.shared.settings import Names, Section, Whole, read_by
+from runs.shared.settings import Names, Section, Whole, accepted_by
 
 SYSTEM, REPLICATE = "system", "replicate"
 
-MetricNames = Annotated[Names, read_by(lambda names: [parse_name(name) for name in names])]
+MetricNames = Annotated[Names, accepted_by(lambda names: [parse_name(name) for name in names])]
 """Names of metrics, perhaps with options and a depth."""
 
 
@@ -144,9 +144,9 @@ class AnalysesSection(Section):
             if key in self.asked:
                 yield analysis, self.asked[key]
 
-    def anchored(self, anchor: Callable[[Path], Path]) -> Self:
+    def with_absolute_paths(self, anchor: Callable[[Path], Path]) -> Self:
         """Make the paths that settings name absolute."""
-        asked = {key: settings.anchored(anchor) for key, settings in self.asked.items()}
+        asked = {key: settings.with_absolute_paths(anchor) for key, settings in self.asked.items()}
         return self.model_copy(update={"asked": asked})
 
 
@@ -377,7 +377,7 @@ def read_split(values: Mapping[str, Any], origin: Origin) -> Mapping[str, Any]:
         settings = splitter.settings.model_validate(own)
     except ValidationError as error:
         raise InputError(sentence_of(error, origin, splitter.settings, table=("split",))) from None
-    settings = settings.anchored(origin.anchor)
+    settings = settings.with_absolute_paths(origin.anchor)
     with origin.named("split", "folder"):
         settings.parts  # noqa: B018  (it refuses a folder that does not hold them)
     return {METHOD: method, "settings": settings}

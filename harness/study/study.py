@@ -38,7 +38,7 @@ from recommenders import file_of, is_user_system, label_of, system_set
 from runs import InputError
 from runs.formats import find_run_files
 from runs.shared.arrays import Masks
-from runs.shared.settings import Cutoffs, Depth, Names, Section, Whole, read_by
+from runs.shared.settings import Cutoffs, Depth, Names, Section, Whole, accepted_by
 
 SEEDS = "seeds"
 """The folder of the same study under other seeds."""
@@ -153,7 +153,7 @@ class SystemsSection(Section):
         """Mark the items that may be recommended; None for all that have training ratings."""
         return None if self.candidates == "trained" else split.test.item_counts() > 0
 
-    def anchored(self, anchor: Callable[[Path], Path]) -> Self:
+    def with_absolute_paths(self, anchor: Callable[[Path], Path]) -> Self:
         """Make the paths of users' systems, such as ``my_system.py:MyScorer``, absolute."""
 
         def absolute(name: str) -> str:
@@ -176,7 +176,7 @@ class RunsSection(Section):
         description="Names of the columns user, item, score, rank and system of run tables; "
         "default: recognised.",
     )
-    replicates: Annotated[str, read_by(tag_pattern)] | None = Field(
+    replicates: Annotated[str, accepted_by(tag_pattern)] | None = Field(
         None,
         description="Regular expression for run tags, if a system has several runs: with a group "
         "(?P<system>...), and optionally (?P<replicate>...).",
@@ -187,7 +187,7 @@ class RunsSection(Section):
         "by the likeness of the scores.",
     )
 
-    def anchored(self, anchor: Callable[[Path], Path]) -> Self:
+    def with_absolute_paths(self, anchor: Callable[[Path], Path]) -> Self:
         """Make the paths and patterns absolute."""
         return self.model_copy(update={"paths": tuple(str(anchor(Path(p))) for p in self.paths)})
 

@@ -129,7 +129,7 @@ class StudyFile(Section):
             raise InputError(f"{source}: {finding}") from None
         origin = Origin(source, text, base)
         study = cls(**{**values, **(changes or {}), "_origin": origin})
-        return study.anchored(origin.anchor).model_copy(update={"output": study.output})
+        return study.with_absolute_paths(origin.anchor).model_copy(update={"output": study.output})
 
     @classmethod
     def prepared(cls, values: dict[str, Any], origin: Origin) -> dict[str, Any]:

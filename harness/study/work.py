@@ -22,7 +22,7 @@ from qrels.ranks.full_ranks import CandidateRanks
 from runs import InputError, Run
 from runs.replicates import Replicates
 from runs.shared.arrays import Floats, Ints, Numbers
-from runs.shared.progress import Progress, Silent
+from runs.shared.progress import Progress, SilentProgress
 
 OF_SINGLE_LISTS = "is of one list for each user and system; these have replicates."
 
@@ -58,7 +58,7 @@ class StudyWork(Work):
     name: str
     seed: int
     n_jobs: int = 1
-    progress: Progress = field(default_factory=Silent)
+    progress: Progress = field(default_factory=SilentProgress)
     collection: Collection
     runs: Sequence[Run]
     scores: Scores = field()

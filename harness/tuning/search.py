@@ -124,7 +124,7 @@ def _outcomes(
     drawn = ((search, trial) for search in searches for trial in search.drawn())
     if searches[0].sampler == "tpe":
         tasks = (search.task(trial) for search, trial in drawn)
-        yield from process_pool(1, return_as="generator", here=True)(tasks)
+        yield from process_pool(1, return_as="generator", in_this_process=True)(tasks)
         return
     pending = [*drawn]
     needs = [search.needed for search, _ in pending]

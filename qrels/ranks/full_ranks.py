@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from qrels.qrels import Qrels
 from runs import InputError
 from runs.shared.arrays import Floats, Ints, Longs
-from runs.shared.fields import place_in_group, spread, whole
+from runs.shared.fields import as_integers, integers_by_row, place_in_group
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,10 +52,10 @@ class FullRanks:
         cls, rank: ArrayLike, *, n_candidates: ArrayLike, user: ArrayLike | None = None
     ) -> FullRanks:
         """Take ranks; by default each is of a user of its own, numbered as the rows."""
-        ranks = np.atleast_1d(whole(rank, what="rank"))
+        ranks = np.atleast_1d(as_integers(rank, what="rank"))
         n_rows = len(ranks)
-        users = np.arange(n_rows) if user is None else spread(user, n_rows, what="user")
-        return cls(ranks, spread(n_candidates, n_rows, what="number of candidates"), users)
+        users = np.arange(n_rows) if user is None else integers_by_row(user, n_rows, what="user")
+        return cls(ranks, integers_by_row(n_candidates, n_rows, what="number of candidates"), users)
 
     def __post_init__(self) -> None:
         wrong = (self.rank < 1) | (self.rank > self.n_candidates)

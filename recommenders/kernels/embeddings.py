@@ -166,7 +166,7 @@ def cosine_neighbours(
         for first in range(0, n_items, size)
     )
     with single_threaded("blas"):
-        blocks = run_in_threads(tasks, n_jobs=n_jobs, here=True)
+        blocks = run_in_threads(tasks, n_jobs=n_jobs, in_this_process=True)
     # Where there are fewer neighbours, -1 stands.
     items, cosines = map(np.concatenate, zip(*blocks, strict=True))
     row, place = np.nonzero(items >= 0)

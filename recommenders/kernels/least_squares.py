@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from runs.shared.arrays import Integers, Singles, Sparse
-from runs.shared.compiled import in_any_order
+from runs.shared.compiled import jit_in_any_order
 
 TOLERANCE = 1e-5
 """Length of what is left of an equation, relative to its right side."""
@@ -52,7 +52,7 @@ def solved(weights: Sparse, fixed: Singles, former: Singles, *, regularization: 
     return (rows @ inverse).astype(np.float32)
 
 
-@in_any_order
+@jit_in_any_order
 def _solve_rows(
     ends: Integers,
     columns: Integers,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from runs.shared.arrays import Floats, Integers, Ints, Singles
-from runs.shared.compiled import in_any_order, jit
+from runs.shared.compiled import jit, jit_in_any_order
 
 
 @jit()
@@ -36,7 +36,7 @@ def draw_triples(
             triples[place, 2] = skipped + below
 
 
-@in_any_order
+@jit_in_any_order
 def descend(
     triples: Ints,
     of_users: Singles,

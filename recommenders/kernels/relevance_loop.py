@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from runs.shared.arrays import Floats, Integers, Masks, Singles
-from runs.shared.compiled import as_numpy, in_any_order
+from runs.shared.compiled import jit_in_any_order, jit_like_numpy
 
 MARGIN = 1e-5
 """By how much rounding may at the most lift a score above its bound, for each own item."""
@@ -35,7 +35,7 @@ class Raters(NamedTuple):
     values: Singles
 
 
-@as_numpy
+@jit_like_numpy
 def add_log_odds(
     near_ends: Integers,
     near: Integers,
@@ -74,7 +74,7 @@ def add_log_odds(
             _add_to_best(rated, weights, at_once, wanted, depth, scores[user])
 
 
-@as_numpy
+@jit_like_numpy
 def _weights_of_own(
     neighbours: Integers, place_of: Integers, n_own: int, models: Models
 ) -> Singles:
@@ -93,7 +93,7 @@ def _weights_of_own(
     return weights
 
 
-@as_numpy
+@jit_like_numpy
 def _by_item(neighbours: Integers, place_of: Integers, models: Models) -> Raters:
     """Sort what the neighbours have rated by item; ``place_of`` is -1 for all, before and after."""
     n_entries = 0
@@ -126,7 +126,7 @@ def _by_item(neighbours: Integers, place_of: Integers, models: Models) -> Raters
     return Raters(items[:n_items], ends[: n_items + 1], raters, values)
 
 
-@as_numpy
+@jit_like_numpy
 def _add_to_best(
     rated: Raters, weights: Singles, at_once: int, wanted: Masks, depth: int, scores: Floats
 ) -> None:
@@ -156,7 +156,7 @@ def _add_to_best(
     scores[:] = exact
 
 
-@as_numpy
+@jit_like_numpy
 def _at_depth(values: Floats, depth: int) -> float:
     """Give the value at a rank, minus infinity where there are fewer."""
     if depth > len(values):
@@ -164,7 +164,7 @@ def _at_depth(values: Floats, depth: int) -> float:
     return float(np.partition(values, len(values) - depth)[len(values) - depth])
 
 
-@as_numpy
+@jit_like_numpy
 def _log_odds(number: int, rated: Raters, weights: Singles, at_once: int) -> float:
     """Give the score of the item of this number among the rated ones."""
     meetings = np.ones(weights.shape[1], dtype=np.float32)
@@ -176,13 +176,13 @@ def _log_odds(number: int, rated: Raters, weights: Singles, at_once: int) -> flo
     return total
 
 
-@as_numpy
+@jit_like_numpy
 def _add(total: Singles, factor: float, values: Singles) -> None:
     for place in range(len(total)):
         total[place] += factor * values[place]
 
 
-@in_any_order
+@jit_in_any_order
 def _product(factors: Singles, first: int, last: int) -> float:
     product = 1.0
     for place in range(first, last):

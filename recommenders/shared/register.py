@@ -12,7 +12,7 @@ from recommenders.shared.system import SystemSpec
 from recommenders.shared.user_system import is_user_system, load_system
 from runs.shared.errors import InputError, require_known
 from runs.shared.members import find_member
-from runs.shared.settings import read_settings_of
+from runs.shared.settings import check_settings
 
 
 @cache
@@ -37,7 +37,7 @@ def find_system(name: str) -> SystemSpec:
 
 def read_settings(name: str, settings: Mapping[str, Any]) -> BaseModel:
     """Check the settings given for a system; what is not given takes its default."""
-    return read_settings_of(f"system {name!r}", find_system(name).settings, settings)
+    return check_settings(f"system {name!r}", find_system(name).settings, settings)
 
 
 VALCARCE_2018 = (

@@ -33,9 +33,9 @@ def jit(**options: Any) -> Callable[[Loop], Loop]:
     return compiled
 
 
-as_numpy = jit(error_model="numpy")
+jit_like_numpy = jit(error_model="numpy")
 # Sums may be added in any order, so that loops vectorise.
-in_any_order = jit(error_model="numpy", fastmath={"reassoc"})
+jit_in_any_order = jit(error_model="numpy", fastmath={"reassoc"})
 
 
 @cache

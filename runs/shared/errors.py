@@ -23,7 +23,7 @@ class InputError(ValueError):
     __module__ = "runs"
 
     @classmethod
-    def at(
+    def at_line(
         cls, path: str | PathLike[str], line: int, finding: str, *, unit: str = "line"
     ) -> InputError:
         """Name the file and its physical line, or row, from 1 before the finding."""

@@ -183,18 +183,20 @@ def _require_text(path: Path, content: bytes) -> None:
     if content.startswith(BOM_UTF8):
         finding = "a byte order mark, which trec_eval takes for a part of the first id; save the "
         finding += "file as UTF-8 without it."
-        raise InputError.at(path, 1, finding)
+        raise InputError.at_line(path, 1, finding)
     if b"\0" in content:
         line = content[: content.index(b"\0")].count(b"\n") + 1
-        raise InputError.at(path, line, "a NUL byte; a TREC file is plain text.")
+        raise InputError.at_line(path, line, "a NUL byte; a TREC file is plain text.")
     try:
         content.isascii() or content.decode()
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
-        raise InputError.at(path, line, f"not UTF-8 (byte {content[error.start]:#04x}).") from None
+        raise InputError.at_line(
+            path, line, f"not UTF-8 (byte {content[error.start]:#04x})."
+        ) from None
 
 
-USER, ITEM = 0, 2
+USER_FIELD, ITEM_FIELD = 0, 2
 
 
 class Pairs(NamedTuple):
@@ -208,7 +210,7 @@ class Pairs(NamedTuple):
     @classmethod
     def of_columns(cls, columns: Columns) -> Pairs:
         """Number users and items in code-point order, and refuse a pair that is duplicated."""
-        (users, user), (items, item) = columns.numbered(USER), columns.numbered(ITEM)
+        (users, user), (items, item) = columns.numbered(USER_FIELD), columns.numbered(ITEM_FIELD)
         pairs = cls(users, items, user, item)
         for second in pairs.repeated()[:1]:
             own = (user == user[second]) & (item == item[second])
@@ -247,7 +249,7 @@ def offsets_of(counts: Integers) -> Longs:
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
 
-def whole(numbers: ArrayLike, *, what: str) -> Longs:
+def as_integers(numbers: ArrayLike, *, what: str) -> Longs:
     """Read whole numbers."""
     values = np.asarray(numbers)
     if values.dtype.kind in "iu":
@@ -261,9 +263,9 @@ def whole(numbers: ArrayLike, *, what: str) -> Longs:
     return values.astype(np.int64)
 
 
-def spread(numbers: ArrayLike, n_rows: int, *, what: str) -> Longs:
+def integers_by_row(numbers: ArrayLike, n_rows: int, *, what: str) -> Longs:
     """Read one whole number for all rows, or one for each."""
-    values = whole(numbers, what=what)
+    values = as_integers(numbers, what=what)
     if values.shape not in ((), (n_rows,)):
         raise InputError(f"there must be one {what} for all {n_rows} rows, or one for each.")
     return np.broadcast_to(values, (n_rows,)).copy()
@@ -272,7 +274,7 @@ def spread(numbers: ArrayLike, n_rows: int, *, what: str) -> Longs:
 ROWS_AT_ONCE = 1 << 20
 
 
-def joined_rows(*columns: tuple[Sequence[str], Integers]) -> bytes:
+def join_rows(*columns: tuple[Sequence[str], Integers]) -> bytes:
     r"""Join the texts of each row, and all rows."""
     import pyarrow as pa
     import pyarrow.compute as compute
@@ -310,27 +312,27 @@ def read_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
         except StopIteration:
             return
         except csv.Error as error:
-            raise InputError.at(path, reader.line_num, f"not valid CSV ({error}).") from None
+            raise InputError.at_line(path, reader.line_num, f"not valid CSV ({error}).") from None
         if fields not in ([], [""]):
             yield reader.line_num, fields
 
 
-def check_width(path: Path, line: int, row: list[str], heading: list[str]) -> list[str]:
+def require_width(path: Path, line: int, row: list[str], heading: list[str]) -> list[str]:
     """Give the row back if it has as many fields as the heading."""
     if len(row) != len(heading):
         finding = f"{len(heading)} fields expected, as in the heading, found {len(row)}."
-        raise InputError.at(path, line, finding)
+        raise InputError.at_line(path, line, finding)
     return row
 
 
-def distinct(path: Path, names: Sequence[tuple[int, str]], kind: str) -> tuple[str, ...]:
+def distinct_names(path: Path, names: Sequence[tuple[int, str]], kind: str) -> tuple[str, ...]:
     """Give names that are shown as they are; refuse those that are empty or duplicated."""
     seen: set[str] = set()
     for line, name in names:
         if not name:
-            raise InputError.at(path, line, f"{with_article(kind)} has no name.")
+            raise InputError.at_line(path, line, f"{with_article(kind)} has no name.")
         if name in seen:
-            raise InputError.at(path, line, f"{kind} {name!r} is duplicated.")
+            raise InputError.at_line(path, line, f"{kind} {name!r} is duplicated.")
         seen.add(name)
     return tuple(escaped(name) for _, name in names)
 
@@ -347,9 +349,11 @@ def is_number(text: str) -> bool:
 def read_number(path: Path, line: int, system: str, text: str, *, kind: str = "score") -> float:
     """Read a finite number."""
     if not text:
-        raise InputError.at(path, line, f"column {system!r}: {with_article(kind)} is missing.")
+        raise InputError.at_line(path, line, f"column {system!r}: {with_article(kind)} is missing.")
     if not is_number(text) or not math.isfinite(float(text)):
-        raise InputError.at(path, line, f"column {system!r}: a number expected, found {text!r}.")
+        raise InputError.at_line(
+            path, line, f"column {system!r}: a number expected, found {text!r}."
+        )
     return float(text)
 
 
@@ -359,5 +363,5 @@ def read_cutoff(path: Path, line: int, text: str) -> int | None:
         return None
     if not text.isdecimal() or int(text) < 1:
         finding = f"the cut-off must be a whole number from 1 on, or empty, got {text!r}."
-        raise InputError.at(path, line, finding)
+        raise InputError.at_line(path, line, finding)
     return int(text)

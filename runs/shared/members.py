@@ -190,7 +190,7 @@ def _run(path: Path, name: str, *, what: str) -> ModuleType:
             lines.append(error.lineno)
         line = (lines[-1] if lines else None) or 1
         finding = f"the {what} fails with {type(error).__name__}: {error}"
-        raise InputError.at(path, line, finding) from error
+        raise InputError.at_line(path, line, finding) from error
     return module
 
 

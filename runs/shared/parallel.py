@@ -31,7 +31,7 @@ delayed = joblib.delayed
 
 
 def run_in_threads(
-    tasks: Iterable[Any], *, n_jobs: int, return_as: str = "list", here: bool = False
+    tasks: Iterable[Any], *, n_jobs: int, return_as: str = "list", in_this_process: bool = False
 ) -> Any:
     """Do tasks in threads of this process, or on the cluster of `on_cluster`.
 
@@ -43,22 +43,22 @@ def run_in_threads(
         Number of threads.
     return_as
         How the results are returned, in the order of the tasks: "list", or "generator".
-    here
+    in_this_process
         Whether the tasks share memory, and stay in this process.
     """
-    where: dict[str, str] = {"require": "sharedmem"} if here else {"prefer": "threads"}
+    where: dict[str, str] = {"require": "sharedmem"} if in_this_process else {"prefer": "threads"}
     return joblib.Parallel(n_jobs, return_as=return_as, **where)(tasks)
 
 
 def process_pool(
-    n_jobs: int, *, return_as: str, here: bool = False, **options: Any
+    n_jobs: int, *, return_as: str, in_this_process: bool = False, **options: Any
 ) -> Callable[[Iterable[Any]], Iterator[Any]]:
     """Give workers of joblib in processes that outlive this one by half a second at most.
 
     Within `runs.shared.parallel.processes_on_cluster` they are those of the cluster.
     """
     client = _client_in_use.get()
-    if client is not None and not here:
+    if client is not None and not in_this_process:
         if return_as == "generator":
             return lambda tasks: _sorted(_done_by_workers(client, tasks))
         return lambda tasks: (result for _, result in _done_by_workers(client, tasks))

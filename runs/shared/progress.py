@@ -31,7 +31,7 @@ class Progress(Protocol):
         """Say something once."""
 
 
-class Silent:
+class SilentProgress:
     """Shows nothing."""
 
     @contextmanager
@@ -43,7 +43,7 @@ class Silent:
         """Pass over it."""
 
 
-class Lines:
+class ProgressLines:
     """Writes a line when a piece of work ends, and each minute until then, for logs.
 
     The clock gives seconds.
@@ -74,7 +74,7 @@ class Lines:
         print(message, file=sys.stderr, flush=True)
 
 
-class Bars:
+class ProgressBars:
     """Draws bars on a terminal, with how far the work is and how long it will take."""
 
     def __init__(self) -> None:
@@ -105,11 +105,11 @@ class Bars:
         self._console.print(lines, highlight=False, markup=False, soft_wrap=True)
 
 
-def watched(*, quiet: bool) -> Progress:
+def choose_progress(*, quiet: bool) -> Progress:
     """Choose: nothing if asked to be quiet, bars on a terminal, lines in a log."""
     if quiet:
-        return Silent()
-    return Bars() if sys.stderr.isatty() else Lines()
+        return SilentProgress()
+    return ProgressBars() if sys.stderr.isatty() else ProgressLines()
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ class Section(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    def anchored(self, anchor: Callable[[Path], Path]) -> Self:
+    def with_absolute_paths(self, anchor: Callable[[Path], Path]) -> Self:
         """Make the paths that are values absolute, in the sections within, too."""
 
         def absolute(value: Any) -> Any:
@@ -31,7 +31,7 @@ class Section(BaseModel):
                 case Path():
                     return anchor(value)
                 case Section():
-                    return value.anchored(anchor)
+                    return value.with_absolute_paths(anchor)
                 case tuple():
                     return tuple(map(absolute, value))
             return value
@@ -40,7 +40,7 @@ class Section(BaseModel):
         return self.model_copy(update=made)
 
 
-def read_settings_of(what: str, kind: type[ModelT], given: Mapping[str, Any]) -> ModelT:
+def check_settings(what: str, kind: type[ModelT], given: Mapping[str, Any]) -> ModelT:
     """Check the settings of what is named; refuse the first that breaks a rule."""
     try:
         return kind.model_validate(dict(given))
@@ -96,7 +96,7 @@ def without_repetition(values: tuple[Any, ...]) -> tuple[Any, ...]:
     return values
 
 
-def at_most(name: str) -> AfterValidator:
+def not_above(name: str) -> AfterValidator:
     """Refuse a number above another setting, which comes before it."""
 
     def check(number: int, others: ValidationInfo) -> int:
@@ -108,7 +108,7 @@ def at_most(name: str) -> AfterValidator:
     return AfterValidator(check)
 
 
-def read_by(reader: Callable[[Any], Any]) -> AfterValidator:
+def accepted_by(reader: Callable[[Any], Any]) -> AfterValidator:
     """Refuse a name, or names, that a reader refuses with an `InputError`."""
 
     def check(names: Any) -> Any:

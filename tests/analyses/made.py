@@ -25,10 +25,10 @@ from analyses.shared.work import (
 )
 from qrels import FullRanks, Qrels
 from qrels.ranks.full_ranks import CandidateRanks
-from runs.shared.progress import Bar, Progress, Silent
+from runs.shared.progress import Bar, Progress, SilentProgress
 
 
-class Counted(Silent):
+class Counted(SilentProgress):
     """Hands on how many steps are done."""
 
     def __init__(self, advance: Callable[[int], object]) -> None:
@@ -42,7 +42,7 @@ class Counted(Silent):
         yield Bar(advance)
 
 
-class Totals(Silent):
+class Totals(SilentProgress):
     """Keeps how many steps are announced, and how many are done."""
 
     def __init__(self) -> None:
@@ -91,7 +91,7 @@ class JudgedWork(Work):
     n_systems: int = field()
     seed: int = 0
     n_jobs: int = 1
-    progress: Progress = field(default_factory=Silent)
+    progress: Progress = field(default_factory=SilentProgress)
     popularity_counts: Mapping[CountedIn, NDArray[np.intp]] = field(default_factory=dict)
     recommended: Mapping[str, NDArray[np.int32]] = field(default_factory=dict)
     full_ranks: Mapping[str, FullRanks] = field(default_factory=dict)

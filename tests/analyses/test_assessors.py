@@ -15,7 +15,7 @@ from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.work import Truth
 from analyses.significance.paired_tests import t_test
 from runs import InputError
-from runs.shared.progress import Silent
+from runs.shared.progress import SilentProgress
 from tests.drawn import points, segments
 
 P = Measure("P", 10)
@@ -49,7 +49,7 @@ def some_work(seed: int, *, favour: float = 0.0, judged: Any = None) -> Any:
         seed=1,
         n_jobs=1,
         unit="user",
-        progress=Silent(),
+        progress=SilentProgress(),
     )
 
 

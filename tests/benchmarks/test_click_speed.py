@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from analyses.online.clicks import Question, count_clicks
-from runs.shared.progress import Silent
+from runs.shared.progress import SilentProgress
 from tests.benchmarks.large_log import main
 from tests.benchmarks.machine import cpu_seconds, describe_machine
 
@@ -15,7 +15,7 @@ def test_counting_clicks(benchmark: Any, tmp_path: Path) -> None:
     question = Question(**paths, window="30 min", robots=200)
 
     def count() -> None:
-        count_clicks(question, progress=Silent(), folder=tmp_path)
+        count_clicks(question, progress=SilentProgress(), folder=tmp_path)
 
     seconds = cpu_seconds(count)
     benchmark.pedantic(count)

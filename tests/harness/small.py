@@ -29,7 +29,7 @@ from harness.study.study import Study
 from harness.study.systems_run import SystemsRun
 from qrels import splits
 from runs.formats import format_run, run_from_parquet
-from runs.shared.progress import Bar, Progress, Silent
+from runs.shared.progress import Bar, Progress, SilentProgress
 from tests.exact_csv import read_exactly
 
 ROOT = Path(__file__).parents[2]
@@ -129,7 +129,7 @@ cutoffs = [1, 2, 50]
 def run_text(text: str, base: Path, *, output: Path, n_jobs: int = 1) -> Path:
     """Run a study given as text, whose input paths count from a folder; give the study folder."""
     study = Study.parse(text, source="study.toml", base=base, changes={"output": output})
-    return run_study(study, n_jobs=n_jobs, progress=Silent()).parent
+    return run_study(study, n_jobs=n_jobs, progress=SilentProgress()).parent
 
 
 class Recorded:
@@ -166,7 +166,7 @@ def systems_run(
         study=study,
         parts=Parts(Store(base / "study")),
         n_jobs=n_jobs,
-        progress=progress or Silent(),
+        progress=progress or SilentProgress(),
         collection=collect(study),
         metrics={name: find_metric(name, built_in_metrics()) for name in metrics},
         references={name: find_metric(name, built_in_metrics()) for name in references},

@@ -31,7 +31,7 @@ from recommenders.kernels.hidden_ranks import rank_hidden
 from recommenders.kernels.neighbours import ItemCosines
 from runs import InputError
 from runs.shared import parallel
-from runs.shared.progress import Silent
+from runs.shared.progress import SilentProgress
 from tests.described import described
 from tests.exact_csv import read_exactly
 from tests.full import Full
@@ -352,7 +352,7 @@ SMALL: dict[str, Any] = {"betas": (0.0, 0.5), "cutoffs": (1, 5), "share": 0.3, "
 
 def measured(log: Path, *models: str, **options: Any) -> MeasuredRecalls:
     question = RecallQuestion(**SMALL | options)
-    return measure_models(log, question, models=models, n_jobs=1, progress=Silent())
+    return measure_models(log, question, models=models, n_jobs=1, progress=SilentProgress())
 
 
 def test_a_model_is_called_by_its_name_as_it_was_written_or_by_its_settings(log: Path) -> None:

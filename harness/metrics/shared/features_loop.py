@@ -11,13 +11,13 @@ from typing import TypeAlias
 import numpy as np
 
 from runs.shared.arrays import Floats, Integers, Masks
-from runs.shared.compiled import as_numpy, in_any_order
+from runs.shared.compiled import jit_in_any_order, jit_like_numpy
 
 Categories: TypeAlias = tuple[Integers, Integers, int]
 """Where the categories of each item begin, and the last end; their numbers; how many there are."""
 
 
-@as_numpy
+@jit_like_numpy
 def count_new(items: Integers, counts: Masks, known: Categories, alpha: float) -> Floats:
     """Count the categories of the items that count, less by alpha each time they come again."""
     ends, categories, n_categories = known
@@ -34,7 +34,7 @@ def count_new(items: Integers, counts: Masks, known: Categories, alpha: float) -
     return gains
 
 
-@as_numpy
+@jit_like_numpy
 def count_greedily(
     items: Integers, counts: Masks, known: Categories, alpha: float, decimals: int
 ) -> Floats:
@@ -64,7 +64,7 @@ def count_greedily(
     return gains
 
 
-@as_numpy
+@jit_like_numpy
 def _best(
     items: Integers, ends: Integers, categories: Integers, left: Floats, decimals: int
 ) -> int:
@@ -80,7 +80,7 @@ def _best(
     return best
 
 
-@as_numpy
+@jit_like_numpy
 def add_cosines(items: Integers, directions: Floats) -> Floats:
     """Add the cosines of the item at each rank with those above it."""
     cosines = np.zeros(items.shape)
@@ -95,7 +95,7 @@ def add_cosines(items: Integers, directions: Floats) -> Floats:
     return cosines
 
 
-@as_numpy
+@jit_like_numpy
 def add_distances(
     items: Integers, ranks: Integers, values: Floats, directions: Floats, discounts: Floats
 ) -> Floats:
@@ -136,7 +136,7 @@ def add_distances(
     return found
 
 
-@in_any_order
+@jit_in_any_order
 def _product(one: Floats, other: Floats) -> float:
     product = 0.0
     for place in range(len(one)):

@@ -108,7 +108,7 @@ class Rows(ABC):
 
     def error(self, place: int, finding: str) -> InputError:
         """Name the file and the physical line or row, from 1, before the finding."""
-        return InputError.at(self.source.label, place, finding, unit=self.unit)
+        return InputError.at_line(self.source.label, place, finding, unit=self.unit)
 
     @abstractmethod
     def names(self) -> Sequence[str]:

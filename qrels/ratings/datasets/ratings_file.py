@@ -13,7 +13,7 @@ from qrels.ratings.datasets.source import Source, open_source
 from qrels.ratings.ratings import Ratings
 from runs import InputError
 from runs.shared.errors import require_choice, warn
-from runs.shared.settings import read_settings_of
+from runs.shared.settings import check_settings
 
 
 def read_ratings(path: str | Path | Source, **options: Any) -> Ratings:
@@ -23,7 +23,7 @@ def read_ratings(path: str | Path | Source, **options: Any) -> Ratings:
     Options are those that [ratings] of a study has: format, columns, separator, header, decimal,
     implicit, missing and duplicates.
     """
-    chosen = read_settings_of("read_ratings", FileOptions, options)
+    chosen = check_settings("read_ratings", FileOptions, options)
     source = path if isinstance(path, Source) else open_source(path)
     rows, format = rows_of(source, chosen)
     whole, unique = chosen.missing == "error", chosen.duplicates == "error"

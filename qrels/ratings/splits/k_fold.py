@@ -9,14 +9,14 @@ from pydantic import Field
 
 from qrels.ratings.ratings import Ratings, Split
 from qrels.ratings.splitter import SplitSettings, random_order, split, user_hashes
-from runs.shared.settings import Whole, at_most
+from runs.shared.settings import Whole, not_above
 
 
 class Settings(SplitSettings):
     """Number of folds, and the fold to test."""
 
     folds: Whole = Field(5, ge=2, description="Number of folds.")
-    fold: Annotated[Whole, Field(ge=1), at_most("folds")] = Field(
+    fold: Annotated[Whole, Field(ge=1), not_above("folds")] = Field(
         1, description="Number of the fold to test, from 1."
     )
 

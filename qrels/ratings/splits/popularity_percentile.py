@@ -13,7 +13,7 @@ from qrels.ratings.splits.user_random import user_random
 from qrels.ratings.splitter import SplitSettings, TestShare, split
 from runs import InputError
 from runs.shared.arrays import Numbers
-from runs.shared.settings import Whole, at_most
+from runs.shared.settings import Whole, not_above
 
 
 class Settings(SplitSettings):
@@ -23,7 +23,7 @@ class Settings(SplitSettings):
     percentiles: Whole = Field(
         10, ge=2, description="Number of percentiles, each with about the same number of ratings."
     )
-    percentile: Annotated[Whole, Field(ge=1), at_most("percentiles")] = Field(
+    percentile: Annotated[Whole, Field(ge=1), not_above("percentiles")] = Field(
         1, description="Percentile to test; 1 has the most popular items."
     )
 

@@ -24,7 +24,7 @@ from qrels.ratings.world.world_settings import Liking, SharedSettings
 from runs import InputError
 from runs.shared.arrays import Floats, Ints, Numbers
 from runs.shared.ids import padded_ids
-from runs.shared.settings import read_settings_of
+from runs.shared.settings import check_settings
 
 
 class LikeSettings(SharedSettings):
@@ -55,7 +55,7 @@ class LikeSettings(SharedSettings):
 
 def like_settings(changes: Mapping[str, Any]) -> LikeSettings:
     """Check the settings of a world that is like real ratings."""
-    return read_settings_of("the world", LikeSettings, changes)
+    return check_settings("the world", LikeSettings, changes)
 
 
 NEIGHBOURHOOD_SIZE = 25

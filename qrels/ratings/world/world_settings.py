@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 from pydantic import Field, model_validator
 
 from runs.shared.errors import require_known
-from runs.shared.settings import Section, read_settings_of
+from runs.shared.settings import Section, check_settings
 
 # Eight gigabytes, as one float64 is kept for each pair of user and item.
 MOST_CELLS = 10_000_000_000
@@ -149,4 +149,4 @@ def world_settings(preset: str | None, changes: Mapping[str, Any]) -> WorldSetti
     """Give the settings of a preset ("small" by default), with some changed."""
     name = "small" if preset is None else preset
     require_known("there is no preset", [name], [*PRESETS])
-    return read_settings_of("the world", WorldSettings, {**PRESETS[name].model_dump(), **changes})
+    return check_settings("the world", WorldSettings, {**PRESETS[name].model_dump(), **changes})

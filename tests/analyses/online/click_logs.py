@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from analyses.online.clicks import Clicks, Question, count_clicks
-from runs.shared.progress import Silent
+from runs.shared.progress import SilentProgress
 
 MINUTE = 60_000
 DAY = 86_400_000
@@ -113,7 +113,9 @@ def counted(paths: Sequence[Path], *, n_jobs: int = 1, **asked: Any) -> Clicks:
     """Count clicks; they count within a while, unless they are explicit."""
     files = {"recommendations": paths[0], "interactions": paths[1]}
     window = {} if "explicit" in asked else {"window": WINDOW}
-    return count_clicks(Question(**files | window | asked), progress=Silent(), n_jobs=n_jobs)
+    return count_clicks(
+        Question(**files | window | asked), progress=SilentProgress(), n_jobs=n_jobs
+    )
 
 
 def studied(folder: Path, log: Log, **asked: Any) -> Clicks:

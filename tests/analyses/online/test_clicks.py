@@ -14,7 +14,7 @@ from scipy.stats import chisquare, norm
 from analyses.online.clicks import LONGEST, Clicks, Question, count_clicks, milliseconds, read_pairs
 from analyses.online.clicks import verdict as verdict_of
 from runs import InputError
-from runs.shared.progress import Silent
+from runs.shared.progress import SilentProgress
 from tests.analyses.online.click_logs import (
     DAY,
     MINUTE,
@@ -332,7 +332,7 @@ def test_what_is_known_of_a_simulated_experiment_stands_beside_its_rates(tmp_pat
         )
         return count_clicks(
             question,
-            progress=Silent(),
+            progress=SilentProgress(),
             name="w",
             settings=settings,
             truth=truth,

@@ -19,7 +19,7 @@ from analyses.online.rates import OverTime
 from analyses.recall.recall import measure_recall
 from analyses.shared.measure import Measure, Measures, Scores
 from runs import InputError
-from runs.shared.progress import Silent
+from runs.shared.progress import SilentProgress
 from tests.analyses.online.examples import RATES, VALUES, experiment, write
 from tests.hidden_example import PROFILES, TRAIN_COUNTS, events_of, golden_ranks, numbered
 
@@ -198,7 +198,7 @@ def test_items_are_as_popular_as_training_users_made_them_before_the_model_learn
     work = ExperimentWork(
         name="x",
         seed=1,
-        progress=Silent(),
+        progress=SilentProgress(),
         settings=settings,
         logs=Logs(recommendations=Path("lists"), interactions=Path("clicks")),
         events=events_of([*PROFILES, [*learnt, 5]], n_items=6, times=times),

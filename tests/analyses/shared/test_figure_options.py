@@ -38,7 +38,7 @@ def test_a_style_file_counts_from_the_folder_of_the_study_with_and_without_a_suf
 ) -> None:
     for name in ("mine", "mine.mplstyle", "ggplot"):
         (tmp_path / name).touch()
-    options: Any = FigureOptions(style=style).anchored(lambda path: tmp_path / path)
+    options: Any = FigureOptions(style=style).with_absolute_paths(lambda path: tmp_path / path)
     assert options.style == anchored.replace("FOLDER", str(tmp_path))
 
 
@@ -209,9 +209,11 @@ def test_a_folder_chooses_no_style_file(tmp_path: Path) -> None:
 
 def test_a_style_of_a_users_library_stays_a_name(tmp_path: Path) -> None:
     for style in (None, "mine"):
-        options = FigureOptions(style=style).anchored(lambda path: tmp_path / path)
+        options = FigureOptions(style=style).with_absolute_paths(lambda path: tmp_path / path)
         assert options.style == style
-    with_suffix = FigureOptions(style="mine.mplstyle").anchored(lambda path: tmp_path / path)
+    with_suffix = FigureOptions(style="mine.mplstyle").with_absolute_paths(
+        lambda path: tmp_path / path
+    )
     assert with_suffix.style == str(tmp_path / "mine.mplstyle")
 
 

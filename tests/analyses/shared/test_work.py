@@ -9,7 +9,7 @@ import pytest
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.work import OtherWorld, RanksWork, ScoresWork, Truth, WorkInMemory
 from runs import InputError
-from runs.shared.progress import Silent
+from runs.shared.progress import SilentProgress
 
 SCORES = Scores(np.ones((1, 1, 1)), Measures([Measure("P", 10)]), ("a",), np.array(["1"]))
 NOTHING = ScoresWork(Scores(np.zeros((0, 0, 0)), Measures(()), (), np.array([])))
@@ -44,7 +44,7 @@ def test_nothing_is_scored_anew_without_judgements(known: WorkInMemory) -> None:
 def test_without_a_word_work_has_seed_0_and_one_worker() -> None:
     for work in (RANKS, NOTHING):
         assert (work.seed, work.n_jobs) == (0, 1)
-        assert isinstance(work.progress, Silent)
+        assert isinstance(work.progress, SilentProgress)
     assert RanksWork(full_ranks={}, seed=3, n_jobs=2).seed == 3
 
 

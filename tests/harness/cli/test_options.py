@@ -31,7 +31,7 @@ from harness.cli.options import (
     together,
 )
 from runs import InputError
-from runs.shared.progress import Lines, Silent
+from runs.shared.progress import ProgressLines, SilentProgress
 from runs.shared.settings import Section, Sizes, Whole
 
 MISUSED = 2
@@ -258,8 +258,8 @@ def test_shared_options_have_defaults() -> None:
     assert asked(seeded) == {"seed": 0}
     assert "--seed" in asked(seeded, "--seed", "-1")["said"]
     assert asked(clustered) == {"cluster": None}
-    assert isinstance(asked(quietly, "--quiet")["progress"], Silent)
-    assert isinstance(asked(quietly)["progress"], Lines)
+    assert isinstance(asked(quietly, "--quiet")["progress"], SilentProgress)
+    assert isinstance(asked(quietly)["progress"], ProgressLines)
     assert asked(choice("--format", ["a", "b"], "Which.")) == {"format_": "a"}
     assert asked(choice("--kind", ["a", "b"], "Which."), "--kind", "b") == {"kind": "b"}
     columns = named_columns("--column", "user")

@@ -290,7 +290,7 @@ def test_every_bar_is_full_when_its_work_ends(
     (tmp_path / "r.csv").write_bytes(format_rating_lines(make_world(settings).ratings))
     tables = write(tmp_path, "values.csv", VALUES), write(tmp_path, "rates.csv", RATES)
     progress = Full()
-    monkeypatch.setattr("runs.shared.progress.watched", lambda quiet: progress)
+    monkeypatch.setattr("runs.shared.progress.choose_progress", lambda quiet: progress)
     asked = ("--like", tmp_path / "r.csv") if command == "world" else tables
     assert harness(command, *asked).exit_code == 0
     assert (label, 1) in progress.work

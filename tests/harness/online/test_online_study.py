@@ -13,7 +13,7 @@ from harness.cli.main import main
 from harness.online.experiment import run_experiment_study
 from harness.online.experiment_file import ExperimentStudy
 from runs import InputError
-from runs.shared.progress import Silent
+from runs.shared.progress import SilentProgress
 from tests.full import Full
 
 pytestmark = pytest.mark.slow
@@ -53,7 +53,7 @@ FIGURES = {"figure18_online_rhos", *(f"thesis2021-figure4.{number}" for number i
 
 def _run(text: str, folder: Path, *, n_jobs: int = 1) -> Path:
     study = ExperimentStudy.parse(text, source="o.toml", base=folder, changes={"output": folder})
-    return run_experiment_study(study, n_jobs=n_jobs, progress=Silent()).parent
+    return run_experiment_study(study, n_jobs=n_jobs, progress=SilentProgress()).parent
 
 
 def test_every_bar_is_full_when_its_work_ends(tmp_path: Path) -> None:

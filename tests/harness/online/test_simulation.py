@@ -29,7 +29,7 @@ from qrels.interactions.held_out_users import draw_test_users
 from qrels.interactions.interaction_file import read_interactions
 from qrels.interactions.interactions import TYPE_VALUES, Interactions
 from runs import InputError, Numbering
-from runs.shared.progress import Silent
+from runs.shared.progress import SilentProgress
 from tests.harness.online.worlds import ARMS, small_experiment, small_world
 
 pytestmark = pytest.mark.slow
@@ -152,7 +152,7 @@ def test_the_log_estimates_the_truth(tmp_path: Path) -> None:
     }
     for over_time in ("pooled", "thesis"):
         question = Question(**files, explicit=True, over_time=over_time)
-        found = count_clicks(question, progress=Silent(), truth=experiment.truth)
+        found = count_clicks(question, progress=SilentProgress(), truth=experiment.truth)
         arms = found.tables["arms"]
         assert (((arms["rate"] - arms["expected"]) / arms["error"]).abs() < 4).all()
         assert not any("do not count" in caution for caution in found.cautions())

@@ -9,7 +9,7 @@ from harness.cli.main import main
 from harness.online.experiment import run_experiment_study
 from harness.online.experiment_file import ExperimentStudy
 from harness.report.publication import Publication
-from runs.shared.progress import Silent
+from runs.shared.progress import SilentProgress
 from tests.harness.online.test_online_study import ARMS, ASKED, WORLD
 from tests.harness.small import run_text
 
@@ -77,7 +77,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     base = tmp_path_factory.mktemp("papers")
     study = run_text(STUDY, base, output=base / "study")
     experiment = ExperimentStudy.parse(WORLD + ARMS + ASKED, source="a test", base=base)
-    online = run_experiment_study(experiment, n_jobs=1, progress=Silent()).parent
+    online = run_experiment_study(experiment, n_jobs=1, progress=SilentProgress()).parent
     example = CliRunner().invoke(main, ["sampled", "--example", "--output", str(base / "example")])
     assert example.exit_code == 0, example.output
     of_example = {f"{paper}-table{n}" for paper in ("kdd2020", "rendle2019") for n in (1, 2)}

@@ -20,7 +20,7 @@ from harness.study.run import run_study
 from harness.study.source_files import Place, SourceFile
 from harness.study.store import Store
 from harness.study.study import Study
-from runs.shared.progress import Lines
+from runs.shared.progress import ProgressLines
 from runs.shared.user_modules import PACKAGES
 from tests.harness.small import WHOLE, contents, made_again, made_at, manifest_of, run_text
 
@@ -600,6 +600,6 @@ def older(copied: Path) -> Path:
 def test_a_folder_of_an_older_version_is_made_again(older: Path, finished: Path) -> None:
     before = made_at(older)
     study = Study.parse(WHOLE, source="study.toml", base=older, changes={"output": older})
-    run_study(study, n_jobs=1, progress=Lines())
+    run_study(study, n_jobs=1, progress=ProgressLines())
     assert made_again(older, before) == set(before)
     assert contents(older, "tables/*") == contents(finished, "tables/*")

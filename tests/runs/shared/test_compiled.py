@@ -42,11 +42,11 @@ def test_loops_are_compiled_where_no_folder_can_be_written_to(
 
 @pytest.mark.slow
 def test_a_loop_may_divide_by_zero_as_numpy_does() -> None:
-    assert compiled.as_numpy(divided)(0.0) == np.inf
+    assert compiled.jit_like_numpy(divided)(0.0) == np.inf
     with pytest.raises(ZeroDivisionError):
         compiled.jit()(divided_strictly)(0.0)
 
 
 def test_loops_let_other_threads_work() -> None:
-    for loop in (compiled.jit()(doubled), compiled.as_numpy(doubled)):
+    for loop in (compiled.jit()(doubled), compiled.jit_like_numpy(doubled)):
         assert loop.targetoptions["nogil"] is True  # type: ignore[attr-defined]

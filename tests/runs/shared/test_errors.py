@@ -133,8 +133,8 @@ def test_a_package_is_added_by_its_name() -> None:
 
 
 def test_findings_name_the_file_and_the_line() -> None:
-    assert str(InputError.at("a.csv", 3, "odd.")) == "a.csv, line 3: odd."
-    assert str(InputError.at("a.csv", 3, "odd.", unit="row")) == "a.csv, row 3: odd."
+    assert str(InputError.at_line("a.csv", 3, "odd.")) == "a.csv, line 3: odd."
+    assert str(InputError.at_line("a.csv", 3, "odd.", unit="row")) == "a.csv, row 3: odd."
 
 
 def test_a_warning_is_of_the_caller_of_who_warns() -> None:

@@ -15,17 +15,17 @@ from runs.shared.fields import (
     Layout,
     NumberedLines,
     Pairs,
-    check_width,
-    distinct,
+    as_integers,
+    distinct_names,
+    integers_by_row,
     is_number,
-    joined_rows,
+    join_rows,
     place_in_group,
     read_columns,
     read_cutoff,
     read_lines,
     read_number,
-    spread,
-    whole,
+    require_width,
 )
 
 PATH = Path("a.txt")
@@ -184,7 +184,7 @@ def test_members_of_groups_are_numbered_from_1() -> None:
 
 def test_whole_numbers_may_come_as_floats() -> None:
     for numbers in ([1, 2], [1.0, 2.0], np.array([1, 2], dtype=np.uint8)):
-        found = whole(numbers, what="rank")
+        found = as_integers(numbers, what="rank")
         assert found.tolist() == [1, 2]
         assert found.dtype == np.int64
 
@@ -192,20 +192,20 @@ def test_whole_numbers_may_come_as_floats() -> None:
 @pytest.mark.parametrize(("numbers", "odd"), [([1.0, 2.5], "2.5"), ([np.inf, 1.0], "inf")])
 def test_what_is_not_whole_is_refused(numbers: list[float], odd: str) -> None:
     with pytest.raises(InputError, match=rf"^a rank must be a whole number, got {odd}: ranks that"):
-        whole(numbers, what="rank")
+        as_integers(numbers, what="rank")
 
 
 def test_one_number_is_spread_over_all_rows() -> None:
-    assert spread(7, 3, what="size").tolist() == [7, 7, 7]
-    assert spread([1, 2, 3], 3, what="size").tolist() == [1, 2, 3]
+    assert integers_by_row(7, 3, what="size").tolist() == [7, 7, 7]
+    assert integers_by_row([1, 2, 3], 3, what="size").tolist() == [1, 2, 3]
     with pytest.raises(InputError, match="one size for all 3 rows"):
-        spread([1, 2], 3, what="size")
+        integers_by_row([1, 2], 3, what="size")
 
 
 @pytest.mark.parametrize("at_once", [1, 2, 5])
 def test_rows_are_joined_in_blocks(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fields, "ROWS_AT_ONCE", at_once)
-    joined = joined_rows((["u ", "v "], np.array([0, 1, 1])), (["a\n", "é\n"], np.array([1, 0, 1])))
+    joined = join_rows((["u ", "v "], np.array([0, 1, 1])), (["a\n", "é\n"], np.array([1, 0, 1])))
     assert joined.decode() == "u é\nv a\nv é\n"
 
 
@@ -243,17 +243,17 @@ def test_a_table_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_row_has_as_many_fields_as_the_heading() -> None:
-    assert check_width(PATH, 2, ["1", "2"], ["a", "b"]) == ["1", "2"]
+    assert require_width(PATH, 2, ["1", "2"], ["a", "b"]) == ["1", "2"]
     with pytest.raises(InputError, match=r"line 2: 2 fields expected, as in the heading, found 3"):
-        check_width(PATH, 2, ["1", "2", "3"], ["a", "b"])
+        require_width(PATH, 2, ["1", "2", "3"], ["a", "b"])
 
 
 def test_names_are_distinct_and_shown_without_controls() -> None:
-    assert distinct(PATH, [(1, "a\x1b"), (2, "b")], "system") == ("a\\x1b", "b")
+    assert distinct_names(PATH, [(1, "a\x1b"), (2, "b")], "system") == ("a\\x1b", "b")
     with pytest.raises(InputError, match="line 2: a system has no name"):
-        distinct(PATH, [(1, "a"), (2, "")], "system")
+        distinct_names(PATH, [(1, "a"), (2, "")], "system")
     with pytest.raises(InputError, match="line 3: system 'a' is duplicated"):
-        distinct(PATH, [(1, "a"), (2, "b"), (3, "a")], "system")
+        distinct_names(PATH, [(1, "a"), (2, "b"), (3, "a")], "system")
 
 
 def test_numbers_are_told_from_other_texts() -> None:

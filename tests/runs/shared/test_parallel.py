@@ -221,7 +221,7 @@ def test_what_a_cluster_does_is_sorted_if_it_shall_be(monkeypatch: pytest.Monkey
     try:
         assert list(process_pool(2, return_as="generator")([])) == ["a", "b", "c"]
         assert list(process_pool(2, return_as="generator_unordered")([])) == ["b", "c", "a"]
-        here = process_pool(1, return_as="generator", here=True)
+        here = process_pool(1, return_as="generator", in_this_process=True)
         assert list(here([joblib.delayed(abs)(-1)])) == [1]
     finally:
         parallel._client_in_use.reset(token)

@@ -5,9 +5,16 @@ from collections.abc import Iterator
 
 import pytest
 
-from runs.shared.progress import Bars, Clock, Lines, Progress, Silent, watched
+from runs.shared.progress import (
+    Clock,
+    Progress,
+    ProgressBars,
+    ProgressLines,
+    SilentProgress,
+    choose_progress,
+)
 
-EVERY = [Silent, Lines, Bars]
+EVERY = [SilentProgress, ProgressLines, ProgressBars]
 
 
 def work(progress: Progress) -> None:
@@ -27,7 +34,7 @@ def test_standard_output_is_left_to_results(
 
 
 def test_a_log_says_what_is_done_as_it_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    with Lines(clock=lambda: 0.0)("Training", 2) as bar:
+    with ProgressLines(clock=lambda: 0.0)("Training", 2) as bar:
         bar.advance(done="ease, 3.0 s")
         bar.advance()
     assert capsys.readouterr().err == "Training: ease, 3.0 s; 1 of 2\nTraining: 0.0 s\n"
@@ -38,7 +45,7 @@ def test_a_log_is_told_how_far_the_work_is_after_a_minute_of_silence(
 ) -> None:
     """The clock says 0 at the beginning, then 59.9, 60, 119.9, 120 and, at the end, 125 seconds."""
     times: Iterator[float] = iter([0.0, 59.9, 60.0, 119.9, 120.0, 125.0])
-    with Lines(clock=lambda: next(times))("Judging", 2000) as bar:
+    with ProgressLines(clock=lambda: next(times))("Judging", 2000) as bar:
         bar.advance(1000)
         bar.advance()
         bar.advance(2)
@@ -52,7 +59,7 @@ def test_a_log_is_told_how_far_the_work_is_after_a_minute_of_silence(
 
 def test_what_is_done_breaks_the_silence(capsys: pytest.CaptureFixture[str]) -> None:
     times: Iterator[float] = iter([0.0, 50.0, 109.0, 110.0, 115.0])
-    with Lines(clock=lambda: next(times))("Training", 4) as bar:
+    with ProgressLines(clock=lambda: next(times))("Training", 4) as bar:
         bar.advance(done="ease")
         bar.advance()
         bar.advance()
@@ -64,14 +71,14 @@ def test_what_is_done_breaks_the_silence(capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_bars_count_what_is_done(capsys: pytest.CaptureFixture[str]) -> None:
-    with Bars()("Judging", 7) as bar:
+    with ProgressBars()("Judging", 7) as bar:
         bar.advance()
         bar.advance(4)
     assert "5/7" in capsys.readouterr().err
 
 
 def test_a_note_above_bars_is_broken_between_words(capsys: pytest.CaptureFixture[str]) -> None:
-    bars = Bars()
+    bars = ProgressBars()
     width = bars._console.width
     path = "/data/" + "x" * width
     bars.note(f"{'word ' * width}well-known {path}")
@@ -83,13 +90,18 @@ def test_a_note_above_bars_is_broken_between_words(capsys: pytest.CaptureFixture
 
 @pytest.mark.parametrize(
     ("quiet", "is_terminal", "kind"),
-    [(True, True, Silent), (True, False, Silent), (False, True, Bars), (False, False, Lines)],
+    [
+        (True, True, SilentProgress),
+        (True, False, SilentProgress),
+        (False, True, ProgressBars),
+        (False, False, ProgressLines),
+    ],
 )
 def test_bars_are_for_terminals_and_lines_for_logs(
     quiet: bool, is_terminal: bool, kind: type[Progress], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: is_terminal)
-    assert type(watched(quiet=quiet)) is kind
+    assert type(choose_progress(quiet=quiet)) is kind
 
 
 def test_a_cost_is_of_wall_and_of_processor_time(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,10 +18,10 @@ from runs.shared.settings import (
     Section,
     Sizes,
     Whole,
-    at_most,
+    accepted_by,
     broken_rule,
-    read_by,
-    read_settings_of,
+    check_settings,
+    not_above,
     shortened,
     without_repetition,
 )
@@ -63,7 +63,7 @@ class Card(Section):
 
     whole: Whole = 1
     most: int = 10
-    number: Annotated[int, at_most("most")] = 3
+    number: Annotated[int, not_above("most")] = 3
     repeats: Repeats = 1
     permutations: Permutations = 1
     depth: Depth = 1
@@ -71,7 +71,7 @@ class Card(Section):
     sizes: Sizes = ()
     cutoffs: Cutoffs = ()
     levels: Levels = (1.0,)
-    name: Annotated[str, read_by(lower_case)] = "a"
+    name: Annotated[str, accepted_by(lower_case)] = "a"
     file: Path = Path("a")
     files: tuple[Path, ...] = ()
     inner: Inner = Inner()
@@ -91,7 +91,7 @@ class Card(Section):
     ],
 )
 def test_bounds_may_be_reached(fitting: dict[str, Any]) -> None:
-    card = read_settings_of("card", Card, fitting)
+    card = check_settings("card", Card, fitting)
     assert {name: getattr(card, name) for name in fitting} == fitting
 
 
@@ -126,15 +126,15 @@ def test_the_first_setting_that_breaks_a_rule_is_named_with_rule_and_value(
     wrong: dict[str, Any], rule: str
 ) -> None:
     with pytest.raises(InputError) as refused:
-        read_settings_of("card", Card, wrong)
+        check_settings("card", Card, wrong)
     assert str(refused.value) == f"card: the setting {rule}"
 
 
 def test_an_unknown_setting_is_refused_with_a_similar_one() -> None:
     with pytest.raises(InputError, match="card has no setting 'repeat'; did you mean 'repeats'"):
-        read_settings_of("card", Card, {"repeat": 1})
+        check_settings("card", Card, {"repeat": 1})
     with pytest.raises(InputError, match=r"^card has no setting 'repeat'; it has none\.$"):
-        read_settings_of("card", Section, {"repeat": 1})
+        check_settings("card", Section, {"repeat": 1})
 
 
 def test_settings_do_not_change() -> None:
@@ -144,7 +144,7 @@ def test_settings_do_not_change() -> None:
 
 def test_paths_are_anchored_in_sections_and_lists_within() -> None:
     card = Card(files=(Path("c"), Path("d")))
-    anchored = card.anchored(lambda path: Path("/home") / path)
+    anchored = card.with_absolute_paths(lambda path: Path("/home") / path)
     assert anchored.file == Path("/home/a")
     assert anchored.files == (Path("/home/c"), Path("/home/d"))
     assert anchored.inner.file == Path("/home/b")
@@ -177,7 +177,7 @@ def test_a_table_is_called_so() -> None:
         table: dict[str, int] = Field(default_factory=dict)
 
     with pytest.raises(InputError, match="must be a table of names and values, got 3"):
-        read_settings_of("card", Tables, {"table": 3})
+        check_settings("card", Tables, {"table": 3})
 
 
 def test_no_value_is_given_twice() -> None:

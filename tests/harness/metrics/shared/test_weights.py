@@ -22,7 +22,7 @@ from harness.study.run import run_study
 from harness.study.study import Study
 from qrels import Catalogue, Judged, Qrels, judge
 from runs import InputError, Run
-from runs.shared.progress import Silent
+from runs.shared.progress import SilentProgress
 from tests.lists import random_case
 
 METRICS = built_in_metrics()
@@ -120,7 +120,7 @@ def test_a_study_without_popularity_is_refused_before_any_work(tmp_path: Path) -
     changes = {"output": str(tmp_path / "study")}
     study = Study.parse(text, source="study.toml", base=tmp_path, changes=changes)
     with pytest.raises(InputError, match=r'line 7: .*popularity = "counts.csv" in \[items\]'):
-        run_study(study, n_jobs=1, progress=Silent())
+        run_study(study, n_jobs=1, progress=SilentProgress())
     assert not (tmp_path / "study").exists()
 
 
@@ -136,7 +136,7 @@ def test_a_study_weighs_items_by_given_counts(tmp_path: Path) -> None:
     )
     changes = {"output": str(tmp_path / "study")}
     study = Study.parse(text, source="study.toml", base=tmp_path, changes=changes)
-    run_study(study, n_jobs=1, progress=Silent())
+    run_study(study, n_jobs=1, progress=SilentProgress())
     means = (tmp_path / "study" / "tables" / "means.csv").read_text()
     assert "a,Recall(beta=1),1,0.25," in means
     assert "b,Recall(beta=1),1,0.75," in means
@@ -166,7 +166,7 @@ def test_a_table_that_breaks_a_rule_is_refused(
     changes = {"output": str(tmp_path / "study")}
     study = Study.parse(text, source="study.toml", base=tmp_path, changes=changes)
     with pytest.raises(InputError, match=sentence):
-        run_study(study, n_jobs=1, progress=Silent())
+        run_study(study, n_jobs=1, progress=SilentProgress())
 
 
 def test_all_items_weigh_alike_unless_an_exponent_or_a_table_is_given() -> None:
