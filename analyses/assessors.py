@@ -67,7 +67,7 @@ def assessors(work: Work, settings: Settings) -> Assessors:
     """
     comparison = Comparison.of(work)
     reported = comparison.measured.measures.reported
-    chosen = comparison.measured.measures.numbers(reported)
+    chosen = comparison.measured.measures.indices(reported)
     user, first, second = work.judged_twice
     if not len(user):
         raise InputError("no item was judged by both assessors.")

@@ -20,16 +20,16 @@ from analyses.ordering.agreement import mean_of_defined
 from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.drawing import curves_of, draw_matrix, panel_title
 from analyses.shared.estimate import (
-    OVER_SYSTEMS,
-    WIDER,
+    SYSTEM_LIMIT_COLUMNS,
+    TAU_FACTOR,
     Estimate,
     Estimates,
-    arcsine_around,
-    deviations,
-    joint_reach,
-    stabilised,
+    arcsine_limits,
+    joint_quantile,
+    standard_deviations,
+    variance_stabilised,
 )
-from analyses.shared.families import CROSSED, Families, WithinSubsets
+from analyses.shared.families import N_CROSSED, Families, SubsetValues
 from analyses.shared.measure import Measures, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed, paired
@@ -87,7 +87,7 @@ def correlation(work: Work, settings: Settings) -> Correlation:
         # Over other users and other runs: (n_measures, n_systems, replicates).
         how: Any = {"replicates": replicates, "seed": work.seed}
         resampled = resample_means(scores.weighted_values, **how) + run_noise(scores.runs, **how)
-        numbers = scores.measures.numbers(scores.measures.reported)
+        numbers = scores.measures.indices(scores.measures.reported)
         compare = partial(_every_two, find_coefficient(settings.coefficient))
         means, subsets = scores.mean_values()[numbers], work.families.subsets(seed=work.seed)
         drawn = resampled[numbers].swapaxes(1, 2)
@@ -95,10 +95,10 @@ def correlation(work: Work, settings: Settings) -> Correlation:
             found,
             families=work.families,
             over_users=np.moveaxis(compare(drawn), 0, -1),
-            within=WithinSubsets(
-                work.families.n,
+            within=SubsetValues(
+                work.families.n_families,
                 _among(compare, means, subsets),
-                np.moveaxis(_among(compare, drawn[:, :CROSSED], subsets[:CROSSED]), 0, -2),
+                np.moveaxis(_among(compare, drawn[:, :N_CROSSED], subsets[:N_CROSSED]), 0, -2),
             ),
             n_users=len(scores.users),
             replicates=replicates,
@@ -148,7 +148,7 @@ class Correlation(Result):
     low: Floats
     high: Floats
     over_users: Floats | None = None
-    within: WithinSubsets | None = None
+    within: SubsetValues | None = None
     families: Families | None = None
     n_users: int | None = None
     replicates: int = 0
@@ -161,16 +161,16 @@ class Correlation(Result):
 
     def limits_over_systems(self) -> dict[str, Floats]:
         """Give limits over systems, and over users and systems, of report measures; others NaN."""
-        limits = {name: np.full(self.taus.shape, np.nan) for name in OVER_SYSTEMS}
+        limits = {name: np.full(self.taus.shape, np.nan) for name in SYSTEM_LIMIT_COLUMNS}
         if self.within is None or self.over_users is None:
             return limits
-        numbers = self.measures.numbers(self.measures.reported)
+        numbers = self.measures.indices(self.measures.reported)
         places = np.ix_(numbers, numbers)
         taus = self.taus[places]
         lowest = find_coefficient(self.coefficient).lowest(len(self.systems))
-        users = (WIDER * deviations(self.over_users)) ** 2
-        both = self.within.reach_over_both(users)
-        for side, reach in (("systems", self.within.reach()), ("both", both)):
+        users = (TAU_FACTOR * standard_deviations(self.over_users)) ** 2
+        both = self.within.half_widths_over_both(users)
+        for side, reach in (("systems", self.within.half_widths()), ("both", both)):
             limits[f"{side}_low"][places] = np.maximum(taus - reach, lowest)
             limits[f"{side}_high"][places] = np.minimum(taus + reach, 1.0)
         return limits
@@ -184,7 +184,7 @@ class Correlation(Result):
             "correlation_cutoffs": self.among_cutoffs(),
             "correlation_metrics": self.among_metrics(),
         }
-        if not self.measures.reported.place:
+        if not self.measures.reported.common_depth:
             chosen = [measure in self.measures.reported for measure in self.measures]
             rows = self.to_frame()[np.outer(chosen, chosen).ravel()]
             frames["correlation_measures"] = rows.reset_index(drop=True)
@@ -221,7 +221,7 @@ class Correlation(Result):
     @property
     def _reported(self) -> list[int]:
         """The numbers of the report measures."""
-        return self.measures.numbers(self.measures.reported)
+        return self.measures.indices(self.measures.reported)
 
     def among_cutoffs(self) -> pd.DataFrame:
         """Pairs of cut-offs of one metric.
@@ -246,11 +246,11 @@ class Correlation(Result):
 
     def headline(self) -> Estimates | None:
         """Give the mean agreement of each report measure with the others."""
-        numbers = self.measures.numbers(self.measures.reported)
+        numbers = self.measures.indices(self.measures.reported)
         if len(numbers) < 2 or self.within is None or self.over_users is None:
             return None
         values, replicates = map(_beside, (self.taus[np.ix_(numbers, numbers)], self.over_users))
-        low, high = arcsine_around(values, replicates)
+        low, high = arcsine_limits(values, replicates)
         label = find_coefficient(self.coefficient).label
         return Estimates(
             name="agreement with the others",
@@ -261,8 +261,8 @@ class Correlation(Result):
             values=values,
             low=low,
             high=high,
-            replicates=stabilised(values, replicates),
-            systems=replace(self.within.changed(_beside), resampled=replicates),
+            replicates=variance_stabilised(values, replicates),
+            systems=replace(self.within.transformed(_beside), resampled=replicates),
         )
 
     def publications(self) -> Mapping[str, pd.DataFrame]:
@@ -293,8 +293,8 @@ class Correlation(Result):
             if self.has_intervals:
                 ranges += "; the intervals hold for all pairs at once"
         return [
-            f"The report measures{self.measures.reported.where} agree on the ordering of the "
-            f"systems with {find_coefficient(self.coefficient).label} = {rounded(mean, 2)} on "
+            f"The report measures{self.measures.reported.title_suffix} agree on the ordering of "
+            f"the systems with {find_coefficient(self.coefficient).label} = {rounded(mean, 2)} on "
             f"average over {f'{len(taus)} of the {len(pairs)} ' * bool(wide)}pairs{ranges}."
         ]
 
@@ -302,7 +302,7 @@ class Correlation(Result):
     def _pairs(self) -> dict[tuple[str, str], tuple[int, int]]:
         """Where the pairs of report measures stand, by their labels."""
         reported = self.measures.reported
-        places = dict(zip(reported.labels, self.measures.numbers(reported), strict=True))
+        places = dict(zip(reported.labels, self.measures.indices(reported), strict=True))
         return {(a, b): (places[a], places[b]) for a, b in combinations(places, 2)}
 
     @property
@@ -324,11 +324,11 @@ class Correlation(Result):
         first, second = np.array([*combinations(range(len(every_pair)), 2)]).T
         # NaN where an agreement is undefined, of all or of the resampled users.
         angles = np.arcsin(self.over_users[first, second])
-        spread = deviations(angles)
+        spread = standard_deviations(angles)
         # The pair that seems to agree most varies least by chance: it varies as pairs usually do.
         usual = float(np.sqrt(mean_of_defined(spread**2)))
         place = [*self._pairs].index(pair)
-        half_width = WIDER * joint_reach(angles) * max(float(spread[place]), usual)
+        half_width = TAU_FACTOR * joint_quantile(angles) * max(float(spread[place]), usual)
         angle = float(np.arcsin(tau))
         low = np.sin(max(angle - half_width, -np.pi / 2))
         high = np.sin(min(angle + half_width, np.pi / 2))
@@ -337,18 +337,18 @@ class Correlation(Result):
     @table("correlation", "agreement among metrics")
     def table(self, *, cutoff: int | None = None) -> Table:
         """Tabulate the agreement of the metrics' orderings of the systems."""
-        compared = self.measures.compared(cutoff)
-        numbers, labels = self.measures.numbers(compared), compared.labels
+        compared = self.measures.reported_or_at(cutoff)
+        numbers, labels = self.measures.indices(compared), compared.labels
         taus = dict(zip(labels, self.taus[np.ix_(numbers, numbers)].T, strict=True))
         label = find_coefficient(self.coefficient).label
         note = f"{label[0].upper()}{label[1:]} between the orderings of the systems by mean score."
-        title = f"Agreement among metrics{compared.where}"
+        title = f"Agreement among metrics{compared.title_suffix}"
         columns: dict[str, Any] = {"metric": labels, **taus}
         return Table.of_columns("correlation", title, note, columns, decimals=2)
 
     def of_measures(self) -> Table:
         """Tabulate the report measures down and across, with intervals where there are any."""
-        numbers = self.measures.numbers(self.measures.reported)
+        numbers = self.measures.indices(self.measures.reported)
         names = {number: str(self.measures[number]) for number in numbers}
         rows = [
             [name, *(self._printed(row, column) for column in names)] for row, name in names.items()
@@ -449,7 +449,7 @@ def _with_intervals(found: Correlation, resampled: Floats, *, every_pair: bool) 
         if every_pair or measures.are_comparable(*(measures[number] for number in pair)):
             for place in (pair,) if coefficient.symmetric else (pair, pair[::-1]):
                 agreements = coefficient.compare(*(orderings[number] for number in place))
-                low[place], high[place] = arcsine_around(found.taus[place], agreements)
+                low[place], high[place] = arcsine_limits(found.taus[place], agreements)
                 undefined += int(np.isnan(agreements).sum())
     if coefficient.symmetric:
         low, high = (np.where(np.isnan(each), each.T, each) for each in (low, high))

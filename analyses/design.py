@@ -13,8 +13,8 @@ from scipy.stats import rankdata
 from analyses.intervals.resampling import resampled_users
 from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.drawing import curves_of, explain, label_curves, scale_by_factors
-from analyses.shared.estimate import FLOOR, Estimate
-from analyses.shared.measure import Measures, pairs_of, tidy
+from analyses.shared.estimate import SMALLEST_RATIO, Estimate
+from analyses.shared.measure import Measures, pair_labels, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import applicable, count, listed
 from analyses.shared.table import Table, percent, rounded
@@ -109,7 +109,7 @@ def design(work: Work, settings: Settings) -> Design:
             f"{len(scores.systems)} and {n_users}."
         )
     measures = scores.measures.reported
-    values = scores.of(measures).weighted_values
+    values = scores.select(measures).weighted_values
     means, deviations = pair_means_and_deviations(values)
     differing = for_all_pairs(values, lambda rows: np.count_nonzero(rows, axis=1))
     differ = ((means != 0) | (deviations > 0)).any(axis=0)
@@ -358,7 +358,7 @@ class Design(Result):
         """
         import pandas as pd
 
-        pairs = pd.DataFrame(pairs_of(self.systems, "system_a", "system_b")).iloc[self.pairs]
+        pairs = pd.DataFrame(pair_labels(self.systems, "system_a", "system_b")).iloc[self.pairs]
         return tidy(
             self.measures,
             pairs,
@@ -495,8 +495,8 @@ class Design(Result):
     def cautions(self) -> Sequence[str]:
         """Say if the pilot is small, its differences noisy, or the users needed far more."""
         worst, variances = int(np.argmax(self.noise)), self.components.systems
-        shares = 1 - self.systems_without / np.maximum(variances, FLOOR)
-        shares = np.where(variances > FLOOR, np.nan_to_num(shares), 0.0)
+        shares = 1 - self.systems_without / np.maximum(variances, SMALLEST_RATIO)
+        shares = np.where(variances > SMALLEST_RATIO, np.nan_to_num(shares), 0.0)
         alone = int(np.argmax(shares))
         few, unsure, far = (
             [str(self.measures[n]) for n in np.flatnonzero(concerned)]

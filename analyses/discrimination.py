@@ -15,11 +15,17 @@ from pydantic import BeforeValidator, Field, model_validator
 from scipy.special import stdtrit
 
 from analyses.intervals.resampling import CONFIDENCE
-from analyses.intervals.systems import pairs_within
+from analyses.intervals.systems import pair_masks
 from analyses.shared.analysis import SettingError, StudyFacts, analysis
 from analyses.shared.drawing import curves_of, draw_band, explain, label_curves, panel_title
-from analyses.shared.estimate import FLOOR, Estimate, Estimates, deviations, ratio_around
-from analyses.shared.families import CROSSED, Families, WithinSubsets
+from analyses.shared.estimate import (
+    SMALLEST_RATIO,
+    Estimate,
+    Estimates,
+    ratio_limits,
+    standard_deviations,
+)
+from analyses.shared.families import N_CROSSED, Families, SubsetValues
 from analyses.shared.measure import Measures, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import applicable, listed, paired
@@ -195,7 +201,7 @@ def discrimination(work: Work, settings: Settings) -> Discrimination:
     first, second = (side[chosen] for side in pair_indices(len(scores.systems)))
     within = np.empty((0, len(chosen)))
     if not settings.baseline:
-        within = _pair_weights(families, seed=work.seed)[:CROSSED]
+        within = _pair_weights(families, seed=work.seed)[:N_CROSSED]
     samples = resample_power(
         scores.weighted_values,
         found.p,
@@ -324,9 +330,9 @@ class Discrimination(Result):
         """95 % interval of ``dp`` over users, each end of shape (n_measures,); NaN if unknown.
 
         Of the DP that as many users have on average, by the spread of its logarithm over resampled
-        users: see :func:`analyses.shared.estimate.ratio_around`.
+        users: see :func:`analyses.shared.estimate.ratio_limits`.
         """
-        return ratio_around(self.dp, self.samples.powers, highest=float(self.p.shape[1]))
+        return ratio_limits(self.dp, self.samples.powers, highest=float(self.p.shape[1]))
 
     def detectable(self) -> Floats:
         """Difference in means that is found with power .8, in the median pair, (n_measures,).
@@ -400,7 +406,7 @@ class Discrimination(Result):
         import pandas as pd
 
         low, high = self.interval
-        required, limits = pd.DataFrame(self.required), self.estimates().limits_over_systems()
+        required, limits = pd.DataFrame(self.required), self.estimates().limit_columns()
         bounds = np.where(self.methods == Method.BOUND, self.p, 0.0).max(axis=1)
         columns = {
             "dp": self.dp,
@@ -413,7 +419,7 @@ class Discrimination(Result):
             "required_max": required.max(axis=1),
             "required_median": required.median(axis=1),
             "detectable": self.detectable(),
-            "dp_sd": deviations(self.samples.powers),
+            "dp_sd": standard_deviations(self.samples.powers),
             "dp_low": low,
             "dp_high": high,
             **{f"dp_{name}": limit for name, limit in limits.items()},
@@ -432,7 +438,9 @@ class Discrimination(Result):
         # DP in random subsets, as of all pairs, where these were tested.
         if not self.baseline:
             weights = _pair_weights(self.families, seed=self.seed)
-            within = WithinSubsets(self.families.n, self.p @ weights.T, self.samples.crossed)
+            within = SubsetValues(
+                self.families.n_families, self.p @ weights.T, self.samples.crossed
+            )
         return Estimates(
             name="DP",
             quantity="DP over unordered pairs",
@@ -467,7 +475,7 @@ class Discrimination(Result):
         verdicts, reported = self.verdicts(), self.measures.reported
         if verdicts is None:
             return ""
-        counts = (verdicts[self.measures.numbers(reported)] == VERDICTS[2]).sum(axis=1)
+        counts = (verdicts[self.measures.indices(reported)] == VERDICTS[2]).sum(axis=1)
         by = [f"{n:,} by {measure}" for n, measure in zip(counts, reported, strict=True)]
         return (
             f"With {self.margin:g} as the smallest difference of interest in every measure, so "
@@ -477,7 +485,7 @@ class Discrimination(Result):
     def _dominated(self) -> str:
         """Name the pairs that alone contribute half of the DP of a report measure."""
         parts = []
-        for n in self.measures.numbers(self.measures.reported):
+        for n in self.measures.indices(self.measures.reported):
             pair = int(np.argmax(self.p[n]))
             if len(self.pairs) > 1 and self.p[n, pair] >= HALF * self.dp[n]:
                 rest = rounded_ratio(float(self.dp[n] - self.p[n, pair]), self.decimals)
@@ -497,7 +505,7 @@ class Discrimination(Result):
 
     def cautions(self) -> Sequence[str]:
         """Say where significance tells little, and what the literature warns of."""
-        reported = self.p[self.measures.numbers(self.measures.reported)]
+        reported = self.p[self.measures.indices(self.measures.reported)]
         alike = [*compress(self.pairs, self.alike)]
         near = [*compress(self.pairs, (reported >= LEVEL).all(axis=0) & ~self.alike)]
         least = (reported < LEVEL).mean(axis=1).min(initial=1.0)
@@ -535,13 +543,13 @@ class Discrimination(Result):
     @table("power", "discriminative power by metric and cut-off", alias="table3")
     def power(self, *, cutoff: int | None = None, convention: Convention = "dp") -> Table:
         """Tabulate discriminative power by metric and cut-off, or at one cut-off: Table 3."""
-        shown_of = self.measures if cutoff is None else self.measures.at(cutoff)
-        numbers = self.measures.numbers(shown_of)
+        shown_of = self.measures if cutoff is None else self.measures.at_cutoff(cutoff)
+        numbers = self.measures.indices(shown_of)
         cells = shown_of.crossed(self.summary()[convention].iloc[numbers], heading="DP")
         columns, every = [shown_of], self.under_settings(self.estimates())
         if shown_of.is_grid:
-            columns = [shown_of.at(each) for each in {m.cutoff for m in shown_of}]
-        best = {m for column in columns for m in every.among(column).standing_out()}
+            columns = [shown_of.at_cutoff(each) for each in {m.cutoff for m in shown_of}]
+        best = {m for column in columns for m in every.select(column).significantly_best()}
         marks = shown_of.crossed([m in best for m in shown_of], heading="DP")
         bold = [cell for cell, mark in marks.items() if mark == 1]
         by = "metric and cut-off" if shown_of.is_grid else "measure"
@@ -555,8 +563,8 @@ class Discrimination(Result):
 
         Without a cut-off these are the report measures.
         """
-        compared = self.measures.compared(cutoff)
-        chosen = self.measures.numbers(compared)
+        compared = self.measures.reported_or_at(cutoff)
+        chosen = self.measures.indices(compared)
         summary = self.summary().iloc[chosen].sort_values("dp", kind="stable")
         note = f"{self._tested()} {CONVENTIONS['dp']}"
         limits = zip(summary["dp"], summary["dp_low"], summary["dp_high"], strict=True)
@@ -586,7 +594,7 @@ class Discrimination(Result):
             )
         if summary["detectable"].notna().any():
             note += " Detectable: a difference found with power .8 in the median pair."
-        title = f"Discriminative power{'' if compared == self.measures else compared.where}"
+        title = f"Discriminative power{'' if compared == self.measures else compared.title_suffix}"
         return Table.of_columns("discrimination", title, self._with_pairs(note), columns)
 
     @figure(
@@ -640,7 +648,7 @@ class Discrimination(Result):
         if with_band and np.isfinite(high).all():
             seen = min(int(np.count_nonzero(high >= SHOWN_P)) + 1, n_pairs)
             # On a logarithmic axis the band reaches as far to either side.
-            low = p_values**2 / np.maximum(high, FLOOR)
+            low = p_values**2 / np.maximum(high, SMALLEST_RATIO)
             limits = (np.maximum(low[:seen], SHOWN_P), np.maximum(high[:seen], SHOWN_P))
             self._draw_band(ax, percent[:seen], limits, line, across=True)
         level = ax.axvline(LEVEL, color="0.6", linewidth=0.8, linestyle=":", zorder=0)
@@ -734,5 +742,5 @@ def _pair_numbers(systems: tuple[str, ...], baseline: tuple[str, ...]) -> Number
 
 def _pair_weights(families: Families, *, seed: int) -> Floats:
     """Weigh the pairs in each subset of the systems as if they were all: (n_subsets, n_pairs)."""
-    pairs = pairs_within(families.subsets(seed=seed))
+    pairs = pair_masks(families.subsets(seed=seed))
     return pairs * (pairs.shape[1] / pairs.sum(axis=1, keepdims=True))

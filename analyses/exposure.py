@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from pydantic import Field
 from scipy.special import entr
 
-from analyses.intervals.resampling import band, draw_weights
-from analyses.ordering.agreement import divided, mean_of_defined
+from analyses.intervals.resampling import draw_weights, shifted_band
+from analyses.ordering.agreement import mean_of_defined, ratio_or_nan
 from analyses.shared.analysis import AnalysisSettings, Need, SettingError, StudyFacts, analysis
 from analyses.shared.drawing import categories, chosen_panel, draw_whiskers, label_curves
 from analyses.shared.judgement_samples import RATINGS_IN_WORDS
-from analyses.shared.measure import pairs_of, tidy
+from analyses.shared.measure import pair_labels, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import applicable
 from analyses.shared.table import Table, rounded
@@ -155,13 +155,13 @@ class Exposure(Result):
         import pandas as pd
 
         aspects, cutoffs = {"aspect": ASPECTS}, {"cutoff": self.cutoffs}
-        systems, pairs = {"system": self.systems}, pairs_of(self.systems, "system_a", "system_b")
+        systems, pairs = {"system": self.systems}, pair_labels(self.systems, "system_a", "system_b")
         low, high = self._limits_of_values()
         gaps = pair_differences(self.values)
         least, most = np.empty((2, *gaps.shape))
         for place in np.ndindex(gaps.shape[:-1]):
             resampled_gaps = pair_differences(self.replicates[place], axis=-2)
-            least[place], most[place] = band(gaps[place], resampled_gaps)
+            least[place], most[place] = shifted_band(gaps[place], resampled_gaps)
         limits = {"low": least, "high": most, "beyond_noise": (least > 0) | (most < 0)}
         numbers = range(1, len(self.recalls) + 1)
         sizes = {"items": self.group_sizes, "relevant": self.group_relevant}
@@ -174,7 +174,7 @@ class Exposure(Result):
 
     def _limits_of_values(self) -> tuple[Floats, Floats]:
         """Give intervals of the values, which end where values do."""
-        low, high = band(self.values, self.replicates)
+        low, high = shifted_band(self.values, self.replicates)
         highest = np.array([1.0, 1.0, np.log2(self.n_items), np.inf])
         return np.maximum(low, 0.0), np.minimum(high, highest[:, np.newaxis, np.newaxis])
 
@@ -265,12 +265,12 @@ def gini(counts: Floats) -> Floats:
     """
     n = counts.shape[-1]
     ranked = np.sort(counts, axis=-1) @ (2.0 * np.arange(1, n + 1) - n - 1)
-    return divided(ranked, n * counts.sum(axis=-1))
+    return ratio_or_nan(ranked, n * counts.sum(axis=-1))
 
 
 def shannon_entropy(counts: Floats) -> Floats:
     r"""Give the entropy of shares, :math:`-\sum_j p_j \log_2 p_j`, along the last axis."""
-    shares = divided(counts, counts.sum(axis=-1, keepdims=True))
+    shares = ratio_or_nan(counts, counts.sum(axis=-1, keepdims=True))
     return np.asarray(entr(shares).sum(axis=-1) / np.log(2))
 
 
@@ -283,7 +283,7 @@ def pop_reo(recalls: Floats) -> Floats:
     """
     means = mean_of_defined(recalls)
     squares = (recalls - means[..., np.newaxis]) ** 2
-    return divided(np.sqrt(mean_of_defined(squares)), means)
+    return ratio_or_nan(np.sqrt(mean_of_defined(squares)), means)
 
 
 def popularity_groups(counts: NDArray[np.integer], n_groups: int) -> Numbers:
@@ -335,7 +335,7 @@ def _measured(
         counts += np.asarray(held.T @ weights.T).T
         user, rank = np.nonzero(is_relevant[:, first:last])
         np.add.at(found, (user, groups[listed[user, rank]]), 1.0)
-        recalls = divided(weights @ found, weights @ relevant)
+        recalls = ratio_or_nan(weights @ found, weights @ relevant)
         covered = np.count_nonzero(counts, axis=1) / known
         evenness = [covered, gini(counts), shannon_entropy(counts), pop_reo(recalls)]
         yield np.array(evenness), recalls

@@ -17,15 +17,15 @@ from analyses.ordering import DECIMALS, tau_b
 from analyses.shared.analysis import AnalysisSettings, SettingError, analysis
 from analyses.shared.drawing import chosen_panel, colours, explain
 from analyses.shared.estimate import (
-    LOST_TWICE,
+    RANDOM_LOSS_FACTOR,
     Estimate,
-    arcsine_around,
-    joint_reach,
-    ratio_around,
-    spread_around,
+    arcsine_limits,
+    joint_quantile,
+    normal_limits,
+    ratio_limits,
 )
 from analyses.shared.judgement_samples import sample_judgements
-from analyses.shared.measure import Measures, pairs_of, tidy
+from analyses.shared.measure import Measures, pair_labels, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed
 from analyses.shared.table import Cell, Table
@@ -47,10 +47,10 @@ QUANTITIES = ("mean score", "tau-b with all", "DP", "area")
 """What is compared between groups; the area is that under the curve of random loss."""
 
 LIMITS: Sequence[Callable[[Floats, Floats], tuple[Floats, Floats]]] = (
-    spread_around,
-    arcsine_around,
-    ratio_around,
-    partial(arcsine_around, wider=LOST_TWICE),
+    normal_limits,
+    arcsine_limits,
+    ratio_limits,
+    partial(arcsine_limits, wider=RANDOM_LOSS_FACTOR),
 )
 """How the limits of each quantity are found: those of areas as `RandomLoss` has them."""
 
@@ -91,7 +91,7 @@ def groups(work: Work, settings: Settings) -> Groups:
     """
     scores = work.scores
     names, label = _group_labels(work, settings)
-    chosen = scores.measures.numbers(scores.measures.reported)
+    chosen = scores.measures.indices(scores.measures.reported)
     values = scores.weighted_values[chosen]
     members = [np.flatnonzero(label == number) for number in range(len(names))]
     areas = _areas(work, members, chosen, settings)
@@ -280,7 +280,7 @@ class Groups(Result):
         found = np.stack([gaps[..., 0]] * 3)
         for q, n in np.ndindex(len(gaps), len(self.measures)):
             value, replicates = gaps[q, :, n, 0], gaps[q, :, n, 1:]
-            found[1:, q, :, n] = spread_around(value, replicates, reach=joint_reach(replicates))
+            found[1:, q, :, n] = normal_limits(value, replicates, reach=joint_quantile(replicates))
         return found
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
@@ -295,7 +295,7 @@ class Groups(Result):
         means, replicates = (of.swapaxes(0, 1) for of in (self.means[..., 0], self.means[..., 1:]))
         lowest, highest = percentiles(replicates)
         quantities, groups = {"quantity": QUANTITIES}, {"group": self.groups}
-        pairs, systems = pairs_of(self.groups, "first", "second"), {"system": self.systems}
+        pairs, systems = pair_labels(self.groups, "first", "second"), {"system": self.systems}
         of_groups = self.measures, quantities, groups | {"users": self.sizes}
         of_pairs, of_systems = (self.measures, quantities, pairs), (self.measures, groups, systems)
         return {

@@ -13,7 +13,7 @@ from pydantic import Field
 from analyses.correlation import order_by_likeness
 from analyses.shared.analysis import AnalysisSettings, Need, analysis
 from analyses.shared.drawing import draw_matrix
-from analyses.shared.measure import pairs_of, tidy
+from analyses.shared.measure import pair_labels, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed
 from analyses.shared.table import Table, frame_table
@@ -138,7 +138,7 @@ class Overlap(Result):
         """Give ``overlap``: columns first, second, shared and rbo, a row for each pair."""
         first, second = pair_indices(len(self.systems))
         numbers = {"shared": self.shared[first, second], "rbo": self.rbo[first, second]}
-        return {"overlap": tidy(pairs_of(self.systems, "first", "second"), **numbers)}
+        return {"overlap": tidy(pair_labels(self.systems, "first", "second"), **numbers)}
 
     def caption(self) -> str:
         """Say what is compared."""

@@ -150,11 +150,11 @@ class Pools(Result):
     @table("pools", "ranks that a system loses if it is not pooled")
     def table(self, *, cutoff: int | None = None) -> Table:
         """Tabulate the mean fall of a system that is left out of the pool, by depth."""
-        compared = self.measures.compared(cutoff)
-        values = self.falls[self.measures.numbers(compared), ..., 0].mean(axis=2)
+        compared = self.measures.reported_or_at(cutoff)
+        values = self.falls[self.measures.indices(compared), ..., 0].mean(axis=2)
         tops = [f"top {depth}" for depth in self.depths]
         columns = {"metric": compared.labels} | dict(zip(tops, values.T, strict=True))
-        title = f"Mean ranks that a system loses if it is not pooled{compared.where}"
+        title = f"Mean ranks that a system loses if it is not pooled{compared.title_suffix}"
         return Table.of_columns("pools", title, self.caption(), columns)
 
     @figure("pools", "Agreement of pooled judgements with all judgements")
@@ -187,7 +187,7 @@ class Pools(Result):
 
     def findings(self) -> Sequence[str]:
         """Say how many ranks a system loses that is not pooled, by each measure."""
-        numbers = self.measures.numbers(self.measures.reported)
+        numbers = self.measures.indices(self.measures.reported)
         means = self.falls[numbers, 0, :, 0].mean(axis=1)
         ends = [f"{rounded(means[n], 2)} by {self.measures[numbers[n]]}" for n in np.argsort(means)]
         return (

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from analyses.intervals.areas import HIGHER_IS_BETTER, Curves, area
-from analyses.intervals.resampling import Resampling, of_systems
-from analyses.intervals.systems import taus_within
+from analyses.intervals.resampling import Resampling, sum_over_runs
+from analyses.intervals.systems import subset_taus
 from analyses.ordering import tau_b
 from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
 from analyses.ordering.coefficients import further_coefficients
 from analyses.shared.analysis import analysis
-from analyses.shared.families import Families, WithinSubsets
+from analyses.shared.families import Families, SubsetValues
 from analyses.shared.judgement_samples import RATINGS_IN_WORDS, CountedSettings, percents
 from analyses.shared.measure import Measures, tidy
 from analyses.shared.result import Result, figure
@@ -138,7 +138,7 @@ class Removal:
     deviations: Floats
     coefficients: Mapping[str, Floats]
     replicates: Floats
-    within: WithinSubsets
+    within: SubsetValues
     n_kept: Floats
 
 
@@ -276,13 +276,13 @@ def _removal(
     # Where no items at a cut are equally popular, orders keep the same judgements.
     flat, of_order = _distinct(kept)
     sums = sum_samples(flat, blocks=resampling.blocks)
-    means = of_systems(sums.sum(axis=1), runs).swapaxes(1, 2) / qrels.n_users
+    means = sum_over_runs(sums.sum(axis=1), runs).swapaxes(1, 2) / qrels.n_users
     taus = tau_b(means[:, :-1], means[:, -1:])
     coefficients = further_coefficients(means[:, :-1], means[:, -1:])
     replicated = resampling.taus(sums[..., :-1], sums[..., -1])
-    within = taus_within(means[:, :-1], means[:, -1:], subsets).swapaxes(1, 2)
-    crossed = resampling.taus_within(
-        sums[..., :-1], sums[..., -1], subsets, of=measures.numbers(measures.reported)
+    within = subset_taus(means[:, :-1], means[:, -1:], subsets).swapaxes(1, 2)
+    crossed = resampling.subset_taus(
+        sums[..., :-1], sums[..., -1], subsets, of=measures.indices(measures.reported)
     )
     without_relevant = ~flat[qrels.relevant, :-1].any(axis=0)
     for agreements in (taus, replicated, within, crossed, *coefficients.values()):
@@ -301,7 +301,7 @@ def _removal(
         deviation_of_defined(by_order(taus)),
         {name: mean_of_defined(by_order(found)) for name, found in coefficients.items()},
         mean_of_defined(by_order(replicated)),
-        WithinSubsets(work.families.n, areas_of(within), areas_of(crossed)),
+        SubsetValues(work.families.n_families, areas_of(within), areas_of(crossed)),
         flat.sum(axis=0)[of_order].mean(axis=-1),
     )
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from analyses.shared.analysis import AnalysisSettings, Need, analysis
 from analyses.shared.drawing import chosen_panel, draw_rows
-from analyses.shared.measure import Measures, pairs_of, tidy
+from analyses.shared.measure import Measures, pair_labels, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed
 from analyses.shared.table import Table
@@ -191,7 +191,7 @@ class Residuals(Result):
         """
         scores = {"low": self.low, "high": self.high, "residual": self.high - self.low}
         limits = {"least": self.least, "most": self.most, "settled": self.settled()}
-        pairs = pairs_of(self.systems, "first", "second")
+        pairs = pair_labels(self.systems, "first", "second")
         return {
             "residuals": tidy(self.measures, {"system": self.systems}, **scores),
             "residual_pairs": tidy(self.measures, pairs, **limits),

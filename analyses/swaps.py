@@ -108,7 +108,7 @@ class Swaps(Result):
         curves = self.measures.curves
         for metric, style in categories(list(curves)):
             places = [measure.cutoff or 0 for measure in curves[metric]]
-            rates = self.rates[self.measures.numbers(curves[metric])]
+            rates = self.rates[self.measures.indices(curves[metric])]
             ax.plot(places, rates, label=metric, **style)
         ax.set(ylim=(0, None), xlabel="cut-off", ylabel="swap rate")
         label_curves(ax)

@@ -62,7 +62,7 @@ class Settings(AnalysisSettings):
 )
 def systems(work: Work, settings: Settings) -> Systems:
     """Compare the systems under each report measure, all pairs at once."""
-    scores = work.scores.of(work.scores.measures.reported)
+    scores = work.scores.select(work.scores.measures.reported)
     scores.require("a comparison")
     with work.progress("Comparing systems", settings.permutations) as bar:
         adjusted = JOINT[settings.correction](
@@ -120,7 +120,7 @@ class Systems(Result):
     @property
     def shown(self) -> list[int]:
         """Numbers of the measures that are shown."""
-        return self.measures.numbers(self.measures.reported)
+        return self.measures.indices(self.measures.reported)
 
     def better(self) -> Masks:
         """Mark which systems are significantly better than which.

@@ -74,7 +74,7 @@ def users(work: Work, settings: Settings) -> Users:
     wanted = usual_sizes(n_users) if settings.sizes is None else settings.sizes
     sizes = sorted({min(size, n_users) for size in [*wanted, n_users]})
     orders = np.stack([random_order(n_users, work.seed, repeat) for repeat in range(repeats)])
-    reported = scores.of(scores.measures.reported).weighted_values
+    reported = scores.select(scores.measures.reported).weighted_values
     taus, coefficients = [], []
     powers, significant, medians = np.empty((3, len(reported), len(sizes), repeats))
     for number, size in enumerate(work.steps("Taking users away", len(sizes), sizes)):
@@ -168,13 +168,15 @@ class Users(Result):
     @table("users", "agreement of subsets of the {units} with all {units}")
     def agreement(self, *, cutoff: int | None = None) -> Table:
         """Tabulate how subsets of the users order the systems, compared with all users."""
-        compared, sizes = self.measures.compared(cutoff), self.sizes[:-1] or self.sizes
-        some = self.taus[self.measures.numbers(compared), : len(sizes)]
+        compared, sizes = self.measures.reported_or_at(cutoff), self.sizes[:-1] or self.sizes
+        some = self.taus[self.measures.indices(compared), : len(sizes)]
         headings = [f"{size} {self.units}" for size in sizes]
         means = dict(zip(headings, mean_of_defined(some).T, strict=True))
         low, high = percentiles(some, confidence=CONFIDENCE)
         decimals = common_decimals(low.ravel(), high.ravel())
-        title = f"Agreement of subsets of the {self.units} with all {self.units}{compared.where}"
+        title = (
+            f"Agreement of subsets of the {self.units} with all {self.units}{compared.title_suffix}"
+        )
         note = (
             f"Kendall's tau-b between the orderings of the systems on random subsets of the "
             f"{self.units} and on all {self.units}: mean of {self.n_repeats} subsets of each size."
@@ -198,7 +200,11 @@ class Users(Result):
         """Draw discriminative power of the report measures against the number of users."""
         curves = curves_of(self.tested)
         self._draw(ax, self.dp, curves, with_spread=True)
-        ax.set(ylim=(0, None), ylabel="DP (sum of p over unordered pairs)", title=self.tested.place)
+        ax.set(
+            ylim=(0, None),
+            ylabel="DP (sum of p over unordered pairs)",
+            title=self.tested.common_depth,
+        )
 
     def _draw(
         self, ax: Axes, values: Floats, curves: Sequence[Curve], *, with_spread: bool
@@ -230,7 +236,7 @@ class Users(Result):
         reported = self.measures.reported
         if not fewer or not reported:
             return ()
-        means = mean_of_defined(self.taus[self.measures.numbers(reported), fewer[-1]])
+        means = mean_of_defined(self.taus[self.measures.indices(reported), fewer[-1]])
         if np.isnan(means).any():
             return ()
         low, high = int(np.nanargmin(means)), int(np.nanargmax(means))

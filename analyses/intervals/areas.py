@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from analyses.intervals.resampling import band
+from analyses.intervals.resampling import shifted_band
 from analyses.shared.drawing import curves_of, draw_band, label_curves, panel_title
-from analyses.shared.estimate import WIDER, Estimates, arcsine_around, stabilised
-from analyses.shared.families import Families, WithinSubsets
+from analyses.shared.estimate import TAU_FACTOR, Estimates, arcsine_limits, variance_stabilised
+from analyses.shared.families import Families, SubsetValues
 from analyses.shared.measure import Measures, tidy
 from analyses.shared.sentences import listed
 from analyses.shared.table import percent
@@ -42,7 +42,7 @@ class Curves:
         Of shape (n_measures, n_levels).
     replicates
         The curves of every replicate, of shape (n_measures, n_levels, n_replicates); see
-        `analyses.intervals.resampling.band` for what becomes of them.
+        `analyses.intervals.resampling.shifted_band` for what becomes of them.
     within
         The areas in random subsets of the systems; None if they were not looked at.
     families
@@ -55,14 +55,14 @@ class Curves:
     levels: Sequence[float]
     taus: Floats
     replicates: Floats
-    within: WithinSubsets | None = None
+    within: SubsetValues | None = None
     families: Families | None = None
-    wider: float = WIDER
+    wider: float = TAU_FACTOR
 
     @cached_property
     def band(self) -> tuple[Floats, Floats]:
         """95 % band of the taus, of shape (n_measures, n_levels) each; NaN without replicates."""
-        return band(self.taus, self.replicates, limits=(-1.0, 1.0))
+        return shifted_band(self.taus, self.replicates, limits=(-1.0, 1.0))
 
     def cautions(self) -> list[str]:
         """Name metrics whose ordering never changes; say that systems are few for intervals."""
@@ -111,14 +111,14 @@ class Curves:
         """
         found = self.estimates(loss="", threshold=0.0)
         frame = tidy(self.measures, area=found.values, low=found.low, high=found.high)
-        beside = [self.measures.numbers(self.measures.beside(m)) for m in self.measures]
+        beside = [self.measures.indices(self.measures.comparable_with(m)) for m in self.measures]
         frame["rank"] = [
             frame.loc[others, "area"].rank(ascending=False, method="min")[number]
             for number, others in enumerate(beside)
         ]
         frame["rank"] = frame["rank"].astype("Int64")
         frame = frame.assign(lowest_level=min(self.levels), highest_level=max(self.levels))
-        return frame.assign(**found.limits_over_systems())
+        return frame.assign(**found.limit_columns())
 
     def estimates(self, *, loss: str, threshold: float) -> Estimates:
         """Give the areas as numbers of the measures, and the least that is acceptable.
@@ -127,7 +127,7 @@ class Curves:
         """
         values = area(self.levels, self.taus)
         replicates = area(self.levels, self.replicates.swapaxes(1, 2))
-        low, high = arcsine_around(values, replicates, wider=self.wider)
+        low, high = arcsine_limits(values, replicates, wider=self.wider)
         return Estimates(
             name=f"area, {loss}",
             quantity="area under the curve of tau",
@@ -137,7 +137,7 @@ class Curves:
             values=values,
             low=low,
             high=high,
-            replicates=stabilised(values, replicates, wider=self.wider),
+            replicates=variance_stabilised(values, replicates, wider=self.wider),
             systems=self.within,
             threshold=threshold,
             no_value=self._why_undefined(),
@@ -145,7 +145,7 @@ class Curves:
 
     def _why_undefined(self) -> str:
         """Say where curves of report measures are undefined, and why."""
-        reported = self.measures.numbers(self.measures.reported)
+        reported = self.measures.indices(self.measures.reported)
         undefined = np.isnan(self.taus[reported]).any(axis=0)
         shares = listed([percent(self.levels[place]) for place in np.flatnonzero(undefined)[:3]])
         where = f" at {shares} kept" if undefined.any() else ""

@@ -9,9 +9,9 @@ import numpy as np
 from scipy.special import stdtrit
 from scipy.stats import binomtest, friedmanchisquare, rankdata, studentized_range
 
-from analyses.intervals.resampling import percentiles, resampled_users, with_width
+from analyses.intervals.resampling import nan_if_constant, percentiles, resampled_users
 from analyses.ordering import DECIMALS, tau_b
-from analyses.shared.estimate import CONFIDENCE, REACH, Limits
+from analyses.shared.estimate import CONFIDENCE, NORMAL_QUANTILE, Limits
 from runs import InputError
 from runs.shared.arrays import Floats, Masks
 from runs.shared.errors import warn
@@ -133,7 +133,7 @@ class DataSetRanks:
         places = rankdata(np.round(replicates, DECIMALS), axis=1)
         low, high = np.clip(percentiles(replicates.T), 1, n_names)
         first, last = percentiles(places.T)
-        return with_width((low, high)), (np.floor(first), np.ceil(last))
+        return nan_if_constant((low, high)), (np.floor(first), np.ceil(last))
 
     @cached_property
     def _counts(self) -> Floats:
@@ -143,7 +143,7 @@ class DataSetRanks:
     @property
     def _wider(self) -> float:
         n = len(self.data_sets)
-        return float(np.sqrt(n / (n - 1)) * stdtrit(n - 1, (1 + CONFIDENCE) / 2) / REACH)
+        return float(np.sqrt(n / (n - 1)) * stdtrit(n - 1, (1 + CONFIDENCE) / 2) / NORMAL_QUANTILE)
 
     @cached_property
     def strengths(self) -> Floats:

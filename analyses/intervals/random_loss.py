@@ -13,15 +13,15 @@ from analyses.intervals.areas import HIGHER_IS_BETTER, Curves, area
 from analyses.intervals.resampling import (
     RESAMPLING_SAMPLES,
     Resampling,
-    of_systems,
     resampled_users,
+    sum_over_runs,
 )
-from analyses.intervals.systems import taus_within
+from analyses.intervals.systems import subset_taus
 from analyses.ordering import tau_b
 from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
 from analyses.ordering.coefficients import mean_coefficients, stacked
-from analyses.shared.estimate import LOST_TWICE
-from analyses.shared.families import Families, WithinSubsets
+from analyses.shared.estimate import RANDOM_LOSS_FACTOR
+from analyses.shared.families import Families, SubsetValues
 from analyses.shared.judgement_samples import LossSettings
 from analyses.shared.measure import Measures, tidy
 from analyses.shared.result import Result
@@ -64,7 +64,7 @@ def lose_at_random(
     everything = np.ones((len(qrels.items), 1), dtype=np.bool_)
     reference = sum_samples(everything, blocks=resampling.blocks)[:, :, :, 0]
     subsets, measures = work.families.subsets(seed=seed), work.scores.measures
-    reported = measures.numbers(measures.reported)
+    reported = measures.indices(measures.reported)
 
     def study(some: Sequence[float]) -> list[tuple[Any, ...]]:
         """Score the samples of some levels together."""
@@ -77,14 +77,14 @@ def lose_at_random(
 
     def compare(level: float, kept: Masks, sums: Floats) -> tuple[Any, ...]:
         """Give, of one level, what `RandomLoss` has of all: taus to n_kept."""
-        means = of_systems(sums.sum(axis=1), runs).swapaxes(1, 2) / qrels.n_users
-        full = of_systems(reference.sum(axis=1)[..., None], runs).swapaxes(1, 2) / qrels.n_users
-        crossed = resampling.taus_within(sums, reference, subsets, of=reported)
+        means = sum_over_runs(sums.sum(axis=1), runs).swapaxes(1, 2) / qrels.n_users
+        full = sum_over_runs(reference.sum(axis=1)[..., None], runs).swapaxes(1, 2) / qrels.n_users
+        crossed = resampling.subset_taus(sums, reference, subsets, of=reported)
         return (
             np.repeat(tau_b(means, full), n_samples // kept.shape[1], axis=1),
             mean_coefficients(means, full),
             _resample_samples(resampling.taus(sums, reference), level=level, seed=seed),
-            mean_of_defined(taus_within(means, full, subsets)),
+            mean_of_defined(subset_taus(means, full, subsets)),
             mean_of_defined(np.moveaxis(crossed, 1, -1)),
             _without_relevant(qrels, kept),
             np.count_nonzero(kept) / kept.shape[1],
@@ -104,7 +104,7 @@ def lose_at_random(
         taus=np.stack(taus, axis=1),
         coefficients=stacked(coefficients),
         replicates=np.stack(resampled, axis=1),
-        within=WithinSubsets(work.families.n, *areas),
+        within=SubsetValues(work.families.n_families, *areas),
         without_relevant=np.array(without_relevant),
         n_kept=np.array(n_kept),
         families=work.families,
@@ -156,7 +156,7 @@ class RandomLoss(Result):
     taus: Floats
     coefficients: Mapping[str, Floats]
     replicates: Floats
-    within: WithinSubsets
+    within: SubsetValues
     without_relevant: Floats
     n_kept: Floats
     families: Families
@@ -185,7 +185,7 @@ class RandomLoss(Result):
     def curves(self) -> Curves:
         """The means, with their bands (95 %, over users and samples) and areas."""
         parts = self.means(), self.replicates, self.within, self.families
-        return Curves(self.measures, self.levels, *parts, wider=LOST_TWICE)
+        return Curves(self.measures, self.levels, *parts, wider=RANDOM_LOSS_FACTOR)
 
     def estimates(self) -> Estimates:
         """Areas under the curves with their intervals."""

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.intervals.systems import taus_within
+from analyses.intervals.systems import subset_taus
 from analyses.ordering import DECIMALS
 from analyses.ordering.agreement import mean_of_defined
 from analyses.shared.estimate import CONFIDENCE as CONFIDENCE
-from analyses.shared.families import CROSSED
-from analyses.shared.measure import RunDeviations, exponents_of, sums_on_grid
+from analyses.shared.families import N_CROSSED
+from analyses.shared.measure import RunDeviations, sum_grid_exponents, sums_on_grid
 from runs.shared.arrays import Floats, Masks, Numbers
 from runs.shared.parallel import delayed, run_in_threads, single_threaded
 from runs.shared.streams import random_words
@@ -27,7 +27,7 @@ RUNS = 6
 WORDS_PER_STEP = 4
 
 
-def random_halves(
+def random_uint32(
     start: int, stop: int, *, n_halves: int, seed: int, purpose: int
 ) -> NDArray[np.uint32]:
     """Draw 32-bit numbers for draws ``start`` to ``stop``, independent of all others' order.
@@ -46,7 +46,9 @@ def random_halves(
     return halves.reshape(stop - start, n_steps * 2 * WORDS_PER_STEP)[:, :n_halves]
 
 
-def below(halves: NDArray[np.uint32], bounds: int | NDArray[np.int64]) -> NDArray[np.int64]:
+def whole_numbers_below(
+    halves: NDArray[np.uint32], bounds: int | NDArray[np.int64]
+) -> NDArray[np.int64]:
     """Turn 32-bit numbers into whole numbers 0 <= x < bound, as the upper half of a product.
 
     Chances differ from 1 / bound by less than 2^-32, a millionth of it for 4,000 users.
@@ -75,7 +77,7 @@ def monte_carlo_p(
     sum must not depend on how draws are parted. Parts are counted in threads, each with one of
     BLAS; ``advance`` is called with the number of draws finished since the last call.
     """
-    parts = list(ranges(n_draws, part))
+    parts = list(draw_ranges(n_draws, part))
     tasks = (delayed(count)(start, stop) for start, stop in parts)
     total = np.int64(0)
     with single_threaded("blas"):
@@ -87,7 +89,7 @@ def monte_carlo_p(
     return np.asarray((total + 1) / (n_draws + 1))
 
 
-def ranges(n_draws: int, part: int) -> Iterator[tuple[int, int]]:
+def draw_ranges(n_draws: int, part: int) -> Iterator[tuple[int, int]]:
     """Part the draws 0 to n_draws."""
     for start in range(0, n_draws, part):
         yield start, min(start + part, n_draws)
@@ -113,7 +115,7 @@ def draw_weights(
     ----------
     Efron & Tibshirani (1993), An introduction to the bootstrap.
     """
-    for start, stop in ranges(replicates, block or max(1, WEIGHTS_AT_ONCE // n_users)):
+    for start, stop in draw_ranges(replicates, block or max(1, WEIGHTS_AT_ONCE // n_users)):
         yield slice(start, stop), resampled_users(start, stop, n_users=n_users, seed=seed)
 
 
@@ -128,8 +130,8 @@ def resampled_users(
     The result: whole numbers as float64, of shape (stop - start, n_users); every row adds up to
     n_users.
     """
-    halves = random_halves(start, stop, n_halves=n_users, seed=seed, purpose=purpose)
-    cells = below(halves, n_users)
+    halves = random_uint32(start, stop, n_halves=n_users, seed=seed, purpose=purpose)
+    cells = whole_numbers_below(halves, n_users)
     cells += n_users * np.arange(stop - start)[:, np.newaxis]
     counts = np.bincount(cells.ravel(), minlength=cells.size)
     return counts.reshape(cells.shape).astype(np.float64)
@@ -159,7 +161,7 @@ def random_blocks(n_users: int, *, n_blocks: int, seed: int) -> Numbers:
     return blocks
 
 
-def interval(
+def symmetric_interval(
     observed: Floats, replicates: Floats, *, limits: tuple[float, float] = (-np.inf, np.inf)
 ) -> tuple[Floats, Floats]:
     r"""Give a symmetric percentile interval about what was observed.
@@ -195,7 +197,7 @@ def percentiles(replicates: Floats, *, confidence: float = CONFIDENCE) -> tuple[
     return np.where(undefined, np.nan, low), np.where(undefined, np.nan, high)
 
 
-def with_width(limits: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+def nan_if_constant(limits: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
     """Set limits without width to NaN: what never varied in the replicates has no interval."""
     low, high = limits
     is_wide = high > low
@@ -225,12 +227,12 @@ def run_weights(systems: Numbers, *, replicates: int, seed: int) -> Floats:
     The result: an array of shape (replicates, n_systems, n_runs): 0 for runs of other systems.
     """
     n_runs = len(systems)
-    halves = random_halves(0, replicates, n_halves=n_runs, seed=seed, purpose=RUNS)
+    halves = random_uint32(0, replicates, n_halves=n_runs, seed=seed, purpose=RUNS)
     weights = np.repeat(_which_runs(systems)[None].astype(np.float64), replicates, axis=0)
     for system, is_own in enumerate(_which_runs(systems)):
         own = np.flatnonzero(is_own)
         if len(own) > 1:
-            drawn = below(halves[:, own], len(own))
+            drawn = whole_numbers_below(halves[:, own], len(own))
             counts = (drawn[:, :, None] == np.arange(len(own))).sum(axis=1)
             widened = np.sqrt(len(own) / (len(own) - 1))
             weights[:, system, own] += widened * (counts - 1)
@@ -242,7 +244,7 @@ def _which_runs(systems: Numbers) -> Masks:
     return np.asarray(systems == np.arange(systems.max(initial=-1) + 1)[:, None])
 
 
-def of_systems(sums: Floats, runs: RunDeviations | None) -> Floats:
+def sum_over_runs(sums: Floats, runs: RunDeviations | None) -> Floats:
     """Add up what runs add to the scores of their systems: (..., n_runs, n_samples)."""
     return sums if runs is None else _which_runs(runs.systems) @ sums
 
@@ -315,22 +317,22 @@ class Resampling:
             totals = [self.runs @ some for some in totals]
         return totals, unit / len(self.blocks)
 
-    def taus_within(
+    def subset_taus(
         self, sums: Floats, reference: Floats, subsets: Masks, *, of: Sequence[int]
     ) -> Floats:
-        """Compare them among the systems of subsets, by some measures: `CROSSED` of each.
+        """Compare them among the systems of subsets, by some measures: `N_CROSSED` of each.
 
         The result: taus of shape (n_measures, n_samples, n_replicates, n_subsets); NaN by other
         measures.
         """
-        runs = None if self.runs is None else self.runs[:CROSSED]
-        first = replace(self, weights=self.weights[:CROSSED], runs=runs)
-        shape = (sums.shape[-1], len(first.weights), len(subsets[:CROSSED]))
+        runs = None if self.runs is None else self.runs[:N_CROSSED]
+        first = replace(self, weights=self.weights[:N_CROSSED], runs=runs)
+        shape = (sums.shape[-1], len(first.weights), len(subsets[:N_CROSSED]))
         taus = np.full((len(sums), *shape), np.nan)
         for measure in of:
             totals, unit = first._totals_of(sums[measure], reference[measure][..., None])
             found, full = (np.moveaxis(some * unit, -1, 0) for some in totals)
-            taus[measure] = taus_within(found, full, subsets[:CROSSED]).swapaxes(1, 2)
+            taus[measure] = subset_taus(found, full, subsets[:N_CROSSED]).swapaxes(1, 2)
         return taus
 
     def means(self, sums: Floats) -> Floats:
@@ -356,10 +358,10 @@ class Resampling:
 def _unit(*sums: Floats) -> float:
     """Give the grid on which weighted sums over blocks, of shape (n_blocks, ...), are exact."""
     ends = [end for some in sums for end in (some.max(initial=0.0), -some.min(initial=0.0))]
-    return float(2.0 ** exponents_of(np.max(ends), len(sums[0])))
+    return float(2.0 ** sum_grid_exponents(np.max(ends), len(sums[0])))
 
 
-def band(
+def shifted_band(
     observed: Floats, replicates: Floats, *, limits: tuple[float, float] = (-np.inf, np.inf)
 ) -> tuple[Floats, Floats]:
     """Give 95 % of the replicates, shifted to where the observed values are, within limits.

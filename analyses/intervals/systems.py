@@ -17,13 +17,13 @@ from runs.shared.arrays import Floats, Masks
 from runs.shared.parallel import single_threaded
 
 
-def pairs_within(subsets: Masks) -> Floats:
+def pair_masks(subsets: Masks) -> Floats:
     """Mark the pairs i < j in each subset of the systems, of shape (n_subsets, n_pairs)."""
     first, second = np.triu_indices(subsets.shape[1], k=1)
     return (subsets[:, first] & subsets[:, second]).astype(np.float64)
 
 
-def taus_within(estimates: Floats, references: Floats, subsets: Masks) -> Floats:
+def subset_taus(estimates: Floats, references: Floats, subsets: Masks) -> Floats:
     """Compare orderings by `tau_b` among the systems of each subset.
 
     Estimates are of shape (n_measures, n_samples, n_systems), references of the same, or of one
@@ -35,7 +35,7 @@ def taus_within(estimates: Floats, references: Floats, subsets: Masks) -> Floats
     times of a measure.
     """
     n_measures, n_samples, _ = estimates.shape
-    pairs = pairs_within(subsets).astype(np.float32)
+    pairs = pair_masks(subsets).astype(np.float32)
     taus = np.empty((n_measures, len(subsets), n_samples))
     with single_threaded("blas"), np.errstate(invalid="ignore"):
         of_references = [*map(_signs, references)]
@@ -53,7 +53,7 @@ def _signs(scores: Floats) -> NDArray[np.float32]:
     return np.sign(rounded[first] - rounded[second]).astype(np.float32)
 
 
-def over_worlds(
+def interval_over_worlds(
     values: Floats, *, limits: tuple[float, float] = (-np.inf, np.inf), at_once: int = 1
 ) -> tuple[Floats, Floats]:
     r"""Give the 95 % interval of the mean over worlds: they are independent, so it is Student's.

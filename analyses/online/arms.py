@@ -20,7 +20,7 @@ from analyses.recall.parametrisations import VALIDATIONS, RecallSettings, Weight
 from analyses.recall.recall import draw_recalls, errors_of_means, measure_recall
 from analyses.shared.analysis import AnalysisSettings, Need, analysis
 from analyses.shared.drawing import colours, draw_band
-from analyses.shared.estimate import REACH
+from analyses.shared.estimate import NORMAL_QUANTILE
 from analyses.shared.measure import tidy
 from analyses.shared.result import Result, figure
 from analyses.shared.sentences import USER
@@ -218,7 +218,7 @@ class ArmRecalls(Result):
         draw_among(ax, curves, arm)
         own = self.values[self.values["model"] == arm].set_index("measure")["error"]
         name = name_recall("LLOO", beta, cutoff, self.weights)
-        ends = curves[arm] - REACH * own[name], curves[arm] + REACH * own[name]
+        ends = curves[arm] - NORMAL_QUANTILE * own[name], curves[arm] + NORMAL_QUANTILE * own[name]
         places, style = curves.index.to_numpy(), {"color": colours()[0]}
         bands = "Bands: 95 % intervals over the users of a period."
         draw_band(ax, places, ends, style, label=arm, explanation=bands)

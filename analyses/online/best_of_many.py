@@ -9,10 +9,10 @@ from typing import Final
 
 import numpy as np
 
-from analyses.intervals.resampling import ranges
+from analyses.intervals.resampling import draw_ranges
 from analyses.online.experiments import Experiment, require_unique
 from analyses.ordering import DECIMALS
-from analyses.ordering.agreement import divided
+from analyses.ordering.agreement import ratio_or_nan
 from analyses.shared.sentences import p_value
 from analyses.shared.table import rounded
 from runs import InputError
@@ -170,7 +170,7 @@ def scaled_ranks(values: Floats) -> Floats:
     ranks = rankdata(np.round(values, DECIMALS), axis=-1, nan_policy="propagate")
     ranks -= (values.shape[-1] + 1) / 2
     length = np.sqrt((ranks * ranks).sum(axis=-1, keepdims=True))
-    return divided(ranks, length)
+    return ratio_or_nan(ranks, length)
 
 
 def _random_orders(
@@ -183,7 +183,7 @@ def _random_orders(
     """
     groups = _sharing(models)
     every = [[*dict.fromkeys(m for n in members for m in models[n])] for members in groups]
-    for start, stop in ranges(n_orders, PER_STREAM):
+    for start, stop in draw_ranges(n_orders, PER_STREAM):
         orders: dict[int, Numbers] = {}
         for members, own in zip(groups, every, strict=True):
             n_words, key = (stop - start) * len(own), names[members[0]]

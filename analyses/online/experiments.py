@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from analyses.online.rates import TAIL, OverTime
-from analyses.shared.estimate import REACH
+from analyses.shared.estimate import NORMAL_QUANTILE
 from analyses.shared.measure import Measure, Scores
 from analyses.shared.table import unguarded
 from runs import InputError
@@ -202,7 +202,7 @@ def read_rates(path: Path, *, over_time: OverTime = "thesis") -> pd.DataFrame:
             raise InputError.at_line(path, int(frame.index[row]), finding)
         rates = accepted / lists
         # Where none or all are accepted, as long as the interval of Clopper and Pearson.
-        point = (1 - TAIL ** (1 / lists)) / REACH
+        point = (1 - TAIL ** (1 / lists)) / NORMAL_QUANTILE
         binomial = (accepted * (lists - accepted) / lists**3) ** 0.5
         errors = np.where((accepted == 0) | (accepted == lists), point, binomial)
     if "rate" in frame and not pooled:

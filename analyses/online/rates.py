@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
-from analyses.ordering.agreement import divided
-from analyses.shared.estimate import REACH
-from analyses.shared.measure import pairs_of
+from analyses.ordering.agreement import ratio_or_nan
+from analyses.shared.estimate import NORMAL_QUANTILE
+from analyses.shared.measure import pair_labels
 from analyses.significance.corrections import holm
 from analyses.significance.permutation import pair_indices
 from runs import InputError
@@ -80,10 +80,13 @@ def click_through(
     variances = (found["squares"] * users / (users - 1).where(users > 1)).to_numpy()
     # A normal interval as long as the exact one where none or all of n lists are accepted, which
     # is 1 - .025^(1/n) long.
-    longest = -np.expm1(np.log(TAIL) / lists.clip(lower=1)) / REACH
+    longest = -np.expm1(np.log(TAIL) / lists.clip(lower=1)) / NORMAL_QUANTILE
     exact = np.where((accepted == 0) | (accepted == lists), longest**2, 0.0)
     errors, rate = np.sqrt(np.maximum(variances, exact)), found["rate"].to_numpy()
-    low, high = np.maximum(rate - REACH * errors, 0.0), np.minimum(rate + REACH * errors, 1.0)
+    low, high = (
+        np.maximum(rate - NORMAL_QUANTILE * errors, 0.0),
+        np.minimum(rate + NORMAL_QUANTILE * errors, 1.0),
+    )
     counted = counted.assign(rate=rate, error=errors, low=low, high=high)
     counted.insert(0, "arm", [*arms])
     return counted.reset_index(drop=True)
@@ -103,12 +106,12 @@ def differences(rates: pd.DataFrame) -> pd.DataFrame:
     rate, error = rates["rate"].to_numpy(), rates["error"].to_numpy()
     difference = rate[first] - rate[second]
     errors = np.sqrt(error[first] ** 2 + error[second] ** 2)
-    p = 2 * ndtr(-divided(np.abs(difference), errors))
-    return pd.DataFrame(pairs_of([*rates["arm"]], "arm_a", "arm_b")).assign(
+    p = 2 * ndtr(-ratio_or_nan(np.abs(difference), errors))
+    return pd.DataFrame(pair_labels([*rates["arm"]], "arm_a", "arm_b")).assign(
         difference=difference,
         error=errors,
-        low=difference - REACH * errors,
-        high=difference + REACH * errors,
+        low=difference - NORMAL_QUANTILE * errors,
+        high=difference + NORMAL_QUANTILE * errors,
         p=p,
         p_holm=holm(p) if len(p) else p,
     )

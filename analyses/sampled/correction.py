@@ -13,7 +13,7 @@ from scipy.spatial.distance import squareform
 from scipy.special import ndtr, stdtrit
 from scipy.stats import mode
 
-from analyses.intervals.resampling import CONFIDENCE, draw_weights, interval
+from analyses.intervals.resampling import CONFIDENCE, draw_weights, symmetric_interval
 from analyses.sampled.estimators import Estimator, Fits, Metrics, find_estimator
 from analyses.sampled.metrics import METRICS, MetricNames, rank_metric, read_metrics
 from analyses.sampled.rank_distribution import Cells
@@ -21,7 +21,7 @@ from analyses.sampled.rank_tables import Sampled, sampled_of
 from analyses.sampled.samples import SampledRanks, population_of, replacement, weighted_auc
 from analyses.shared.analysis import AnalysisSettings
 from analyses.shared.drawing import THICK, THIN, chosen_panel, colours, explain
-from analyses.shared.measure import Measure, Measures, pairs_of, tidy
+from analyses.shared.measure import Measure, Measures, pair_labels, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import MOST_NAMED, letters_of, listed
 from analyses.shared.table import MISSING, Cell, Table, shown
@@ -272,7 +272,7 @@ class Corrected(Result):
     @property
     def limits(self) -> tuple[Floats, Floats]:
         """Lower and upper limits of the estimates, 95 %, over users and samples."""
-        _, high = interval(self.values, self.replicates)
+        _, high = symmetric_interval(self.values, self.replicates)
         reach = (high - self.values) * students(HALF_WIDTH, self.n_users) / HALF_WIDTH
         reach = np.where(self.differing >= FEWEST, reach, np.nan)
         return (self.values - reach).clip(0, 1), (self.values + reach).clip(0, 1)
@@ -349,7 +349,7 @@ class Corrected(Result):
 
     def differences_frame(self) -> pd.DataFrame:
         """Give one row for each metric and pair; limits and p-values hold for all pairs."""
-        axes = {"metric": self.measures.metrics}, pairs_of(self.systems, "system_a", "system_b")
+        axes = {"metric": self.measures.metrics}, pair_labels(self.systems, "system_a", "system_b")
         found = self.differences()
         frame = tidy(*axes, **found)
         apart = frame["p"] < 1 - CONFIDENCE

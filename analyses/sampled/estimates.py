@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from analyses.ordering import DECIMALS
-from analyses.ordering.agreement import divided
+from analyses.ordering.agreement import ratio_or_nan
 from analyses.sampled.metrics import with_cutoffs
 from analyses.sampled.papers import (
     AP,
@@ -31,7 +31,7 @@ from analyses.sampled.samples import first_of, population_of, replacement
 from analyses.sampled.trials import Settings, Way, run_trials, trials_of
 from analyses.shared.analysis import Need, analysis
 from analyses.shared.drawing import categories, chosen_panel, label_curves, scale_by_factors
-from analyses.shared.measure import Measure, Measures, pairs_of, tidy
+from analyses.shared.measure import Measure, Measures, pair_labels, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.table import MISSING, Cell, Table, rounded, shown
 from analyses.significance.permutation import pair_differences, pair_indices
@@ -251,7 +251,7 @@ class Estimates(Result):
         apart = pair_differences(np.round(self.estimated, DECIMALS), axis=2)
         found, differ = np.sign(apart) == true[..., np.newaxis], true != 0
         counts = {"correct": found.sum(axis=3) * differ, "repeats": self.repeats * differ}
-        return self._frame(pairs_of(self.systems, "system_1", "system_2"), **counts)
+        return self._frame(pair_labels(self.systems, "system_1", "system_2"), **counts)
 
     @table("sampled", "exact metrics, and estimates from sampled negatives")
     def means(self) -> Table:
@@ -370,4 +370,4 @@ class Estimates(Result):
 
 def shares_in_order(right: NDArray[Any], true: Floats) -> Floats:
     """Give the share of what is right among pairs, the last axis, that truly differ; or NaN."""
-    return divided((right * (true != 0)).sum(axis=-1), np.abs(np.sign(true)).sum(axis=-1))
+    return ratio_or_nan((right * (true != 0)).sum(axis=-1), np.abs(np.sign(true)).sum(axis=-1))

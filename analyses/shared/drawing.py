@@ -126,19 +126,19 @@ def curves_of(measures: Measures, *, metric: str | None = None) -> list[Curve]:
     """Choose the curves of a figure: the cut-offs of one metric, or the report measures."""
     if metric is not None:
         chosen = measures.curve(metric)
-        labelled = gradations([measure.place for measure in chosen])
+        labelled = gradations([measure.cutoff_label for measure in chosen])
     else:
         chosen = measures.reported
         labelled = categories(chosen.labels)
     if not chosen:
         raise InputError(f"there is nothing to draw of {metric or 'these measures'}.")
-    numbered = zip(measures.numbers(chosen), labelled, strict=True)
+    numbered = zip(measures.indices(chosen), labelled, strict=True)
     return [(number, label, style) for number, (label, style) in numbered]
 
 
 def panel_title(measures: Measures, *, metric: str | None) -> str:
     """Name the metric, or the place at which metrics are compared, if that is one."""
-    return measures.reported.place if metric is None else metric
+    return measures.reported.common_depth if metric is None else metric
 
 
 def label_curves(ax: Axes, *, ordered: bool = False) -> None:

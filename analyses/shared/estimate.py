@@ -14,7 +14,7 @@ import numpy as np
 
 from analyses.ordering.agreement import mean_of_defined
 from analyses.shared.families import CONFIDENCE as CONFIDENCE
-from analyses.shared.families import WithinSubsets, reach_of
+from analyses.shared.families import SubsetValues, half_widths_from
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.table import decimals_of, overview, percent, rounded, rounded_ratio
 from runs.shared.arrays import Floats, Masks, Numbers
@@ -23,33 +23,35 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-ONE_SIDED = 2 * CONFIDENCE - 1
+ONE_SIDED_CONFIDENCE = 2 * CONFIDENCE - 1
 """Confidence of an interval of which one limit alone has that of the others."""
 
-REACH, REACH_ONE_SIDED = (NormalDist().inv_cdf((1 + c) / 2) for c in (CONFIDENCE, ONE_SIDED))
+NORMAL_QUANTILE, ONE_SIDED_QUANTILE = (
+    NormalDist().inv_cdf((1 + c) / 2) for c in (CONFIDENCE, ONE_SIDED_CONFIDENCE)
+)
 """Standard deviations from the middle of an interval to its ends."""
 
-WIDER = 1.1
+TAU_FACTOR = 1.1
 """Deviations of taus of samples of users, in those of resampled users.
 
 Resampling adds noise to means that have it already, and taus of noisier means vary less: by 5 to
 12 % in the simulations of docs/methods/intervals.md.
 """
 
-LOST_TWICE = 0.92
+RANDOM_LOSS_FACTOR = 0.92
 """The same for areas under random loss, which users who are drawn twice suffer twice."""
 
 MOST_VALUES = 3
 """Numbers that a sentence gives one by one."""
 
-OVER_SYSTEMS = ("systems_low", "systems_high", "both_low", "both_high")
+SYSTEM_LIMIT_COLUMNS = ("systems_low", "systems_high", "both_low", "both_high")
 """Columns of limits over systems, and over users and systems."""
 
-FLOOR = 1e-16
+SMALLEST_RATIO = 1e-16
 """Of what is compared by ratio: smaller values are as good as 0."""
 
 
-def deviations(replicates: Floats) -> Floats:
+def standard_deviations(replicates: Floats) -> Floats:
     """Give standard deviations along the last axis of what is defined; NaN of fewer than two."""
     defined = np.isfinite(replicates)
     n_defined = defined.sum(axis=-1)
@@ -62,11 +64,11 @@ def deviations(replicates: Floats) -> Floats:
     return np.sqrt(np.divide(squares, n_defined - 1, out=nothing, where=n_defined > 1))
 
 
-def spread_around(
+def normal_limits(
     estimates: Floats,
     replicates: Floats,
     *,
-    reach: float = REACH,
+    reach: float = NORMAL_QUANTILE,
     limits: tuple[float, float] = (-np.inf, np.inf),
 ) -> tuple[Floats, Floats]:
     """Give the interval of so many standard deviations of the replicates around the estimates.
@@ -74,20 +76,20 @@ def spread_around(
     Estimates are of shape (...), replicates of (..., n_replicates). NaN from fewer than two
     replicates. It ends at the limits, the lowest and the highest value there is.
     """
-    width = reach * deviations(replicates)
+    width = reach * standard_deviations(replicates)
     return np.clip(estimates - width, *limits), np.clip(estimates + width, *limits)
 
 
-def ratio_around(
+def ratio_limits(
     estimates: Floats, replicates: Floats, *, highest: float = np.inf
 ) -> tuple[Floats, Floats]:
     """Give the same on the scale of logarithms, for what is positive and skewed."""
-    logs = np.log(np.maximum(replicates, FLOOR))
-    low, high = spread_around(np.log(np.maximum(estimates, FLOOR)), logs)
+    logs = np.log(np.maximum(replicates, SMALLEST_RATIO))
+    low, high = normal_limits(np.log(np.maximum(estimates, SMALLEST_RATIO)), logs)
     return np.exp(low), np.minimum(np.exp(high), highest)
 
 
-def joint_reach(replicates: Floats, *, one_sided: bool = False) -> float:
+def joint_quantile(replicates: Floats, *, one_sided: bool = False) -> float:
     """Give the standard deviations by which all rows at once hold, with a chance of 95 %.
 
     The 95th percentile of the largest of the rows' deviations from their means, each in its
@@ -96,8 +98,8 @@ def joint_reach(replicates: Floats, *, one_sided: bool = False) -> float:
 
     Westfall & Young (1993), Resampling-based multiple testing.
     """
-    least = REACH_ONE_SIDED if one_sided else REACH
-    width = deviations(replicates)
+    least = ONE_SIDED_QUANTILE if one_sided else NORMAL_QUANTILE
+    width = standard_deviations(replicates)
     some = replicates[width > 0]
     if some.size == 0:
         return least
@@ -106,23 +108,28 @@ def joint_reach(replicates: Floats, *, one_sided: bool = False) -> float:
     return max(least, float(np.nanquantile(furthest, CONFIDENCE, method="weibull")))
 
 
-def arcsine_around(
-    estimates: Floats, replicates: Floats, *, wider: float = WIDER
+def arcsine_limits(
+    estimates: Floats, replicates: Floats, *, wider: float = TAU_FACTOR
 ) -> tuple[Floats, Floats]:
     """Give limits on the scale of arcsines, for estimates in [-1, 1]."""
-    widths, angles = REACH * wider * deviations(np.arcsin(replicates)), np.arcsin(estimates)
+    widths, angles = (
+        NORMAL_QUANTILE * wider * standard_deviations(np.arcsin(replicates)),
+        np.arcsin(estimates),
+    )
     low, high = np.maximum(angles - widths, -np.pi / 2), np.minimum(angles + widths, np.pi / 2)
     return np.sin(low), np.sin(high)
 
 
-def stabilised(estimates: Floats, replicates: Floats, *, wider: float = WIDER) -> Floats:
+def variance_stabilised(
+    estimates: Floats, replicates: Floats, *, wider: float = TAU_FACTOR
+) -> Floats:
     """Move replicates in [-1, 1] to the estimates, and let them vary as they would there.
 
     Arcsines vary alike everywhere; an estimate nearer to an end than a standard deviation is taken
     to be as far from it.
     """
     angles = np.arcsin(replicates)
-    from_end = np.maximum(np.pi / 2 - np.abs(np.arcsin(estimates)), deviations(angles))
+    from_end = np.maximum(np.pi / 2 - np.abs(np.arcsin(estimates)), standard_deviations(angles))
     slopes = np.sin(np.minimum(from_end, np.pi / 2))
     moved = wider * slopes[..., None] * (angles - mean_of_defined(angles)[..., None])
     return np.asarray(estimates[..., None] + moved)
@@ -203,7 +210,7 @@ class Estimates:
     high: Floats
     replicates: Floats
     lower_is_better: bool = False
-    systems: WithinSubsets | None = None
+    systems: SubsetValues | None = None
     over_settings: Floats | None = None
     by_ratio: bool = False
     most: float = math.inf
@@ -214,18 +221,18 @@ class Estimates:
     no_value: str = "its value is undefined"
 
     @property
-    def required(self) -> str:
-        """The threshold in words, in the unit of `against_threshold`."""
+    def threshold_in_words(self) -> str:
+        """The threshold in words, in the unit of `compared_with_threshold`."""
         if self.shares is None:
             return rounded(self.threshold or 0.0, 1)
         return f"{percent(self.threshold or 0.0)} {self.requirement}"
 
-    def against_threshold(self, some: Sequence[Measure]) -> str:
+    def compared_with_threshold(self, measures: Sequence[Measure]) -> str:
         """Print the numbers of some measures, and their shares where the threshold is of shares."""
-        numbers = self.values_in_words(some)
+        numbers = self.values_in_words(measures)
         if self.shares is None:
             return numbers
-        shares = [float(self.shares[self.measures.index(measure)]) for measure in some]
+        shares = [float(self.shares[self.measures.index(measure)]) for measure in measures]
         if len(shares) > MOST_VALUES:
             return f"{numbers}; {percent(min(shares))} to {percent(max(shares))} {self.requirement}"
         *others, last = map(percent, shares)
@@ -241,39 +248,44 @@ class Estimates:
             return np.asarray(numbers <= self.threshold)
         return np.asarray((numbers >= self.threshold) & ~np.isnan(self.values))
 
-    def of(self, some: Measures) -> dict[str, Estimate]:
+    def by_label(self, measures: Measures) -> dict[str, Estimate]:
         """Give the defined estimates of some measures by their labels."""
-        found = zip(some.labels, self.measures.numbers(some), strict=True)
+        found = zip(measures.labels, self.measures.indices(measures), strict=True)
         return {label: self._estimate(n) for label, n in found if not math.isnan(self.values[n])}
 
     def _estimate(self, number: int) -> Estimate:
         return Estimate(*(float(each[number]) for each in (self.values, self.low, self.high)))
 
     @property
-    def every_two(self) -> list[tuple[Measure, Measure]]:
+    def reported_pairs(self) -> list[tuple[Measure, Measure]]:
         """All pairs of report measures with a defined value."""
         reported = self.measures.reported
-        return list(combinations(map(reported.called, self.of(reported)), 2))
+        return list(combinations(map(reported.with_label, self.by_label(reported)), 2))
 
     def in_order(self) -> Estimates:
         """Keep the report measures with a defined value, sorted from the best."""
-        numbers = np.array(self.measures.numbers(self.measures.reported), dtype=np.intp)
+        numbers = np.array(self.measures.indices(self.measures.reported), dtype=np.intp)
         numbers = numbers[~np.isnan(self.values[numbers])]
         sign = 1.0 if self.lower_is_better else -1.0
         order = numbers[np.argsort(sign * self.values[numbers], kind="stable")]
-        return self.among([self.measures[number] for number in order])
+        return self.select([self.measures[number] for number in order])
 
-    def among(self, some: Sequence[Measure]) -> Estimates:
+    def select(self, measures: Sequence[Measure]) -> Estimates:
         """Keep some measures, all of them to be reported."""
-        chosen = np.array(self.measures.numbers(some), dtype=np.intp)
+        chosen = np.array(self.measures.indices(measures), dtype=np.intp)
         return replace(
             self,
-            measures=Measures(some, falling=self.measures.falling, reported=some, grid=()),
+            measures=Measures(
+                measures,
+                lower_is_better_for=self.measures.lower_is_better_for,
+                reported=measures,
+                grid=(),
+            ),
             values=self.values[chosen],
             low=self.low[chosen],
             high=self.high[chosen],
             replicates=self.replicates[chosen],
-            systems=None if self.systems is None else self.systems.changed(lambda n: n[chosen]),
+            systems=None if self.systems is None else self.systems.transformed(lambda n: n[chosen]),
             over_settings=None if self.over_settings is None else self.over_settings[chosen],
             shares=None if self.shares is None else self.shares[chosen],
         )
@@ -283,14 +295,14 @@ class Estimates:
         """Whether differences between measures have intervals."""
         return self.replicates.shape[1] > 1
 
-    def values_in_words(self, some: Sequence[Measure]) -> str:
+    def values_in_words(self, measures: Sequence[Measure]) -> str:
         """Print the numbers of some measures, or of more than three their range.
 
         Sentences name measures for being the best, the nearest or the worst. Their intervals are
         therefore simultaneous for all report measures: see `joint_limits`.
         """
         low, high = self.joint_limits
-        numbers = [self.measures.index(measure) for measure in some]
+        numbers = [self.measures.index(measure) for measure in measures]
         estimates = [
             Estimate(float(self.values[number]), float(low[number]), float(high[number]))
             for number in numbers
@@ -317,11 +329,11 @@ class Estimates:
         """Give limits that hold for all report measures at once, with a chance of 95 %.
 
         Of shapes (n_measures,). The limits over users, each as much further from its value as the
-        largest of all deviations needs: see `joint_reach`. An interval of one measure that was
+        largest of all deviations needs: see `joint_quantile`. An interval of one measure that was
         chosen for its value, such as the best, holds less often than it says; these do not.
         """
-        reported = self.measures.numbers(self.measures.reported)
-        factor = joint_reach(self._scaled(self.replicates[reported])) / REACH
+        reported = self.measures.indices(self.measures.reported)
+        factor = joint_quantile(self._scaled(self.replicates[reported])) / NORMAL_QUANTILE
         values, low, high = (self._scaled(n) for n in (self.values, self.low, self.high))
         lower = values - factor * (values - low)
         upper = values + factor * (high - values)
@@ -332,22 +344,22 @@ class Estimates:
         return np.maximum(lower, least), np.minimum(upper, most)
 
     @property
-    def is_over_systems(self) -> bool:
+    def has_system_intervals(self) -> bool:
         """Whether there are intervals over systems too."""
         return self.systems is not None and self.systems.values.shape[-1] > 1
 
     @property
-    def more_sources(self) -> list[str]:
+    def further_sources(self) -> list[str]:
         """What intervals are over beside users: systems, and their settings, where known."""
-        known = self.is_over_systems, self.over_settings is not None
+        known = self.has_system_intervals, self.over_settings is not None
         return [*compress(("systems", "settings"), known)]
 
     @property
-    def is_over_more(self) -> bool:
+    def has_further_sources(self) -> bool:
         """Whether there are intervals over systems, or over their settings, too."""
-        return bool(self.more_sources)
+        return bool(self.further_sources)
 
-    def _reach_over_more(
+    def _half_widths_over_all_sources(
         self, differences: Callable[[Floats], Floats] | None = None, *, level: float = CONFIDENCE
     ) -> Floats:
         """Say how far intervals over users, systems and settings reach.
@@ -360,20 +372,24 @@ class Estimates:
         of = differences or np.asarray
         drawn, wider = self.replicates, 1.0
         if self.systems is not None and self.systems.resampled is not None:
-            drawn, wider = self.systems.resampled, 1.0 if differences else WIDER
-        users = (wider * deviations(of(self._scaled(drawn)))) ** 2
+            drawn, wider = self.systems.resampled, 1.0 if differences else TAU_FACTOR
+        users = (wider * standard_deviations(of(self._scaled(drawn)))) ** 2
         sources = [(users, np.inf)]
-        if self.is_over_systems and self.systems is not None:
-            systems = self.systems.changed(lambda numbers: of(self._scaled(numbers)))
-            added = systems.beyond(users, are_differences=differences is not None)
+        if self.has_system_intervals and self.systems is not None:
+            systems = self.systems.transformed(lambda numbers: of(self._scaled(numbers)))
+            added = systems.added_variances(users, are_differences=differences is not None)
             sources.append((added, systems.n_families - 1))
         if self.over_settings is not None:
-            variances = deviations(of(self._scaled(self.over_settings))) ** 2
+            variances = standard_deviations(of(self._scaled(self.over_settings))) ** 2
             sources.append((variances, self.over_settings.shape[1] - 1))
-        return reach_of(sources, level=level) if len(sources) > 1 else np.full(len(users), np.nan)
+        return (
+            half_widths_from(sources, level=level)
+            if len(sources) > 1
+            else np.full(len(users), np.nan)
+        )
 
     def _scaled(self, numbers: Floats) -> Floats:
-        return np.log(np.maximum(numbers, FLOOR)) if self.by_ratio else numbers
+        return np.log(np.maximum(numbers, SMALLEST_RATIO)) if self.by_ratio else numbers
 
     def may_be_best(self, *, systems: bool = False) -> Masks:
         """Mark the measures than which no other is significantly better, of shape (n_measures,).
@@ -392,33 +408,33 @@ class Estimates:
             best[number] &= not (low > 0).any()
         return best
 
-    def standing_out(self) -> list[Measure]:
+    def significantly_best(self) -> list[Measure]:
         """Give acceptable measures that may be best, over systems too where known; none if all may.
 
         Tables print them bold.
         """
-        best = self.may_be_best(systems=self.is_over_more)
+        best = self.may_be_best(systems=self.has_further_sources)
         all_may = bool((best | np.isnan(self.values)).all())
         return [] if all_may else [*compress(self.measures, best & self.acceptable())]
 
-    def over_both(self) -> Limits:
+    def limits_over_all_sources(self) -> Limits:
         """Give limits over users, systems and settings; NaN where unknown.
 
         The interaction of users and systems is in the variances over either, and counted once: see
-        `analyses.shared.families.WithinSubsets`.
+        `analyses.shared.families.SubsetValues`.
         """
-        return self._around(self._reach_over_more())
+        return self._around(self._half_widths_over_all_sources())
 
-    def over_systems(self) -> Limits:
+    def limits_over_systems(self) -> Limits:
         """Give limits over systems; NaN where unknown."""
         if self.systems is None:
             return self._around(np.full(len(self.values), np.nan))
-        return self._around(self.systems.changed(self._scaled).reach())
+        return self._around(self.systems.transformed(self._scaled).half_widths())
 
-    def limits_over_systems(self) -> dict[str, Floats]:
+    def limit_columns(self) -> dict[str, Floats]:
         """Give the columns of both, by their names."""
-        limits = (*self.over_systems(), *self.over_both())
-        return dict(zip(OVER_SYSTEMS, limits, strict=True))
+        limits = (*self.limits_over_systems(), *self.limits_over_all_sources())
+        return dict(zip(SYSTEM_LIMIT_COLUMNS, limits, strict=True))
 
     def _around(self, reach: Floats) -> Limits:
         values = self._scaled(self.values)
@@ -426,7 +442,7 @@ class Estimates:
             return np.exp(values - reach), np.minimum(np.exp(values + reach), self.most)
         return np.maximum(values - reach, -1.0), np.minimum(values + reach, 1.0)
 
-    def simultaneous(
+    def simultaneous_differences(
         self, pairs: Iterable[tuple[Measure, Measure]], *, systems: bool = False
     ) -> list[Estimate]:
         """Estimate the differences of pairs of measures, first minus second.
@@ -457,11 +473,17 @@ class Estimates:
         for all sources.
         """
         replicates = self._differences(self.replicates, first, second)
-        reach = joint_reach(replicates, one_sided=one_sided)
-        width = reach * deviations(replicates)
+        reach = joint_quantile(replicates, one_sided=one_sided)
+        width = reach * standard_deviations(replicates)
         if systems:
-            alone, level = (REACH_ONE_SIDED, ONE_SIDED) if one_sided else (REACH, CONFIDENCE)
-            over_more = self._reach_over_more(lambda n: n[first] - n[second], level=level)
+            alone, level = (
+                (ONE_SIDED_QUANTILE, ONE_SIDED_CONFIDENCE)
+                if one_sided
+                else (NORMAL_QUANTILE, CONFIDENCE)
+            )
+            over_more = self._half_widths_over_all_sources(
+                lambda n: n[first] - n[second], level=level
+            )
             width = reach / alone * over_more
         differences = self._differences(self.values, first, second)
         return differences - width, differences + width
@@ -494,7 +516,7 @@ class Estimates:
             self._differences(numbers, first, second) for numbers in (self.values, self.replicates)
         )
         every = {
-            ("low", "high", "beyond_noise"): spread_around(differences, replicates),
+            ("low", "high", "beyond_noise"): normal_limits(differences, replicates),
             ("joint_low", "joint_high", "jointly_beyond_noise"): self._limits(first, second),
             ("both_low", "both_high", "beyond_both"): self._limits(first, second, systems=True),
         }
@@ -504,7 +526,7 @@ class Estimates:
             found = (printed(low), printed(high), (low > 0) | (high < 0))
             limits |= dict(zip(names, found, strict=True))
         metrics = np.array([measure.metric for measure in self.measures], dtype=object)
-        cutoffs = self.measures.column
+        cutoffs = self.measures.cutoff_column
         return pd.DataFrame(
             {
                 "metric_a": metrics[first],

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 FACTS = "facts"
 
+FIELD_KEY = "evidence_key"
+"""Key in the metadata of a dataclass's field: the field's name in evidence, if it has another."""
+
 OWN_CLASSES = ("analyses.", "harness.")
 """Modules whose results are checked by the annotations of their fields."""
 
@@ -93,10 +96,11 @@ def _read_arrays(path: Path) -> dict[str, Any]:
 
 def _pack_fields(name: str, value: DataclassInstance, arrays: dict[str, Any]) -> dict[str, Any]:
     prefix = f"{name}." if name else ""
-    return {
-        field.name: _pack(f"{prefix}{field.name}", getattr(value, field.name), arrays)
-        for field in fields(value)
-    }
+    packed = {}
+    for field in fields(value):
+        key = field.metadata.get(FIELD_KEY, field.name)
+        packed[key] = _pack(f"{prefix}{key}", getattr(value, field.name), arrays)
+    return packed
 
 
 def _pack(name: str, value: Any, arrays: dict[str, Any]) -> Any:
@@ -120,9 +124,9 @@ def _pack(name: str, value: Any, arrays: dict[str, Any]) -> Any:
     if isinstance(value, Measures):
         return {
             "measures": [[measure.metric, measure.cutoff] for measure in value],
-            "falling": sorted(value.falling),
-            "reported": value.numbers(value.reported),
-            "grid": value.numbers(value.grid),
+            "falling": sorted(value.lower_is_better_for),
+            "reported": value.indices(value.reported),
+            "grid": value.indices(value.grid),
         }
     if is_dataclass(value) and not isinstance(value, type):
         return {"fields": _pack_fields(name, value, arrays)}
@@ -140,7 +144,11 @@ def _unpack_fields(
     import pandas
 
     hints = get_type_hints(kind, localns={"pd": pandas})
-    values = {name: _unpack(value, arrays, hints.get(name)) for name, value in facts.items()}
+    names = {field.metadata.get(FIELD_KEY, field.name): field.name for field in fields(kind)}
+    values = {}
+    for key, fact in facts.items():
+        name = names.get(key, key)
+        values[name] = _unpack(fact, arrays, hints.get(name))
     if f"{kind.__module__}.".startswith(OWN_CLASSES):
         for name, value in values.items():
             if not _fits(value, hints[name]):
@@ -166,8 +174,10 @@ def _unpack(value: Any, arrays: Mapping[str, Any], hint: Any) -> Any:
     if "measures" in value:
         every = [_unpack_measure(measure) for measure in value["measures"]]
         reported, grid = ([every[n] for n in value[key]] for key in ("reported", "grid"))
-        falling = [escaped(metric) for metric in value["falling"]]
-        return Measures(every, falling=falling, reported=reported, grid=grid)
+        lower_is_better_for = [escaped(metric) for metric in value["falling"]]
+        return Measures(
+            every, lower_is_better_for=lower_is_better_for, reported=reported, grid=grid
+        )
     if "fields" in value:
         kinds = [each for each in (hint, *get_args(hint)) if isinstance(each, type)]
         return _unpack_fields(value["fields"], arrays, next(filter(is_dataclass, kinds)))

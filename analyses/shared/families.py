@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import compress
 
@@ -11,6 +11,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from analyses.ordering.agreement import mean_of_defined
+from analyses.shared.evidence import FIELD_KEY
 from analyses.shared.measure import Scores
 from runs.shared.arrays import Floats, Masks, Numbers
 from runs.shared.errors import counted
@@ -19,20 +20,20 @@ from runs.shared.streams import random_words
 CONFIDENCE = 0.95
 """Level of all intervals."""
 
-SHARE = 0.75
+SUBSET_SHARE = 0.75
 """Part of the families that is in a subset."""
 
 N_SUBSETS = 200
-LEAST_SYSTEMS, LEAST_FAMILIES = 8, 5
+MIN_SYSTEMS, MIN_FAMILIES = 8, 5
 """With fewer, intervals are not given: see docs/methods/intervals.md."""
 
 FEW_SYSTEMS = 12
 """With fewer, intervals over systems have a caution: in a simulation of 8, some held in 89 %."""
 
-MOSTLY_SAME = 0.5
+MANY_TIES = 0.5
 """A larger share of users for whom all systems score the same has a caution: see there."""
 
-ALIKE = 0.3
+FAMILY_CORRELATION = 0.3
 """Correlation of two systems' scores from which they are taken to be of one family."""
 
 
@@ -42,42 +43,42 @@ class Families:
 
     Parameters
     ----------
-    of
+    family_numbers
         Number of the family of each system, from 0, of shape (n_systems,).
-    by_likeness
-        Whether some were found by likeness (`families_by_likeness`).
-    same
+    by_similarity
+        Whether some were found by likeness (`families_by_similarity`).
+    share_of_ties
         Share of the users for whom all systems have the same scores.
     """
 
-    of: Numbers
-    by_likeness: bool = False
-    same: float = 0.0
+    family_numbers: Numbers = field(metadata={FIELD_KEY: "of"})
+    by_similarity: bool = field(default=False, metadata={FIELD_KEY: "by_likeness"})
+    share_of_ties: float = field(default=0.0, metadata={FIELD_KEY: "same"})
 
     @property
     def n_systems(self) -> int:
         """Number of systems."""
-        return len(self.of)
+        return len(self.family_numbers)
 
     @property
-    def n(self) -> int:
+    def n_families(self) -> int:
         """Number of families."""
-        return int(self.of.max(initial=-1)) + 1
+        return int(self.family_numbers.max(initial=-1)) + 1
 
     def subsets(self, *, seed: int) -> Masks:
         """Draw three quarters of the families, and mark their systems.
 
         The result: of shape (n_subsets, n_systems); no subsets of too few systems or families.
         """
-        return _subsets(tuple(self.of.tolist()), seed)
+        return _subsets(tuple(self.family_numbers.tolist()), seed)
 
     def cautions(self) -> list[str]:
         """Say that there are no intervals over systems, or why these may be too narrow."""
-        are_few = self.n_systems < LEAST_SYSTEMS
-        if are_few or self.n < LEAST_FAMILIES:
+        are_few = self.n_systems < MIN_SYSTEMS
+        if are_few or self.n_families < MIN_FAMILIES:
             few = counted(self.n_systems, "system")
             if not are_few:
-                few = counted(self.n, "family of systems")
+                few = counted(self.n_families, "family of systems")
             return [
                 f"{few} are too few for an interval over systems; with other systems, any "
                 "comparison of measures could reverse."
@@ -94,21 +95,23 @@ class Families:
             "`families` of [runs], and those of your own systems in `@system(family=...)`."
         )
         same = (
-            f"By all report measures, systems score the same for {100 * self.same:.0f} % of the "
-            "users: intervals of differences over users and systems may hold less often than in "
-            "95 % (docs/methods/intervals.md)."
+            "By all report measures, systems score the same for "
+            f"{100 * self.share_of_ties:.0f} % of the users: intervals of differences over "
+            "users and systems may hold less often than in 95 % (docs/methods/intervals.md)."
         )
-        holds = self.n_systems < FEW_SYSTEMS, self.same > MOSTLY_SAME, self.by_likeness
+        holds = self.n_systems < FEW_SYSTEMS, self.share_of_ties > MANY_TIES, self.by_similarity
         return [*compress((too_few, same, guessed), holds)]
 
 
 @lru_cache
 def _subsets(families: tuple[int, ...], seed: int) -> Masks:
     n_families, n_systems = len({*families}), len(families)
-    if n_systems < LEAST_SYSTEMS or n_families < LEAST_FAMILIES:
+    if n_systems < MIN_SYSTEMS or n_families < MIN_FAMILIES:
         return np.empty((0, n_systems), dtype=np.bool_)
     drawn = [random_words(n_families, seed, "systems", n_families, n) for n in range(N_SUBSETS)]
-    chosen = np.argsort(np.array(drawn), axis=1, kind="stable")[:, : round(SHARE * n_families)]
+    chosen = np.argsort(np.array(drawn), axis=1, kind="stable")[
+        :, : round(SUBSET_SHARE * n_families)
+    ]
     marks = np.zeros((N_SUBSETS, n_families), dtype=np.bool_)
     np.put_along_axis(marks, chosen, True, axis=1)
     marks = marks[:, families]
@@ -116,12 +119,12 @@ def _subsets(families: tuple[int, ...], seed: int) -> Masks:
     return marks
 
 
-def families_by_likeness(scores: Scores, known: Mapping[str, str] | None = None) -> Families:
+def families_by_similarity(scores: Scores, known: Mapping[str, str] | None = None) -> Families:
     """Put systems into the families that are known by name, others into those of their likeness.
 
     Systems are alike whose scores deviate from the means of users and systems in the same way: the
-    mean over the report measures of their correlation over users is `ALIKE` or more, in the mean
-    over the pairs of two groups that are joined (average linkage).
+    mean over the report measures of their correlation over users is `FAMILY_CORRELATION` or more,
+    in the mean over the pairs of two groups that are joined (average linkage).
     """
     from scipy.cluster.hierarchy import fcluster, linkage
     from scipy.spatial.distance import squareform
@@ -130,7 +133,7 @@ def families_by_likeness(scores: Scores, known: Mapping[str, str] | None = None)
     names = [known.get(system) for system in scores.systems]
     others = [place for place, name in enumerate(names) if name is None]
     found = [f"{place}" for place in range(len(others))]
-    values = scores.weighted_values[scores.measures.numbers(scores.measures.reported)]
+    values = scores.weighted_values[scores.measures.indices(scores.measures.reported)]
     same = (values == values[:, :1]).all(axis=(0, 1))
     if len(others) > 1:
         rest = values - values.mean(axis=1, keepdims=True)
@@ -139,7 +142,7 @@ def families_by_likeness(scores: Scores, known: Mapping[str, str] | None = None)
         unit = np.divide(rest, lengths, out=np.zeros_like(rest), where=lengths > 0)
         apart = np.clip(1 - (unit @ unit.swapaxes(1, 2)).mean(axis=0), 0, None)
         tree = linkage(squareform(apart, checks=False), "average")
-        found = [*map(str, fcluster(tree, 1 - ALIKE, "distance"))]
+        found = [*map(str, fcluster(tree, 1 - FAMILY_CORRELATION, "distance"))]
     # No name of a family has a zero byte.
     own = dict(zip(others, found, strict=True))
     labels = [f"\0{own[place]}" if name is None else name for place, name in enumerate(names)]
@@ -148,12 +151,12 @@ def families_by_likeness(scores: Scores, known: Mapping[str, str] | None = None)
     return Families(of_systems, bool(others), float(same.mean()))
 
 
-CROSSED = 20
+N_CROSSED = 20
 """Resamples of users, and subsets of systems, that show how much both interact."""
 
 
 @dataclass(frozen=True, eq=False)
-class WithinSubsets:
+class SubsetValues:
     r"""Numbers within random subsets of three quarters of the families of systems.
 
     Parameters
@@ -163,7 +166,7 @@ class WithinSubsets:
     values
         Of shape (..., n_subsets); of too few systems or families there are no subsets.
     crossed
-        The same within the first `CROSSED` subsets for as many resamples of users, of shape (...,
+        The same within the first `N_CROSSED` subsets for as many resamples of users, of shape (...,
         n_resamples, n_subsets); NaN, or None, where they were not looked at.
     resampled
         The numbers of all systems for resampled users, of shape (..., n_replicates), if they vary
@@ -181,7 +184,7 @@ class WithinSubsets:
     crossed: Floats | None = None
     resampled: Floats | None = None
 
-    def changed(self, change: Callable[[Floats], Floats]) -> WithinSubsets:
+    def transformed(self, change: Callable[[Floats], Floats]) -> SubsetValues:
         """Change the numbers, as by taking their logarithms or the differences of some."""
         crossed, resampled = (
             None if numbers is None else change(numbers)
@@ -200,7 +203,7 @@ class WithinSubsets:
         return self._scale * mean_of_defined(squares)
 
     @property
-    def interaction(self) -> Floats:
+    def interaction_variances(self) -> Floats:
         """Variance of the interaction of users and systems, of shape (...); 0 if not known.
 
         The variance over users has it, for all systems, and so has that over systems, for all
@@ -218,21 +221,23 @@ class WithinSubsets:
 
     @property
     def _size(self) -> int:
-        return round(SHARE * self.n_families)
+        return round(SUBSET_SHARE * self.n_families)
 
     @property
     def _scale(self) -> float:
         return self._size / max(self.n_families - self._size, 1)
 
-    def reach(self) -> Floats:
+    def half_widths(self) -> Floats:
         """Say how far 95 % intervals over systems reach, by Student's t with F - 1 degrees."""
-        return reach_of([(self.variances, self.n_families - 1)])
+        return half_widths_from([(self.variances, self.n_families - 1)])
 
-    def reach_over_both(self, users: Floats) -> Floats:
+    def half_widths_over_both(self, users: Floats) -> Floats:
         """Say the same of intervals over users and systems, of variances over users."""
-        return reach_of([(users, np.inf), (self.beyond(users), self.n_families - 1)])
+        return half_widths_from(
+            [(users, np.inf), (self.added_variances(users), self.n_families - 1)]
+        )
 
-    def beyond(self, users: Floats, *, are_differences: bool = False) -> Floats:
+    def added_variances(self, user_variances: Floats, *, are_differences: bool = False) -> Floats:
         """Give the variance that systems add to that over users: their interaction counts once.
 
         As much of it is taken off as is known, but no more than the variance over users. Of
@@ -240,22 +245,22 @@ class WithinSubsets:
         uncertain to hold for all at once. At least as much is left as makes the sum the variance
         over systems of what depends on pairs of them, which the jackknife overestimates most.
         """
-        variances, shared = self.variances, self.interaction
+        variances, shared = self.variances, self.interaction_variances
         if not are_differences:
-            return variances - np.minimum(np.minimum(shared, variances), users)
+            return variances - np.minimum(np.minimum(shared, variances), user_variances)
         known = shared > 0
         total = variances[known].sum()
         share = min(shared.sum() / total, 1.0) if total > 0 else 0.0
         pairs = self.n_families * (self.n_families - 1) / max(self._size * (self._size - 1), 1)
         too_large = self._scale * (pairs - 1)
-        return np.maximum(variances * (1 - share * known), variances / too_large - users)
+        return np.maximum(variances * (1 - share * known), variances / too_large - user_variances)
 
 
-Source = tuple[Floats, float | Numbers]
+VarianceSource = tuple[Floats, float | Numbers]
 """Variances from one source of chance, and their degrees of freedom."""
 
 
-def reach_of(sources: Sequence[Source], *, level: float = CONFIDENCE) -> Floats:
+def half_widths_from(sources: Sequence[VarianceSource], *, level: float = CONFIDENCE) -> Floats:
     """Say how far intervals reach whose variances are the sums over sources, of shape (...).
 
     Student's t has the degrees of freedom by Satterthwaite (1946), An approximate distribution of

@@ -29,7 +29,7 @@ class Measure:
     cutoff: int | None = None
 
     @property
-    def place(self) -> str:
+    def cutoff_label(self) -> str:
         """The cut-off as a label in a legend or above a column."""
         return "whole lists" if self.cutoff is None else f"@{self.cutoff}"
 
@@ -44,7 +44,7 @@ class Measures(tuple[Measure, ...]):
     ----------
     every
         All measures.
-    falling
+    lower_is_better_for
         Names of the metrics for which less is better.
     reported
         Measures that tables, figures and sentences compare; by default each metric at its deepest
@@ -53,7 +53,7 @@ class Measures(tuple[Measure, ...]):
         Measures for curves over cut-offs; by default all.
     """
 
-    falling: frozenset[str]
+    lower_is_better_for: frozenset[str]
     _reported: tuple[Measure, ...]
     _grid: tuple[Measure, ...]
 
@@ -61,13 +61,13 @@ class Measures(tuple[Measure, ...]):
         cls,
         every: Iterable[Measure],
         *,
-        falling: Iterable[str] = (),
+        lower_is_better_for: Iterable[str] = (),
         reported: Iterable[Measure] | None = None,
         grid: Iterable[Measure] | None = None,
     ) -> Self:
         """Make the tuple with the roles of its members."""
         made = super().__new__(cls, every)
-        made.falling = frozenset(falling)
+        made.lower_is_better_for = frozenset(lower_is_better_for)
         made._reported = _deepest(made) if reported is None else tuple(reported)
         made._grid = tuple(made if grid is None else grid)
         return made
@@ -77,12 +77,17 @@ class Measures(tuple[Measure, ...]):
         return listing(counted(len(self), "measure"), named, ".metrics, .cutoffs, .reported")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        make = partial(Measures, falling=self.falling, reported=self._reported, grid=self._grid)
+        make = partial(
+            Measures,
+            lower_is_better_for=self.lower_is_better_for,
+            reported=self._reported,
+            grid=self._grid,
+        )
         return make, (tuple(self),)
 
-    def with_falling(self, falling: Iterable[str]) -> Measures:
+    def with_lower_is_better_for(self, metrics: Iterable[str]) -> Measures:
         """Set the metrics for which less is better."""
-        return Measures(self, falling=falling, reported=self._reported, grid=self._grid)
+        return Measures(self, lower_is_better_for=metrics, reported=self._reported, grid=self._grid)
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -92,17 +97,19 @@ class Measures(tuple[Measure, ...]):
     @property
     def cutoffs(self) -> tuple[int, ...]:
         """Cut-offs in rising order, without measures of whole lists."""
-        return rising_cutoffs(self)
+        return sorted_cutoffs(self)
 
     @property
-    def column(self) -> NDArray[np.object_]:
+    def cutoff_column(self) -> NDArray[np.object_]:
         """Cut-offs as a column of a data frame, None for whole lists (never as floats)."""
         return np.array([measure.cutoff for measure in self], dtype=object)
 
     @property
     def signs(self) -> Floats:
         """Give -1 for measures of which less is better, else 1."""
-        return np.array([-1.0 if measure.metric in self.falling else 1.0 for measure in self])
+        return np.array(
+            [-1.0 if measure.metric in self.lower_is_better_for else 1.0 for measure in self]
+        )
 
     @property
     def reported(self) -> Measures:
@@ -125,14 +132,19 @@ class Measures(tuple[Measure, ...]):
         own = (m for m in self._grid if m.metric == metric and m.cutoff is not None)
         return self._only(sorted(own, key=depth_of))
 
-    def among(self, known: Iterable[Measure]) -> Measures:
+    def restricted_to(self, measures: Iterable[Measure]) -> Measures:
         """Keep the measures that are among others; the roles stay where possible."""
-        others = set(known)
+        others = set(measures)
         every, reported, grid = (
             [measure for measure in some if measure in others]
             for some in (self, self._reported, self._grid)
         )
-        return Measures(every, falling=self.falling, reported=reported or None, grid=grid)
+        return Measures(
+            every,
+            lower_is_better_for=self.lower_is_better_for,
+            reported=reported or None,
+            grid=grid,
+        )
 
     def require(self, names: Sequence[str], cutoffs: Sequence[int]) -> None:
         """Refuse names of no metric or measure, and cut-offs at which nothing is measured."""
@@ -167,53 +179,55 @@ class Measures(tuple[Measure, ...]):
             *_deepest(m for m in self if m.metric not in self.reported.metrics),
         }
         reported = [m for m in every if cutoffs or m in usual or str(m) in names]
-        return Measures(self, falling=self.falling, reported=reported, grid=grid)
+        return Measures(
+            self, lower_is_better_for=self.lower_is_better_for, reported=reported, grid=grid
+        )
 
-    def at(self, cutoff: int | None) -> Measures:
+    def at_cutoff(self, cutoff: int | None) -> Measures:
         """Give the measures at a cut-off, or of whole lists."""
         return self._only(measure for measure in self if measure.cutoff == cutoff)
 
-    def compared(self, cutoff: int | None = None) -> Measures:
+    def reported_or_at(self, cutoff: int | None = None) -> Measures:
         """Give the report measures, or all metrics at a cut-off."""
-        return self.reported if cutoff is None else self.at(cutoff)
+        return self.reported if cutoff is None else self.at_cutoff(cutoff)
 
-    def beside(self, measure: Measure) -> Measures:
+    def comparable_with(self, measure: Measure) -> Measures:
         """Give the measures that one is compared with, including itself."""
-        return self.reported if measure in self._reported else self.at(measure.cutoff)
+        return self.reported if measure in self._reported else self.at_cutoff(measure.cutoff)
 
     def are_comparable(self, first: Measure, second: Measure) -> bool:
         """Tell whether two measures share a cut-off or a metric, or are both reported."""
         alike = first.cutoff == second.cutoff or first.metric == second.metric
         return alike or {first, second} <= set(self._reported)
 
-    def numbers(self, some: Iterable[Measure]) -> list[int]:
+    def indices(self, measures: Iterable[Measure]) -> list[int]:
         """Find some measures among these."""
-        return [self.index(measure) for measure in some]
+        return [self.index(measure) for measure in measures]
 
     @property
-    def place(self) -> str:
+    def common_depth(self) -> str:
         """Where all are measured, such as "cut-off 10" or "whole lists"; empty if that differs."""
         if len({measure.cutoff for measure in self}) != 1:
             return ""
         return "whole lists" if self[0].cutoff is None else f"cut-off {self[0].cutoff}"
 
     @property
-    def where(self) -> str:
+    def title_suffix(self) -> str:
         """The same, to end a title."""
-        place = self.place
+        place = self.common_depth
         return place and f" {'of' if self[0].cutoff is None else 'at'} {place}"
 
     @property
     def is_grid(self) -> bool:
         """Whether these are metrics by cut-offs, be it one, and not measures of several depths."""
-        return bool(self.curves or self.place)
+        return bool(self.curves or self.common_depth)
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What tells these apart beside `place`: metrics where that is one, else whole names."""
-        return tuple(measure.metric if self.place else str(measure) for measure in self)
+        """Names of the metrics if all have one `common_depth`, else of the measures."""
+        return tuple(measure.metric if self.common_depth else str(measure) for measure in self)
 
-    def called(self, label: str) -> Measure:
+    def with_label(self, label: str) -> Measure:
         """Find a measure by its label."""
         return self[self.labels.index(label)]
 
@@ -223,12 +237,14 @@ class Measures(tuple[Measure, ...]):
         if not self.is_grid:
             return {(str(measure), heading): number for measure, number in numbers}
         # The first row has all columns, from the shallowest.
-        columns = {(self[0].metric, m.place): nan for m in sorted(self, key=depth_of)}
-        return columns | {(m.metric, m.place): number for m, number in numbers}
+        columns = {(self[0].metric, m.cutoff_label): nan for m in sorted(self, key=depth_of)}
+        return columns | {(m.metric, m.cutoff_label): number for m, number in numbers}
 
     def _only(self, some: Iterable[Measure]) -> Measures:
         chosen = tuple(some)
-        return Measures(chosen, falling=self.falling, reported=chosen, grid=())
+        return Measures(
+            chosen, lower_is_better_for=self.lower_is_better_for, reported=chosen, grid=()
+        )
 
 
 def _deepest(every: Iterable[Measure]) -> tuple[Measure, ...]:
@@ -312,11 +328,11 @@ class Scores:
                 f"{len(self.users)}."
             )
 
-    def of(self, some: Measures) -> Scores:
+    def select(self, measures: Measures) -> Scores:
         """Take the scores of some measures."""
-        numbers = self.measures.numbers(some)
-        runs = None if self.runs is None else self.runs.of(numbers)
-        return replace(self, values=self.values[numbers], measures=some, runs=runs)
+        numbers = self.measures.indices(measures)
+        runs = None if self.runs is None else self.runs.select(numbers)
+        return replace(self, values=self.values[numbers], measures=measures, runs=runs)
 
     @cached_property
     def weighted_values(self) -> Floats:
@@ -375,7 +391,7 @@ def tidy(
     import pandas as pd
 
     labels = [
-        pd.DataFrame({"metric": [m.metric for m in axis], "cutoff": axis.column})
+        pd.DataFrame({"metric": [m.metric for m in axis], "cutoff": axis.cutoff_column})
         if isinstance(axis, Measures)
         else pd.DataFrame(axis)
         for axis in axes
@@ -384,13 +400,13 @@ def tidy(
     return frame.assign(**{n: np.broadcast_to(of, shape).ravel() for n, of in columns.items()})
 
 
-def pairs_of(names: Sequence[str], *columns: str) -> dict[str, list[str]]:
+def pair_labels(names: Sequence[str], *columns: str) -> dict[str, list[str]]:
     """Label the first and the second of every pair by these columns."""
     pairs = [*combinations(names, 2)]
     return {column: [pair[side] for pair in pairs] for side, column in enumerate(columns)}
 
 
-def rising_cutoffs(measures: Iterable[Measure]) -> tuple[int, ...]:
+def sorted_cutoffs(measures: Iterable[Measure]) -> tuple[int, ...]:
     """Give every cut-off at which something is measured, rising."""
     return tuple(sorted({m.cutoff for m in measures if m.cutoff is not None}))
 
@@ -414,9 +430,9 @@ class RunDeviations:
     systems: Numbers
     complete: Masks
 
-    def of(self, numbers: list[int], signs: float | Floats = 1.0) -> RunDeviations:
+    def select(self, indices: list[int], signs: float | Floats = 1.0) -> RunDeviations:
         """Take some of the measures, perhaps turned round."""
-        return replace(self, values=(self.values[numbers].T * signs).T)
+        return replace(self, values=(self.values[indices].T * signs).T)
 
     def variances(self) -> tuple[Floats, Numbers]:
         """Give the variances of systems' means over their runs, and the degrees of freedom of each.
@@ -441,7 +457,7 @@ def to_grid(scores: Floats) -> Floats:
 def grid_exponents(scores: Floats) -> NDArray[np.intc]:
     """Give the k of each measure's grid 2^k, of shape (n_measures, 1, 1)."""
     largest = np.abs(scores).max(axis=(1, 2), keepdims=True, initial=0.0)
-    return exponents_of(largest, scores.shape[2])
+    return sum_grid_exponents(largest, scores.shape[2])
 
 
 def sums_on_grid(rows: Floats, weights: Floats) -> Floats:
@@ -453,6 +469,6 @@ def sums_on_grid(rows: Floats, weights: Floats) -> Floats:
     return np.asarray(np.ldexp(grid @ weights, exponents))
 
 
-def exponents_of(largest: Floats, count: int) -> NDArray[np.intc]:
+def sum_grid_exponents(largest: Floats, count: int) -> NDArray[np.intc]:
     """Give the k of the grid 2^k for sums of so many numbers that are no larger, likewise."""
     return np.frexp(largest * count)[1] - 51

@@ -11,7 +11,7 @@ import numpy as np
 from analyses.shared.estimate import Estimates
 from analyses.shared.measure import TOPIC as TOPIC
 from analyses.shared.measure import USER as USER
-from analyses.shared.measure import Measure, rising_cutoffs
+from analyses.shared.measure import Measure, sorted_cutoffs
 from analyses.shared.table import MISSING, rounded
 from runs.shared.arrays import Masks, Numbers
 
@@ -32,14 +32,14 @@ def best_of(estimates: Estimates, units: str = "users") -> str:
     if not ordered.measures:
         return ""
     if not ordered.acceptable().any():
-        first = ordered.against_threshold(ordered.measures[:1])
+        first = ordered.compared_with_threshold(ordered.measures[:1])
         return (
-            f"No estimate reaches the threshold, {estimates.required}: {ordered.measures[0]} comes "
-            f"closest with {first}."
+            f"No estimate reaches the threshold, {estimates.threshold_in_words}: "
+            f"{ordered.measures[0]} comes closest with {first}."
         )
     top, of_both = (
         [*compress(ordered.measures, ordered.may_be_best(systems=systems))]
-        for systems in (False, ordered.is_over_more)
+        for systems in (False, ordered.has_further_sources)
     )
     names, found = listed([*map(str, top)]), ordered.values_in_words(top)
     if len(ordered.measures) == 1:
@@ -48,7 +48,7 @@ def best_of(estimates: Estimates, units: str = "users") -> str:
         return f"{names} in this order are {best} ({found}); the significance is unknown."
     if len(top) == len(ordered.measures):
         return f"No measure is significantly more {best} than another ({found})."
-    more = ordered.more_sources
+    more = ordered.further_sources
     over = listed([units, *more]) if top == of_both else units
     other = f"With other {listed(more or ['systems'], 'or')}"
     verb, sure = "is", "no other measure is better"
@@ -70,7 +70,7 @@ def deeper_or_shallower(estimates: Estimates, units: str = "users") -> str:
     That is over users; which of it holds over users and systems is said beside.
     """
     curves = estimates.measures.curves
-    cutoffs = rising_cutoffs(measure for curve in curves.values() for measure in curve)
+    cutoffs = sorted_cutoffs(measure for curve in curves.values() for measure in curve)
     if not cutoffs:
         return ""
     shallow, deep = cutoffs[0], cutoffs[-1]
@@ -82,8 +82,8 @@ def deeper_or_shallower(estimates: Estimates, units: str = "users") -> str:
     metrics: dict[str, list[str]] = {"more": [], "less": []}
     of_both = []
     users, both = (
-        estimates.simultaneous(pairs.values(), systems=systems)
-        for systems in (False, estimates.is_over_systems)
+        estimates.simultaneous_differences(pairs.values(), systems=systems)
+        for systems in (False, estimates.has_system_intervals)
     )
     for metric, over_users, over_both in zip(pairs, users, both, strict=True):
         if over_users.is_beyond_noise:
@@ -101,8 +101,8 @@ def deeper_or_shallower(estimates: Estimates, units: str = "users") -> str:
     n_named = sum(map(len, metrics.values()))
     which = ", and the others do not differ significantly" * (n_named < len(pairs))
     sentence = f"at cut-off {deep}, {listed(parts)} than at cut-off {shallow}{which}."
-    if not estimates.is_over_systems or len(of_both) == n_named:
-        return f"Over {units}{' and systems' * estimates.is_over_systems}, {sentence}"
+    if not estimates.has_system_intervals or len(of_both) == n_named:
+        return f"Over {units}{' and systems' * estimates.has_system_intervals}, {sentence}"
     left = f"of {listed(of_both)} alone" if of_both else "of none"
     return f"Over {units}, {sentence} Over {units} and systems, that is true {left}."
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, Protocol, 
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.shared.families import Families, families_by_likeness
+from analyses.shared.families import Families, families_by_similarity
 from analyses.shared.measure import Measure, Scores
 from analyses.shared.sentences import USER
 from runs import InputError
@@ -146,7 +146,7 @@ class Work:
     @cached_property
     def families(self) -> Families:
         """The families of the systems."""
-        return families_by_likeness(self.scores)
+        return families_by_similarity(self.scores)
 
     @cached_property
     def scales(self) -> Mapping[Measure, int]:

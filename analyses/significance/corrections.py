@@ -13,7 +13,13 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.intervals.resampling import SHUFFLING, Advance, below, monte_carlo_p, random_halves
+from analyses.intervals.resampling import (
+    SHUFFLING,
+    Advance,
+    monte_carlo_p,
+    random_uint32,
+    whole_numbers_below,
+)
 from analyses.shared.measure import to_grid
 from analyses.significance.permutation import PairSums, flipped_sums, pair_indices
 from runs.shared.arrays import Floats, Longs, Numbers
@@ -248,8 +254,8 @@ def random_swaps(
     the j are of shape (stop - start, n_users, n_systems - 1).
     """
     n_swaps = n_systems - 1
-    halves = random_halves(
+    halves = random_uint32(
         start, stop, n_halves=n_users * n_swaps, seed=seed, purpose=SHUFFLING
     ).reshape(-1, n_users, n_swaps)
-    systems = below(halves, np.arange(2, n_systems + 1))
+    systems = whole_numbers_below(halves, np.arange(2, n_systems + 1))
     return systems.astype(np.uint8 if n_systems <= 256 else np.uint16)

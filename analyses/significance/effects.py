@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import fdtri
 
-from analyses.ordering.agreement import divided
+from analyses.ordering.agreement import ratio_or_nan
 from analyses.shared.estimate import Limits
-from analyses.shared.families import Source, reach_of
+from analyses.shared.families import VarianceSource, half_widths_from
 from analyses.shared.measure import RunDeviations
 from analyses.significance.paired_tests import (
     exponents,
@@ -61,18 +61,18 @@ def effects(scores: Floats, *, level: float = 0.95, runs: RunDeviations | None =
     powers = exponents(scores)[:, :, 0]
     differences, spreads = np.ldexp(means, powers), np.ldexp(deviations, powers)
     (first, second), n_users = pair_indices(scores.shape[1]), scores.shape[2]
-    sources: list[Source] = [(spreads**2 / n_users, n_users - 1)]
+    sources: list[VarianceSource] = [(spreads**2 / n_users, n_users - 1)]
     if runs is not None:
         of_runs, freedom = runs.variances()
         sources += [(of_runs[:, side], freedom[side]) for side in (first, second)]
-    reaches = reach_of(sources, level=level)
+    reaches = half_widths_from(sources, level=level)
     with np.errstate(divide="ignore", invalid="ignore"):
         standardised = np.where((means == 0) & (deviations == 0), 0.0, means / deviations)
     return Effects(
         differences=differences,
         lower=differences - reaches,
         upper=differences + reaches,
-        relative=divided(differences, np.abs(mean_in_order(scores))[:, second]),
+        relative=ratio_or_nan(differences, np.abs(mean_in_order(scores))[:, second]),
         standardised=standardised,
         better=better,
         worse=worse,
@@ -89,10 +89,10 @@ def mean_limits(scores: Floats, *, level: float, runs: RunDeviations | None = No
     means = mean_in_order(scores)
     n_users = scores.shape[2]
     deviations = scores.std(axis=2, ddof=1) if n_users > 1 else np.full(means.shape, np.nan)
-    sources: list[Source] = [(deviations**2 / n_users, n_users - 1)]
+    sources: list[VarianceSource] = [(deviations**2 / n_users, n_users - 1)]
     if runs is not None:
         sources.append(runs.variances())
-    reaches = reach_of(sources, level=level)
+    reaches = half_widths_from(sources, level=level)
     return means - reaches, means + reaches
 
 

@@ -19,7 +19,7 @@ from functools import cached_property, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.intervals.resampling import SIGNS, Advance, monte_carlo_p, random_halves
+from analyses.intervals.resampling import SIGNS, Advance, monte_carlo_p, random_uint32
 from analyses.shared.measure import to_grid
 from analyses.significance.enumeration import MOST_ENUMERATED, by_enumeration
 from analyses.significance.exact import (
@@ -304,7 +304,7 @@ def random_signs(start: int, stop: int, *, n_users: int, seed: int) -> Floats:
     float64 of shape (stop - start, n_users).
     """
     n_halves = -(-n_users // BITS_PER_HALF)
-    halves = random_halves(start, stop, n_halves=n_halves, seed=seed, purpose=SIGNS)
+    halves = random_uint32(start, stop, n_halves=n_halves, seed=seed, purpose=SIGNS)
     octets = np.ascontiguousarray(halves.astype("<u4", copy=False)).view(np.uint8)
     bits = np.unpackbits(octets, axis=1, count=n_users, bitorder="little")
     return (1 - 2 * bits.view(np.int8)).astype(np.float64)

@@ -12,8 +12,8 @@ import numpy as np
 from scipy.special import chdtri, nctdtr, ndtr, ndtri, stdtrit
 
 from analyses.intervals.resampling import random_blocks, resampled_users, run_noise
-from analyses.shared.estimate import FLOOR, spread_around
-from analyses.shared.families import CROSSED
+from analyses.shared.estimate import SMALLEST_RATIO, normal_limits
+from analyses.shared.families import N_CROSSED
 from analyses.shared.measure import RunDeviations
 from analyses.significance.paired_tests import for_all_pairs, normalised
 from analyses.significance.permutation import ROUNDING, find_scale
@@ -172,11 +172,11 @@ class EffectPrior:
         prior = np.full((len(weights), N_COMPONENTS), 1 / N_COMPONENTS)
         with single_threaded("blas"):
             for _ in range(steps):
-                prior = prior * ((shares / np.maximum(prior @ likely, FLOOR)) @ likely.T)
+                prior = prior * ((shares / np.maximum(prior @ likely, SMALLEST_RATIO)) @ likely.T)
                 prior[:, 0] = np.maximum(prior[:, 0] - fewer / self.n_systems, 0.0)
                 prior /= prior.sum(axis=1, keepdims=True)
         found = prior[:, :, None] * likely
-        return np.asarray(found / np.maximum(found.sum(axis=1, keepdims=True), FLOOR))
+        return np.asarray(found / np.maximum(found.sum(axis=1, keepdims=True), SMALLEST_RATIO))
 
     def kept(self, variances: Floats) -> Floats:
         """Give the part B of effects of these variances that is no noise."""
@@ -417,10 +417,10 @@ def _resample_measure(
     grid, unit, shifts = _to_grid(values[:, order], *scaled)
     firsts = np.searchsorted(blocks[order], np.arange(len(weights)))
     p = _normal_p(grid, pairs, float(unit), firsts, weights, shifts)
-    powers, crossed = p.sum(axis=0), p[:, :CROSSED].T @ groups.T
-    powers *= observed.sum() / max(powers.mean(), FLOOR)
+    powers, crossed = p.sum(axis=0), p[:, :N_CROSSED].T @ groups.T
+    powers *= observed.sum() / max(powers.mean(), SMALLEST_RATIO)
     p.sort(axis=0)
-    low, high = spread_around(-np.sort(-observed), p[::-1], limits=(0.0, 1.0))
+    low, high = normal_limits(-np.sort(-observed), p[::-1], limits=(0.0, 1.0))
     return powers, crossed, low, high
 
 

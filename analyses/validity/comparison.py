@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.intervals.resampling import random_blocks, ranges, resample_means, run_noise
+from analyses.intervals.resampling import draw_ranges, random_blocks, resample_means, run_noise
 from analyses.ordering import DECIMALS
-from analyses.ordering.agreement import divided
-from analyses.shared.families import CROSSED
+from analyses.ordering.agreement import ratio_or_nan
+from analyses.shared.families import N_CROSSED
 from analyses.shared.measure import RunDeviations, Scores
 from analyses.shared.sentences import listed
 from analyses.shared.work import ScoresWork
@@ -32,7 +32,7 @@ def oriented(scores: Scores) -> Scores:
     if (signs == 1).all():
         return scores
     values = scores.values * signs[:, np.newaxis, np.newaxis]
-    runs = None if scores.runs is None else scores.runs.of([*range(len(signs))], signs)
+    runs = None if scores.runs is None else scores.runs.select([*range(len(signs))], signs)
     return replace(scores, values=values, runs=runs)
 
 
@@ -57,11 +57,11 @@ class Comparison:
     def of(cls, work: Work) -> Comparison:
         """Take the measures that have a value on the truth."""
         truth, scores = work.truth, work.scores
-        known = scores.measures.among(truth.scores.measures)
+        known = scores.measures.restricted_to(truth.scores.measures)
         if not known:
             names = listed([*map(str, scores.measures)])
             raise InputError(f"the truth has no scores of {names}.")
-        some = scores.of(known)
+        some = scores.select(known)
         some.require("validity")
         truth.scores.require("a truth")
         if some.systems != truth.scores.systems:
@@ -69,7 +69,7 @@ class Comparison:
                 "the truth must have the same systems in the same order, "
                 f"{listed(some.systems)}, got {listed(truth.scores.systems)}."
             )
-        places = truth.scores.measures.numbers
+        places = truth.scores.measures.indices
         each = [[number] * len(known) for number in places(truth.references)]
         references = np.array([places(known), *each], dtype=np.intp)
         return cls(oriented(some), oriented(truth.scores), references)
@@ -121,7 +121,7 @@ def reliability(values: Floats) -> Floats:
     apart = values.var(axis=-2).sum(axis=-1)
     if n_users < 2:
         return np.full(whole.shape, np.nan)
-    return np.clip(n_users / (n_users - 1) * (1 - divided(apart, whole)), 0.0, 1.0)
+    return np.clip(n_users / (n_users - 1) * (1 - ratio_or_nan(apart, whole)), 0.0, 1.0)
 
 
 def put_first(estimates: Floats) -> Masks:
@@ -139,13 +139,13 @@ def regret(estimates: Floats, truth: Floats) -> Floats:
     that tie as first, one is chosen at random: their mean counts. NaN where a score is undefined.
     """
     first = put_first(estimates)
-    chosen = divided((truth * first).sum(axis=-1), first.sum(axis=-1))
+    chosen = ratio_or_nan((truth * first).sum(axis=-1), first.sum(axis=-1))
     return np.asarray(np.maximum(truth.max(axis=-1) - chosen, 0.0))
 
 
 def regret_share(lost: Floats, truth: Floats) -> Floats:
     """Divide regret by the range of the truth; NaN where all systems are equally good."""
-    return divided(lost, np.ptp(truth, axis=-1))
+    return ratio_or_nan(lost, np.ptp(truth, axis=-1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +174,7 @@ class JointUsers:
         """
         filled = np.zeros((*values.shape[:-1], len(self.users)))
         filled[..., np.searchsorted(self.users, users)] = values
-        return divided(self._resampled(filled), self.shares(users)) + self.noise(runs)
+        return ratio_or_nan(self._resampled(filled), self.shares(users)) + self.noise(runs)
 
     def noise(self, runs: RunDeviations | None) -> Floats | float:
         """Draw runs: the same numbers on either side."""
@@ -302,7 +302,7 @@ def ratio_of(some: Masks, among: Masks, weights: Floats | None = None) -> Floats
         counted, others = (
             np.moveaxis(marks @ weights.T, -1, 0) for marks in (some.astype(float), among)
         )
-    return divided(counted, others)
+    return ratio_or_nan(counted, others)
 
 
 def resampled_rates(
@@ -321,7 +321,7 @@ def resampled_rates(
     """
     references = comparison.references
     rates = np.full((len(RATES), *references.shape, users.replicates), np.nan)
-    crossed = np.repeat(rates[..., :CROSSED, np.newaxis], len(groups), axis=-1)
+    crossed = np.repeat(rates[..., :N_CROSSED, np.newaxis], len(groups), axis=-1)
     # Student's t is like any test of means.
     adjustments = ("none", *ADJUSTMENTS)
     if question.test not in OF_MEANS or question.correction not in adjustments:
@@ -332,7 +332,7 @@ def resampled_rates(
         own = _tested(comparison.measured, number, users, question)
         for truth, reference in enumerate(references[:, number].tolist()):
             pairs = (*own, *tested(reference))
-            some = PairVerdicts.of(*(each[:CROSSED] for each in pairs), alpha=question.alpha)
+            some = PairVerdicts.of(*(each[:N_CROSSED] for each in pairs), alpha=question.alpha)
             rates[:, truth, number] = PairVerdicts.of(*pairs, alpha=question.alpha).rates()
             crossed[:, truth, number] = np.moveaxis(some.rates(groups), 0, -1)
     return rates, crossed
@@ -344,7 +344,7 @@ def _tested(
     """Give differences over resampled users and their p-values, of (n_replicates, n_pairs)."""
     first, second = pair_indices(len(scores.systems))
     values, parts = scores.weighted_values[number], []
-    for start, stop in ranges(len(first), max(1, AT_ONCE // values.shape[1])):
+    for start, stop in draw_ranges(len(first), max(1, AT_ONCE // values.shape[1])):
         differences = values[first[start:stop]] - values[second[start:stop]]
         moments = users.means(np.stack([differences, differences**2]), scores.users)
         parts.append(moments.swapaxes(1, 2))
@@ -352,7 +352,7 @@ def _tested(
     drawn = users.shares(scores.users)[:, np.newaxis] * len(users.users)
     variances = squares - means**2
     if scores.runs is not None:
-        noise = np.asarray(users.noise(scores.runs.of([number])))[0]
+        noise = np.asarray(users.noise(scores.runs.select([number])))[0]
         means = means + (noise[first] - noise[second]).T
     freedom = np.maximum(drawn - 1, 1)
     p = t_of_moments(means, np.sqrt(np.maximum(variances, 0) * drawn / freedom), n_users=drawn)

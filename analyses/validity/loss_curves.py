@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from analyses.intervals.areas import Curves, area
-from analyses.intervals.resampling import Resampling, of_systems
+from analyses.intervals.resampling import Resampling, sum_over_runs
 from analyses.ordering import tau_b
 from analyses.ordering.agreement import mean_of_defined
 from analyses.popularity import keep_items
@@ -98,12 +98,12 @@ class LossOfJudgements:
         # True sums are scaled as if the truth had as many users as the study.
         true_sums = block_sums(true, measured.users, resampling.blocks, seed=work.seed)
         true_sums = (true_sums * (n_users / len(true.users)))[self.comparison.references]
-        numbers = np.array(work.scores.measures.numbers(measures), dtype=np.intp)
+        numbers = np.array(work.scores.measures.indices(measures), dtype=np.intp)
         signs = measures.signs[:, np.newaxis, np.newaxis, np.newaxis]
 
         def sums_of(masks: Masks) -> Floats:
             sums = sum_samples(masks, blocks=resampling.blocks)[numbers]
-            return np.asarray(of_systems(sums, work.scores.runs) * signs)
+            return np.asarray(sum_over_runs(sums, work.scores.runs) * signs)
 
         def means_of(sums: Floats) -> Floats:
             return np.asarray(sums.sum(axis=1).swapaxes(1, 2) / n_users)

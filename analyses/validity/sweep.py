@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 from pydantic import AfterValidator, Field
 
-from analyses.intervals.systems import over_worlds
+from analyses.intervals.systems import interval_over_worlds
 from analyses.ordering import tau_b
 from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
 from analyses.shared.analysis import Need, SettingError, StudyFacts, analysis
@@ -220,7 +220,7 @@ class ValiditySweep(Result):
         """95 % limits of the means over worlds."""
         lowest = [0.0 if aspect in (POWER, WRONG) else -1.0 for aspect in self.aspects]
         each = zip(self.values, lowest, strict=True)
-        limits = [over_worlds(own, limits=(least, 1.0)) for own, least in each]
+        limits = [interval_over_worlds(own, limits=(least, 1.0)) for own, least in each]
         low, high = np.stack(limits, axis=1)
         return low, high
 
@@ -235,7 +235,7 @@ class ValiditySweep(Result):
         values = self.values[self.aspects.index(self.main), :, :, self._usual(self.densities)]
         pairs = []
         for first, second in combinations(range(n_measures), 2):
-            low, high = over_worlds(values[first] - values[second], at_once=at_once)
+            low, high = interval_over_worlds(values[first] - values[second], at_once=at_once)
             if (low > 0).any() and (high < 0).any():
                 pairs.append((str(self.measures[first]), str(self.measures[second])))
         return pairs

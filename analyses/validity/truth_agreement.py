@@ -7,11 +7,17 @@ from functools import cached_property
 
 import numpy as np
 
-from analyses.intervals.resampling import interval, with_width
-from analyses.intervals.systems import pairs_within, taus_within
+from analyses.intervals.resampling import nan_if_constant, symmetric_interval
+from analyses.intervals.systems import pair_masks, subset_taus
 from analyses.ordering import tau_b
-from analyses.shared.estimate import WIDER, Estimate, Limits, arcsine_around, deviations
-from analyses.shared.families import CROSSED, Families, WithinSubsets
+from analyses.shared.estimate import (
+    TAU_FACTOR,
+    Estimate,
+    Limits,
+    arcsine_limits,
+    standard_deviations,
+)
+from analyses.shared.families import N_CROSSED, Families, SubsetValues
 from analyses.shared.measure import Scores
 from analyses.significance.question import Question
 from analyses.validity.comparison import (
@@ -105,25 +111,27 @@ class ResampledComparison:
         return _tau(self.resampled_means, self.resampled_true_means)
 
     @cached_property
-    def within(self) -> WithinSubsets:
+    def within(self) -> SubsetValues:
         """tau-b within subsets of the systems, of shape (n_truths, n_measures)."""
-        subsets, some = self._subsets, self._subsets[:CROSSED]
+        subsets, some = self._subsets, self._subsets[:N_CROSSED]
         means, true = self.means[:, np.newaxis], self.true_means[:, :, np.newaxis]
         resampled, true_resampled = (
-            each[..., :CROSSED, :] for each in (self.resampled_means, self.resampled_true_means)
+            each[..., :N_CROSSED, :] for each in (self.resampled_means, self.resampled_true_means)
         )
-        values = [taus_within(means, of_truth, subsets)[..., 0] for of_truth in true]
-        crossed = [taus_within(resampled, of_truth, some) for of_truth in true_resampled]
+        values = [subset_taus(means, of_truth, subsets)[..., 0] for of_truth in true]
+        crossed = [subset_taus(resampled, of_truth, some) for of_truth in true_resampled]
         both = np.stack(values), np.stack(crossed).swapaxes(-1, -2)
         # Where all systems are in their order, moved replicates, and subsets, do not vary.
-        return WithinSubsets(self.families.n, *both, self.tau_replicates)
+        return SubsetValues(self.families.n_families, *both, self.tau_replicates)
 
     def tau(self) -> Uncertain:
         """Compare orderings by tau-b."""
         taus = _tau(self.means, self.true_means)
-        users = arcsine_around(taus, self.tau_replicates)
-        systems = _around(taus, self.within.reach(), TAUS)
-        both = self.within.reach_over_both(deviations(WIDER * self.tau_replicates) ** 2)
+        users = arcsine_limits(taus, self.tau_replicates)
+        systems = _around(taus, self.within.half_widths(), TAUS)
+        both = self.within.half_widths_over_both(
+            standard_deviations(TAU_FACTOR * self.tau_replicates) ** 2
+        )
         return Uncertain(taus, users, systems, _around(taus, both, TAUS))
 
     def regret(self) -> Uncertain:
@@ -133,7 +141,7 @@ class ResampledComparison:
         """
         lost = regret(self.means, self.true_means)
         resampled = regret(self.resampled_means, self.resampled_true_means)
-        low, high = interval(lost, resampled, limits=REGRETS)
+        low, high = symmetric_interval(lost, resampled, limits=REGRETS)
         ranges = np.ptp(self.resampled_true_means, axis=-1)
         widest = np.fmax.reduce(ranges, axis=-1, initial=0.0)
         users = low, np.minimum(high, np.maximum(widest, np.ptp(self.true_means, axis=-1)))
@@ -146,21 +154,23 @@ class ResampledComparison:
             self.means, p, self.true_means, true_p, alpha=question.alpha
         )
         measures = self.comparison.measured.measures
-        numbers = measures.numbers(measures.reported)
-        pairs = pairs_within(self._subsets)
+        numbers = measures.indices(measures.reported)
+        pairs = pair_masks(self._subsets)
         resampled, crossed = resampled_rates(
-            self.comparison, numbers, self.users, question, pairs[:CROSSED]
+            self.comparison, numbers, self.users, question, pairs[:N_CROSSED]
         )
         observed = verdicts.rates()
-        within = WithinSubsets(self.families.n, np.moveaxis(verdicts.rates(pairs), 0, -1), crossed)
-        systems = within.reach()
-        both = within.reach_over_both(deviations(resampled) ** 2)
+        within = SubsetValues(
+            self.families.n_families, np.moveaxis(verdicts.rates(pairs), 0, -1), crossed
+        )
+        systems = within.half_widths()
+        both = within.half_widths_over_both(standard_deviations(resampled) ** 2)
         both = np.where(systems > 0, both, np.nan)
         limits = (
-            interval(observed, resampled, limits=SHARES),
+            symmetric_interval(observed, resampled, limits=SHARES),
             *(_around(observed, reach, SHARES) for reach in (systems, both)),
         )
-        return Uncertain(observed, *map(with_width, limits))
+        return Uncertain(observed, *map(nan_if_constant, limits))
 
     @property
     def _subsets(self) -> Masks:

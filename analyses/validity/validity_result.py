@@ -21,8 +21,8 @@ from analyses.shared.drawing import (
     explain,
     label_curves,
 )
-from analyses.shared.estimate import Estimates, Limits, stabilised
-from analyses.shared.families import Families, WithinSubsets
+from analyses.shared.estimate import Estimates, Limits, variance_stabilised
+from analyses.shared.families import Families, SubsetValues
 from analyses.shared.measure import Measures, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import applicable, best_of, listed
@@ -120,7 +120,7 @@ class Validity(Result):
     tau_aps: Floats
     regret: Uncertain
     tau_replicates: Floats
-    within: WithinSubsets
+    within: SubsetValues
     rates: Uncertain
     p: Floats
     true_p: Floats
@@ -168,7 +168,7 @@ class Validity(Result):
 
     def numbers(self, some: Measures) -> Numbers:
         """Number some measures."""
-        return np.array(self.measures.numbers(some), dtype=np.intp)
+        return np.array(self.measures.indices(some), dtype=np.intp)
 
     def best_first(self, some: Measures, truth: str | None = None) -> list[int]:
         """Number some measures, sorted by decreasing tau; undefined ones last."""
@@ -193,8 +193,8 @@ class Validity(Result):
             values=values,
             low=low,
             high=high,
-            replicates=stabilised(values, self.tau_replicates[place]),
-            systems=self.within.changed(lambda numbers: numbers[place]),
+            replicates=variance_stabilised(values, self.tau_replicates[place]),
+            systems=self.within.transformed(lambda numbers: numbers[place]),
             threshold=LEAST_TAU,
         )
 
@@ -246,7 +246,10 @@ class Validity(Result):
     @table("validity", "agreement of each measure with the true ordering of the systems")
     def agreement(self, *, truth: str | None = None, cutoff: int | None = None) -> Table:
         """Tabulate tau-b with its intervals, tau_AP, and the attainable tau-b; the best first."""
-        place, best = self.place(truth), self.best_first(self.measures.compared(cutoff), truth)
+        place, best = (
+            self.place(truth),
+            self.best_first(self.measures.reported_or_at(cutoff), truth),
+        )
         taus, (low, high) = self.tau.values[place, best], self.tau.users
         decimals = common_decimals(low[place, best], high[place, best])
         columns: dict[str, Any] = {
@@ -264,7 +267,7 @@ class Validity(Result):
     @table("choices", "true score lost by choosing the system that a measure ranks first")
     def choices(self, *, truth: str | None = None, cutoff: int | None = None) -> Table:
         """Tabulate the system that each measure ranks first, and its regret."""
-        place, some = self.place(truth), self.measures.compared(cutoff)
+        place, some = self.place(truth), self.measures.reported_or_at(cutoff)
         numbers = self.numbers(some)
         columns = {
             "measure": map(str, some),
@@ -280,7 +283,7 @@ class Validity(Result):
     def pairs(self, *, truth: str | None = None, cutoff: int | None = None) -> Table:
         """Tabulate power, type III errors and inversions, with intervals."""
         place, rows = self.place(truth), list[list[Cell]]()
-        for n in self.measures.numbers(self.measures.compared(cutoff)):
+        for n in self.measures.indices(self.measures.reported_or_at(cutoff)):
             row: list[Cell] = [str(self.measures[n])]
             for rate in map(self.rate, RATES):
                 # Over users and systems where both are known, else over users.

@@ -282,9 +282,9 @@ def scores_to_parquet(scores: Scores) -> bytes:
     texts = {"metric": names, "system": scores.systems, "user": scores.users.tolist()}
     ids = {name: pa.array(each, pa.string()) for name, each in texts.items()}
     known = {
-        "reported": measured.numbers(measured.reported),
-        "grid": measured.numbers(measured.grid),
-        "falling": sorted(measured.falling),
+        "reported": measured.indices(measured.reported),
+        "grid": measured.indices(measured.grid),
+        "falling": sorted(measured.lower_is_better_for),
         "unit": scores.unit,
     }
 
@@ -329,7 +329,7 @@ def scores_from_parquet(content: bytes) -> Scores:
     some = {key: [every[n] for n in known[key]] for key in ("reported", "grid") if known}
     scores = Scores(
         values=column("score").to_numpy().reshape(-1, len(systems), len(users)),
-        measures=Measures(every, falling=known.get("falling", ()), **some),
+        measures=Measures(every, lower_is_better_for=known.get("falling", ()), **some),
         systems=tuple(systems),
         users=np.array(users, dtype=np.str_),
         unit=known.get("unit", USER),

@@ -69,7 +69,7 @@ class Power:
     def of(cls, found: Discrimination) -> Power:
         """Take the report measures."""
         measures = found.measures.reported
-        chosen = found.measures.numbers(measures)
+        chosen = found.measures.indices(measures)
         apart = (found.p[chosen] < 0.05).sum(axis=1).astype(np.float64)
         detectable, test = found.detectable()[chosen], found.test_in_words()
         return cls(measures, apart, detectable, found.p.shape[1], found.n_users, test)
@@ -140,7 +140,7 @@ class Answer(Result):
     @property
     def is_over_more(self) -> bool:
         """Whether the numbers that decide have intervals over systems or their settings too."""
-        return all(each.is_over_more for each in self.deciding.values())
+        return all(each.has_further_sources for each in self.deciding.values())
 
     @property
     def sources(self) -> list[str]:
@@ -149,7 +149,7 @@ class Answer(Result):
         families = (each.systems.n_families for each in every if each.systems is not None)
         held = {
             counted(max(families, default=0), "family of related systems"): all(
-                each.is_over_systems for each in every
+                each.has_system_intervals for each in every
             ),
             "settings of the systems": all(each.over_settings is not None for each in every),
         }
@@ -225,8 +225,9 @@ class Answer(Result):
                     f"({found.values_in_words(level)})."
                 )
             sentence = (
-                f"No estimate reaches the threshold of validity, {found.required} (a convention). "
-                f"{first} comes closest ({found.against_threshold([first])}).{also}"
+                f"No estimate reaches the threshold of validity, {found.threshold_in_words} (a "
+                f"convention). {first} comes closest "
+                f"({found.compared_with_threshold([first])}).{also}"
             )
             return [(f"{sentence} {self._undecided(found)}".rstrip(), TRUTH)]
         others = [measure for measure in found.measures if measure not in supported]
@@ -235,16 +236,18 @@ class Answer(Result):
         closest = f"no {other}measure orders the systems significantly closer to the truth"
         answer = [(f"Report {which}: {closest} ({found.values_in_words(supported)}).", TRUTH)]
         if others:
-            why = f"significantly less valid, or below the threshold of {found.required}"
-            sentence = f"Do not rely on {both(others)}: {why} ({found.against_threshold(others)})."
+            why = f"significantly less valid, or below the threshold of {found.threshold_in_words}"
+            sentence = (
+                f"Do not rely on {both(others)}: {why} ({found.compared_with_threshold(others)})."
+            )
             answer.append((sentence, TRUTH))
         return answer
 
     def _undecided(self, found: Estimates) -> str:
         """Name the measures whose intervals include the threshold."""
         limits = {self.units: found.high}
-        if found.is_over_more:
-            limits[self._chance] = found.over_both()[1]
+        if found.has_further_sources:
+            limits[self._chance] = found.limits_over_all_sources()[1]
         parts = []
         for over, high in limits.items():
             some = [*compress(found.measures, high >= (found.threshold or np.inf))]
@@ -306,12 +309,12 @@ class Answer(Result):
             {
                 "quantity": found.name,
                 "metric": [measure.metric for measure in found.measures],
-                "cutoff": found.measures.column,
+                "cutoff": found.measures.cutoff_column,
                 "value": found.values,
                 "low": found.low,
                 "high": found.high,
                 "acceptable": found.acceptable(),
-                "unbeaten": found.may_be_best(systems=found.is_over_more),
+                "unbeaten": found.may_be_best(systems=found.has_further_sources),
                 "supported": [measure in supported for measure in found.measures],
             }
         )
@@ -339,7 +342,9 @@ class Answer(Result):
         headings, decimals = ["measure"], dict[int, int]()
         rows: list[list[Cell]] = [[str(measure)] for measure in self.rows]
         for each in self.every:
-            by_measure = dict(zip(each.measures, each.of(each.measures).values(), strict=True))
+            by_measure = dict(
+                zip(each.measures, each.by_label(each.measures).values(), strict=True)
+            )
             if each.decimals is not None:
                 decimals[len(headings)] = each.decimals
             headings += [each.name, "95 %"]
@@ -373,8 +378,8 @@ class Answer(Result):
         number = chosen_panel(self.subjects, subject)
         found, colour = self.every[number], colours()[0]
         rows = {measure: row for row, measure in enumerate(self.rows)}
-        best = found.may_be_best(systems=found.is_over_more)
-        low, high = found.over_both()
+        best = found.may_be_best(systems=found.has_further_sources)
+        low, high = found.limits_over_all_sources()
         shown = [number for number, measure in enumerate(found.measures) if measure in rows]
         places = np.array([rows[found.measures[number]] for number in shown])
         draw_intervals(ax, places, [low[shown], high[shown]], THIN, over=self._chance)
@@ -424,7 +429,7 @@ class Answer(Result):
     def _thresholds(self) -> str:
         """The thresholds that the panels show, each once."""
         shown = [each for each in self.every if each.threshold and each.shares is None]
-        return listed([*dict.fromkeys(each.required for each in shown)])
+        return listed([*dict.fromkeys(each.threshold_in_words for each in shown)])
 
 
 def respect(found: Estimates, *, systems: bool) -> str:
@@ -433,15 +438,16 @@ def respect(found: Estimates, *, systems: bool) -> str:
     best = [*compress(found.measures, found.may_be_best(systems=systems) & good)]
     if not best:
         first = found.measures[0]
-        nearest = f"{first} ({found.against_threshold([first])})"
+        nearest = f"{first} ({found.compared_with_threshold([first])})"
         if not good.any():
             return (
-                f"{found.subject}: no estimate reaches the threshold of {found.required}; "
-                f"{nearest} comes closest."
+                f"{found.subject}: no estimate reaches the threshold of "
+                f"{found.threshold_in_words}; {nearest} comes closest."
             )
         return (
-            f"{found.subject}: every measure that reaches the threshold of {found.required} is "
-            f"significantly worse than another. The best is {nearest}."
+            f"{found.subject}: every measure that reaches the threshold of "
+            f"{found.threshold_in_words} is significantly worse than another. The best is "
+            f"{nearest}."
         )
     others = "another" if len(best) == len(found.measures) else either(best)
     better = f"no measure is significantly better than {others}"

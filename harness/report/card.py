@@ -100,10 +100,10 @@ def _numbers(study: FinishedStudy, measure: Measure) -> dict[str, str]:
     found = {}
     for _, estimates in estimates_of(study):
         if measure in estimates.measures:
-            beside = estimates.measures.beside(measure)
-            own = estimates.of(beside).get(beside.labels[beside.index(measure)])
+            beside = estimates.measures.comparable_with(measure)
+            own = estimates.by_label(beside).get(beside.labels[beside.index(measure)])
             if own is not None:
-                among = estimates.among(beside)
-                may = among.may_be_best(systems=among.is_over_more)[beside.index(measure)]
+                among = estimates.select(beside)
+                may = among.may_be_best(systems=among.has_further_sources)[beside.index(measure)]
                 found[estimates.name] = f"{own}{', may be best' * bool(may)}"
     return found

@@ -121,7 +121,7 @@ class Comparison:
         for measure in every[0].measures.reported if len(systems) > 1 else ():
             found = [self._means.get((str(measure), system), [nan]) for system in systems]
             if not np.isnan(sum(map(sum, found))):
-                sign = -1.0 if measure.metric in every[0].measures.falling else 1.0
+                sign = -1.0 if measure.metric in every[0].measures.lower_is_better_for else 1.0
                 scores = sign * np.array(found).T
                 by_measure.append(DataSetRanks(str(measure), (*self.studies,), systems, scores))
         by_quantity, poor = [], {}
@@ -191,7 +191,7 @@ class Comparison:
                 [label, *(cell for e in found for cell in (e.value, e.interval))]
                 for label, found in every.items()
             ]
-            best = [[*map(str, e.in_order().standing_out())] for e in by_study.values()]
+            best = [[*map(str, e.in_order().significantly_best())] for e in by_study.values()]
             bold = {
                 (row, 1 + 2 * column)
                 for column, labels in enumerate(best)
@@ -254,10 +254,10 @@ class Comparison:
                 "compared: set the same `report` in [metrics] of each."
             )
         for by_study in self.quantities.values():
-            of_both = any(e.is_over_more for e in by_study.values())
+            of_both = any(e.has_further_sources for e in by_study.values())
             over = "users and systems" if of_both else "users"
             best = [
-                f"{_best_of(e)} ({study}{', over users alone' * (e.is_over_more < of_both)})"
+                f"{_best_of(e)} ({study}{', over users alone' * (e.has_further_sources < of_both)})"
                 for study, e in by_study.items()
             ]
             estimates, n_measures = next(iter(by_study.values())), len(_side_by_side(by_study))
@@ -332,7 +332,9 @@ def _side_by_side(by_study: Mapping[str, Estimates]) -> dict[str, list[Estimate]
     found = []
     for each in by_study.values():
         reported = each.measures.reported
-        found.append({str(reported.called(label)): e for label, e in each.of(reported).items()})
+        found.append(
+            {str(reported.with_label(label)): e for label, e in each.by_label(reported).items()}
+        )
     shared = [name for name in found[0] if all(name in others for others in found)]
     return {name: [by_name[name] for by_name in found] for name in shared}
 
@@ -347,7 +349,7 @@ def _best_of(estimates: Estimates) -> str:
     ordered = estimates.in_order()
     if not ordered.acceptable().any():
         return "no measure"
-    marked = ordered.may_be_best(systems=ordered.is_over_more)
+    marked = ordered.may_be_best(systems=ordered.has_further_sources)
     unbeaten = [*map(str, compress(ordered.measures, marked))]
     all_may = 1 < len(unbeaten) == len(ordered.measures)
     return "any measure" if all_may else listed(unbeaten, "or")
@@ -369,9 +371,9 @@ def directions(
 
 def _signs(estimates: Estimates) -> dict[tuple[str, str], int]:
     """Say which of two measures is better beyond noise: 1 the first, -1 the second, 0 neither."""
-    pairs, side = estimates.every_two, -1 if estimates.lower_is_better else 1
+    pairs, side = estimates.reported_pairs, -1 if estimates.lower_is_better else 1
     found: dict[tuple[str, str], int] = {}
-    every = estimates.simultaneous(pairs, systems=estimates.is_over_more)
+    every = estimates.simultaneous_differences(pairs, systems=estimates.has_further_sources)
     for (one, other), difference in zip(pairs, every, strict=True):
         sign = side * (int(difference.low > 0) - int(difference.high < 0))
         found |= {(str(one), str(other)): sign, (str(other), str(one)): -sign}

@@ -104,7 +104,7 @@ class Publication:
             study = FinishedStudy.at(folder, plugins)
             own, name, data = _own(study, path, printed), study.name, (study.manifest.data,)
             if are_ranks:
-                falling = set(study.means.measures.falling)
+                falling = set(study.means.measures.lower_is_better_for)
                 falling |= {e.name for _, e in estimates_of(study) if e.lower_is_better}
         printed = _of_one_dataset(printed, name)
         labels = [

@@ -14,7 +14,7 @@ import numpy as np
 from analyses.ordering import tau_b
 from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
 from analyses.shared.drawing import MARKERS, chosen_panel, colours, explain, label_curves
-from analyses.shared.estimate import Estimates, deviations
+from analyses.shared.estimate import Estimates, standard_deviations
 from analyses.shared.measure import Measures
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed
@@ -119,7 +119,7 @@ class Repeats(Result):
             numbers = frame.pop("measure").to_numpy(dtype=np.intp)
             place = int("quantity" in axes)
             frame.insert(place, "metric", [self.measures[n].metric for n in numbers])
-            frame.insert(place + 1, "cutoff", self.measures.column[numbers])
+            frame.insert(place + 1, "cutoff", self.measures.cutoff_column[numbers])
             return frame
 
         every = range(len(self.measures))
@@ -143,17 +143,17 @@ class Repeats(Result):
             "quantity": np.repeat(self.quantities, len(labels)),
             "this study": self.values[..., 0].ravel(),
             "mean": mean_of_defined(self.values).ravel(),
-            **{f"sd {name}": deviations.ravel() for name, deviations in sources},
+            **{f"sd {name}": standard_deviations.ravel() for name, standard_deviations in sources},
         }
         title = f"The study under {len(self.seeds)} {self._repetitions}"
         return Table.of_columns("repeats", title, self.caption(), columns)
 
     def findings(self) -> Sequence[str]:
         """Say how much each source of chance contributes, and how far the orderings agree."""
-        labels, deviations = self.measures.reported.labels, root_mean_square(self.sources)
+        labels, standard_deviations = self.measures.reported.labels, root_mean_square(self.sources)
         found = []
         for place, (subject, words) in enumerate(zip(self.subjects, self.in_words, strict=True)):
-            sources = zip(self.names, deviations[:, place].tolist(), strict=True)
+            sources = zip(self.names, standard_deviations[:, place].tolist(), strict=True)
             spread = listed([f"{rounded(sd)} over {source}" for source, sd in sources])
             found.append(f"{subject} ({words}) has standard deviations of {spread}.")
         taus = zip(labels, mean_of_defined(self.taus).tolist(), strict=True)
@@ -264,9 +264,9 @@ def gather(
         subjects=tuple(each.subject for each in of_first),
         in_words=tuple(each.quantity for each in of_first),
         values=gathered(lambda each: each.values),
-        users=root_mean_square(gathered(lambda each: deviations(each.replicates))),
+        users=root_mean_square(gathered(lambda each: standard_deviations(each.replicates))),
         over_systems=root_mean_square(gathered(over_systems)),
-        means=np.stack([each.values[each.measures.numbers(reported)] for each in means], axis=-1),
+        means=np.stack([each.values[each.measures.indices(reported)] for each in means], axis=-1),
         signs=np.array([-1.0 if each.lower_is_better else 1.0 for each in of_first]),
         varied=varied,
     )

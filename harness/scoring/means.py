@@ -145,7 +145,7 @@ class Means(Result):
         columns: dict[str, Any] = {
             "system": np.repeat(self.systems, n_measures),
             "metric": np.tile([m.metric for m in self.measures], n_systems),
-            "cutoff": np.tile(self.measures.column, n_systems),
+            "cutoff": np.tile(self.measures.cutoff_column, n_systems),
             "mean": self.values.T.ravel(),
             "sd": self.deviations.T.ravel(),
             "users": self.n_users,
@@ -172,8 +172,8 @@ class Means(Result):
     @table("means", "mean score of each system by each measure", alias="table2")
     def table(self, *, cutoff: int | None = None) -> Table:
         """Tabulate the mean score of every system by every metric: Table 2."""
-        compared = self.measures.compared(cutoff)
-        numbered = list(zip(compared.labels, self.measures.numbers(compared), strict=True))
+        compared = self.measures.reported_or_at(cutoff)
+        numbered = list(zip(compared.labels, self.measures.indices(compared), strict=True))
         shown_of = {"": self.values} | ({} if self.spreads is None else {SPREAD: self.spreads})
         cells = {
             (system, f"{of}{label}"): float(values[number, column])
@@ -181,7 +181,7 @@ class Means(Result):
             for label, number in numbered
             for of, values in shown_of.items()
         }
-        title = f"Mean scores{compared.where}"
+        title = f"Mean scores{compared.title_suffix}"
         return Table.crossed("means", title, self.caption(), "system", cells)
 
 

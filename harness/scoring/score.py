@@ -53,7 +53,9 @@ def score(
                     values[:, system, block.users] = _scores(judged, measures, metrics)
         advance()
     falling = [name for name, metric in metrics.items() if not metric.higher_is_better]
-    return Scores(values, measures.with_falling(falling), tuple(run.system for run in runs), users)
+    return Scores(
+        values, measures.with_lower_is_better_for(falling), tuple(run.system for run in runs), users
+    )
 
 
 def deepest_rank(measures: Sequence[Measure], metrics: Mapping[str, Metric]) -> float:

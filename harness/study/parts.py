@@ -160,7 +160,11 @@ class Description:
         if isinstance(value, Mapping):
             return {str(name): self.of(content) for name, content in value.items()}
         if isinstance(value, Measures):
-            roles = {"reported": value.reported, "grid": value.grid, "falling": value.falling}
+            roles = {
+                "reported": value.reported,
+                "grid": value.grid,
+                "falling": value.lower_is_better_for,
+            }
             return {
                 "all": self.of(list(value)),
                 **{name: self.of([*m]) for name, m in roles.items()},

@@ -261,7 +261,7 @@ def true_score_files(
     if known.candidates == "judged" and completing_seed is not None:
         depth = max(run.items.shape[1] for run in runs)
         runs = [known.completed(run, depth, seed=completing_seed) for run in runs]
-    own = measures.among(m for m in measures if not metrics[m.metric].needs)
+    own = measures.restricted_to(m for m in measures if not metrics[m.metric].needs)
     others = [reference for reference in references if reference not in own]
     profiles = None if train is None else train.matrix()[known.users]
     with progress("Scoring by the truth", len(runs)) as bar:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from analyses.shared.evidence import read_evidence
-from analyses.shared.families import Families, families_by_likeness
+from analyses.shared.families import Families, families_by_similarity
 from analyses.shared.measure import Measure, Scores
 from analyses.shared.work import CountedIn, OtherWorld, StudyWorld, SumSamples, Truth, Work
 from harness.metrics.shared.metric import Metric
@@ -84,7 +84,7 @@ class StudyWork(Work):
     @cached_property
     def families(self) -> Families:
         """The families of the systems, found by likeness where they are not known."""
-        return families_by_likeness(self.scores, self.known_families)
+        return families_by_similarity(self.scores, self.known_families)
 
     @cached_property
     def scales(self) -> Mapping[Measure, int]:

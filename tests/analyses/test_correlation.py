@@ -13,7 +13,7 @@ from analyses.correlation import Correlation, Settings, correlate_means, order_b
 from analyses.correlation import correlation as run
 from analyses.intervals.resampling import resample_means
 from analyses.ordering import COEFFICIENTS, tau_ap, tau_b
-from analyses.shared.families import WithinSubsets
+from analyses.shared.families import SubsetValues
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.work import ScoresWork
 from tests.analyses.made import Totals, correlate, unrelated
@@ -189,7 +189,7 @@ def test_limits_over_both_add_the_variances_over_users_a_tenth_wider_and_over_sy
     over_users = np.array([[[1.0] * 3, [0.4, 0.5, 0.6]], [[0.4, 0.5, 0.6], [1.0] * 3]])
     of_subsets = np.array([[[1.0] * 3, [0.42, 0.5, 0.58]], [[0.42, 0.5, 0.58], [1.0] * 3]])
     found = stated(
-        [[1.0, 0.5], [0.5, 1.0]], over_users=over_users, within=WithinSubsets(12, of_subsets)
+        [[1.0, 0.5], [0.5, 1.0]], over_users=over_users, within=SubsetValues(12, of_subsets)
     )
     limits = found.limits_over_systems()
     of_users = (1.1 * 0.1) ** 2
@@ -209,7 +209,7 @@ def test_limits_over_systems_end_at_the_lowest_and_the_highest_tau() -> None:
     found = stated(
         [[1.0, 0.5], [0.5, 1.0]],
         over_users=np.broadcast_to(of_subsets, (2, 2, 2)),
-        within=WithinSubsets(12, of_subsets),
+        within=SubsetValues(12, of_subsets),
     )
     for name, limits in found.limits_over_systems().items():
         assert limits[0, 1] == (-1 if name.endswith("low") else 1)
@@ -344,7 +344,7 @@ def test_the_headline_is_the_mean_agreement_with_the_other_report_measures() -> 
     over_users = np.array(
         [symmetric(0.4, 0.2, 0.6), symmetric(0.6, 0.5, 0.8), symmetric(0.5, 0.2, 0.7)]
     ).transpose(1, 2, 0)
-    within = WithinSubsets(12, over_users)
+    within = SubsetValues(12, over_users)
     found = stated(symmetric(0.5, 0.3, 0.7), over_users=over_users, within=within)
     headline = found.headline()
     assert headline is not None
@@ -437,7 +437,7 @@ def test_frames_number_their_rows_and_have_further_coefficients() -> None:
 
 def test_limits_over_systems_are_not_known_without_subsets_or_replicates() -> None:
     over_users = np.ones((2, 2, 3))
-    for changes in ({}, {"over_users": over_users}, {"within": WithinSubsets(12, over_users)}):
+    for changes in ({}, {"over_users": over_users}, {"within": SubsetValues(12, over_users)}):
         found = stated([[1.0, 0.5], [0.5, 1.0]], **changes)
         assert np.isnan([*found.limits_over_systems().values()]).all()
         assert found.headline() is None
@@ -445,7 +445,7 @@ def test_limits_over_systems_are_not_known_without_subsets_or_replicates() -> No
 
 def test_one_report_measure_has_no_agreement_with_others() -> None:
     ones = np.ones((1, 1, 3))
-    alone = stated([[1.0]], over_users=ones, within=WithinSubsets(12, ones))
+    alone = stated([[1.0]], over_users=ones, within=SubsetValues(12, ones))
     assert alone.headline() is None
     assert alone.findings() == []
 

@@ -102,7 +102,7 @@ def test_a_pair_that_one_measure_tells_apart_may_not_be_due_to_chance(
     p = np.full(exact.p.shape, 0.5)
     found = replace(exact, p=p)
     assert "10 of 10 pairs" in " ".join(found.cautions())
-    p[exact.measures.numbers(exact.measures.reported)[0], 3:] = 0.001
+    p[exact.measures.indices(exact.measures.reported)[0], 3:] = 0.001
     assert "3 of 10 pairs" in " ".join(replace(exact, p=p).cautions())
 
 
@@ -288,7 +288,7 @@ def test_a_correction_across_measures_counts_all_pairs_together(scores: Scores) 
 
 def test_dp_has_the_same_decimals_in_names_of_curves_tables_and_sentences(scores: Scores) -> None:
     result = discriminate(scores, test="t", replicates=50)
-    number = result.measures.numbers(result.measures.reported)[0]
+    number = result.measures.indices(result.measures.reported)[0]
     printed = rounded(float(result.dp[number]), result.decimals)
     (line,) = [line for line in result.plot().lines if str(line.get_label()).startswith("P")]
     assert f"(DP {printed})" in str(line.get_label())

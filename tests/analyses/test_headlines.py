@@ -9,7 +9,7 @@ from analyses.correlation import correlation
 from analyses.discrimination import Settings as OfDiscrimination
 from analyses.discrimination import discrimination
 from analyses.shared.estimate import Estimates
-from analyses.shared.families import WithinSubsets
+from analyses.shared.families import SubsetValues
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.result import Result
 from analyses.shared.work import ScoresWork, Truth
@@ -81,4 +81,4 @@ def test_the_agreement_of_a_measure_is_its_mean_with_the_others(
 def test_the_deviation_over_systems_of_a_mean_is_known() -> None:
     within = np.array([np.arange(8.0)[some].mean() for some in unrelated(8).subsets(seed=1)])
     expected = np.arange(8.0).std(ddof=1) / np.sqrt(8)
-    assert np.sqrt(WithinSubsets(8, within).variances) == pytest.approx(expected, rel=0.1)
+    assert np.sqrt(SubsetValues(8, within).variances) == pytest.approx(expected, rel=0.1)

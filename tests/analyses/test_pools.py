@@ -47,7 +47,7 @@ def work(falling: tuple[str, ...] = ()) -> JudgedWork:
     return JudgedWork(
         sums_of(hits_of),
         qrels,
-        Measures([Measure("hits", 3)], falling=falling),
+        Measures([Measure("hits", 3)], lower_is_better_for=falling),
         n_systems=3,
         recommended={f"s{number}": rows for number, rows in enumerate(LISTS)},
     )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from analyses import correlation, discrimination, validity
-from analyses.shared.estimate import Estimates, deviations
+from analyses.shared.estimate import Estimates, standard_deviations
 from analyses.shared.measure import Measure, Measures, RunDeviations, Scores
 from analyses.shared.work import ScoresWork, Truth
 
@@ -28,7 +28,7 @@ def scores(rng: np.random.Generator) -> Scores:
 
 def widths(found: Estimates | None) -> np.ndarray:
     assert found is not None
-    return deviations(found.replicates)
+    return standard_deviations(found.replicates)
 
 
 def test_discriminative_power_varies_with_runs(scores: Scores) -> None:
@@ -39,7 +39,9 @@ def test_discriminative_power_varies_with_runs(scores: Scores) -> None:
     )
     assert (both.dp == alone.dp).all()
     # Its interval is as wide as its logarithm spreads.
-    over_both, over_users = (deviations(np.log(each.samples.powers)) for each in (both, alone))
+    over_both, over_users = (
+        standard_deviations(np.log(each.samples.powers)) for each in (both, alone)
+    )
     assert (over_both > 1.2 * over_users).all()
 
 

@@ -16,7 +16,7 @@ from runs import InputError
 from tests.analyses.made import Totals
 from tests.drawn import explained, points, segments
 
-MEASURES = Measures([Measure("P", 5), Measure("loss", 5)], falling={"loss"})
+MEASURES = Measures([Measure("P", 5), Measure("loss", 5)], lower_is_better_for={"loss"})
 
 
 def compared(levels: list[float], *, n_users: int = 60, seed: int = 3) -> Systems:

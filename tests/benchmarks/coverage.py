@@ -37,7 +37,7 @@ from analyses.popularity import popularity
 from analyses.sampled.correction import correct
 from analyses.sampled.metrics import rank_metric
 from analyses.sampled.samples import SampleDesign
-from analyses.shared.estimate import Estimates, stabilised
+from analyses.shared.estimate import Estimates, variance_stabilised
 from analyses.significance.paired_tests import pair_means_and_deviations, t_of_moments
 from analyses.significance.permutation import pair_indices
 from analyses.significance.power import Likely, effects_of, users_for_share
@@ -451,7 +451,7 @@ def over_both(everybody: Lists, rng: np.random.Generator, kind: Population) -> S
 
 def of_both(found: Estimates) -> Intervals:
     """Give intervals over users and systems, of values and all differences at once; the best."""
-    low, high = found.over_both()
+    low, high = found.limits_over_all_sources()
     yield found.name, Held(found.values, low, high)
     frame, of = found.differences(), np.log if found.by_ratio else np.asarray
     columns = "ratio" if found.by_ratio else "difference", "both_low", "both_high"
@@ -483,8 +483,8 @@ def validity_of(resampled: ResampledComparison) -> Estimates:
     """Give the agreement with the truth."""
     tau = resampled.tau().part(0)
     low, high = tau.users
-    replicates = stabilised(tau.values, resampled.tau_replicates[0])
-    systems = resampled.within.changed(lambda numbers: numbers[0])
+    replicates = variance_stabilised(tau.values, resampled.tau_replicates[0])
+    systems = resampled.within.transformed(lambda numbers: numbers[0])
     numbers = tau.values, low, high, replicates
     return Estimates("validity", "", "", "", MEASURES, *numbers, systems=systems)
 

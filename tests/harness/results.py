@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from analyses.correlation import Correlation
 from analyses.discrimination import SIZES, Discrimination
 from analyses.popularity import Popularity, Removal
-from analyses.shared.estimate import LOST_TWICE, REACH
+from analyses.shared.estimate import NORMAL_QUANTILE, RANDOM_LOSS_FACTOR
 from analyses.shared.evidence import read_evidence, to_evidence
-from analyses.shared.families import Families, WithinSubsets
+from analyses.shared.families import Families, SubsetValues
 from analyses.shared.judgement_samples import Sampling
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result
@@ -61,8 +61,8 @@ def sparsity_of(areas: Numbers, *, margin: float = 0.0, apart: float = 0.0) -> S
         levels=(1.0, 0.5),
         taus=_curves(areas)[:, :, None],
         coefficients={},
-        replicates=_replicates(areas, margin / LOST_TWICE, apart / LOST_TWICE),
-        within=WithinSubsets(3, np.empty((len(areas), 0))),
+        replicates=_replicates(areas, margin / RANDOM_LOSS_FACTOR, apart / RANDOM_LOSS_FACTOR),
+        within=SubsetValues(3, np.empty((len(areas), 0))),
         without_relevant=np.zeros(2),
         n_kept=np.array([10.0, 5.0]),
         loss="random loss of judgements",
@@ -88,7 +88,7 @@ def popularity_of(areas: Numbers, *, margin: float = 0.0) -> Popularity:
             deviations=np.zeros((len(areas), 2)),
             coefficients={},
             replicates=_replicates(areas, margin, 0.0),
-            within=WithinSubsets(3, np.empty((len(areas), 0))),
+            within=SubsetValues(3, np.empty((len(areas), 0))),
             n_kept=np.array([10.0, 5.0]),
         ),
         checks=(),
@@ -111,7 +111,7 @@ def _replicates(areas: Numbers, margin: float, apart: float) -> NDArray[np.float
     sides = np.where(np.arange(len(areas)) == 0, 1.0, -1.0)
     moved = (margin - apart / 2) * common + apart / 2 * sides[:, None] * against
     angles = np.arcsin([*areas.values()])[:, None]
-    deviations = moved * np.sqrt(1 - 1 / N_REPLICATES) / REACH
+    deviations = moved * np.sqrt(1 - 1 / N_REPLICATES) / NORMAL_QUANTILE
     replicates = np.sin(angles + deviations / np.cos(angles))
     return np.repeat(replicates[:, None, :], 2, axis=1)
 

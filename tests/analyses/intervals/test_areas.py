@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
 from analyses.intervals.areas import Curves, area
-from analyses.intervals.systems import taus_within
+from analyses.intervals.systems import subset_taus
 from analyses.ordering import tau_b
 from analyses.shared.estimate import Estimates
-from analyses.shared.families import WithinSubsets
+from analyses.shared.families import SubsetValues
 from analyses.shared.measure import Measure, Measures
 from tests.analyses.made import unrelated
 from tests.drawn import band_at, curve, points
@@ -130,7 +130,9 @@ def test_undefined_levels_of_report_measures_are_named() -> None:
 
 def test_differences_are_paired() -> None:
     # The same resampled users move all curves alike: what is left is rounding.
-    (difference,) = estimates(spread=0.02).simultaneous([(Measure("P", 5), Measure("AP", 5))])
+    (difference,) = estimates(spread=0.02).simultaneous_differences(
+        [(Measure("P", 5), Measure("AP", 5))]
+    )
     assert difference.value == pytest.approx(-0.2)
     assert difference.high - difference.low < 1e-12
     assert difference.is_beyond_noise
@@ -151,16 +153,16 @@ def test_intervals_over_systems_hold_the_area_of_the_population(
         shared, own = (rng.normal(size=(n_draws, n, n_systems)) for n in (1, n_samples))
         means = full + spread * np.sqrt(0.5) * (shared + own)
         taus.append(tau_b(means, full).mean(axis=1))
-        within.append(taus_within(means, full, subsets).mean(axis=2))
+        within.append(subset_taus(means, full, subsets).mean(axis=2))
     found = Curves(
         Measures(Measure("P", draw + 1) for draw in range(n_draws)),
         levels.tolist(),
         np.stack(taus, axis=1),
         np.empty((n_draws, len(levels), 0)),
-        WithinSubsets(n_systems, area(levels.tolist(), np.stack(within, axis=-1))),
+        SubsetValues(n_systems, area(levels.tolist(), np.stack(within, axis=-1))),
     ).estimates(loss="", threshold=0.8)
     truly = float(area(levels.tolist(), true))
-    low, high = found.over_systems()
+    low, high = found.limits_over_systems()
     held = (low <= truly) & (truly <= high)
     assert held.mean() >= 0.9
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from analyses.intervals.random_loss import lose_at_random
 from analyses.intervals.resampling import resampled_users
 from analyses.ordering import COEFFICIENTS, tau_b
-from analyses.shared.families import WithinSubsets
+from analyses.shared.families import SubsetValues
 from analyses.shared.measure import Measure, Measures
 from analyses.sparsity import Settings, Sparsity
 from qrels import Qrels, qrels_from_columns
@@ -163,7 +163,7 @@ def by_hand() -> Sparsity:
         taus=taus,
         coefficients={"rbo": np.array([[1.0, 0.8], [1.0, 0.7]])},
         replicates=resampled,
-        within=WithinSubsets(3, np.empty((2, 0))),
+        within=SubsetValues(3, np.empty((2, 0))),
         without_relevant=np.array([0.0, 2.5]),
         n_kept=np.array([24.0, 12.0]),
         families=unrelated(3),

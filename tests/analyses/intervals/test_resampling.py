@@ -12,23 +12,23 @@ from threadpoolctl import threadpool_limits
 
 from analyses.intervals.resampling import (
     Resampling,
-    band,
-    below,
+    draw_ranges,
     draw_weights,
-    interval,
     monte_carlo_p,
-    of_systems,
+    nan_if_constant,
     percentiles,
     random_blocks,
-    ranges,
     resample_means,
     resampled_users,
     run_noise,
     run_weights,
-    with_width,
+    shifted_band,
+    sum_over_runs,
+    symmetric_interval,
+    whole_numbers_below,
 )
 from analyses.ordering import tau_b
-from analyses.shared.estimate import arcsine_around
+from analyses.shared.estimate import arcsine_limits
 from analyses.shared.measure import Measure, Measures, RunDeviations
 from analyses.sparsity import Settings, Sparsity, sparsity
 from qrels import qrels_from_columns
@@ -89,7 +89,7 @@ def test_percentiles_leave_undefined_replicates_out() -> None:
 def test_an_interval_holds_the_percentiles_and_what_was_observed(
     replicates: list[float], observed: float
 ) -> None:
-    low, high = interval(np.array(observed), np.array(replicates), limits=(-1, 1))
+    low, high = symmetric_interval(np.array(observed), np.array(replicates), limits=(-1, 1))
     lower, upper = percentiles(np.array(replicates))
     assert low <= lower + 1e-12
     assert high >= upper - 1e-12
@@ -117,29 +117,29 @@ def test_an_interval_reaches_to_the_further_percentile_on_either_side(
     observed: float, expected: tuple[float, float]
 ) -> None:
     """Percentiles are 2.5 and 97.5."""
-    found = interval(np.array(observed), np.arange(101.0))
+    found = symmetric_interval(np.array(observed), np.arange(101.0))
     assert found == pytest.approx(expected)
-    low, high = interval(np.array(observed), np.arange(101.0), limits=(0.0, 100.0))
+    low, high = symmetric_interval(np.array(observed), np.arange(101.0), limits=(0.0, 100.0))
     assert (low, high) == pytest.approx((max(expected[0], 0), min(expected[1], 100)))
 
 
 def test_an_interval_without_width_is_unknown() -> None:
-    low, high = with_width((np.array([1.0, 2.0, np.nan]), np.array([1.0, 2.1, np.nan])))
+    low, high = nan_if_constant((np.array([1.0, 2.0, np.nan]), np.array([1.0, 2.1, np.nan])))
     np.testing.assert_array_equal(low, [np.nan, 2.0, np.nan])
     np.testing.assert_array_equal(high, [np.nan, 2.1, np.nan])
 
 
 def test_draws_are_parted_without_rest() -> None:
-    assert [*ranges(10, 4)] == [(0, 4), (4, 8), (8, 10)]
-    assert [*ranges(8, 4)] == [(0, 4), (4, 8)]
-    assert [*ranges(0, 4)] == []
+    assert [*draw_ranges(10, 4)] == [(0, 4), (4, 8), (8, 10)]
+    assert [*draw_ranges(8, 4)] == [(0, 4), (4, 8)]
+    assert [*draw_ranges(0, 4)] == []
 
 
 def test_numbers_below_a_bound_are_as_likely() -> None:
     """The upper half of a product: the largest 32-bit number gives the bound less 1."""
     halves = np.array([0, 2**31 - 1, 2**31, 2**32 - 1], dtype=np.uint32)
-    assert below(halves, 2).tolist() == [0, 0, 1, 1]
-    assert below(halves, np.array([7, 8, 8, 4000])).tolist() == [0, 3, 4, 3999]
+    assert whole_numbers_below(halves, 2).tolist() == [0, 0, 1, 1]
+    assert whole_numbers_below(halves, np.array([7, 8, 8, 4000])).tolist() == [0, 3, 4, 3999]
 
 
 def test_resampled_means_are_of_the_users_who_are_drawn() -> None:
@@ -176,7 +176,7 @@ def test_taus_within_subsets_are_those_of_the_first_twenty_of_each() -> None:
     draw = np.random.default_rng(2)
     samples, reference = draw.random((2, 12, 6, 3)), draw.random((2, 12, 6))
     subsets = draw.random((30, 6)) < 0.7
-    found = resampling.taus_within(samples, reference, subsets, of=[1])
+    found = resampling.subset_taus(samples, reference, subsets, of=[1])
     assert found.shape == (2, 3, 20, 20)
     assert np.isnan(found[0]).all()
     for replicate, subset in ((0, 3), (19, 19), (7, 0)):
@@ -262,7 +262,7 @@ def test_folds_are_not_drawn() -> None:
         Resampling.of(30, replicates=9, seed=1, runs=runs_of(systems, complete=complete))
         for systems, complete in (([0, 0, 1, 2], False), ([0, 1, 2], True))
     )
-    joined, full = (of_systems(sums, runs_of([0, 0, 1, 2])) for sums in (samples, reference))
+    joined, full = (sum_over_runs(sums, runs_of([0, 0, 1, 2])) for sums in (samples, reference))
     found = folds.taus(samples, reference[..., 0])
     assert (found == single.taus(joined, full[..., 0])).all()
 
@@ -284,8 +284,8 @@ def test_intervals_hold_what_other_users_and_runs_give_on_average(
         return full[None], kept[None, :, :, None]
 
     def tau(full: Floats, kept: Floats) -> float:
-        means = of_systems(kept.sum(axis=1), runs)[..., 0]
-        return float(tau_b(means, of_systems(full.sum(axis=1)[..., None], runs)[..., 0]).item())
+        means = sum_over_runs(kept.sum(axis=1), runs)[..., 0]
+        return float(tau_b(means, sum_over_runs(full.sum(axis=1)[..., None], runs)[..., 0]).item())
 
     truth = np.mean([tau(*study()) for _ in range(400)])
     both = Resampling.of(n_users, replicates=200, seed=1, runs=runs)
@@ -293,10 +293,10 @@ def test_intervals_hold_what_other_users_and_runs_give_on_average(
     held = np.zeros(2)
     for _ in range(200):
         full, kept = study()
-        merged = of_systems(kept, runs), of_systems(full[..., None], runs)[..., 0]
+        merged = sum_over_runs(kept, runs), sum_over_runs(full[..., None], runs)[..., 0]
         observed = np.array(tau(full, kept))
         for place, taus in enumerate((both.taus(kept, full), users.taus(*merged))):
-            low, high = arcsine_around(observed, taus[0, 0])
+            low, high = arcsine_limits(observed, taus[0, 0])
             held[place] += low <= truth <= high
     assert held[0] >= 180
     assert held[1] < 130
@@ -306,7 +306,7 @@ def test_a_band_is_as_wide_as_replicates_spread_about_what_was_observed() -> Non
     replicates = np.array(
         [np.linspace(0.1, 0.5, 41), np.append(np.linspace(-0.5, 0.5, 40), np.nan)]
     )
-    low, high = band(np.array([0.4, -0.1]), replicates)
+    low, high = shifted_band(np.array([0.4, -0.1]), replicates)
     np.testing.assert_allclose(low, [0.21, -0.575])
     np.testing.assert_allclose(high, [0.59, 0.375])
 

@@ -20,7 +20,7 @@ from analyses.online.arms import (
 from analyses.online.clicks import Clicks
 from analyses.online.logs import Logs
 from analyses.recall.recall import errors_of_means, measure_recall
-from analyses.shared.estimate import REACH
+from analyses.shared.estimate import NORMAL_QUANTILE
 from qrels.ranks.hidden_ranks import MISS, HiddenRanks
 from tests.analyses.made import Totals
 from tests.analyses.online.click_logs import experiment, written
@@ -236,8 +236,14 @@ def test_recall_over_time_is_lloo_with_the_largest_beta_at_the_cutoff_next_to_5(
     ]["error"]
     assert error == pytest.approx(0.071)
     band = {(x, round(float(y), 6)) for x, y in corners(ax)}
-    assert {(1, round(0.115 - REACH * 0.071, 6)), (1, round(0.115 + REACH * 0.071, 6))} <= band
-    assert {(2, round(0.125 - REACH * 0.071, 6)), (2, round(0.125 + REACH * 0.071, 6))} <= band
+    assert {
+        (1, round(0.115 - NORMAL_QUANTILE * 0.071, 6)),
+        (1, round(0.115 + NORMAL_QUANTILE * 0.071, 6)),
+    } <= band
+    assert {
+        (2, round(0.125 - NORMAL_QUANTILE * 0.071, 6)),
+        (2, round(0.125 + NORMAL_QUANTILE * 0.071, 6)),
+    } <= band
     (spread,) = ax.collections
     assert to_hex(np.asarray(spread.get_facecolor())[0]) == to_hex(own.get_color())
     assert ax.get_ylabel() == "LLOO(beta=1)@4"

@@ -154,7 +154,7 @@ def settings(folder: Path, rates: str = RATES) -> Settings:
 
 
 def test_means_of_a_metric_of_which_less_is_better_are_negative(tmp_path: Path) -> None:
-    falling = replace(SCORES, measures=Measures(SCORES.measures, falling=["misses"]))
+    falling = replace(SCORES, measures=Measures(SCORES.measures, lower_is_better_for=["misses"]))
     one = settings(tmp_path).link(SYSTEMS).experiment("X", falling)
     assert (one.models, one.rates.tolist()) == (SYSTEMS, [0.03, 0.02, 0.01])
     assert one.values.tolist() == [[0.3, 0.2, 0.1], [-0.7, -0.8, -0.9]]

@@ -3,15 +3,17 @@
 import numpy as np
 import pytest
 
-from analyses.ordering.agreement import deviation_of_defined, divided, mean_of_defined
+from analyses.ordering.agreement import deviation_of_defined, mean_of_defined, ratio_or_nan
 
 HOLED = np.array([[1.0, np.nan, 4.0, 7.0], [np.nan, 2.0, np.nan, np.nan], [np.nan] * 4])
 
 
 def test_what_is_divided_by_nothing_is_undefined() -> None:
-    found = divided(np.array([1.0, 0.0, 3.0, 3.0]), np.array([2.0, 0.0, 0.0, -1.0]))
+    found = ratio_or_nan(np.array([1.0, 0.0, 3.0, 3.0]), np.array([2.0, 0.0, 0.0, -1.0]))
     np.testing.assert_array_equal(found, [0.5, np.nan, np.nan, np.nan])
-    np.testing.assert_array_equal(divided(6, np.array([[2, 0], [3, 4]])), [[3, np.nan], [2, 1.5]])
+    np.testing.assert_array_equal(
+        ratio_or_nan(6, np.array([[2, 0], [3, 4]])), [[3, np.nan], [2, 1.5]]
+    )
 
 
 def test_a_mean_is_of_what_is_defined() -> None:

@@ -13,18 +13,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analyses.shared.estimate import (
-    OVER_SYSTEMS,
-    REACH,
+    NORMAL_QUANTILE,
+    SYSTEM_LIMIT_COLUMNS,
     Estimate,
     Estimates,
-    arcsine_around,
-    deviations,
-    joint_reach,
-    ratio_around,
-    spread_around,
-    stabilised,
+    arcsine_limits,
+    joint_quantile,
+    normal_limits,
+    ratio_limits,
+    standard_deviations,
+    variance_stabilised,
 )
-from analyses.shared.families import WithinSubsets, reach_of
+from analyses.shared.families import SubsetValues, half_widths_from
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.sentences import best_of, deeper_or_shallower
 from tests.harness.results import discrimination_of, popularity_of, sparsity_of
@@ -61,11 +61,11 @@ def test_power_passes_by_the_share_of_pairs_that_are_told_apart() -> None:
 def test_acceptable_measures_stand_out_that_may_be_best() -> None:
     areas = {("P", 20): 0.9, ("nDCG", 20): 0.89, ("AP", 20): 0.7}
     found = sparsity_of(areas, margin=0.05, apart=0.02).estimates()
-    assert [*map(str, found.standing_out())] == ["P@20", "nDCG@20"]
+    assert [*map(str, found.significantly_best())] == ["P@20", "nDCG@20"]
     two = {("P", 20): 0.9, ("nDCG", 20): 0.89}
-    assert sparsity_of(two, margin=0.05, apart=0.02).estimates().standing_out() == []
+    assert sparsity_of(two, margin=0.05, apart=0.02).estimates().significantly_best() == []
     poor = sparsity_of({m: a - 0.5 for m, a in areas.items()}, margin=0.05, apart=0.02)
-    assert poor.estimates().standing_out() == []
+    assert poor.estimates().significantly_best() == []
 
 
 def test_the_best_of_equal_measures_may_be_best_in_95_percent(rng: np.random.Generator) -> None:
@@ -93,28 +93,32 @@ def test_the_interaction_is_at_most_the_variance_over_users_but_in_differences(
     every = np.zeros((3, 2, 400))
     every[:, 0] = [[0.01], [0.05], [0.02]] * rng.normal(size=(3, 400))
     replicates, within, crossed = 0.5 + every
-    systems = WithinSubsets(8, within, crossed.reshape(2, 20, 20))
+    systems = SubsetValues(8, within, crossed.reshape(2, 20, 20))
     numbers = np.full(2, 0.5), nothing, nothing, replicates
     found = Estimates("n", "q", "s", "good", measures, *numbers, systems=systems)
-    users = deviations(replicates) ** 2
-    over_systems, shared = systems.variances, systems.interaction
+    users = standard_deviations(replicates) ** 2
+    over_systems, shared = systems.variances, systems.interaction_variances
     assert users[0] < shared[0] < over_systems[0]
-    (expected,) = reach_of([(users[:1], np.inf), (over_systems[:1] - users[:1], 7)])
-    assert found.over_both()[1][0] == pytest.approx(0.5 + expected)
-    (expected,) = reach_of([(users[:1], np.inf), (over_systems[:1] - shared[:1], 7)])
-    expected *= joint_reach(replicates) / REACH
+    (expected,) = half_widths_from([(users[:1], np.inf), (over_systems[:1] - users[:1], 7)])
+    assert found.limits_over_all_sources()[1][0] == pytest.approx(0.5 + expected)
+    (expected,) = half_widths_from([(users[:1], np.inf), (over_systems[:1] - shared[:1], 7)])
+    expected *= joint_quantile(replicates) / NORMAL_QUANTILE
     assert found.differences()["both_high"][0] == pytest.approx(expected)
 
 
 def test_no_limit_of_dp_is_above_the_number_of_pairs(rng: np.random.Generator) -> None:
     numbers = np.exp(rng.normal(0, 30, (1, 200)))
     limits = np.array([2.0]), np.array([1.0]), np.array([3.0])
-    systems = WithinSubsets(8, numbers)
+    systems = SubsetValues(8, numbers)
     found = Estimates(
         "DP", "q", "s", "good", Measures([Measure("P")]), *limits, numbers,
         systems=systems, by_ratio=True, most=45.0,
     )  # fmt: skip
-    assert found.over_both()[1].tolist() == found.over_systems()[1].tolist() == [45.0]
+    assert (
+        found.limits_over_all_sources()[1].tolist()
+        == found.limits_over_systems()[1].tolist()
+        == [45.0]
+    )
 
 
 def test_a_metric_without_a_number_is_not_compared_between_cutoffs() -> None:
@@ -148,7 +152,7 @@ def test_intervals_of_measures_that_sentences_name_hold_for_all_at_once(
     for _ in range(n_draws):
         values = truth + 0.02 * rng.normal(size=7)
         replicates = values[:, None] + 0.02 * rng.normal(size=(7, 400))
-        low, high = values - REACH * 0.02, values + REACH * 0.02
+        low, high = values - NORMAL_QUANTILE * 0.02, values + NORMAL_QUANTILE * 0.02
         found = Estimates("x", "x", "X", "x", measures, values, low, high, replicates)
         best = int(np.argmax(values))
         at_once = (found.joint_limits[0][best], found.joint_limits[1][best])
@@ -174,13 +178,13 @@ NUMBERS = st.lists(st.floats(0.01, 0.99), min_size=3, max_size=9)
 
 @given(st.floats(0.01, 0.99), NUMBERS)
 def test_every_scale_has_the_estimate_in_its_interval(estimate: float, values: list[float]) -> None:
-    for around in (spread_around, ratio_around, arcsine_around):
+    for around in (normal_limits, ratio_limits, arcsine_limits):
         low, high = around(np.array(estimate), np.array(values))
         assert low <= estimate + 1e-12
         assert high >= estimate - 1e-12
 
 
-@pytest.mark.parametrize("around", [spread_around, ratio_around, arcsine_around])
+@pytest.mark.parametrize("around", [normal_limits, ratio_limits, arcsine_limits])
 @pytest.mark.parametrize("n_replicates", [0, 1])
 def test_fewer_than_two_replicates_tell_nothing(around: object, n_replicates: int) -> None:
     assert callable(around)
@@ -189,22 +193,22 @@ def test_fewer_than_two_replicates_tell_nothing(around: object, n_replicates: in
 
 def test_replicates_near_an_end_are_spread_as_an_estimate_there_would_be() -> None:
     angles = np.arcsin(0.5) + np.array([-0.1, 0.0, 0.1])
-    near_the_end = stabilised(np.array([0.99]), np.sin(angles)[None])
-    in_the_middle = stabilised(np.array([0.0]), np.sin(angles)[None])
-    assert deviations(near_the_end)[0] == pytest.approx(np.cos(np.arcsin(0.99)) * 0.11)
-    assert deviations(in_the_middle)[0] == pytest.approx(0.11)
+    near_the_end = variance_stabilised(np.array([0.99]), np.sin(angles)[None])
+    in_the_middle = variance_stabilised(np.array([0.0]), np.sin(angles)[None])
+    assert standard_deviations(near_the_end)[0] == pytest.approx(np.cos(np.arcsin(0.99)) * 0.11)
+    assert standard_deviations(in_the_middle)[0] == pytest.approx(0.11)
 
 
 def test_equal_comparisons_count_once(rng: np.random.Generator) -> None:
     one = rng.normal(size=(1, 999))
-    assert joint_reach(one.repeat(50, axis=0)) == pytest.approx(joint_reach(one))
+    assert joint_quantile(one.repeat(50, axis=0)) == pytest.approx(joint_quantile(one))
 
 
 def test_joint_intervals_hold_for_all_at_once(rng: np.random.Generator) -> None:
     """Of 400 families of 15, 95 % should hold; fewer than 365 do with a chance below 1 in 1,000."""
     truths, replicates = np.zeros((400, 15)), rng.normal(size=(15, 2000))
     observed = truths + rng.normal(size=truths.shape)
-    low, high = spread_around(observed, replicates, reach=joint_reach(replicates))
+    low, high = normal_limits(observed, replicates, reach=joint_quantile(replicates))
     n_held = np.count_nonzero(((low <= truths) & (truths <= high)).all(axis=1))
     assert 365 <= n_held <= 394
 
@@ -217,18 +221,18 @@ NORMAL = NormalDist()
 def test_deviations_are_of_what_is_defined() -> None:
     values = np.array([[1.0, 2.0, 4.0], [1.0, np.nan, 4.0], [1.0, np.nan, np.inf]])
     expected = [float(np.std([1, 2, 4], ddof=1)), float(np.std([1, 4], ddof=1)), np.nan]
-    np.testing.assert_allclose(deviations(values), expected)
+    np.testing.assert_allclose(standard_deviations(values), expected)
     # In binary, the mean of ten times .1 is not .1.
-    assert deviations(np.full((2, 10), 0.1)).tolist() == [0, 0]
+    assert standard_deviations(np.full((2, 10), 0.1)).tolist() == [0, 0]
 
 
 def test_an_interval_reaches_1_96_deviations_to_each_side_and_ends_at_the_limits() -> None:
     estimates, replicates = np.array([0.5, 0.9]), np.array([[0.4, 0.6], [0.8, 1.0]])
     width = 1.959964 * np.sqrt(0.02)
-    low, high = spread_around(estimates, replicates)
+    low, high = normal_limits(estimates, replicates)
     np.testing.assert_allclose(low, estimates - width, rtol=1e-6)
     np.testing.assert_allclose(high, estimates + width, rtol=1e-6)
-    low, high = spread_around(estimates, replicates, reach=1.0, limits=(0.45, 0.95))
+    low, high = normal_limits(estimates, replicates, reach=1.0, limits=(0.45, 0.95))
     np.testing.assert_allclose(low, [0.45, 0.9 - np.sqrt(0.02)])
     np.testing.assert_allclose(high, [0.5 + np.sqrt(0.02), 0.95])
 
@@ -236,42 +240,42 @@ def test_an_interval_reaches_1_96_deviations_to_each_side_and_ends_at_the_limits
 def test_an_interval_of_ratios_is_one_of_logarithms() -> None:
     """Logarithms of 1 and e² deviate by sqrt(2)."""
     width = 1.959964 * np.sqrt(2)
-    low, high = ratio_around(np.array([2.0]), np.array([[1.0, np.e**2]]))
+    low, high = ratio_limits(np.array([2.0]), np.array([[1.0, np.e**2]]))
     np.testing.assert_allclose([*low, *high], [2 / np.exp(width), 2 * np.exp(width)], rtol=1e-5)
-    _, high = ratio_around(np.array([2.0]), np.array([[1.0, np.e**2]]), highest=3.0)
+    _, high = ratio_limits(np.array([2.0]), np.array([[1.0, np.e**2]]), highest=3.0)
     assert high.tolist() == [3]
 
 
 def test_what_is_below_1e16_is_as_good_as_0() -> None:
-    low, high = ratio_around(np.array([0.0]), np.array([[0.0, 1e-17]]))
+    low, high = ratio_limits(np.array([0.0]), np.array([[0.0, 1e-17]]))
     assert [*low, *high] == pytest.approx([1e-16, 1e-16], rel=1e-9)
 
 
 def test_an_interval_of_arcsines_is_a_tenth_wider_and_ends_at_1() -> None:
     angles = np.array([[0.1, 0.3]])
     width = 1.1 * 1.959964 * np.sqrt(0.02)
-    low, high = arcsine_around(np.array([0.0]), np.sin(angles))
+    low, high = arcsine_limits(np.array([0.0]), np.sin(angles))
     np.testing.assert_allclose([*low, *high], [-np.sin(width), np.sin(width)], rtol=1e-6)
-    low, high = arcsine_around(np.array([0.0]), np.sin(angles), wider=1.0)
+    low, high = arcsine_limits(np.array([0.0]), np.sin(angles), wider=1.0)
     np.testing.assert_allclose(high, np.sin(width / 1.1), rtol=1e-6)
     for end in (-1.0, 1.0):
-        low, high = arcsine_around(np.array([end]), np.sin(5 * angles))
+        low, high = arcsine_limits(np.array([end]), np.sin(5 * angles))
         assert {float(low[0]), float(high[0])} >= {end}
     # Wider than the whole range.
-    low, high = arcsine_around(np.array([0.0]), np.sin(np.array([[-1.0, 1.0]])))
+    low, high = arcsine_limits(np.array([0.0]), np.sin(np.array([[-1.0, 1.0]])))
     assert [*low, *high] == [-1, 1]
 
 
 def test_moved_replicates_have_the_estimate_as_their_mean() -> None:
     angles = np.arcsin(0.5) + np.array([[-0.1, 0.0, 0.1]])
-    moved = stabilised(np.array([0.3]), np.sin(angles), wider=1.0)
+    moved = variance_stabilised(np.array([0.3]), np.sin(angles), wider=1.0)
     cosine = np.sqrt(1 - 0.3**2)
     np.testing.assert_allclose(moved, [[0.3 - 0.1 * cosine, 0.3, 0.3 + 0.1 * cosine]])
     # An estimate at the end is taken to be a deviation, .1, from it.
-    at_end = stabilised(np.array([1.0]), np.sin(angles))
+    at_end = variance_stabilised(np.array([1.0]), np.sin(angles))
     np.testing.assert_allclose(at_end[0] - 1, 1.1 * np.sin(0.1) * np.array([-0.1, 0, 0.1]))
     # Never farther than the middle.
-    wide = stabilised(np.array([0.0]), np.sin(np.array([[-1.5, 1.5]])), wider=1.0)
+    wide = variance_stabilised(np.array([0.0]), np.sin(np.array([[-1.5, 1.5]])), wider=1.0)
     np.testing.assert_allclose(wide, [[-1.5, 1.5]])
 
 
@@ -291,15 +295,15 @@ def test_the_joint_reach_is_the_95th_percentile_of_the_largest_deviation(
             own.append(deviation if one_sided else abs(deviation))
         largest.append(max(own))
     expected = sorted(largest)[949]
-    assert joint_reach(replicates, one_sided=one_sided) == pytest.approx(expected)
+    assert joint_quantile(replicates, one_sided=one_sided) == pytest.approx(expected)
 
 
 def test_the_joint_reach_is_never_less_than_that_of_one() -> None:
     flat = np.ones((3, 10))
-    assert joint_reach(flat) == REACH == pytest.approx(NORMAL.inv_cdf(0.975))
-    assert joint_reach(flat, one_sided=True) == pytest.approx(NORMAL.inv_cdf(0.95))
+    assert joint_quantile(flat) == NORMAL_QUANTILE == pytest.approx(NORMAL.inv_cdf(0.975))
+    assert joint_quantile(flat, one_sided=True) == pytest.approx(NORMAL.inv_cdf(0.95))
     two = np.array([[0.0, 1.0] * 50])
-    assert joint_reach(two) == pytest.approx(NORMAL.inv_cdf(0.975))
+    assert joint_quantile(two) == pytest.approx(NORMAL.inv_cdf(0.975))
 
 
 @pytest.mark.parametrize(
@@ -355,24 +359,24 @@ def test_a_threshold_is_passed_where_it_is_reached() -> None:
 
 def test_a_threshold_is_printed_in_its_unit() -> None:
     found = stated([0.5, 0.7], threshold=0.65)
-    assert found.required == ".7"
-    assert stated([0.5]).required == ".0"
+    assert found.threshold_in_words == ".7"
+    assert stated([0.5]).threshold_in_words == ".0"
     shares = np.array([0.25, 0.5])
     of_shares = replace(found, shares=shares, threshold=0.5, requirement="of the pairs")
-    assert of_shares.required == "50 % of the pairs"
-    assert replace(of_shares, threshold=None).required == "0 % of the pairs"
+    assert of_shares.threshold_in_words == "50 % of the pairs"
+    assert replace(of_shares, threshold=None).threshold_in_words == "0 % of the pairs"
 
 
 def test_shares_are_printed_one_by_one_up_to_three() -> None:
     shares = np.array([0.25, 0.5, 0.75, 0.1])
     found = stated([0.5, 0.7, 0.6, 0.4], shares=shares, requirement="of the pairs")
-    one = found.against_threshold(found.measures[:1])
+    one = found.compared_with_threshold(found.measures[:1])
     assert one.endswith("; 25 % of the pairs")
-    three = found.against_threshold(found.measures[:3])
+    three = found.compared_with_threshold(found.measures[:3])
     assert three.endswith("; 25 %, 50 % and 75 % of the pairs")
-    four = found.against_threshold(found.measures)
+    four = found.compared_with_threshold(found.measures)
     assert four.endswith("; 10 % to 75 % of the pairs")
-    assert "%" not in replace(found, shares=None).against_threshold(found.measures)
+    assert "%" not in replace(found, shares=None).compared_with_threshold(found.measures)
 
 
 def test_values_are_printed_one_by_one_up_to_three() -> None:
@@ -417,10 +421,10 @@ def test_what_is_known_of_measures_is_kept_with_them() -> None:
     found = stated([0.5, 0.7, 0.6, 0.4])
     some = replace(
         found,
-        systems=WithinSubsets(9, np.arange(8.0).reshape(4, 2)),
+        systems=SubsetValues(9, np.arange(8.0).reshape(4, 2)),
         over_settings=np.arange(12.0).reshape(4, 3),
         shares=np.arange(4.0),
-    ).among([MEASURES[2], MEASURES[0]])
+    ).select([MEASURES[2], MEASURES[0]])
     assert named(some.measures.reported) == ["RR@5", "P@5"]
     assert some.values.tolist() == [0.6, 0.5]
     assert some.low.tolist() == pytest.approx([0.56, 0.46])
@@ -436,11 +440,11 @@ def test_what_is_known_of_measures_is_kept_with_them() -> None:
 
 def test_estimates_are_given_by_the_labels_of_their_measures() -> None:
     found = stated([0.5, math.nan])
-    estimates = found.of(found.measures)
+    estimates = found.by_label(found.measures)
     assert [*estimates] == ["P"]
     assert (estimates["P"].value, estimates["P"].low) == (0.5, 0.46)
     assert estimates["P"].high == pytest.approx(0.54)
-    assert [(str(a), str(b)) for a, b in stated([1.0, 2.0, math.nan, 3.0]).every_two] == [
+    assert [(str(a), str(b)) for a, b in stated([1.0, 2.0, math.nan, 3.0]).reported_pairs] == [
         ("P@5", "AP@5"),
         ("P@5", "nDCG@5"),
         ("AP@5", "nDCG@5"),
@@ -455,7 +459,7 @@ def test_differences_have_intervals_from_two_replicates_on() -> None:
 
 def test_joint_limits_are_as_much_wider_as_all_at_once_need() -> None:
     found = stated([0.5, 0.7, 0.6, 0.4])
-    factor = joint_reach(found.replicates) / 1.959964
+    factor = joint_quantile(found.replicates) / 1.959964
     assert factor > 1.2
     low, high = found.joint_limits
     np.testing.assert_allclose(low, found.values - factor * 0.04, rtol=1e-6)
@@ -480,7 +484,7 @@ def test_joint_limits_of_ratios_are_wider_by_a_power() -> None:
     found = Estimates(
         "DP", "DP", "Power", "strong", measures, np.ones(2), *limits, replicates, by_ratio=True
     )
-    factor = joint_reach(np.log(replicates)) / 1.959964
+    factor = joint_quantile(np.log(replicates)) / 1.959964
     low, high = found.joint_limits
     np.testing.assert_allclose(low, np.exp([-0.2 * factor, -0.4 * factor]), rtol=1e-6)
     np.testing.assert_allclose(high, np.exp([0.2 * factor, 0.4 * factor]), rtol=1e-6)
@@ -489,68 +493,68 @@ def test_joint_limits_of_ratios_are_wider_by_a_power() -> None:
 
 def test_what_intervals_are_over_beside_users_is_named() -> None:
     alone = stated([0.5, 0.6])
-    of_one = replace(alone, systems=WithinSubsets(9, np.zeros((2, 1))))
-    of_two = replace(alone, systems=WithinSubsets(9, np.zeros((2, 2))))
+    of_one = replace(alone, systems=SubsetValues(9, np.zeros((2, 1))))
+    of_two = replace(alone, systems=SubsetValues(9, np.zeros((2, 2))))
     settings = replace(alone, over_settings=np.zeros((2, 3)))
-    assert [each.more_sources for each in (alone, of_one, of_two, settings)] == [
+    assert [each.further_sources for each in (alone, of_one, of_two, settings)] == [
         *([], [], ["systems"], ["settings"])
     ]
-    assert [each.is_over_more for each in (alone, of_one, of_two, settings)] == [
+    assert [each.has_further_sources for each in (alone, of_one, of_two, settings)] == [
         *(False, False, True, True)
     ]
-    assert [each.is_over_systems for each in (alone, of_two, settings)] == [False, True, False]
+    assert [each.has_system_intervals for each in (alone, of_two, settings)] == [False, True, False]
 
 
 def test_limits_over_systems_are_by_the_jackknife_and_end_at_1() -> None:
     """Variances over subsets of .02² times 6 / 2, and Student's t of 7 degrees: 2.3646."""
     values = np.array([0.5, 0.98])[:, None] + np.array([-0.02, 0.02])
-    found = stated([0.5, 0.98], systems=WithinSubsets(8, values))
+    found = stated([0.5, 0.98], systems=SubsetValues(8, values))
     width = 2.364624 * np.sqrt(3) * 0.02
-    low, high = found.over_systems()
+    low, high = found.limits_over_systems()
     np.testing.assert_allclose(low, [0.5 - width, 0.98 - width], rtol=1e-6)
     np.testing.assert_allclose(high, [0.5 + width, 1.0], rtol=1e-6)
     turned = replace(found, values=-found.values)
-    assert turned.over_systems()[0][1] == -1
-    assert np.isnan(stated([0.5]).over_systems()).all()
-    assert np.isnan(stated([0.5]).over_both()).all()
+    assert turned.limits_over_systems()[0][1] == -1
+    assert np.isnan(stated([0.5]).limits_over_systems()).all()
+    assert np.isnan(stated([0.5]).limits_over_all_sources()).all()
 
 
 def test_limits_over_settings_add_their_variance_to_that_over_users() -> None:
     """The values under 3 settings vary by .1² on 2 degrees of freedom."""
     settings = np.array([[0.4, 0.5, 0.6]])
     found = stated([0.5], spread=0.05, over_settings=settings)
-    users = deviations(found.replicates) ** 2
-    (expected,) = reach_of([(users, np.inf), (np.array([0.01]), 2)])
-    low, high = found.over_both()
+    users = standard_deviations(found.replicates) ** 2
+    (expected,) = half_widths_from([(users, np.inf), (np.array([0.01]), 2)])
+    low, high = found.limits_over_all_sources()
     assert [*low, *high] == pytest.approx([0.5 - expected, 0.5 + expected])
-    assert [*found.limits_over_systems()] == [*OVER_SYSTEMS]
-    assert found.limits_over_systems()["both_high"] == pytest.approx(high)
+    assert [*found.limit_columns()] == [*SYSTEM_LIMIT_COLUMNS]
+    assert found.limit_columns()["both_high"] == pytest.approx(high)
 
 
 def test_resampled_users_are_a_tenth_wider_but_for_differences() -> None:
     """What is drawn for the numbers themselves is in `resampled`, not in the replicates."""
     resampled = np.array([[0.4, 0.6], [0.3, 0.3]])
-    within = WithinSubsets(8, np.full((2, 2), 0.5), resampled=resampled)
+    within = SubsetValues(8, np.full((2, 2), 0.5), resampled=resampled)
     found = stated([0.5, 0.3], spread=0.0, systems=within)
     variance = 0.02
-    (expected,) = reach_of([(np.array([1.21 * variance]), np.inf), (np.array([0.0]), 7)])
-    assert found.over_both()[1][0] == pytest.approx(0.5 + expected)
-    (difference,) = found.simultaneous([(MEASURES[0], MEASURES[1])], systems=True)
-    (expected,) = reach_of([(np.array([variance]), np.inf), (np.array([0.0]), 7)])
+    (expected,) = half_widths_from([(np.array([1.21 * variance]), np.inf), (np.array([0.0]), 7)])
+    assert found.limits_over_all_sources()[1][0] == pytest.approx(0.5 + expected)
+    (difference,) = found.simultaneous_differences([(MEASURES[0], MEASURES[1])], systems=True)
+    (expected,) = half_widths_from([(np.array([variance]), np.inf), (np.array([0.0]), 7)])
     assert difference.high - difference.value == pytest.approx(expected)
 
 
 def test_differences_are_of_the_first_minus_the_second_and_hold_at_once() -> None:
     found = stated([0.5, 0.7, 0.6])
     pairs = [(MEASURES[0], MEASURES[1]), (MEASURES[2], MEASURES[0])]
-    first, second = found.simultaneous(pairs)
+    first, second = found.simultaneous_differences(pairs)
     replicates = found.replicates[[0, 2]] - found.replicates[[1, 0]]
-    reach = joint_reach(replicates)
+    reach = joint_quantile(replicates)
     width = reach * replicates.std(axis=1, ddof=1)
     assert (first.value, second.value) == pytest.approx((-0.2, 0.1))
     assert [first.low, first.high] == pytest.approx([-0.2 - width[0], -0.2 + width[0]])
     assert [second.low, second.high] == pytest.approx([0.1 - width[1], 0.1 + width[1]])
-    assert found.simultaneous([]) == []
+    assert found.simultaneous_differences([]) == []
 
 
 def test_all_pairs_that_can_be_compared_have_their_differences() -> None:
@@ -565,9 +569,9 @@ def test_all_pairs_that_can_be_compared_have_their_differences() -> None:
     assert frame.difference.tolist() == pytest.approx([-0.1, -0.15])
     drawn = replicates[[0, 1]] - replicates[[1, 2]]
     width = drawn.std(axis=1, ddof=1)
-    np.testing.assert_allclose(frame.low, [-0.1, -0.15] - REACH * width)
-    np.testing.assert_allclose(frame.high, [-0.1, -0.15] + REACH * width)
-    np.testing.assert_allclose(frame.joint_low, [-0.1, -0.15] - joint_reach(drawn) * width)
+    np.testing.assert_allclose(frame.low, [-0.1, -0.15] - NORMAL_QUANTILE * width)
+    np.testing.assert_allclose(frame.high, [-0.1, -0.15] + NORMAL_QUANTILE * width)
+    np.testing.assert_allclose(frame.joint_low, [-0.1, -0.15] - joint_quantile(drawn) * width)
     assert frame.beyond_noise.tolist() == [True, True]
     assert frame.jointly_beyond_noise.tolist() == [True, True]
     assert not frame.beyond_both.any()
@@ -585,7 +589,7 @@ def test_what_is_compared_by_ratio_has_ratios() -> None:
         "x", "x", "X", "x", measures, values, nothing, nothing, replicates, by_ratio=True
     )
     (row,) = found.differences().to_dict("records")
-    width = REACH * np.log(replicates[0] / replicates[1]).std(ddof=1)
+    width = NORMAL_QUANTILE * np.log(replicates[0] / replicates[1]).std(ddof=1)
     assert row["ratio"] == pytest.approx(np.exp(-1))
     assert [row["low"], row["high"]] == pytest.approx([np.exp(-1 - width), np.exp(-1 + width)])
     assert row["beyond_noise"]
@@ -609,15 +613,15 @@ def test_limits_of_the_best_are_one_sided(rng: np.random.Generator) -> None:
     measures = Measures(MEASURES[:2])
     found = Estimates("x", "x", "X", "x", measures, values, nothing, nothing, replicates)
     assert found.may_be_best().tolist() == [True, False]
-    (difference,) = found.simultaneous([(MEASURES[0], MEASURES[1])])
+    (difference,) = found.simultaneous_differences([(MEASURES[0], MEASURES[1])])
     assert not difference.is_beyond_noise
 
 
 def test_none_stands_out_where_all_may_be_best() -> None:
-    assert stated([0.7, 0.7, math.nan]).standing_out() == []
-    assert named(stated([0.7, 0.5, math.nan]).standing_out()) == ["P@5"]
+    assert stated([0.7, 0.7, math.nan]).significantly_best() == []
+    assert named(stated([0.7, 0.5, math.nan]).significantly_best()) == ["P@5"]
     poor = stated([0.7, 0.69, 0.5], threshold=0.695)
-    assert named(poor.standing_out()) == ["P@5"]
+    assert named(poor.significantly_best()) == ["P@5"]
 
 
 def test_estimates_show_their_values_and_limits() -> None:

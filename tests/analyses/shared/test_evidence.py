@@ -78,13 +78,13 @@ class Nested:
 
 def test_results_within_results_come_back(tmp_path: Path) -> None:
     path = tmp_path / "nested.npz"
-    measures = Measures([Measure("P", 5)], falling=["P"])
+    measures = Measures([Measure("P", 5)], lower_is_better_for=["P"])
     path.write_bytes(to_evidence(Nested(finding(), (finding(), finding()), measures)))
     back = read_evidence(path, Nested)
     assert back.findings[1].values.tobytes() == finding().values.tobytes()
     assert back.finding.by_name["rbo"].tobytes() == finding().values[1].tobytes()
     assert back.measures == measures
-    assert back.measures.falling == {"P"}
+    assert back.measures.lower_is_better_for == {"P"}
 
 
 class Run:
@@ -308,7 +308,9 @@ def test_frames_come_back_column_by_column(tmp_path: Path) -> None:
 
 def test_measures_keep_their_roles(tmp_path: Path) -> None:
     every = [Measure("P", 1), Measure("P", 5), Measure("AP")]
-    measures = Measures(every, falling=["AP"], reported=[every[2], every[0]], grid=[every[1]])
+    measures = Measures(
+        every, lower_is_better_for=["AP"], reported=[every[2], every[0]], grid=[every[1]]
+    )
     path = tmp_path / "means.npz"
     path.write_bytes(
         to_evidence(
@@ -319,7 +321,7 @@ def test_measures_keep_their_roles(tmp_path: Path) -> None:
     )
     back = read_evidence(path, Means).measures
     assert (back, back.reported, back.grid) == (measures, measures.reported, measures.grid)
-    assert back.falling == {"AP"}
+    assert back.lower_is_better_for == {"AP"}
 
 
 def test_a_file_that_is_packed_or_has_more_than_its_size_is_refused(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from matplotlib.pyplot import subplots
 
 from analyses.popularity import Popularity, Removal
 from analyses.shared.drawing import SPREAD, explain, label_curves, write_plain_numbers
-from analyses.shared.families import Families, WithinSubsets
+from analyses.shared.families import Families, SubsetValues
 from analyses.shared.figure_options import FigureOptions
 from analyses.shared.figures import (
     WRITERS,
@@ -47,7 +47,7 @@ def curves(
             deviations=np.zeros((len(measures), len(levels))),
             coefficients={},
             replicates=np.full((len(measures), len(levels), replicates), 0.5),
-            within=WithinSubsets(3, np.empty((len(measures), 0))),
+            within=SubsetValues(3, np.empty((len(measures), 0))),
             n_kept=np.arange(len(levels), dtype=np.float64),
         ),
         checks=(),

@@ -16,10 +16,10 @@ from analyses.shared.measure import (
     RunDeviations,
     Scores,
     depth_of,
-    exponents_of,
     grid_exponents,
-    pairs_of,
-    rising_cutoffs,
+    pair_labels,
+    sorted_cutoffs,
+    sum_grid_exponents,
     sums_on_grid,
     tidy,
     to_grid,
@@ -36,8 +36,8 @@ def test_by_default_each_metric_is_reported_at_its_deepest() -> None:
 
 def test_one_is_compared_with_what_is_reported_or_shares_its_cutoff() -> None:
     measures = Measures([P5, P10, AP, BPREF], reported=[P5, BPREF])
-    assert measures.beside(BPREF) == (P5, BPREF)
-    assert measures.beside(AP) == (P10, AP)
+    assert measures.comparable_with(BPREF) == (P5, BPREF)
+    assert measures.comparable_with(AP) == (P10, AP)
     assert measures.are_comparable(P5, BPREF)
     assert not measures.are_comparable(AP, BPREF)
 
@@ -50,18 +50,18 @@ def names(some: Measures) -> list[str]:
 
 
 WHOLE = Measure("AP")
-MANY = Measures([P10, P5, AP, WHOLE, BPREF], falling=["AP"], grid=[P10, P5, AP, WHOLE])
+MANY = Measures([P10, P5, AP, WHOLE, BPREF], lower_is_better_for=["AP"], grid=[P10, P5, AP, WHOLE])
 
 
 def test_a_measure_is_called_by_its_metric_and_cut_off() -> None:
     assert (str(P5), str(WHOLE)) == ("P@5", "AP")
-    assert (P5.place, WHOLE.place) == ("@5", "whole lists")
+    assert (P5.cutoff_label, WHOLE.cutoff_label) == ("@5", "whole lists")
     assert (depth_of(P5), depth_of(WHOLE)) == (5, inf)
 
 
 def test_cut_offs_rise_and_whole_lists_have_none() -> None:
-    assert MANY.cutoffs == rising_cutoffs(MANY) == (5, 10)
-    assert MANY.column.tolist() == [10, 5, 10, None, None]
+    assert MANY.cutoffs == sorted_cutoffs(MANY) == (5, 10)
+    assert MANY.cutoff_column.tolist() == [10, 5, 10, None, None]
     assert MANY.metrics == ("P", "AP", "bpref")
     assert MANY.signs.tolist() == [1, 1, -1, -1, 1]
 
@@ -75,24 +75,24 @@ def test_curves_are_of_metrics_with_several_cut_offs_in_the_grid() -> None:
 
 
 def test_measures_at_a_cut_off_are_chosen() -> None:
-    assert names(MANY.at(10)) == ["P@10", "AP@10"]
-    assert names(MANY.at(None)) == ["AP", "bpref"]
-    assert names(MANY.compared()) == ["P@10", "AP", "bpref"]
-    assert names(MANY.compared(5)) == ["P@5"]
-    assert MANY.at(10).reported == MANY.at(10)
-    assert MANY.at(10).grid == ()
-    assert MANY.at(10).falling == {"AP"}
+    assert names(MANY.at_cutoff(10)) == ["P@10", "AP@10"]
+    assert names(MANY.at_cutoff(None)) == ["AP", "bpref"]
+    assert names(MANY.reported_or_at()) == ["P@10", "AP", "bpref"]
+    assert names(MANY.reported_or_at(5)) == ["P@5"]
+    assert MANY.at_cutoff(10).reported == MANY.at_cutoff(10)
+    assert MANY.at_cutoff(10).grid == ()
+    assert MANY.at_cutoff(10).lower_is_better_for == {"AP"}
 
 
 def test_measures_keep_their_roles_among_others() -> None:
-    some = MANY.among([P5, AP])
-    assert (names(some), names(some.grid), some.falling) == (
+    some = MANY.restricted_to([P5, AP])
+    assert (names(some), names(some.grid), some.lower_is_better_for) == (
         ["P@5", "AP@10"],
         ["P@5", "AP@10"],
         frozenset({"AP"}),
     )
     assert names(some.reported) == ["P@5", "AP@10"]
-    assert names(MANY.among([P10, P5]).reported) == ["P@10"]
+    assert names(MANY.restricted_to([P10, P5]).reported) == ["P@10"]
 
 
 def test_two_are_comparable_that_share_a_cut_off_or_a_metric_or_are_reported() -> None:
@@ -140,13 +140,19 @@ def test_what_was_measured_is_accepted_by_metric_measure_and_cut_off() -> None:
 
 
 def test_the_place_is_where_all_are_measured() -> None:
-    assert (MANY.at(10).place, MANY.at(10).where) == ("cut-off 10", " at cut-off 10")
-    assert (MANY.at(None).place, MANY.at(None).where) == ("whole lists", " of whole lists")
-    assert (MANY.place, MANY.where) == ("", "")
-    assert MANY.at(10).labels == ("P", "AP")
+    assert (MANY.at_cutoff(10).common_depth, MANY.at_cutoff(10).title_suffix) == (
+        "cut-off 10",
+        " at cut-off 10",
+    )
+    assert (MANY.at_cutoff(None).common_depth, MANY.at_cutoff(None).title_suffix) == (
+        "whole lists",
+        " of whole lists",
+    )
+    assert (MANY.common_depth, MANY.title_suffix) == ("", "")
+    assert MANY.at_cutoff(10).labels == ("P", "AP")
     assert MANY.labels == ("P@10", "P@5", "AP@10", "AP", "bpref")
-    assert MANY.called("P@5") == P5
-    assert MANY.at(10).called("AP") == AP
+    assert MANY.with_label("P@5") == P5
+    assert MANY.at_cutoff(10).with_label("AP") == AP
 
 
 def test_a_grid_is_of_one_cut_off_or_has_curves() -> None:
@@ -167,14 +173,14 @@ def test_numbers_are_laid_out_by_metric_and_cut_off_from_the_shallowest() -> Non
 
 def test_roles_are_kept_in_copies_and_other_processes() -> None:
     copy = pickle.loads(pickle.dumps(MANY))
-    assert (copy, copy.reported, copy.grid, copy.falling) == (
+    assert (copy, copy.reported, copy.grid, copy.lower_is_better_for) == (
         MANY,
         MANY.reported,
         MANY.grid,
-        MANY.falling,
+        MANY.lower_is_better_for,
     )
-    turned = MANY.with_falling(["P"])
-    assert (turned.falling, turned.reported, turned.grid) == (
+    turned = MANY.with_lower_is_better_for(["P"])
+    assert (turned.lower_is_better_for, turned.reported, turned.grid) == (
         frozenset({"P"}),
         MANY.reported,
         MANY.grid,
@@ -210,11 +216,11 @@ def test_the_frame_has_a_row_for_each_score() -> None:
 def test_scores_of_some_measures_are_taken_with_the_deviations_of_their_runs() -> None:
     runs = RunDeviations(np.array([[1.0, -1.0], [2.0, -2.0]]), np.array([0, 0]), np.ones(1, bool))
     scores = Scores(VALUES, OF_TWO.measures, ("a", "b"), USERS, runs)
-    some = scores.of(Measures([WHOLE]))
+    some = scores.select(Measures([WHOLE]))
     assert some.values.tolist() == VALUES[1:].tolist()
     assert some.runs is not None
     assert some.runs.values.tolist() == [[2, -2]]
-    assert OF_TWO.of(Measures([WHOLE])).runs is None
+    assert OF_TWO.select(Measures([WHOLE])).runs is None
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2])
@@ -283,7 +289,7 @@ def test_labels_are_crossed_with_their_numbers() -> None:
         ["AP", None, "b", 4, 7],
     ]
     assert frame.columns.tolist() == ["metric", "cutoff", "system", "mean", "n"]
-    pairs = pd.DataFrame(pairs_of("abc", "one", "other"))
+    pairs = pd.DataFrame(pair_labels("abc", "one", "other"))
     assert tidy(pairs).to_numpy().tolist() == [["a", "b"], ["a", "c"], ["b", "c"]]
 
 
@@ -297,9 +303,9 @@ def test_variances_of_means_over_runs_are_those_of_the_runs_over_their_number() 
     variances, freedom = runs.variances()
     np.testing.assert_allclose(variances, [[1 / 3, 0], [7 / 3, 0]])
     assert freedom.tolist() == [2, 0]
-    turned = runs.of([1, 0], np.array([-1.0, 1.0]))
+    turned = runs.select([1, 0], np.array([-1.0, 1.0]))
     assert turned.values.tolist() == [[3, -1, -2, 0], [-1, 0, 1, 0]]
-    assert runs.of([0]).values.tolist() == [[-1, 0, 1, 0]]
+    assert runs.select([0]).values.tolist() == [[-1, 0, 1, 0]]
 
 
 # Sums that are exact
@@ -311,7 +317,7 @@ def test_the_grid_is_the_finest_whose_sums_have_51_bits() -> None:
     assert grid_exponents(scores).ravel().tolist() == [-47, -51]
     assert grid_exponents(-scores).shape == (2, 1, 1)
     assert to_grid(scores)[0].tolist() == [[5 * 2.0**47, -(2.0**48), 2.0**46]]
-    assert exponents_of(np.array([1.0, 0.75]), 4).tolist() == [3 - 51, 2 - 51]
+    assert sum_grid_exponents(np.array([1.0, 0.75]), 4).tolist() == [3 - 51, 2 - 51]
 
 
 def test_sums_on_the_grid_do_not_depend_on_the_order(rng: np.random.Generator) -> None:

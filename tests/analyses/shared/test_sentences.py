@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from analyses.shared.estimate import Estimates
-from analyses.shared.families import WithinSubsets
+from analyses.shared.families import SubsetValues
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.sentences import (
     applicable,
@@ -45,7 +45,7 @@ def of_systems(values: dict[str, float], *, spread: float) -> Estimates:
     """Numbers that vary over subsets of 12 families of systems, too."""
     noise = np.random.default_rng(9).normal(size=(len(values), 200)) * spread
     levels = np.array([*values.values()])
-    return stated(values, systems=WithinSubsets(12, levels[:, None] + noise))
+    return stated(values, systems=SubsetValues(12, levels[:, None] + noise))
 
 
 # What is best
@@ -171,7 +171,7 @@ def test_a_metric_that_lacks_the_deepest_cut_off_is_not_compared() -> None:
 def test_what_holds_over_systems_too_is_told(spreads: list[float], ending: str) -> None:
     values = of_cutoffs(P=(0.1, 0.9), AP=(0.2, 0.8))
     noise = np.random.default_rng(9).normal(size=(4, 200)) * np.array(spreads)[:, None]
-    within = WithinSubsets(12, np.array([*values.values()])[:, None] + noise)
+    within = SubsetValues(12, np.array([*values.values()])[:, None] + noise)
     sentence = deeper_or_shallower(stated(values, systems=within))
     assert ending in sentence
     assert sentence.count("Over users") == (2 if "true" in ending else 1)

@@ -97,5 +97,5 @@ def test_families_are_those_of_the_scores() -> None:
     values = np.random.default_rng(1).normal(size=(1, 3, 50))
     values[0, 1] = values[0, 0] + 0.01 * values[0, 1]
     scores = Scores(values, Measures([Measure("P")]), ("a", "b", "c"), np.arange(50).astype(str))
-    of = ScoresWork(scores).families.of
+    of = ScoresWork(scores).families.family_numbers
     assert (of[0] == of[1], of[0] == of[2]) == (True, False)

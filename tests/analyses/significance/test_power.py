@@ -13,7 +13,7 @@ from scipy.stats import chi2, nct, norm
 from scipy.stats import t as student
 
 from analyses.intervals.resampling import draw_weights, random_blocks
-from analyses.shared.estimate import ratio_around
+from analyses.shared.estimate import ratio_limits
 from analyses.significance.paired_tests import pair_means_and_deviations, t_test
 from analyses.significance.permutation import exact_test, pair_indices
 from analyses.significance.power import (
@@ -373,7 +373,7 @@ def test_intervals_cover_the_expected_power(rng: np.random.Generator) -> None:
     population = scores_of(rng, n_systems=5, n_users=10_000)
     values = np.array([population[:, rng.integers(0, 10_000, n_users)] for _ in range(n_sets)])
     powers = np.array([exact_test(scores).p.sum() for scores in values])
-    low, high = ratio_around(powers, resampled(values, replicates=100).powers)
+    low, high = ratio_limits(powers, resampled(values, replicates=100).powers)
     n_held = np.count_nonzero((low <= powers.mean()) & (powers.mean() <= high))
     assert 107 <= n_held <= 119
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from scipy.stats import ttest_rel
 
 from analyses.intervals.resampling import resampled_users, run_noise
-from analyses.intervals.systems import pairs_within
-from analyses.shared.families import CROSSED
+from analyses.intervals.systems import pair_masks
+from analyses.shared.families import N_CROSSED
 from analyses.shared.measure import Measure, Measures, RunDeviations, Scores
 from analyses.shared.work import ScoresWork, Truth
 from analyses.significance.question import Question
@@ -132,7 +132,7 @@ def test_an_inversion_need_not_be_significant_but_truly_there() -> None:
 def test_a_ratio_over_subsets_counts_the_pairs_of_each(rng: np.random.Generator) -> None:
     some, among = rng.random((2, 3, 10)) < 0.4, rng.random((2, 3, 10)) < 0.7
     subsets = np.array([[True, True, True, True, False], [False, True, True, True, True]])
-    weights = pairs_within(subsets)
+    weights = pair_masks(subsets)
     found = ratio_of(some, among, weights)
     for n, within in enumerate(weights.astype(bool)):
         assert found[n] == pytest.approx(ratio_of(some[..., within], among[..., within]))
@@ -216,7 +216,7 @@ def test_users_whom_the_blocks_do_not_know_get_blocks_of_their_own(
 
 
 def test_scores_of_which_less_is_better_change_their_sign() -> None:
-    measures = Measures([Measure("P", 5), Measure("ARP", 5)], falling=["ARP"])
+    measures = Measures([Measure("P", 5), Measure("ARP", 5)], lower_is_better_for=["ARP"])
     runs = RunDeviations(
         np.array([[0.1, -0.1], [0.2, -0.2]]), np.array([0, 0]), np.ones(1, dtype=np.bool_)
     )
@@ -251,9 +251,9 @@ def test_every_measure_is_compared_with_itself_and_with_each_reference(
 ) -> None:
     """The truth knows AP, nDCG and ARP, of which less is better, in this order."""
     measured = scored(
-        rng.random((3, 3, 4)), Measures([NDCG, Measure("P", 10), ARP], falling=["ARP"])
+        rng.random((3, 3, 4)), Measures([NDCG, Measure("P", 10), ARP], lower_is_better_for=["ARP"])
     )
-    true = scored(rng.random((3, 3, 4)), Measures([AP, NDCG, ARP], falling=["ARP"]))
+    true = scored(rng.random((3, 3, 4)), Measures([AP, NDCG, ARP], lower_is_better_for=["ARP"]))
     found = compared(measured, true, AP, NDCG)
     assert found.measured.measures == (NDCG, ARP)
     assert found.references.tolist() == [[1, 2], [0, 0], [1, 1]]
@@ -326,12 +326,12 @@ def test_resampled_rates_are_those_of_the_t_test_on_the_users_drawn(
     question = Question.model_validate({"test": "t", "correction": correction})
     rates, crossed = resampled_rates(comparison, [0], users, question, groups)
     assert rates.shape == (3, 2, 2, 25)
-    assert crossed.shape == (3, 2, 2, CROSSED, 2)
+    assert crossed.shape == (3, 2, 2, N_CROSSED, 2)
     for replicate, weights in enumerate(resampled_users(0, 25, n_users=10, seed=3)):
         expected = drawn_rates(comparison, weights, factor=factor)
         np.testing.assert_allclose(rates[:, 1, 0, replicate], expected)
     assert np.isnan(rates[:, :, 1]).all()
-    np.testing.assert_array_equal(crossed[:, :, 0, :, 0], rates[:, :, 0, :CROSSED])
+    np.testing.assert_array_equal(crossed[:, :, 0, :, 0], rates[:, :, 0, :N_CROSSED])
 
 
 def test_resampled_rates_are_only_of_tests_and_corrections_of_means(

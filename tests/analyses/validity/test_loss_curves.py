@@ -18,7 +18,7 @@ from qrels import Qrels, qrels_from_columns
 from tests.analyses.made import JudgedWork
 
 N_USERS, N_SYSTEMS, N_JUDGEMENTS = 12, 6, 60
-MEASURES = Measures([Measure("nDCG", 10), Measure("ARP", 10)], falling=["ARP"])
+MEASURES = Measures([Measure("nDCG", 10), Measure("ARP", 10)], lower_is_better_for=["ARP"])
 
 
 class Gains:

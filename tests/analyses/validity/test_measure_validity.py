@@ -12,7 +12,7 @@ from scipy.stats import ttest_rel
 from analyses.intervals.resampling import resampled_users
 from analyses.ordering import tau_b
 from analyses.shared.analysis import SettingError, StudyFacts
-from analyses.shared.families import CROSSED
+from analyses.shared.families import N_CROSSED
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.work import ScoresWork, Truth
 from analyses.validity import Settings, Validity, validity
@@ -33,7 +33,7 @@ def scores(
     known = measures or Measures([NDCG, P, *(Measure(f"m{n}", 10) for n in range(len(values)))])
     return Scores(
         values,
-        Measures(known[: len(values)], falling=known.falling),
+        Measures(known[: len(values)], lower_is_better_for=known.lower_is_better_for),
         tuple(f"{systems}{number}" for number in range(values.shape[1])),
         np.array([f"{users}{number}" for number in range(values.shape[2])]),
     )
@@ -67,7 +67,9 @@ def test_systems_in_their_true_order_may_be_so_by_chance(rng: np.random.Generato
     assert found.tau.values[0, 0] == 1
     assert found.tau.systems[0][0, 0] == 1
     assert found.tau.both[0][0, 0] < 0.95
-    assert found.estimates().over_both()[0][0] == pytest.approx(found.tau.both[0][0, 0])
+    assert found.estimates().limits_over_all_sources()[0][0] == pytest.approx(
+        found.tau.both[0][0, 0]
+    )
 
 
 def test_resampling_draws_who_is_the_same_user_together(right: Scores) -> None:
@@ -128,7 +130,7 @@ def test_verdicts_are_those_of_a_loop_over_pairs(rng: np.random.Generator) -> No
 def test_of_a_falling_metric_less_is_better(rng: np.random.Generator) -> None:
     values, true = rng.random((2, 9, 20)), rng.random((2, 9, 20))
     turned = np.array([1.0, -1.0])[:, None, None]
-    falling = Measures([NDCG, ARP], falling=["ARP"])
+    falling = Measures([NDCG, ARP], lower_is_better_for=["ARP"])
     plain = compare(scores(values), scores(true))
     found = compare(scores(values * turned, falling), scores(true * turned, falling))
     for name in ("tau_aps", "tau_replicates", "p", "attainable"):
@@ -245,7 +247,7 @@ def test_rates_over_users_are_those_of_the_test_on_who_is_drawn(rng: np.random.G
         sides = [scores(each.values[:, :, again]) for each in (measured, true)]
         found = compare(*sides, replicates=0, correction="holm")
         assert drawn[:, 0, 0, replicate] == pytest.approx(found.rates.values[:, 0, 0], nan_ok=True)
-    assert_array_equal(crossed[..., 0], drawn[..., :CROSSED])
+    assert_array_equal(crossed[..., 0], drawn[..., :N_CROSSED])
     assert not np.array_equal(crossed[..., 1], crossed[..., 0], equal_nan=True)
 
 

@@ -10,9 +10,9 @@ import pytest
 from matplotlib.colors import to_hex
 from numpy.typing import NDArray
 
-from analyses.intervals.resampling import band
-from analyses.shared.estimate import arcsine_around
-from analyses.shared.families import WithinSubsets
+from analyses.intervals.resampling import shifted_band
+from analyses.shared.estimate import arcsine_limits
+from analyses.shared.families import SubsetValues
 from analyses.shared.measure import Measure, Measures
 from analyses.validity.loss_curves import TruthCurves
 from analyses.validity.truth_agreement import Uncertain
@@ -75,7 +75,7 @@ def stated() -> Validity:
         tau_aps=np.array([[0.91, 0.81, 0.71], [0.21, 0.72, 0.51]]),
         regret=uncertain([[0.0, 0.0, 0.2], [0.3, 0.15, 0.2]], users=0.05),
         tau_replicates=REPLICATES,
-        within=WithinSubsets(4, np.empty((2, 3, 0))),
+        within=SubsetValues(4, np.empty((2, 3, 0))),
         rates=uncertain(rates),
         p=np.array(P_VALUES),
         true_p=np.repeat(np.array(TRUE_P)[:, np.newaxis], 3, axis=1),
@@ -157,7 +157,7 @@ def test_the_frame_has_curves_over_what_is_kept(kept: str, first: float, stated:
     frame = stated.frame()
     rows = frame[(frame.truth == "nDCG@10") & (frame.metric == "AP") & (frame.kept == kept)]
     taus = np.array([first + 8 / 50, first + 9 / 50])
-    low, high = band(taus, taus[:, np.newaxis] + [-0.1, 0.0, 0.2], limits=(-1.0, 1.0))
+    low, high = shifted_band(taus, taus[:, np.newaxis] + [-0.1, 0.0, 0.2], limits=(-1.0, 1.0))
     assert rows.level.tolist() == [1.0, 0.5]
     assert rows.tau.tolist() == pytest.approx(taus.tolist())
     assert rows.low.tolist() == pytest.approx(low.tolist())
@@ -461,6 +461,6 @@ def test_a_range_is_that_of_what_is_defined(taus: list[float], expected: str) ->
 def test_replicates_of_the_estimates_vary_as_their_arcsines_do(stated: Validity) -> None:
     """Their deviation is such that limits are close to those on the scale of arcsines."""
     found = stated.estimates()
-    low, high = arcsine_around(found.values, REPLICATES[1])
+    low, high = arcsine_limits(found.values, REPLICATES[1])
     widths = 2 * 1.96 * found.replicates.std(axis=1, ddof=1)
     np.testing.assert_allclose(widths, high - low, rtol=0.05)

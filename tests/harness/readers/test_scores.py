@@ -246,10 +246,12 @@ def test_scores_are_read_back_as_they_were(scores: Scores) -> None:
 
 def test_what_is_reported_of_whole_lists_too_is_read_back(scores: Scores) -> None:
     every = [Measure("P", 5), Measure("P", 10), Measure("bpref")]
-    measures = Measures(every, falling=["P"], reported=[every[2], every[0]], grid=every[:2])
+    measures = Measures(
+        every, lower_is_better_for=["P"], reported=[every[2], every[0]], grid=every[:2]
+    )
     few = Scores(scores.values[:3], measures, scores.systems, scores.users)
     back = scores_from_parquet(scores_to_parquet(few)).measures
-    assert (back, back.falling) == (measures, measures.falling)
+    assert (back, back.lower_is_better_for) == (measures, measures.lower_is_better_for)
     assert (back.reported, back.grid) == (measures.reported, measures.grid)
 
 
@@ -480,4 +482,8 @@ def test_a_file_that_says_nothing_of_its_measures_reports_all(scores: Scores) ->
     stream = pa.BufferOutputStream()
     parquet.write_table(table.replace_schema_metadata(None), stream)
     back = scores_from_parquet(stream.getvalue().to_pybytes())
-    assert (back.measures, {*back.measures.falling}, back.unit) == (scores.measures, set(), "user")
+    assert (back.measures, {*back.measures.lower_is_better_for}, back.unit) == (
+        scores.measures,
+        set(),
+        "user",
+    )

@@ -15,7 +15,7 @@ from scipy.stats import t
 from analyses.discrimination import Discrimination
 from analyses.shared.drawing import COLOURS, explanations
 from analyses.shared.estimate import Estimates
-from analyses.shared.families import WithinSubsets
+from analyses.shared.families import SubsetValues
 from analyses.shared.measure import Measure, Measures
 from harness.report.answer import WITHOUT_TRUTH, Answer, Power, respect
 from harness.report.study_folder import FinishedStudy
@@ -303,7 +303,7 @@ def over_more(values: list[float], spread: float) -> Estimates:
     """Numbers that vary over subsets of 12 families of systems, too."""
     of_users = estimates(values, noise=0.02)
     of_systems = np.random.default_rng(9).normal(size=(4, 200)) * spread
-    within = WithinSubsets(12, np.array(values)[:, None] + of_systems)
+    within = SubsetValues(12, np.array(values)[:, None] + of_systems)
     return replace(of_users, systems=within, threshold=0.3)
 
 
@@ -378,7 +378,7 @@ def test_the_figure_has_both_intervals_and_room_for_0_and_1() -> None:
     answer = Answer.of([("validity", found)])
     ax = answer.plot()
     ordered = answer.every[0]
-    low, high = ordered.over_both()
+    low, high = ordered.limits_over_all_sources()
     over_both = [((low[row], row), (high[row], row)) for row in range(4)]
     over_users = [((ordered.low[row], row), (ordered.high[row], row)) for row in range(4)]
     np.testing.assert_allclose(segments_of(ax), [*over_both, *over_users])

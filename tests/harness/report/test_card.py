@@ -86,7 +86,7 @@ def test_studies_stand_side_by_side(finished: Path, copied: Path) -> None:
     (row,) = [row for row in numbers_of(html) if row[0] == name]
     own = FinishedStudy.at(finished).result("sparsity").estimates()
     assert own is not None
-    assert row[1].split(", may")[0] == str(own.of(own.measures.reported)["nDCG"])
+    assert row[1].split(", may")[0] == str(own.by_label(own.measures.reported)["nDCG"])
     assert row[2] == ".80 [.75, .85]"
 
 

@@ -66,8 +66,8 @@ def test_every_number_is_that_of_its_study(both: tuple[Path, Path]) -> None:
     frame = made.frame().set_index(["quantity", "study", "measure"])["value"]
     for name, by_study in made.quantities.items():
         for study, estimates in by_study.items():
-            for label, own in estimates.of(estimates.measures.reported).items():
-                measure = estimates.measures.reported.called(label)
+            for label, own in estimates.by_label(estimates.measures.reported).items():
+                measure = estimates.measures.reported.with_label(label)
                 assert frame[name, study, str(measure)] == own.value
 
 
@@ -167,7 +167,7 @@ def test_levels_on_one_test_part_are_those_of_the_means(both: tuple[Path, Path])
     for study in made.studies.values():
         means = study.means
         for label, number in zip(
-            means.measures.reported, means.measures.numbers(means.measures.reported), strict=True
+            means.measures.reported, means.measures.indices(means.measures.reported), strict=True
         ):
             for system, value in zip(means.systems, means.values[number], strict=True):
                 assert frame[f"level of {system}", str(label), study.name] == value
@@ -216,7 +216,7 @@ def test_ranks_are_those_of_the_mean_scores(apart: tuple[Path, Path]) -> None:
     made = compared(*apart)
     of_systems = made.mean_ranks[0]
     reported = means.measures.reported
-    for ranks, number in zip(of_systems.every, means.measures.numbers(reported), strict=True):
+    for ranks, number in zip(of_systems.every, means.measures.indices(reported), strict=True):
         assert ranks.label == str(means.measures[number])
         assert ranks.names == means.systems
         assert ranks.scores.tolist() == [[*means.values[number]], [*means.values[number, ::-1]]]
@@ -230,7 +230,7 @@ def test_ranks_are_those_of_the_mean_scores(apart: tuple[Path, Path]) -> None:
 
 def test_where_less_is_better_the_lowest_is_first(apart: tuple[Path, Path]) -> None:
     means = FinishedStudy.at(apart[0]).means
-    falling = means.measures.with_falling(means.measures.metrics)
+    falling = means.measures.with_lower_is_better_for(means.measures.metrics)
     for folder in apart:
         keep(folder, "means", replace(means, measures=falling))
     for ranks in compared(*apart).mean_ranks[0].every:
@@ -364,7 +364,7 @@ def stated(
     study = folder / sha
     entry = Entry(key="k", files={"qrels/test.qrels": sha}, seconds=1.0, cpu_seconds=1.0)
     Ledger(study).enter("qrels", entry)
-    measures = Measures([Measure("P", 20), Measure("AP", 20)], falling=falling)
+    measures = Measures([Measure("P", 20), Measure("AP", 20)], lower_is_better_for=falling)
     values = np.array(scores)
     p = {("P", 20): [dp[0] / 3] * 3, ("AP", 20): [dp[1] / 3] * 3, ("RR", 20): [dp[2] / 3] * 3}
     facts = {"collection": {}, "ratings": {}, "systems": [*systems], "inputs": [], "data": "x"}

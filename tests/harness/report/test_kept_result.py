@@ -65,8 +65,8 @@ def test_estimates_and_their_differences_are_kept(kept: Result) -> None:
     mine, theirs = kept.estimates(), MADE.estimates()
     assert mine is not None
     assert theirs is not None
-    at_20 = theirs.measures.at(20)
-    assert mine.of(at_20) == theirs.of(at_20) != {}
+    at_20 = theirs.measures.at_cutoff(20)
+    assert mine.by_label(at_20) == theirs.by_label(at_20) != {}
     pd.testing.assert_frame_equal(mine.differences(), theirs.differences())
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analyses.shared.families import Families, WithinSubsets
+from analyses.shared.families import Families, SubsetValues
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result
 from harness.report.repeats import Repeats, gather, root_mean_square
@@ -190,7 +190,7 @@ def test_deviations_over_systems_are_root_mean_squares_of_the_jackknife() -> Non
     for spread in (0.1, 0.3):
         of_subsets = np.array([[0.5 - spread, 0.5 + spread], [0.7, 0.7]])
         families = Families(np.arange(12))
-        within = WithinSubsets(12, of_subsets)
+        within = SubsetValues(12, of_subsets)
         results.append([replace(sparsity_of(areas), within=within, families=families)])
     found = gather([means_of([[1, 2, 3]] * 3)] * 2, results, seeds=[1, 2])
     expected = np.sqrt((3 * 0.1**2 + 3 * 0.3**2) / 2)

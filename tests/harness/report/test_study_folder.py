@@ -100,7 +100,7 @@ def test_a_result_that_the_study_lacks_is_refused(scored: Path) -> None:
 def test_what_is_better_outlives_the_file_of_the_metric(with_plugin: Path) -> None:
     (with_plugin.parent / "mine.py").unlink()
     study = FinishedStudy.at(with_plugin)
-    assert study.means.measures.falling == {"misses"}
+    assert study.means.measures.lower_is_better_for == {"misses"}
 
 
 @pytest.mark.parametrize("command", ["table", "figure", "report", "export"])

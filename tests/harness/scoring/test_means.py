@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from analyses.intervals.resampling import of_systems
+from analyses.intervals.resampling import sum_over_runs
 from analyses.shared.measure import Measure, Measures, Scores
 from harness.metrics.shared.register import built_in_metrics, find_metric
 from harness.scoring.means import Coverage, Means, averaged, deviations, spread, user_weights
@@ -106,7 +106,7 @@ def test_samples_are_scored_by_the_same_means(case: tuple[list[Run], Qrels], met
     scores = averaged(score(runs, qrels, measures, metrics, users=users), replicates)
     scorer = SampleScorer(runs, qrels, measures, metrics, replicates=replicates)
     of_runs = deviations(score(runs, qrels, measures, metrics, users=users), replicates)
-    found = of_systems(means_on(scorer, qrels), of_runs)[..., 0]
+    found = sum_over_runs(means_on(scorer, qrels), of_runs)[..., 0]
     if metrics[metric].is_geometric:
         found = np.exp(found)
     expected = [[metrics[metric].average(one) for one in scores.values[0]]]

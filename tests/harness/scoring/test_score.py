@@ -328,4 +328,4 @@ def test_scores_know_which_measures_fall_and_every_run_is_told() -> None:
         advance=lambda: done.append(1),
     )
     assert (len(done), scores.systems, scores.values.shape) == (2, (run.system, "other"), (2, 2, 6))
-    assert {*scores.measures.falling} == {"ARP", "Calibration"}
+    assert {*scores.measures.lower_is_better_for} == {"ARP", "Calibration"}

@@ -150,7 +150,7 @@ def test_measures_are_described_with_their_roles() -> None:
         Measures(EVERY[::-1]),
         Measures(EVERY, reported=EVERY[:1]),
         Measures(EVERY, grid=EVERY[:1]),
-        Measures(EVERY, falling=["RR"]),
+        Measures(EVERY, lower_is_better_for=["RR"]),
     ]
     assert len({usual, *map(digest_of, others)}) == 6
 

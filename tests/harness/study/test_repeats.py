@@ -105,7 +105,7 @@ def test_users_contribute_what_each_seed_s_study_resamples(repeated: Path, found
     result = [FinishedStudy.at(f).result_of("discrimination", Discrimination) for f in folders]
     deviations = np.array([each.samples.powers.std(axis=1, ddof=1) for each in result])
     place = found.quantities.index("DP")
-    numbers = result[0].measures.numbers(found.measures)
+    numbers = result[0].measures.indices(found.measures)
     expected = np.sqrt((deviations**2).mean(axis=0))[numbers]
     np.testing.assert_allclose(found.users[place], expected, rtol=1e-9)
     assert "are root mean squares over the repetitions" in found.caption()

@@ -96,10 +96,16 @@ def test_ratings_of_items_are_counted_in_the_qrels_where_nothing_is_trained() ->
 
 
 def test_known_families_are_kept_and_others_found_by_likeness() -> None:
-    assert work(known_families={"s": "mine", "t": "mine"}).families.of.tolist() == [0, 0]
-    assert work(known_families={"s": "mine", "t": "yours"}).families.of.tolist() == [0, 1]
-    assert not work(known_families={"s": "mine", "t": "yours"}).families.by_likeness
-    assert work(known_families={"s": "mine"}).families.by_likeness
+    assert work(known_families={"s": "mine", "t": "mine"}).families.family_numbers.tolist() == [
+        0,
+        0,
+    ]
+    assert work(known_families={"s": "mine", "t": "yours"}).families.family_numbers.tolist() == [
+        0,
+        1,
+    ]
+    assert not work(known_families={"s": "mine", "t": "yours"}).families.by_similarity
+    assert work(known_families={"s": "mine"}).families.by_similarity
 
 
 def test_lists_are_known_by_system() -> None:
