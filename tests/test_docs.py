@@ -18,6 +18,7 @@ from runs.shared.members import load_module
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
+DEVELOPMENT = (DOCS / "development.md").read_text(encoding="utf-8")
 PAGES = [
     ROOT / "README.md",
     *(page for page in sorted(DOCS.rglob("*.md")) if "build" not in page.parts),
@@ -103,3 +104,21 @@ def test_the_reference_has_every_command_and_its_options(reference: Any) -> None
         shown = [one for one in command.params if not getattr(one, "hidden", False)]
         options = [one.opts[0] for one in shown if one.param_type_name == "option"]
         assert [option for option in options if option not in text] == []
+
+
+def test_the_page_on_the_code_names_modules_that_are_there() -> None:
+    paths = re.findall(r"`((?:analyses|harness|qrels|recommenders|runs)/[\w/]+\.py)`", DEVELOPMENT)
+    assert paths
+    assert [path for path in paths if not (ROOT / path).is_file()] == []
+
+
+@pytest.mark.parametrize(
+    "folder", ["runs/shared", "analyses/shared", "harness/study", "harness/report"]
+)
+def test_the_page_on_the_code_has_a_line_for_every_module_of(folder: str) -> None:
+    _, _, section = DEVELOPMENT.partition(f"\n`{folder}`: ")
+    table, _, _ = section.partition("\n`")
+    modules = {path.name for path in (ROOT / folder).glob("*.py")} - {"__init__.py"}
+    rows = [line for line in table.splitlines() if line.startswith("| `")]
+    named = [name for row in rows for name in re.findall(r"`(\w+\.py)`", row.split("|")[1])]
+    assert sorted(named) == sorted(modules)
