@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,9 +55,15 @@ def graded_loss(work: Work, settings: Settings) -> GradedLoss:
     Yang et al. (2018), whose propensities are a power of popularity; Efraimidis & Spirakis (2006),
     weighted sampling without replacement: the first to arrive of exponential waiting times.
     """
-    counted_in, counts = settings.counted(work)
-    how: Any = {"gamma": settings.gamma, "n_samples": settings.samples, "seed": work.seed}
-    draw = partial(keep_graded, work.qrels, counts, **how)
+    counted_in, item_counts = settings.counted(work)
+    draw = partial(
+        keep_graded,
+        work.qrels,
+        item_counts[work.qrels.items],
+        gamma=settings.gamma,
+        n_samples=settings.samples,
+        seed=work.seed,
+    )
     return lose_at_random(
         GradedLoss,
         work,
@@ -72,25 +78,55 @@ def graded_loss(work: Work, settings: Settings) -> GradedLoss:
 
 def keep_graded(
     qrels: Qrels,
-    counts: NDArray[np.integer],
+    popularity: NDArray[np.integer],
     level: float,
     *,
     gamma: float,
     n_samples: int,
     seed: int,
 ) -> Masks:
-    """Draw judgements without replacement, of popular items the more seldom.
+    """Draw judgements without replacement, those of popular items with a lower probability.
 
-    The result: masks of shape (n_judgements, n_samples).
+    Parameters
+    ----------
+    qrels
+        Judgements to draw from.
+    popularity
+        Number of ratings of the item of each judgement, of shape (n_judgements,); 0 counts as 1.
+        A count per item becomes one per judgement by ``item_counts[qrels.items]``.
+    level
+        Share of the judgements that each sample keeps, in (0, 1]; at least one is kept.
+    gamma
+        A judgement has the weight ``popularity ** -gamma``.
+    n_samples
+        Number of samples.
+    seed
+        Random seed. Sample k depends on seed, level and k alone.
+
+    Returns
+    -------
+    Masks of the judgements kept, of shape (n_judgements, n_samples).
+
+    Raises
+    ------
+    ValueError
+        If there is not one count for each judgement.
     """
     n_judgements = len(qrels.items)
+    if popularity.shape != (n_judgements,):
+        raise ValueError(
+            f"`popularity` must hold a count for each of the {n_judgements:,} judgements, got an "
+            f"array of shape {popularity.shape}."
+        )
     n_kept = max(1, round(level * n_judgements))
-    rates = np.maximum(counts[qrels.items], 1.0) ** -gamma
+    arrival_rates = np.maximum(popularity, 1.0) ** -gamma
     kept = np.zeros((n_samples, n_judgements), dtype=np.bool_)
     for sample in range(n_samples):
         words = random_words(n_judgements, seed, "graded loss", round(level * 1e9), sample)
-        arrivals = -np.log(((words >> np.uint64(11)) + 0.5) * 2.0**-53) / rates
-        kept[sample, np.argpartition(arrivals, n_kept - 1)[:n_kept]] = True
+        uniforms = ((words >> np.uint64(11)) + 0.5) * 2.0**-53
+        arrival_times = -np.log(uniforms) / arrival_rates
+        first_to_arrive = np.argpartition(arrival_times, n_kept - 1)[:n_kept]
+        kept[sample, first_to_arrive] = True
     return np.ascontiguousarray(kept.T)
 
 

@@ -54,6 +54,23 @@ def test_an_item_without_ratings_counts_as_one_with_one() -> None:
     np.testing.assert_array_equal(none, one)
 
 
+def test_counts_are_of_judgements_and_not_of_items() -> None:
+    """Two users judge items 0 and 1 of three: four judgements, and three counts of items."""
+    qrels = Qrels(
+        np.array([0, 2, 4]),
+        np.array([0, 1, 0, 1], dtype=np.int32),
+        np.ones(4, dtype=np.int32),
+        relevance_level=1,
+    )
+    item_counts = np.array([1, 5, 2])
+    with pytest.raises(
+        ValueError, match=r"for each of the 4 judgements, got an array of shape \(3"
+    ):
+        keep_graded(qrels, item_counts, 0.5, gamma=1.0, n_samples=1, seed=1)
+    kept = keep_graded(qrels, item_counts[qrels.items], 0.5, gamma=1.0, n_samples=1, seed=1)
+    assert kept.sum() == 2
+
+
 def test_a_study_has_curves_that_begin_at_one() -> None:
     result = graded_loss(work_of(), Settings(samples=4, replicates=5))
     assert isinstance(result, RandomLoss)
