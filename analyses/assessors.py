@@ -12,7 +12,7 @@ from pydantic import Field
 from analyses.intervals.resampling import percentiles, resampled_users
 from analyses.ordering import tau_ap, tau_b
 from analyses.shared.analysis import Need, analysis
-from analyses.shared.drawing import chosen_panel, draw_rows, explain
+from analyses.shared.drawing import draw_rows, explain, panel_index
 from analyses.shared.estimate import Estimate
 from analyses.shared.measure import Measures, tidy
 from analyses.shared.result import Result, figure, table
@@ -272,14 +272,14 @@ class Assessors(Result):
         columns = {"measure": self.labels, **dict(zip(AGREEMENTS, self.agreement.T, strict=True))}
         columns |= {f"tau-b, {name}": tau for name, (tau, _) in self.correlations().items()}
         title = "Agreement on systems"
-        return Table.of_columns("assessors", title, self.caption(), columns, decimals=2)
+        return Table.from_columns("assessors", title, self.caption(), columns, decimals=2)
 
     @table("assessor_grades", "items by the grades of both assessors")
     def confusion(self) -> Table:
         """Tabulate the items that both judged: grades of the first down, of the second across."""
         counts = dict(zip(map(str, self.grades), self.tables[0].astype(int).T, strict=True))
         columns = {"first \\ second": self.grades, **counts}
-        return Table.of_columns("assessor_grades", "Items by grade", "", columns)
+        return Table.from_columns("assessor_grades", "Items by grade", "", columns)
 
     @table("assessor_kappas", "Cohen's kappa")
     def agreement_on_items(self) -> Table:
@@ -288,12 +288,12 @@ class Assessors(Result):
         values, intervals = zip(*((k.value, k.interval) for k in kappas.values()), strict=True)
         columns = {"of": kappas, "kappa": values, "95 %": intervals}
         note = f"Intervals: 95 % bootstrap over {self.units}."
-        return Table.of_columns("assessor_kappas", "Cohen's kappa", note, columns, decimals=2)
+        return Table.from_columns("assessor_kappas", "Cohen's kappa", note, columns, decimals=2)
 
-    @figure("assessors", "Bias of the first assessor, by system", panels="label", roomy=True)
+    @figure("assessors", "Bias of the first assessor, by system", panels="label", wide=True)
     def plot(self, ax: Axes, *, label: str | None = None) -> None:
         """Draw the bias of every system with its interval, and the mean bias as a line."""
-        number = chosen_panel(self.labels, label)
+        number = panel_index(self.labels, label)
         value, low, high = self.bias[:, number]
         mean = ax.axvline(float(value.mean()), color="0.6", linewidth=1, linestyle=":")
         explain(mean, "Dotted line: mean bias over the systems.")

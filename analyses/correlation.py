@@ -18,7 +18,7 @@ from analyses.intervals.resampling import resample_means, run_noise
 from analyses.ordering import COEFFICIENTS, Coefficient, find_coefficient
 from analyses.ordering.agreement import mean_of_defined
 from analyses.shared.analysis import AnalysisSettings, analysis
-from analyses.shared.drawing import curves_of, draw_matrix, panel_title
+from analyses.shared.drawing import curve_styles, draw_matrix, panel_title
 from analyses.shared.estimate import (
     SYSTEM_LIMIT_COLUMNS,
     TAU_FACTOR,
@@ -32,7 +32,7 @@ from analyses.shared.estimate import (
 from analyses.shared.families import N_CROSSED, Families, SubsetValues
 from analyses.shared.measure import Measures, tidy
 from analyses.shared.result import Result, figure, table
-from analyses.shared.sentences import listed, paired
+from analyses.shared.sentences import join_pairs, listed
 from analyses.shared.table import Table, rounded
 from runs.shared.arrays import Floats, Masks
 from runs.shared.errors import counted
@@ -344,7 +344,7 @@ class Correlation(Result):
         note = f"{label[0].upper()}{label[1:]} between the orderings of the systems by mean score."
         title = f"Agreement among metrics{compared.title_suffix}"
         columns: dict[str, Any] = {"metric": labels, **taus}
-        return Table.of_columns("correlation", title, note, columns, decimals=2)
+        return Table.from_columns("correlation", title, note, columns, decimals=2)
 
     def of_measures(self) -> Table:
         """Tabulate the report measures down and across, with intervals where there are any."""
@@ -367,12 +367,12 @@ class Correlation(Result):
         number=1,
         panels="metric",
         over_cutoffs=True,
-        roomy=True,
+        wide=True,
     )
     @figure("correlation_metrics", "Agreement among metrics", number=5)
     def plot(self, ax: Axes, *, metric: str | None = None) -> None:
         """Draw a table of taus: cut-offs of one metric, or metrics at one cut-off."""
-        curves = curves_of(self.measures, metric=metric)
+        curves = curve_styles(self.measures, metric=metric)
         labels = {number: label.removeprefix("@") for number, label, _ in curves}
         self._draw_table(ax, labels if metric else self._by_likeness(labels))
         ax.set_title(panel_title(self.measures, metric=metric))
@@ -392,7 +392,7 @@ class Correlation(Result):
         wide = self._wide()
         sentence = (
             f"These {self.units} cannot tell how far two measures agree, as the interval is wider "
-            f"than {WIDE:g}: {paired(wide)}."
+            f"than {WIDE:g}: {join_pairs(wide)}."
         )
         few = self.families.cautions() if self.families else []
         return [sentence] * bool(wide) + few

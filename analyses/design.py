@@ -12,11 +12,11 @@ from scipy.stats import rankdata
 
 from analyses.intervals.resampling import resampled_users
 from analyses.shared.analysis import AnalysisSettings, analysis
-from analyses.shared.drawing import curves_of, explain, label_curves, scale_by_factors
+from analyses.shared.drawing import curve_styles, explain, label_curves, set_log_scale
 from analyses.shared.estimate import SMALLEST_RATIO, Estimate
 from analyses.shared.measure import Measures, pair_labels, tidy
 from analyses.shared.result import Result, figure, table
-from analyses.shared.sentences import applicable, count, listed
+from analyses.shared.sentences import applicable, listed, user_count
 from analyses.shared.table import Table, percent, rounded
 from analyses.significance.effects import Components, variance_components
 from analyses.significance.paired_tests import for_all_pairs, pair_means_and_deviations
@@ -376,10 +376,10 @@ class Design(Result):
             detectable = np.median(self.detectable, axis=1) / self.means
         relative = _median_pair(self.relative)
         columns = {
-            f"{percent(self.share)} of pairs": [count(n) for n in self.needed],
+            f"{percent(self.share)} of pairs": [user_count(n) for n in self.needed],
             "95 % interval": [self._limits_of(n) for n in range(len(self.measures))],
-            "observed": [count(n) for n in _median_pair(self.observed)],
-            f"{percent(self.difference)} difference": [count(n) for n in relative],
+            "observed": [user_count(n) for n in _median_pair(self.observed)],
+            f"{percent(self.difference)} difference": [user_count(n) for n in relative],
             "detectable": [percent(part) for part in detectable],
         }
         rows = list(zip(map(str, self.measures), *columns.values(), strict=True))
@@ -402,9 +402,9 @@ class Design(Result):
             "measure": map(str, self.measures),
             **shares,
             "E rho²": [str(Estimate(*each)) for each in relative],
-            f"for {wanted}": [count(n) for n in relative_users],
+            f"for {wanted}": [user_count(n) for n in relative_users],
             "Phi": [rounded(value) for value in parts.absolute],
-            f"Phi {wanted}": [count(n) for n in absolute_users],
+            f"Phi {wanted}": [user_count(n) for n in absolute_users],
         }
         caption = (
             f"Share of the variance of scores due to systems, {self.units} and the rest. E rho² "
@@ -413,16 +413,16 @@ class Design(Result):
             f"for {wanted}: {self.units} needed for a coefficient of {wanted}. The systems are "
             "treated as a random sample."
         )
-        return Table.of_columns("design_reliability", "Reliability", caption, columns)
+        return Table.from_columns("design_reliability", "Reliability", caption, columns)
 
     @figure("design", "Expected share of significant pairs of systems")
     def plot(self, ax: Axes) -> None:
         """Draw the expected share of significant pairs against the number of users."""
-        for number, label, style in curves_of(self.measures):
-            users = count(self.needed[number])
+        for number, label, style in curve_styles(self.measures):
+            users = user_count(self.needed[number])
             line = {**style, "marker": ""}
             ax.plot(self.sizes, self.shares[number], label=f"{label} ({users})", **line)
-        scale_by_factors(ax, along="x")
+        set_log_scale(ax, along="x")
         wanted = ax.axhline(self.share, color="0.6", linewidth=0.8, zorder=0)
         explain(wanted, f"Horizontal line: {percent(self.share)} of the pairs.")
         pilot = ax.axvline(self.n_users, color="0.6", linewidth=0.8, linestyle=":", zorder=0)
@@ -465,17 +465,16 @@ class Design(Result):
         )
         if np.isinf(self.needed[fewest]):
             return (f"According to this pilot, no number of {self.units} is enough {wanted}.",)
-        found = [
-            f"{self.measures[fewest]} needs {count(self.needed[fewest])} {self.units} {wanted}."
-        ]
+        n_fewest = user_count(self.needed[fewest])
+        found = [f"{self.measures[fewest]} needs {n_fewest} {self.units} {wanted}."]
         if np.isinf(self.needed[most]):
             found.append(f"By {self.measures[most]}, no number of {self.units} is enough.")
         elif len(order) > 1:
             ratio = Estimate(*self.ratio(most, fewest))
             times = ratio.printed(max(ratio.decimals, int(ratio.value < 10)))
             found.append(
-                f"{self.measures[most]} needs {count(self.needed[most])} {self.units}, {times} "
-                f"times as many as {self.measures[fewest]}."
+                f"{self.measures[most]} needs {user_count(self.needed[most])} {self.units}, "
+                f"{times} times as many as {self.measures[fewest]}."
             )
         users, _ = self.components.users_for(self.reliability)
         order = np.argsort(users, kind="stable")
@@ -484,10 +483,10 @@ class Design(Result):
         if np.isinf(users[fewest]):
             return [*found, f"No number of {self.units} reaches {reached}."]
         units = self.unit if users[fewest] <= 1 else self.units
-        enough = "no number" if np.isinf(users[most]) else count(users[most])
+        enough = "no number" if np.isinf(users[most]) else user_count(users[most])
         others = f" and with {enough} by {self.measures[most]}" * (len(order) > 1)
         found.append(
-            f"The differences between the systems reach {reached} with {count(users[fewest])} "
+            f"The differences between the systems reach {reached} with {user_count(users[fewest])} "
             f"{units} by {self.measures[fewest]}{others}."
         )
         return found

@@ -17,7 +17,7 @@ from scipy.special import stdtrit
 from analyses.intervals.resampling import CONFIDENCE
 from analyses.intervals.systems import pair_masks
 from analyses.shared.analysis import SettingError, StudyFacts, analysis
-from analyses.shared.drawing import curves_of, draw_band, explain, label_curves, panel_title
+from analyses.shared.drawing import curve_styles, draw_band, explain, label_curves, panel_title
 from analyses.shared.estimate import (
     SMALLEST_RATIO,
     Estimate,
@@ -28,8 +28,8 @@ from analyses.shared.estimate import (
 from analyses.shared.families import N_CROSSED, Families, SubsetValues
 from analyses.shared.measure import Measures, tidy
 from analyses.shared.result import Result, figure, table
-from analyses.shared.sentences import applicable, listed, paired
-from analyses.shared.table import Table, common_decimals, rounded_ratio, shown
+from analyses.shared.sentences import applicable, join_pairs, listed
+from analyses.shared.table import Table, common_decimals, format_cell, rounded_ratio
 from analyses.significance.effects import effects
 from analyses.significance.permutation import Method, pair_indices
 from analyses.significance.power import REPLICATES, PowerSamples, resample_power
@@ -167,10 +167,10 @@ class Settings(Question):
             )
         return self
 
-    def check(self, given: StudyFacts) -> None:
+    def check(self, study: StudyFacts) -> None:
         """Refuse a baseline that is no system."""
         for name in self.baseline:
-            if name not in given.systems:
+            if name not in study.systems:
                 raise SettingError(
                     "baseline",
                     f"`baseline` in [analyses.discrimination]: the study has no system {name!r}.",
@@ -511,11 +511,11 @@ class Discrimination(Result):
         least = (reported < LEVEL).mean(axis=1).min(initial=1.0)
         share = "all" if least == 1 else f"at least {math.floor(100 * least)} % of"
         of_pairs = {
-            f"{paired(alike)} have identical scores for every {self.unit} by every measure; each "
-            "such pair adds 1 to DP over unordered pairs.": bool(alike),
+            f"{join_pairs(alike)} have identical scores for every {self.unit} by every measure; "
+            "each such pair adds 1 to DP over unordered pairs.": bool(alike),
             f"For {len(near):,} of {counted(len(self.pairs), PAIR)}, none of the report "
             "measures finds a significant difference (p < .05), even without correction "
-            f"({paired(near)}); corrected tests leave more pairs undecided.": bool(near),
+            f"({join_pairs(near)}); corrected tests leave more pairs undecided.": bool(near),
             f"With {counted(self.n_users, self.unit)}, every measure finds {share} pairs of "
             "systems "
             "significantly different (p < .05); consider the size of the differences, "
@@ -545,17 +545,17 @@ class Discrimination(Result):
         """Tabulate discriminative power by metric and cut-off, or at one cut-off: Table 3."""
         shown_of = self.measures if cutoff is None else self.measures.at_cutoff(cutoff)
         numbers = self.measures.indices(shown_of)
-        cells = shown_of.crossed(self.summary()[convention].iloc[numbers], heading="DP")
+        cells = shown_of.cells_by_cutoff(self.summary()[convention].iloc[numbers], heading="DP")
         columns, every = [shown_of], self.under_settings(self.estimates())
         if shown_of.is_grid:
             columns = [shown_of.at_cutoff(each) for each in {m.cutoff for m in shown_of}]
         best = {m for column in columns for m in every.select(column).significantly_best()}
-        marks = shown_of.crossed([m in best for m in shown_of], heading="DP")
+        marks = shown_of.cells_by_cutoff([m in best for m in shown_of], heading="DP")
         bold = [cell for cell, mark in marks.items() if mark == 1]
         by = "metric and cut-off" if shown_of.is_grid else "measure"
         title = f"Discriminative power by {by}"
         facts = "power", title, self._with_pairs(CONVENTIONS[convention]), "metric", cells
-        return Table.crossed(*facts, bold=bold, decimals=self.decimals)
+        return Table.from_cells(*facts, bold=bold, decimals=self.decimals)
 
     @table("conventions", "discriminative power in every convention, the most discriminative first")
     def conventions(self, *, cutoff: int | None = None) -> Table:
@@ -573,7 +573,7 @@ class Discrimination(Result):
             "DP [95 %]": [Estimate(*each).printed(self.decimals, by_ratio=True) for each in limits],
             "mean p": summary["dp_mean"],
             "median p": [
-                f"< {BOUND}" if is_bound else shown(median)
+                f"< {BOUND}" if is_bound else format_cell(median)
                 for median, is_bound in summary[["median_p", "median_p_is_bound"]].to_numpy()
             ],
         }
@@ -595,7 +595,7 @@ class Discrimination(Result):
         if summary["detectable"].notna().any():
             note += " Detectable: a difference found with power .8 in the median pair."
         title = f"Discriminative power{'' if compared == self.measures else compared.title_suffix}"
-        return Table.of_columns("discrimination", title, self._with_pairs(note), columns)
+        return Table.from_columns("discrimination", title, self._with_pairs(note), columns)
 
     @figure(
         "pvalues_cutoffs",
@@ -603,9 +603,9 @@ class Discrimination(Result):
         number=4,
         panels="metric",
         over_cutoffs=True,
-        of="p",
+        part="p",
     )
-    @figure("pvalues_metrics", "p-values of all pairs of systems, by metric", number=8, of="p")
+    @figure("pvalues_metrics", "p-values of all pairs of systems, by metric", number=8, part="p")
     def plot(
         self, ax: Axes, *, metric: str | None = None, axes: Literal["share", "pairs"] = "share"
     ) -> None:
@@ -619,7 +619,7 @@ class Discrimination(Result):
         """
         require_choice("axes", axes, ("share", "pairs"))
         draw_curve = self._draw_over_pairs if axes == "pairs" else self._draw_over_p
-        for number, name, style in curves_of(self.measures, metric=metric):
+        for number, name, style in curve_styles(self.measures, metric=metric):
             power = rounded_ratio(float(self.dp[number]), self.decimals)
             label = name if metric is not None else f"{name} (DP {power})"
             line = {"marker": ".", "markersize": 2.0, **style, "label": label}

@@ -16,7 +16,7 @@ from scipy.special import entr
 from analyses.intervals.resampling import draw_weights, shifted_band
 from analyses.ordering.agreement import mean_of_defined, ratio_or_nan
 from analyses.shared.analysis import AnalysisSettings, Need, SettingError, StudyFacts, analysis
-from analyses.shared.drawing import categories, chosen_panel, draw_whiskers, label_curves
+from analyses.shared.drawing import category_styles, draw_whiskers, label_curves, panel_index
 from analyses.shared.judgement_samples import RATINGS_IN_WORDS
 from analyses.shared.measure import pair_labels, tidy
 from analyses.shared.result import Result, figure, table
@@ -54,9 +54,9 @@ class Settings(AnalysisSettings):
     )
     replicates: Repeats = Field(200, ge=0, description="Bootstrap replicates; 0: no intervals.")
 
-    def check(self, given: StudyFacts) -> None:
+    def check(self, study: StudyFacts) -> None:
         """Refuse ranks that lists need not have."""
-        deepest = max(given.measures.cutoffs, default=inf)
+        deepest = max(study.measures.cutoffs, default=inf)
         if self.cutoffs is not None and max(self.cutoffs) > deepest:
             raise SettingError(
                 "cutoffs",
@@ -187,7 +187,7 @@ class Exposure(Result):
         place = -1 if cutoff is None else self.cutoffs.index(cutoff)
         columns = {"system": self.systems} | dict(zip(ASPECTS, self.values[:, place], strict=True))
         title = f"Exposure of items at cut-off {self.cutoffs[place]}"
-        return Table.of_columns("exposure", title, self.caption(), columns)
+        return Table.from_columns("exposure", title, self.caption(), columns)
 
     @figure(
         "exposure",
@@ -197,13 +197,13 @@ class Exposure(Result):
     )
     def plot(self, ax: Axes, *, aspect: str | None = None) -> None:
         """Draw one aspect of every system against the cut-off, with 95 % intervals."""
-        number = chosen_panel(ASPECTS, aspect)
+        number = panel_index(ASPECTS, aspect)
         values = self.values[number]
         low, high = (limits[number] for limits in self._limits_of_values())
         n_replicates = self.replicates.shape[-1]
         lines = f"Vertical lines: 95 % bootstrap over {self.units} ({n_replicates:,} replicates)."
         cutoffs = np.array(self.cutoffs)
-        by_system = zip(categories(self.systems), values.T, low.T, high.T, strict=True)
+        by_system = zip(category_styles(self.systems), values.T, low.T, high.T, strict=True)
         for (label, style), curve, *limits in by_system:
             ends = (limits[0], limits[1])
             draw_whiskers(ax, cutoffs, curve, ends, style, label=label, explanation=lines)

@@ -55,7 +55,7 @@ def graded_loss(work: Work, settings: Settings) -> GradedLoss:
     Yang et al. (2018), whose propensities are a power of popularity; Efraimidis & Spirakis (2006),
     weighted sampling without replacement: the first to arrive of exponential waiting times.
     """
-    counted_in, item_counts = settings.counted(work)
+    counted_in, item_counts = settings.item_counts(work)
     draw = partial(
         keep_graded,
         work.qrels,

@@ -15,7 +15,7 @@ from pydantic import Field
 from analyses.intervals.resampling import percentiles, random_blocks, resampled_users
 from analyses.ordering import DECIMALS, tau_b
 from analyses.shared.analysis import AnalysisSettings, SettingError, analysis
-from analyses.shared.drawing import chosen_panel, colours, explain
+from analyses.shared.drawing import colours, explain, panel_index
 from analyses.shared.estimate import (
     RANDOM_LOSS_FACTOR,
     Estimate,
@@ -353,7 +353,7 @@ class Groups(Result):
     @figure("groups", "Groups of {units}", panels="aspect", comparable=False)
     def plot(self, ax: Axes, *, aspect: str | None = None) -> None:
         """Draw a quantity of every measure, a point for each group."""
-        number = chosen_panel(QUANTITIES, aspect)
+        number = panel_index(QUANTITIES, aspect)
         rows = np.arange(len(self.measures))[::-1]
         for g, group in enumerate(self.groups):
             value, low, high = self.limits[:, number, g]

@@ -169,7 +169,7 @@ class Overlap(Result):
         frame.columns = ["first", "second", f"in common at {self.cutoff}", "RBO"]
         return frame_table("overlap", "Overlap of the lists", frame, self.caption(), decimals=3)
 
-    @figure("overlap", "Overlap of the lists of every two systems", roomy=True)
+    @figure("overlap", "Overlap of the lists of every two systems", wide=True)
     def plot(self, ax: Axes) -> None:
         """Draw the matrix of shares in common, similar systems beside each other."""
         order = order_by_likeness(self.shared, range(len(self.systems)))

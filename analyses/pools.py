@@ -13,7 +13,7 @@ from pydantic import Field
 from analyses.intervals.resampling import Resampling, percentiles
 from analyses.ordering import DECIMALS, tau_b
 from analyses.shared.analysis import AnalysisSettings, Need, analysis
-from analyses.shared.drawing import curves_of, draw_band, label_curves, panel_title
+from analyses.shared.drawing import curve_styles, draw_band, label_curves, panel_title
 from analyses.shared.measure import Measures, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Table, rounded
@@ -155,7 +155,7 @@ class Pools(Result):
         tops = [f"top {depth}" for depth in self.depths]
         columns = {"metric": compared.labels} | dict(zip(tops, values.T, strict=True))
         title = f"Mean ranks that a system loses if it is not pooled{compared.title_suffix}"
-        return Table.of_columns("pools", title, self.caption(), columns)
+        return Table.from_columns("pools", title, self.caption(), columns)
 
     @figure("pools", "Agreement of pooled judgements with all judgements")
     def plot(self, ax: Axes) -> None:
@@ -173,7 +173,7 @@ class Pools(Result):
         low, high = percentiles(values[..., 1:])
         n_replicates = values.shape[-1] - 1
         bands = f"Bands: 95 % bootstrap over {self.units} ({n_replicates:,} replicates)."
-        for number, label, style in curves_of(self.measures):
+        for number, label, style in curve_styles(self.measures):
             if values.shape[-1] > 1:
                 limits = low[number], high[number]
                 depths = np.asarray(self.depths)

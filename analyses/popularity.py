@@ -22,7 +22,7 @@ from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
 from analyses.ordering.coefficients import further_coefficients
 from analyses.shared.analysis import analysis
 from analyses.shared.families import Families, SubsetValues
-from analyses.shared.judgement_samples import RATINGS_IN_WORDS, CountedSettings, percents
+from analyses.shared.judgement_samples import RATINGS_IN_WORDS, CountedSettings, percent_grid
 from analyses.shared.measure import Measures, tidy
 from analyses.shared.result import Result, figure
 from analyses.shared.table import percent
@@ -59,7 +59,8 @@ class Settings(CountedSettings):
     section = "popularity"
 
     levels: Levels = Field(
-        percents(100, 79, -1), description="Shares of the items, or of their ratings, to keep."
+        percent_grid(100, 79, -1),
+        description="Shares of the items, or of their ratings, to keep.",
     )
     cut: Cut = Field(
         "items", description="Whether a level is a share of the items or of their ratings."
@@ -81,7 +82,7 @@ def popularity(work: Work, settings: Settings) -> Popularity:
     Checks hold the results of other choices: levels as shares of the items or of their ratings,
     popularity counted in other ratings, and, as a control, removal of the least popular items.
     """
-    counted_in, _ = settings.counted(work)
+    counted_in, _ = settings.item_counts(work)
     counts = work.popularity_counts
     chosen: Choice = (settings.cut, "most popular", counted_in)
     every = [chosen, *(c for c in product(get_args(Cut), get_args(Removed), counts) if c != chosen)]

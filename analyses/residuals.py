@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.shared.analysis import AnalysisSettings, Need, analysis
-from analyses.shared.drawing import chosen_panel, draw_rows
+from analyses.shared.drawing import draw_rows, panel_index
 from analyses.shared.measure import Measures, pair_labels, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed
@@ -235,12 +235,12 @@ class Residuals(Result):
             "system": [self.systems[worst] for worst in residual.argmax(axis=1)],
             "ordered pairs": [f"{marks.sum():,} of {len(marks):,}" for marks in settled],
         }
-        return Table.of_columns("residuals", "Residuals", self.caption(), columns, decimals=3)
+        return Table.from_columns("residuals", "Residuals", self.caption(), columns, decimals=3)
 
-    @figure("residuals", "Limits of the scores", panels="label", comparable=False, roomy=True)
+    @figure("residuals", "Limits of the scores", panels="label", comparable=False, wide=True)
     def plot(self, ax: Axes, *, label: str | None = None) -> None:
         """Draw a line a system from its lowest to its highest mean score."""
-        number = chosen_panel(self.labels, label)
+        number = panel_index(self.labels, label)
         low, high = self.low[number], self.high[number]
         explanation = "Points: mean scores as judged. Lines: from the lowest to the highest."
         draw_rows(ax, self.systems, low, (low, high), explanation=explanation)

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from analyses.ordering import DECIMALS
 from analyses.shared.analysis import AnalysisSettings, analysis
-from analyses.shared.drawing import categories, label_curves
+from analyses.shared.drawing import category_styles, label_curves
 from analyses.shared.measure import Measures, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Table
@@ -99,14 +99,14 @@ class Swaps(Result):
     @table("swaps", "share of the pairs of systems that halves of the {units} order differently")
     def table(self) -> Table:
         """Tabulate the swap rates by metric and cut-off."""
-        cells = self.measures.crossed(self.rates, heading="swap rate")
-        return Table.crossed("swaps", "Swap rates", self.caption(), "metric", cells)
+        cells = self.measures.cells_by_cutoff(self.rates, heading="swap rate")
+        return Table.from_cells("swaps", "Swap rates", self.caption(), "metric", cells)
 
     @figure("swaps", "Swap rate between halves of the {units}, by cut-off", over_cutoffs=True)
     def plot(self, ax: Axes) -> None:
         """Draw the rate of every metric against the cut-off."""
         curves = self.measures.curves
-        for metric, style in categories(list(curves)):
+        for metric, style in category_styles(list(curves)):
             places = [measure.cutoff or 0 for measure in curves[metric]]
             rates = self.rates[self.measures.indices(curves[metric])]
             ax.plot(places, rates, label=metric, **style)

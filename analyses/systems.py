@@ -11,11 +11,11 @@ from pydantic import Field
 
 from analyses.discrimination import CORRECTIONS_IN_WORDS
 from analyses.shared.analysis import AnalysisSettings, analysis
-from analyses.shared.drawing import chosen_panel, colours, explain
+from analyses.shared.drawing import colours, explain, panel_index
 from analyses.shared.estimate import CONFIDENCE
 from analyses.shared.measure import Measures, tidy
 from analyses.shared.result import Result, figure, table
-from analyses.shared.sentences import letter_groups, letters_of, listed
+from analyses.shared.sentences import letter_groups, letters_by_system, listed
 from analyses.shared.table import Table, rounded
 from analyses.significance.effects import mean_limits
 from analyses.significance.permutation import pair_differences, pair_indices
@@ -157,7 +157,7 @@ class Systems(Result):
         Piepho (2004), An algorithm for a letter-based representation of all-pairwise comparisons.
         """
         better = self.better()[number]
-        return letters_of(better | better.T, self.order(number))
+        return letters_by_system(better | better.T, self.order(number))
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give ``systems``: a row for each measure and system, from the best.
@@ -215,7 +215,7 @@ class Systems(Result):
     @table("systems", "means of the systems with intervals, letters and ranks")
     def tabulate(self, *, measure: str | None = None) -> Table:
         """Tabulate the systems from the best under the first measure, or under one measure."""
-        one = None if measure is None else self.shown[chosen_panel(self.labels, measure)]
+        one = None if measure is None else self.shown[panel_index(self.labels, measure)]
         columns = [self._cells(number) for number in self.shown]
         cells = (
             self._cells(one)
@@ -256,8 +256,8 @@ class Systems(Result):
         number=30,
         panels="label",
         comparable=False,
-        roomy=True,
-        of="means",
+        wide=True,
+        part="means",
     )
     def plot(self, ax: Axes, *, label: str | None = None) -> None:
         """Draw the rank of every system with its interval; bars join what does not differ.
@@ -265,7 +265,7 @@ class Systems(Result):
         After the critical-difference diagram of Demsar (2006), Statistical comparisons of
         classifiers over multiple data sets; the tests are those of the letters.
         """
-        number = self.shown[chosen_panel(self.labels, label)]
+        number = self.shown[panel_index(self.labels, label)]
         order = self.order(number)
         ranks, names = np.arange(1.0, len(order) + 1), [self.systems[place] for place in order]
         better = self.better()[number][np.ix_(order, order)]

@@ -12,9 +12,9 @@ from pydantic import Field
 from analyses.intervals.resampling import percentiles
 from analyses.ordering import tau_b
 from analyses.ordering.agreement import mean_of_defined
-from analyses.ordering.coefficients import mean_coefficients, stacked
+from analyses.ordering.coefficients import mean_coefficients, stack_levels
 from analyses.shared.analysis import AnalysisSettings, analysis
-from analyses.shared.drawing import Curve, curves_of, draw_whiskers, label_curves, panel_title
+from analyses.shared.drawing import Curve, curve_styles, draw_whiskers, label_curves, panel_title
 from analyses.shared.measure import Measures, Scores, sums_on_grid, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Table, common_decimals, rounded
@@ -92,7 +92,7 @@ def users(work: Work, settings: Settings) -> Users:
         measures=scores.measures,
         sizes=tuple(sizes),
         taus=np.stack(taus, axis=1),
-        coefficients=stacked(coefficients),
+        coefficients=stack_levels(coefficients),
         tested=scores.measures.reported,
         dp=powers,
         significant=significant,
@@ -182,7 +182,7 @@ class Users(Result):
             f"{self.units} and on all {self.units}: mean of {self.n_repeats} subsets of each size."
         )
         columns = {"metric": compared.labels} | means
-        return Table.of_columns("users", title, note, columns, decimals=decimals)
+        return Table.from_columns("users", title, note, columns, decimals=decimals)
 
     @figure("users_tau", "Agreement of subsets of the {units} with all {units}", number=9)
     def plot(self, ax: Axes, *, metric: str | None = None) -> None:
@@ -190,15 +190,15 @@ class Users(Result):
 
         Metrics have their spread drawn, beside each other.
         """
-        curves = curves_of(self.measures, metric=metric)
+        curves = curve_styles(self.measures, metric=metric)
         self._draw(ax, self.taus, curves, with_spread=metric is None)
         ax.set_ylabel(f"Kendall's tau-b with all {self.units}")
         ax.set_title(panel_title(self.measures, metric=metric))
 
-    @figure("users_dp", "Discriminative power of subsets of the {units}", number=10, of="dp")
+    @figure("users_dp", "Discriminative power of subsets of the {units}", number=10, part="dp")
     def plot_power(self, ax: Axes) -> None:
         """Draw discriminative power of the report measures against the number of users."""
-        curves = curves_of(self.tested)
+        curves = curve_styles(self.tested)
         self._draw(ax, self.dp, curves, with_spread=True)
         ax.set(
             ylim=(0, None),

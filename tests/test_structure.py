@@ -68,9 +68,9 @@ def test_a_study_runs_without_what_is_imported_by_the_command_line_alone(tmp_pat
     script = (
         "import importlib, sys\n"
         "for name in sys.argv[1:]: importlib.import_module(name)\n"
-        "from analyses.shared.result import FigureFace\n"
+        "from analyses.shared.result import FigureDeclaration\n"
         "from harness.cli.main import main\n"
-        "FigureFace.is_of = lambda *_: False\n"  # Figures are most of what a study costs.
+        "FigureDeclaration.applies_to = lambda *_: False\n"  # Figures are most of what a study costs.
         "main(['run', 'study.toml', '--quiet', '--jobs', '1'])"
     )
     done = subprocess.run(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from analyses.intervals.resampling import shifted_band
-from analyses.shared.drawing import curves_of, draw_band, label_curves, panel_title
+from analyses.shared.drawing import curve_styles, draw_band, label_curves, panel_title
 from analyses.shared.estimate import TAU_FACTOR, Estimates, arcsine_limits, variance_stabilised
 from analyses.shared.families import Families, SubsetValues
 from analyses.shared.measure import Measures, tidy
@@ -88,7 +88,7 @@ class Curves:
         explanation = f"Bands: 95 % bootstrap over {over} ({n_replicates:,} replicates)."
         percent = 100 * np.asarray(self.levels)
         low, high = self.band
-        for number, label, style in curves_of(self.measures, metric=metric):
+        for number, label, style in curve_styles(self.measures, metric=metric):
             if metric is None and self.replicates.size:
                 limits = (low[number], high[number])
                 draw_band(ax, percent, limits, style, label=label, explanation=explanation)

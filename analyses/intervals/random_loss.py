@@ -19,7 +19,7 @@ from analyses.intervals.resampling import (
 from analyses.intervals.systems import subset_taus
 from analyses.ordering import tau_b
 from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
-from analyses.ordering.coefficients import mean_coefficients, stacked
+from analyses.ordering.coefficients import mean_coefficients, stack_levels
 from analyses.shared.estimate import RANDOM_LOSS_FACTOR
 from analyses.shared.families import Families, SubsetValues
 from analyses.shared.judgement_samples import LossSettings
@@ -102,7 +102,7 @@ def lose_at_random(
         measures=measures,
         levels=levels,
         taus=np.stack(taus, axis=1),
-        coefficients=stacked(coefficients),
+        coefficients=stack_levels(coefficients),
         replicates=np.stack(resampled, axis=1),
         within=SubsetValues(work.families.n_families, *areas),
         without_relevant=np.array(without_relevant),

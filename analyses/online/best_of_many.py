@@ -13,7 +13,7 @@ from analyses.intervals.resampling import draw_ranges
 from analyses.online.experiments import Experiment, require_unique
 from analyses.ordering import DECIMALS
 from analyses.ordering.agreement import ratio_or_nan
-from analyses.shared.sentences import p_value
+from analyses.shared.sentences import format_p_value
 from analyses.shared.table import rounded
 from runs import InputError
 from runs.shared.arrays import Floats, Integers, Numbers
@@ -64,8 +64,8 @@ class BestOfMany:
         return (
             f"Of {len(self.measures):,} measures, {self.measures[best]} agrees best with the "
             f"click-through rates, with rho = {rounded(float(self.statistics[best]), 2)} over "
-            f"{n_models} models ({p_value(p)} with correction for choosing the best measure, "
-            f"{p_value(float(self.p_alone[best]))} without); {verdict}."
+            f"{n_models} models ({format_p_value(p)} with correction for choosing the best "
+            f"measure, {format_p_value(float(self.p_alone[best]))} without); {verdict}."
         )
 
     def caption(self) -> str:

@@ -24,7 +24,7 @@ from analyses.online.thesis_tables import (
 )
 from analyses.ordering import DECIMALS, tau_b
 from analyses.shared.analysis import AnalysisSettings, SettingError, StudyFacts, analysis
-from analyses.shared.drawing import categories, explain, label_curves, shades
+from analyses.shared.drawing import category_styles, explain, label_curves, ordered_colormap
 from analyses.shared.result import Result, figure
 from analyses.shared.table import rounded
 from runs import InputError, InputWarning
@@ -60,10 +60,10 @@ class Settings(AnalysisSettings):
         "all orders.",
     )
 
-    def check(self, given: StudyFacts) -> None:
+    def check(self, study: StudyFacts) -> None:
         """Refuse rates that do not fit the systems; warn of those left out."""
         try:
-            linked = self.link(given.systems)
+            linked = self.link(study.systems)
         except InputError as error:
             raise SettingError("rates", str(error)) from None
         if linked.left_out:
@@ -246,7 +246,7 @@ def _plot_metrics(ax: Axes, rhos: pd.DataFrame) -> None:
     parts = parts.assign(depth=parts["depth"].astype(float).fillna(np.inf), rho=rhos["rho"])
     wide = parts.pivot(index="depth", columns="metric", values="rho")
     names = [f"{depth:g}" if np.isfinite(depth) else "all" for depth in wide.index]
-    for metric, style in categories([*wide]):
+    for metric, style in category_styles([*wide]):
         ax.plot(names, wide[metric], label=metric, **style)
     ax.set(xlabel="cut-off", ylabel="rho with click-through rate", ylim=(-1.05, 1.05))
     zero = ax.axhline(0, color="0.6", linewidth=0.6)
@@ -259,7 +259,7 @@ def _plot_grid(ax: Axes, rhos: pd.DataFrame) -> None:
     # The first weights, where there are two.
     cells = rhos.pivot_table("rho", "cutoff", "beta", aggfunc="first", dropna=False)
     betas, cutoffs = cells.columns.tolist(), cells.index.tolist()
-    colours = shades("RdBu").with_extremes(bad="0.8")
+    colours = ordered_colormap("RdBu").with_extremes(bad="0.8")
     numbers = cells.to_numpy(dtype=np.float64)
     image = ax.imshow(numbers, cmap=colours, vmin=-1, vmax=1, origin="lower", aspect="auto")
     every = max(1, len(betas) // 5)

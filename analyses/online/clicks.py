@@ -23,7 +23,7 @@ from analyses.online.thesis_tables import frame_of, thesis_table
 from analyses.shared.drawing import colours, draw_band, explain
 from analyses.shared.estimate import Estimate
 from analyses.shared.result import Result, figure
-from analyses.shared.sentences import p_value
+from analyses.shared.sentences import format_p_value
 from analyses.shared.table import percent, rounded
 from runs import InputError
 from runs.shared.progress import Progress
@@ -398,7 +398,7 @@ class Clicks(Result):
         "thesis2021-figure4.1",
         "Click-through rates over time (figures 4.1 to 4.5 of Kasalický 2021)",
         panels="arm",
-        of="daily",
+        part="daily",
     )
     def plot_over_time(self, ax: Axes, *, arm: str) -> None:
         """Draw the rates of an arm by day, with their intervals, before those of the others."""
@@ -458,5 +458,5 @@ def verdict(rates: pd.DataFrame, pairs: pd.DataFrame) -> str:
         opening = "No arm has a significantly higher click-through rate than all others"
     return (
         f"{opening}: the rate of {best} is {gap} above that of {row['arm_b']} "
-        f"({p_value(float(row['p_holm']))}, Holm's method)."
+        f"({format_p_value(float(row['p_holm']))}, Holm's method)."
     )

@@ -16,7 +16,7 @@ import numpy as np
 from analyses.online.rates import TAIL, OverTime
 from analyses.shared.estimate import NORMAL_QUANTILE
 from analyses.shared.measure import Measure, Scores
-from analyses.shared.table import unguarded
+from analyses.shared.table import unescape_formula
 from runs import InputError
 from runs.shared.arrays import Floats
 from runs.shared.errors import require_known
@@ -232,7 +232,7 @@ def _read(path: Path, what: str) -> pd.DataFrame:
 
     lines = read_lines(path)
     first, heading = next(lines, (0, [""]))
-    names = distinct_names(path, [(first, unguarded(name)) for name in heading], "column")
+    names = distinct_names(path, [(first, unescape_formula(name)) for name in heading], "column")
     if names[0] not in MODEL_HEADERS:
         finding = f"the first column must be {' or '.join(MODEL_HEADERS)}, found {names[0]!r}."
         raise InputError.at_line(path, first, finding)
@@ -240,7 +240,7 @@ def _read(path: Path, what: str) -> pd.DataFrame:
     if not rows or len(names) == 1:
         raise InputError.at_line(path, first, f"the table has no {what}.")
     columns = ("model", *names[1:])
-    frame = pd.DataFrame.from_dict(rows, orient="index", columns=columns).map(unguarded)
+    frame = pd.DataFrame.from_dict(rows, orient="index", columns=columns).map(unescape_formula)
     defaults = {"experiment": ONE_EXPERIMENT} | ({"period": "all"} if what == "rates" else {})
     frame = frame.assign(**{name: text for name, text in defaults.items() if name not in frame})
     for column in ("model", "experiment", "period", "metric", "measure"):

@@ -72,7 +72,7 @@ def find_coefficient(name: str) -> Coefficient:
     return COEFFICIENTS[name]
 
 
-DRAWN = "tau-b"
+CURVE_COEFFICIENT = "tau-b"
 """The coefficient of the curves, which alone has bands."""
 
 
@@ -81,7 +81,7 @@ def further_coefficients(estimates: Floats, reference: Floats) -> dict[str, Floa
     return {
         name: one.compare(estimates, reference)
         for name, one in COEFFICIENTS.items()
-        if name != DRAWN
+        if name != CURVE_COEFFICIENT
     }
 
 
@@ -94,6 +94,6 @@ def mean_coefficients(estimates: Floats, reference: Floats) -> dict[str, Floats]
     return {name: mean_of_defined(values) for name, values in found.items()}
 
 
-def stacked(parts: Sequence[Mapping[str, Floats]]) -> dict[str, Floats]:
+def stack_levels(parts: Sequence[Mapping[str, Floats]]) -> dict[str, Floats]:
     """Join what was found at each level: the second axis of every array is that of the levels."""
     return {name: np.stack([part[name] for part in parts], axis=1) for name in parts[0]}

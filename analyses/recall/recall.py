@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from analyses.recall.parametrisations import VALIDATIONS, RecallSettings, Weights, item_weights
-from analyses.shared.drawing import gradations, label_curves
+from analyses.shared.drawing import gradation_styles, label_curves
 from qrels.ranks.hidden_ranks import HiddenRanks
 from runs import InputError
 from runs.shared.arrays import Floats, Integers, Ints, Longs, Masks, Numbers
@@ -162,7 +162,7 @@ def draw_recalls(ax: Axes, recalls: pd.DataFrame, *, title: str) -> None:
     and this does about its error.
     """
     values = recalls.pivot(index="beta", columns="cutoff", values="value")
-    curves = list(zip(values, gradations([f"@{cutoff}" for cutoff in values]), strict=True))
+    curves = list(zip(values, gradation_styles([f"@{cutoff}" for cutoff in values]), strict=True))
     # The longest list comes first in the legend, as its line is on top.
     for cutoff, (label, style) in reversed(curves):
         ax.plot(values.index, values[cutoff], label=label, **style)

@@ -20,11 +20,11 @@ from analyses.sampled.rank_distribution import Cells
 from analyses.sampled.rank_tables import Sampled, sampled_of
 from analyses.sampled.samples import SampledRanks, population_of, replacement, weighted_auc
 from analyses.shared.analysis import AnalysisSettings
-from analyses.shared.drawing import THICK, THIN, chosen_panel, colours, explain
+from analyses.shared.drawing import THICK, THIN, colours, explain, panel_index
 from analyses.shared.measure import Measure, Measures, pair_labels, tidy
 from analyses.shared.result import Result, figure, table
-from analyses.shared.sentences import MOST_NAMED, letters_of, listed
-from analyses.shared.table import MISSING, Cell, Table, shown
+from analyses.shared.sentences import MOST_NAMED, letters_by_system, listed
+from analyses.shared.table import MISSING, Cell, Table, format_cell
 from analyses.significance.permutation import pair_differences, pair_indices
 from runs import InputError
 from runs.shared.arrays import Floats, Integers, Longs, Masks
@@ -321,7 +321,7 @@ class Corrected(Result):
         tested, found = np.flatnonzero(self.differing >= FEWEST), []
         for own, p in zip(self.contrasted, self.differences()["p"], strict=True):
             differs = squareform(p < 1 - CONFIDENCE)[np.ix_(tested, tested)]
-            letters = letters_of(differs, np.argsort(-own[tested], kind="stable"))
+            letters = letters_by_system(differs, np.argsort(-own[tested], kind="stable"))
             of_tested = dict(zip(tested.tolist(), letters, strict=True))
             found.append(tuple(of_tested.get(n, "") for n in range(len(self.systems))))
         return found
@@ -386,12 +386,12 @@ class Corrected(Result):
         "Metrics corrected for sampled negatives",
         panels="metric",
         comparable=False,
-        roomy=True,
+        wide=True,
     )
     def plot(self, ax: Axes, *, metric: str | None = None) -> None:
         """Draw the estimates of a metric, by default the first, with their intervals."""
         names = self.measures.reported.metrics
-        name = names[chosen_panel(names, metric)]
+        name = names[panel_index(names, metric)]
         number, rows = self.measures.metrics.index(name), np.arange(len(self.systems))
         for limits, width in ((self.range, THIN), (self.limits, THICK)):
             low, high = (end[number] for end in limits)
@@ -400,7 +400,7 @@ class Corrected(Result):
         ax.plot(self.values[number], rows, "o", color=colours()[0], markersize=4)
         ax.set_yticks(rows, self.systems)
         ax.set(ylim=(len(rows) - 0.5, -1.5), title=name, xlabel="corrected value")
-        for row, text in ((-1, "sampled"), *enumerate(map(shown, self.uncorrected[number]))):
+        for row, text in ((-1, "sampled"), *enumerate(map(format_cell, self.uncorrected[number]))):
             ax.text(1.02, row, text, transform=ax.get_yaxis_transform(), va="center")
 
     def caption(self) -> str:
@@ -546,5 +546,5 @@ def _count_from(values: Floats, limits: Floats) -> Longs:
 
 
 def _with_limits(*numbers: Cell) -> tuple[str, str]:
-    value, error, lower, upper = map(shown, numbers)
+    value, error, lower, upper = map(format_cell, numbers)
     return f"{value} ± {error}", "" if lower == MISSING else f"[{lower}, {upper}]"

@@ -30,10 +30,10 @@ from analyses.sampled.papers import (
 from analyses.sampled.samples import first_of, population_of, replacement
 from analyses.sampled.trials import Settings, Way, run_trials, trials_of
 from analyses.shared.analysis import Need, analysis
-from analyses.shared.drawing import categories, chosen_panel, label_curves, scale_by_factors
+from analyses.shared.drawing import category_styles, label_curves, panel_index, set_log_scale
 from analyses.shared.measure import Measure, Measures, pair_labels, tidy
 from analyses.shared.result import Result, figure, table
-from analyses.shared.table import MISSING, Cell, Table, rounded, shown
+from analyses.shared.table import MISSING, Cell, Table, format_cell, rounded
 from analyses.significance.permutation import pair_differences, pair_indices
 from runs.shared.arrays import Floats
 
@@ -261,10 +261,11 @@ class Estimates(Result):
         for name, *ways in zip(self.names, self.estimated.mean(axis=3), self.sd, strict=True):
             pairs = zip(*(way.ravel().tolist() for way in ways), strict=True)
             columns[name] = [
-                MISSING if np.isnan(of) else f"{shown(of)} ± {shown(off)}" for of, off in pairs
+                MISSING if np.isnan(of) else f"{format_cell(of)} ± {format_cell(off)}"
+                for of, off in pairs
             ]
         title = "Exact metrics, and estimates from samples"
-        return Table.of_columns("sampled", title, self.caption(), columns)
+        return Table.from_columns("sampled", title, self.caption(), columns)
 
     @table("sampled_orders", "bias and noise of the estimates, and pairs in the true order")
     def distances(self) -> Table:
@@ -291,7 +292,7 @@ class Estimates(Result):
         shares = np.where(self.sampled_shares > 0, self.sampled_shares, np.nan)
         curves = dict(zip(self.systems, shares.T, strict=True))
         draw_curves(ax, curves, xlabel="rank in the sample", ylabel="share of the items")
-        scale_by_factors(ax, along="y")
+        set_log_scale(ax, along="y")
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -303,7 +304,7 @@ class Estimates(Result):
     @figure("aaai2023-figure1b", "Relative errors by cut-off", panels="part", comparable=False)
     def plot_errors(self, ax: Axes, *, part: str | None = None) -> None:
         """Draw relative errors of a metric by cut-off, in the mean over systems and repeats."""
-        chosen = self.parts[chosen_panel(self.parts, part)]
+        chosen = self.parts[panel_index(self.parts, part)]
         errors = self.errors_by_cutoff[:, self.measures.metrics.index(chosen)].mean(axis=1)
         designs = self.ways[["drawing", "m"]]
         curves = {
@@ -312,17 +313,17 @@ class Estimates(Result):
         }
         draw_curves(ax, curves, title=chosen.partition("@")[0], xlabel="cut-off K")
         ax.set_ylabel("relative error, %")
-        scale_by_factors(ax, along="y")
+        set_log_scale(ax, along="y")
 
-    @figure("aaai2023-figure2", "Cost of larger adaptive samples", of="adaptive")
+    @figure("aaai2023-figure2", "Cost of larger adaptive samples", part="adaptive")
     def plot_costs(self, ax: Axes) -> None:
         """Draw scores for a user who ends at a size against the sizes, by system."""
         assert self.adaptive is not None
         costs = self.adaptive.dropna()
-        for label, style in categories(self.systems):
+        for label, style in category_styles(self.systems):
             own = costs[costs["system"] == label]
             ax.plot(own["size"], own["cost"], label=label, **style)
-        scale_by_factors(ax, along="y")
+        set_log_scale(ax, along="y")
         ax.set(xlabel="size of adaptive samples", ylabel="scores per user of this size")
         sizes = costs["size"].unique()
         ax.set_xscale("log", base=2)

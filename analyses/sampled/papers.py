@@ -15,7 +15,7 @@ from analyses.sampled.estimators import Estimator, find_estimator
 from analyses.sampled.metrics import RankMetric, rank_metric
 from analyses.sampled.rank_distribution import expected_counts, sampled_rank_pmf
 from analyses.sampled.samples import SampledRanks
-from analyses.shared.drawing import categories, explain, gradations, label_curves
+from analyses.shared.drawing import category_styles, explain, gradation_styles, label_curves
 from analyses.shared.result import Result, figure, table, tables_of
 from analyses.shared.table import Cell, Table
 from qrels import FullRanks
@@ -315,14 +315,14 @@ class Example(Result):
         title = "Expected orders of the lists by the least number of negatives"
         return Table("example_orders", title, self.caption(), ["metric", "order", "from m ="], rows)
 
-    @figure("kdd2020-figure1", "Metrics by rank", panels="view", comparable=False, roomy=True)
+    @figure("kdd2020-figure1", "Metrics by rank", panels="view", comparable=False, wide=True)
     def plot_metrics(self, ax: Axes, *, view: str) -> None:
         """Draw the metrics against all ranks, or the first."""
         ranks = EVERY if view == self.views[0] else EVERY[:TOP]
         curves = {name: rank_metric(name)(ranks, n=N_CANDIDATES) for name in self.names}
         draw_curves(ax, curves, title=view, xlabel="rank", ylabel="metric")
 
-    @figure("kdd2020-figure2", "Metrics by negatives", panels="name", comparable=False, roomy=True)
+    @figure("kdd2020-figure2", "Metrics by negatives", panels="name", comparable=False, wide=True)
     def plot_sizes(self, ax: Axes, *, name: str) -> None:
         """Draw an expected metric of the lists against the number of negatives (Rendle: 2)."""
         curves = dict(zip(LISTS, self.by_size[name], strict=True))
@@ -332,7 +332,7 @@ class Example(Result):
             line = ax.axvline(start + 1, color="0.6", linewidth=0.6, zorder=0)
             explain(line, "Vertical lines: here the order of the lists changes.")
 
-    @figure("kdd2020-figure3", "Expected metrics", panels="name", comparable=False, roomy=True)
+    @figure("kdd2020-figure3", "Expected metrics", panels="name", comparable=False, wide=True)
     def plot_expectations(self, ax: Axes, *, name: str) -> None:
         """Draw an expected metric against the rank, by number of negatives (Rendle: 3)."""
         one, curves = rank_metric(name), dict[str, Floats]()
@@ -342,7 +342,7 @@ class Example(Result):
         labels = {"title": name, "xlabel": "rank", "ylabel": f"expected {name}"}
         draw_curves(ax, curves, ordered=True, **labels)
 
-    @figure("kdd2020-figure4", "Corrected AP by rank", panels="side", comparable=False, roomy=True)
+    @figure("kdd2020-figure4", "Corrected AP by rank", panels="side", comparable=False, wide=True)
     def plot_corrections(self, ax: Axes, *, side: str) -> None:
         """Draw corrected values against the rank in the sample, or what is expected of them."""
         sample = SampledRanks.of([1], n_negatives=NEGATIVES, n_candidates=N_CANDIDATES)
@@ -375,7 +375,7 @@ def draw_curves(
     ax: Axes, curves: Mapping[str, Floats], *, ordered: bool = False, **labels: Any
 ) -> None:
     """Draw curves of values by rank or cut-off, from 1, with labels of the axes."""
-    styles = (gradations if ordered else categories)([*curves])
+    styles = (gradation_styles if ordered else category_styles)([*curves])
     for (label, style), curve in zip(styles, curves.values(), strict=True):
         if not np.isnan(curve).all():
             own: dict[str, Any] = style | {"marker": ""}

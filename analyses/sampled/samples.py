@@ -350,14 +350,14 @@ def replacement(replace: bool) -> str:
 class RankSettings(AnalysisSettings):
     """Settings of an analysis of ranks among all candidates."""
 
-    def check(self, given: StudyFacts) -> None:
+    def check(self, study: StudyFacts) -> None:
         """Refuse runs, which have no ranks among all candidates, and samples that users lack."""
-        if not given.has_training:
+        if not study.has_training:
             rule = "[analyses.sampled] needs systems that are trained from [ratings], as runs do "
             rule += "not hold ranks among all candidates; give `harness sampled` a table of ranks."
             raise SettingError("studies", rule)
         try:
-            self.samples(given.best_ranks())
+            self.samples(study.best_ranks())
         except InputError as error:
             raise SettingError("negatives", str(error)) from None
 

@@ -21,7 +21,7 @@ from analyses.sampled.samples import (
     require_negatives,
 )
 from analyses.shared.analysis import Need, analysis
-from analyses.shared.drawing import DASHES, categories, chosen_panel, explain, label_curves
+from analyses.shared.drawing import DASHES, category_styles, explain, label_curves, panel_index
 from analyses.shared.measure import Measure, Measures, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Table
@@ -113,19 +113,17 @@ class Sizes(Result):
         }
         title = "Agreement (tau-b) of the expected with the exact ordering, by negatives"
         corner = "metric, estimator"
-        return Table.crossed("sampled_sizes", title, self.caption(), corner, cells)
+        return Table.from_cells("sampled_sizes", title, self.caption(), corner, cells)
 
-    @figure(
-        "kdd2020-figure6", "Metrics by negatives", panels="metric", comparable=False, roomy=True
-    )
+    @figure("kdd2020-figure6", "Metrics by negatives", panels="metric", comparable=False, wide=True)
     def plot(self, ax: Axes, *, metric: str | None = None) -> None:
         """Draw one metric by number of negatives, and exact values, as shares of the best one."""
         shown = self.measures.reported.metrics
-        name = shown[chosen_panel(shown, metric)]
+        name = shown[panel_index(shown, metric)]
         own = self._of(name)
         best = own["exact"].max()
         estimators = dict(zip(own["estimator"].unique(), DASHES, strict=False))
-        for system, style in categories([*own["system"].unique()]):
+        for system, style in category_styles([*own["system"].unique()]):
             of_system = own[own["system"] == system]
             look = style | {"linewidth": 1, "markersize": 2.5}
             exact, hidden = of_system["exact"].iloc[0] / best, f"_{system}, "
@@ -207,7 +205,7 @@ class RankDistributions(Result):
         """Draw the share of the items in each bin, by system."""
         frame = self.shares.set_index("last")
         bins = equal_bins(int(frame.index[-1]))
-        for label, style in categories([*frame]):
+        for label, style in category_styles([*frame]):
             # Outlines cover each other less than bars do.
             line = {name: style[name] for name in ("color", "linestyle")}
             own, edges = np.diff(frame[label][bins], prepend=0), np.append(0.5, bins + 0.5)

@@ -105,7 +105,7 @@ class AnalysisSettings(Section):
     study file, and its checksum goes into the manifest.
     """
 
-    def check(self, given: StudyFacts) -> None:
+    def check(self, study: StudyFacts) -> None:
         """Refuse, before any work, what does not fit the study; by default nothing."""
 
     @property
@@ -162,7 +162,7 @@ class Analysis(Member[SettingsT], Generic[SettingsT, ResultT]):
         """What its part of a study is called, and the file that keeps its result."""
         return self.name if self.group is None else f"{self.group}_{self.name}"
 
-    def is_usual(self, made: Iterable[Need] = ()) -> bool:
+    def runs_by_default(self, made: Iterable[Need] = ()) -> bool:
         """Tell whether a study that makes what others may need makes it without a word about it."""
         required = [f for f in self.settings.model_fields.values() if f.is_required()]
         return set(self.needs) <= set(made) and not (required or self.on_request)
@@ -227,7 +227,7 @@ def find_analysis(name: str) -> Analysis[Any, Any]:
     return found[name]
 
 
-def user_analysis(path: Path) -> Analysis[Any, Any]:
+def read_user_analysis(path: Path) -> Analysis[Any, Any]:
     """Give the analysis that a user's Python file declares now."""
     return _analysis_in(load_module(path, what="analysis"), path)
 
@@ -244,11 +244,11 @@ def _analysis_in(module: ModuleType, path: Path) -> Analysis[Any, Any]:
     return found
 
 
-def register_with(
+def analyses_with_plugins(
     plugins: Sequence[Path], named: Iterable[str] = ()
 ) -> Mapping[str, Analysis[Any, Any]]:
     """Give the built-in analyses, those of users' files and installed ones that are named."""
-    own = [user_analysis(path) for path in plugins]
+    own = [read_user_analysis(path) for path in plugins]
     register = {**built_in_analyses(), **{analysis.key: analysis for analysis in own}}
     for name in named:
         if name not in register and (found := load_installed("analyses", name, Analysis)):

@@ -78,7 +78,7 @@ def explanations(figure: Figure) -> list[str]:
     return [*sentences]
 
 
-def chosen_panel(names: Sequence[str], name: str | None) -> int:
+def panel_index(names: Sequence[str], name: str | None) -> int:
     """Number the panel that is asked for; the first by default."""
     if name is not None and name not in names:
         raise InputError(f"there are {', '.join(names)} to draw, got {name}.")
@@ -94,7 +94,7 @@ def colours() -> list[str]:
     return [*COLOURS] if is_usual else [to_hex(each) for each in cycled.by_key()["color"]]
 
 
-def shades(usual: str) -> Colormap:
+def ordered_colormap(usual: str) -> Colormap:
     """Give the colormap of what has an order: that of matplotlib's settings, if it is changed."""
     from matplotlib import colormaps, rcParams, rcParamsDefault
 
@@ -102,7 +102,7 @@ def shades(usual: str) -> Colormap:
     return colormaps[usual if chosen == rcParamsDefault["image.cmap"] else chosen]
 
 
-def categories(labels: Sequence[object]) -> Iterator[tuple[str, dict[str, Any]]]:
+def category_styles(labels: Sequence[object]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Pair labels without an order (metrics, systems) with colours, markers and dashes."""
     styles = zip(cycle(colours()), cycle(MARKERS), cycle(DASHES), strict=False)
     for label, (colour, marker, dash) in zip(labels, styles, strict=False):
@@ -110,9 +110,9 @@ def categories(labels: Sequence[object]) -> Iterator[tuple[str, dict[str, Any]]]
         yield str(label), style
 
 
-def gradations(labels: Sequence[object]) -> Iterator[tuple[str, dict[str, Any]]]:
+def gradation_styles(labels: Sequence[object]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Pair ordered labels (cut-offs) with shades that run from light to dark."""
-    scale = shades("viridis_r")
+    scale = ordered_colormap("viridis_r")
     for position, label in enumerate(labels):
         shade = scale(0.1 + 0.9 * position / max(len(labels) - 1, 1))
         yield str(label), {"color": shade, "linestyle": DASHES[position % len(DASHES)]}
@@ -122,14 +122,14 @@ Curve = tuple[int, str, dict[str, Any]]
 """Position of a measure, label and style."""
 
 
-def curves_of(measures: Measures, *, metric: str | None = None) -> list[Curve]:
+def curve_styles(measures: Measures, *, metric: str | None = None) -> list[Curve]:
     """Choose the curves of a figure: the cut-offs of one metric, or the report measures."""
     if metric is not None:
         chosen = measures.curve(metric)
-        labelled = gradations([measure.cutoff_label for measure in chosen])
+        labelled = gradation_styles([measure.cutoff_label for measure in chosen])
     else:
         chosen = measures.reported
-        labelled = categories(chosen.labels)
+        labelled = category_styles(chosen.labels)
     if not chosen:
         raise InputError(f"there is nothing to draw of {metric or 'these measures'}.")
     numbered = zip(measures.indices(chosen), labelled, strict=True)
@@ -146,13 +146,13 @@ def label_curves(ax: Axes, *, ordered: bool = False) -> None:
 
     A legend has what is ordered, as cut-offs are, what is no curve, many curves, long names, and
     curves that end far from the right.
-    Of more than two curves the bands and whiskers are hidden: see `single_out`.
+    Of more than two curves the bands and whiskers are hidden: see `highlight_curve`.
     """
     handles, labels = ax.get_legend_handles_labels()
     if not handles:
         return
-    for spread in spreads_of(ax):
-        spread.set_visible(len(labels) <= MOST_WITH_BANDS)
+    for band in spreads_of(ax):
+        band.set_visible(len(labels) <= MOST_WITH_BANDS)
     curves = [h for h in handles if isinstance(h, Line2D) and h.get_linestyle() != "None"]
     are_few = len(curves) == len(handles) <= MOST_AT_ENDS
     are_long = max(map(len, labels)) > LONGEST_AT_END
@@ -165,7 +165,7 @@ def label_curves(ax: Axes, *, ordered: bool = False) -> None:
         EndLabels(ax, curves)
 
 
-def remove_names(ax: Axes) -> bool:
+def remove_curve_names(ax: Axes) -> bool:
     """Take away what `label_curves` draws; tell whether there was any."""
     names = [a for a in [*ax.artists, ax.get_legend()] if isinstance(a, EndLabels | Legend)]
     for each in names:
@@ -175,15 +175,15 @@ def remove_names(ax: Axes) -> bool:
 
 def hidden_spreads(ax: Axes) -> list[str]:
     """Name the curves whose bands or whiskers are drawn but hidden, as they are too many."""
-    hidden = [str(spread.get_label()) for spread in spreads_of(ax) if not spread.get_visible()]
+    hidden = [str(band.get_label()) for band in spreads_of(ax) if not band.get_visible()]
     return [label.removeprefix(SPREAD) for label in dict.fromkeys(hidden)]
 
 
-def single_out(ax: Axes, name: str) -> None:
+def highlight_curve(ax: Axes, name: str) -> None:
     """Show one curve with its band or whiskers before all others in light grey, without names."""
-    remove_names(ax)
-    for spread in spreads_of(ax):
-        spread.set_visible(spread.get_label() == SPREAD + name)
+    remove_curve_names(ax)
+    for band in spreads_of(ax):
+        band.set_visible(band.get_label() == SPREAD + name)
     for line in ax.lines:
         if str(line.get_label()) != name and not str(line.get_label()).startswith("_"):
             line.set(color=OTHERS, linewidth=0.6, linestyle="-", marker="", label="_", zorder=1)
@@ -203,7 +203,7 @@ def keep_systems(ax: Axes, chosen: Sequence[str], known: Sequence[str], *, figur
     for system, artists in of_systems.items():
         for artist in artists if system not in chosen else ():
             artist.remove()
-    if remove_names(ax):
+    if remove_curve_names(ax):
         label_curves(ax)
 
 
@@ -212,7 +212,7 @@ def spreads_of(ax: Axes) -> list[Collection]:
     return [c for c in ax.collections if str(c.get_label()).startswith(SPREAD)]
 
 
-def scale_by_factors(ax: Axes, *, along: Literal["x", "y"]) -> None:
+def set_log_scale(ax: Axes, *, along: Literal["x", "y"]) -> None:
     """Make an axis logarithmic, with a few plain numbers beside it, if anything is drawn."""
     from matplotlib.ticker import LogLocator, NullFormatter
 
@@ -260,7 +260,7 @@ def draw_matrix(
 ) -> None:
     """Print every value, at most 1, in a cell that is the darker, the higher it is."""
     others = np.where(np.eye(len(names), dtype=np.bool_), np.nan, values)
-    blues = shades("Blues").with_extremes(bad="0.93")
+    blues = ordered_colormap("Blues").with_extremes(bad="0.93")
     image = ax.imshow(others, cmap=blues, vmin=lowest, vmax=1.0, aspect="auto")
     image.set_label(label)
     grey = "Grey cells: a row and the column of the same name."
@@ -405,7 +405,7 @@ class EndLabels(Artist):
         box, point = self.box, float(np.asarray(renderer.points_to_pixels(1.0)))
         ends = np.array([right_end(curve, box) for curve in self.curves])
         apart = LINE * point * max(float(name.get_fontsize()) for name in self.names)
-        heights = spread(ends[:, 1], apart, (box.y0, box.y1))
+        heights = spread_heights(ends[:, 1], apart, (box.y0, box.y1))
         x = box.x1 + REACH * point
         for name, leader, end, y in zip(self.names, self.leaders, ends, heights, strict=True):
             name.set_position((x + GAP * point, y))
@@ -422,7 +422,7 @@ def right_end(curve: Line2D, box: Bbox) -> tuple[float, float]:
     return min(float(x), box.x1), float(np.clip(y, box.y0, box.y1))
 
 
-def spread(wanted: Floats, apart: float, limits: tuple[float, float]) -> Floats:
+def spread_heights(wanted: Floats, apart: float, limits: tuple[float, float]) -> Floats:
     """Move heights as little as may be, in the mean square, so that none are nearer than asked.
 
     Of equal heights the first comes out on top.

@@ -16,7 +16,7 @@ from analyses.ordering.agreement import mean_of_defined
 from analyses.shared.families import CONFIDENCE as CONFIDENCE
 from analyses.shared.families import SubsetValues, half_widths_from
 from analyses.shared.measure import Measure, Measures
-from analyses.shared.table import decimals_of, overview, percent, rounded, rounded_ratio
+from analyses.shared.table import overview, percent, rounded, rounded_ratio, supported_decimals
 from runs.shared.arrays import Floats, Masks, Numbers
 
 if TYPE_CHECKING:
@@ -164,8 +164,8 @@ class Estimate:
 
     @property
     def decimals(self) -> int:
-        """Decimals that the interval supports; see `analyses.shared.table.decimals_of`."""
-        return decimals_of(self.low, self.high)
+        """Decimals that the interval supports; see `analyses.shared.table.supported_decimals`."""
+        return supported_decimals(self.low, self.high)
 
     def printed(self, decimals: int, *, by_ratio: bool = False) -> str:
         """Print the value and its limits with so many decimals; see `rounded_ratio`."""

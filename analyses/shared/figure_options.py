@@ -27,7 +27,12 @@ COLUMN_WIDTHS = {"single": 3.33, "double": 7.0}
 
 FONT_SIZE = 8.0
 
-SHOWN = {"metric": "measures", "measure": "measures", "cutoff": "cutoffs", "system": "systems"}
+PLURAL_OPTIONS = {
+    "metric": "measures",
+    "measure": "measures",
+    "cutoff": "cutoffs",
+    "system": "systems",
+}
 """What a figure shows, when Python is given one of a kind: the option of all of the kind."""
 
 MOST_COLOURS = 20
@@ -131,27 +136,27 @@ class FigureOptions(Section):
     @model_serializer
     def _as_given(self) -> dict[str, Any]:
         """Leave out what is not given."""
-        return self.given
+        return self.set_options
 
     @classmethod
-    def read(cls, given: Mapping[str, Any]) -> Self:
+    def from_keywords(cls, keywords: Mapping[str, Any]) -> Self:
         """Check options as Python gives them: one measure, cut-off or system may stand alone."""
         options: dict[str, Any] = {}
-        for name, value in given.items():
-            option = SHOWN.get(name, name)
-            is_one = option in SHOWN.values() and isinstance(value, str | int)
+        for name, value in keywords.items():
+            option = PLURAL_OPTIONS.get(name, name)
+            is_one = option in PLURAL_OPTIONS.values() and isinstance(value, str | int)
             if value is not None:
                 options[option] = (value,) if is_one else value
         return check_settings("a figure", cls, options)
 
     @property
-    def given(self) -> dict[str, Any]:
+    def set_options(self) -> dict[str, Any]:
         """The options that are given."""
         return {name: value for name, value in self if value not in (None, ())}
 
-    def over(self, usual: FigureOptions) -> Self:
+    def with_defaults(self, usual: FigureOptions) -> Self:
         """Take from usual options what is not given here."""
-        return self.model_copy(update=usual.given | self.given)
+        return self.model_copy(update=usual.set_options | self.set_options)
 
     def without_style_file(self, *, found_in: Path) -> Self:
         """Leave out a style that is not one of matplotlib's, with a warning.
@@ -176,7 +181,7 @@ class FigureOptions(Section):
             return self
         return self.model_copy(update={"style": str(path)})
 
-    def chosen_of(self, result: ResultT, *, figure: str) -> ResultT:
+    def select_measures(self, result: ResultT, *, figure: str) -> ResultT:
         """Let a result report the measures that are to be shown, and no others."""
         if not (self.measures or self.cutoffs):
             return result
@@ -190,7 +195,7 @@ class FigureOptions(Section):
         return replace(result, **chosen)
 
     @contextmanager
-    def look(self, base: Any = None) -> Iterator[None]:
+    def style_context(self, base: Any = None) -> Iterator[None]:
         """Draw what is drawn within in a style, colours and size of text, over those of a base."""
         from cycler import cycler
         from matplotlib import colormaps, rc_context, rcParams, style
@@ -219,7 +224,7 @@ class FigureOptions(Section):
                     rcParams["image.cmap"] = self.palette
             yield
 
-    def applied(self, ax: Axes, *, figure: str, systems: tuple[str, ...] = ()) -> None:
+    def apply_to(self, ax: Axes, *, figure: str, systems: tuple[str, ...] = ()) -> None:
         """Take from a panel the bands and systems that are not to be shown."""
         from analyses.shared.drawing import keep_systems, spreads_of
 

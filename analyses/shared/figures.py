@@ -20,13 +20,13 @@ import numpy as np
 from analyses.shared.drawing import (
     explanations,
     hidden_spreads,
+    highlight_curve,
     label_curves,
-    remove_names,
-    single_out,
+    remove_curve_names,
 )
 from analyses.shared.figure_options import COLUMN_WIDTHS, STYLE, FigureOptions
-from analyses.shared.result import METRIC, FigureFace, Result, measures_of
-from analyses.shared.table import latex
+from analyses.shared.result import METRIC, FigureDeclaration, Result, measures_of
+from analyses.shared.table import latex_text
 from runs import InputError
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ NO_OPTIONS = FigureOptions()
 
 def draw_figure(
     result: Result,
-    face: FigureFace,
+    face: FigureDeclaration,
     options: FigureOptions = NO_OPTIONS,
     *,
     usual: FigureOptions = NO_OPTIONS,
@@ -111,40 +111,40 @@ def draw_figure(
     """
     shown = {"measures", "cutoffs", "systems"}
     whole = usual.model_copy(update={**dict.fromkeys(shown, ()), "height": None})
-    if shown & options.given.keys():
+    if shown & options.set_options.keys():
         usual = usual.model_copy(update=dict.fromkeys(shown, ()))
-    if (shown | {"height"}) & usual.given.keys():
+    if (shown | {"height"}) & usual.set_options.keys():
         try:
-            return _draw(result, face, options.over(usual), chosen or {})
+            return _draw(result, face, options.with_defaults(usual), chosen or {})
         except InputError:
             # What all figures are to show, and their height, do not fit this one.
             usual = whole
-    return _draw(result, face, options.over(usual), chosen or {})
+    return _draw(result, face, options.with_defaults(usual), chosen or {})
 
 
 def _draw(
-    whole: Result, face: FigureFace, options: FigureOptions, chosen: Mapping[str, Any]
+    whole: Result, face: FigureDeclaration, options: FigureOptions, chosen: Mapping[str, Any]
 ) -> Figure:
-    result = options.chosen_of(whole, figure=face.short)
+    result = options.select_measures(whole, figure=face.short)
     figure = _draw_chosen(result, face, options, chosen)
-    figure.set_label(caption_of(figure, face, result))
+    figure.set_label(figure_caption(figure, face, result))
     return figure
 
 
-def caption_of(figure: Figure, face: FigureFace, result: Result) -> str:
+def figure_caption(figure: Figure, face: FigureDeclaration, result: Result) -> str:
     """Describe a figure of a result: what it is of, and what the marks are that are drawn."""
     return " ".join([face.caption(result), *explanations(figure)])
 
 
 def _draw_chosen(
-    result: Result, face: FigureFace, options: FigureOptions, chosen: Mapping[str, Any]
+    result: Result, face: FigureDeclaration, options: FigureOptions, chosen: Mapping[str, Any]
 ) -> Figure:
     """Draw a result that reports what is to be shown alone."""
     systems = getattr(result, "systems", ())
 
     def draw(panel: Mapping[str, Any], ax: Axes) -> Axes:
         drawn = face.draw(result, ax, **{**chosen, **panel})
-        options.applied(drawn, figure=face.short, systems=systems)
+        options.apply_to(drawn, figure=face.short, systems=systems)
         return drawn
 
     keyword, is_alike = face.panels, face.comparable
@@ -162,14 +162,14 @@ def _draw_chosen(
     return draw_panels(
         {name: partial(draw, {keyword: name}) for name in names},
         options,
-        roomy=face.roomy,
+        roomy=face.wide,
         alike=is_alike,
         legend="cut-off" if face.comparable and keyword == METRIC else None,
     )
 
 
 def _draw_singly(draw: Callable[[Axes], Axes], name: str, ax: Axes) -> Axes:
-    single_out(draw(ax), name)
+    highlight_curve(draw(ax), name)
     return ax
 
 
@@ -198,7 +198,7 @@ def draw_panels(
     usual_height = min(max(RATIO * width / n_columns, LEAST_HEIGHT), MOST_HEIGHT)
     height = options.height or n_rows * usual_height
     each = width / n_columns, height / n_rows
-    with options.look(STYLE):
+    with options.style_context(STYLE):
         figure = Figure(figsize=(width, height), layout="constrained", dpi=RESOLUTION)
         FigureCanvasAgg(figure)  # Without it, a renderer is made for each text that is measured.
         grid = figure.subplots(n_rows, n_columns, squeeze=False, sharex=alike, sharey=alike)
@@ -284,7 +284,7 @@ def _fit_texts(
 def _share_legend(figure: Figure, panels: Sequence[Axes], width: float, title: str | None) -> int:
     """Show a legend that all panels have, or begin, once, above; give its number of lines."""
     is_direct = len(panels) == 1 and panels[0].get_legend() is None
-    if is_direct or not [panel for panel in panels if remove_names(panel)]:
+    if is_direct or not [panel for panel in panels if remove_curve_names(panel)]:
         return 0
     entries = [panel.get_legend_handles_labels() for panel in panels]
     handles, names = max(entries, key=lambda entry: len(entry[1]))
@@ -438,7 +438,7 @@ def _with_values(svg: str, name: str, values: Sequence[str]) -> str:
     return svg[:start] + titled + svg[end:]
 
 
-def written_as(path: Path) -> Callable[[Figure], bytes]:
+def figure_writer(path: Path) -> Callable[[Figure], bytes]:
     """Give what writes a figure in the format that the name of a file ends in."""
     from matplotlib.backend_bases import FigureCanvasBase
 
@@ -485,7 +485,7 @@ def _in_latex(formatter: Formatter) -> Formatter:
 
 
 def _lines_in_latex(text: str) -> str:
-    return "\n".join(map(latex, text.split("\n")))
+    return "\n".join(map(latex_text, text.split("\n")))
 
 
 def _render(figure: Figure, kind: str) -> bytes:

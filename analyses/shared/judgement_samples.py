@@ -107,7 +107,7 @@ def _sample_groups(
     return np.ascontiguousarray(kept.T)
 
 
-def percents(start: int, stop: int, step: int) -> tuple[float, ...]:
+def percent_grid(start: int, stop: int, step: int) -> tuple[float, ...]:
     """Give shares from a percentage down to another, that left out."""
     return tuple(percent / 100 for percent in range(start, stop, step))
 
@@ -115,7 +115,9 @@ def percents(start: int, stop: int, step: int) -> tuple[float, ...]:
 class LossSettings(AnalysisSettings):
     """Settings of an analysis of random samples of the judgements."""
 
-    levels: Levels = Field(percents(100, 0, -5), description="Shares of the judgements to keep.")
+    levels: Levels = Field(
+        percent_grid(100, 0, -5), description="Shares of the judgements to keep."
+    )
     samples: Repeats = Field(50, ge=1, description="Number of random samples at each level.")
     replicates: Repeats = Field(200, ge=0, description="Bootstrap replicates; 0: no intervals.")
 
@@ -134,16 +136,16 @@ class CountedSettings(AnalysisSettings):
         "study has training ratings, else test.",
     )
 
-    def check(self, given: StudyFacts) -> None:
+    def check(self, study: StudyFacts) -> None:
         """Refuse to count in training ratings where there are none."""
-        if not given.has_training and self.counted_in in ("train", "all"):
+        if not study.has_training and self.counted_in in ("train", "all"):
             raise SettingError(
                 "counted_in",
                 f"without training ratings, `counted_in` in [analyses.{self.section}] must be "
                 f"'test', got {self.counted_in!r}.",
             )
 
-    def counted(self, work: Work) -> tuple[CountedIn, Numbers]:
+    def item_counts(self, work: Work) -> tuple[CountedIn, Numbers]:
         """Say where is counted, and give the ratings of each item there."""
         counts = work.popularity_counts
         where = next(iter(counts)) if self.counted_in is None else self.counted_in

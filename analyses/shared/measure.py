@@ -231,7 +231,9 @@ class Measures(tuple[Measure, ...]):
         """Find a measure by its label."""
         return self[self.labels.index(label)]
 
-    def crossed(self, values: Iterable[float], *, heading: str) -> dict[tuple[str, str], float]:
+    def cells_by_cutoff(
+        self, values: Iterable[float], *, heading: str
+    ) -> dict[tuple[str, str], float]:
         """Lay a number of each out by metric and cut-off; below a heading if there is no grid."""
         numbers = list(zip(self, map(float, values), strict=True))
         if not self.is_grid:

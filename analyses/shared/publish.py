@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from analyses.shared.figure_options import FigureOptions
 from analyses.shared.figures import NO_OPTIONS, WRITERS, draw_figure
-from analyses.shared.result import FigureFace, Result, figures_of, tables_of
+from analyses.shared.result import FigureDeclaration, Result, figures_of, tables_of
 from analyses.shared.table import FORMATS, Table
 from runs import InputError
 from runs.shared.files import write_within
@@ -29,7 +29,7 @@ def as_csv(frame: pd.DataFrame) -> str:
     return frame.to_csv(index=False, lineterminator="\n")
 
 
-def with_texts(frame: pd.DataFrame, write: Callable[[str], str]) -> pd.DataFrame:
+def map_texts(frame: pd.DataFrame, write: Callable[[str], str]) -> pd.DataFrame:
     """Write the texts of a frame, and its headings, in another way."""
 
     def written(column: pd.Series[Any]) -> pd.Series[Any]:
@@ -40,7 +40,7 @@ def with_texts(frame: pd.DataFrame, write: Callable[[str], str]) -> pd.DataFrame
     return frame.assign(**{str(name): written(texts[name]) for name in texts}).rename(columns=write)
 
 
-def every_table(results: Results, only: Collection[str] = ()) -> list[Table]:
+def tables_of_results(results: Results, only: Collection[str] = ()) -> list[Table]:
     """Make all tables of results that have rows, or those that are named."""
     made = [
         face.make(result)
@@ -53,7 +53,7 @@ def every_table(results: Results, only: Collection[str] = ()) -> list[Table]:
 
 def _in_columns(results: Results, only: Collection[str] = ()) -> str:
     """Print the tables in aligned columns, rounded, each under its title, and conclusions."""
-    parts = [f"{table.title}\n{table.to_columns()}" for table in every_table(results, only)]
+    parts = [f"{table.title}\n{table.to_columns()}" for table in tables_of_results(results, only)]
     parts += [result.conclusion() for result in results.values()]
     return "\n".join(filter(None, parts))
 
@@ -87,7 +87,7 @@ PRINTED: Mapping[str, Callable[..., str]] = {
     "csv": _first_frame,
     "json": as_json,
     **{
-        name: lambda *asked, write=FORMATS[name]: write(every_table(*asked))
+        name: lambda *asked, write=FORMATS[name]: write(tables_of_results(*asked))
         for name in ("latex", "markdown")
     },
 }
@@ -100,14 +100,14 @@ def write_results(results: Results, folder: Path) -> None:
         for name, frame in result.frames().items():
             write_within(folder, f"{name}.csv", as_csv(frame).encode())
         for face in figures_of(type(result)):
-            if face.is_of(result):
+            if face.applies_to(result):
                 for ending, content in figure_files(result, face).items():
                     write_within(folder, f"{face.name}.{ending}", content)
 
 
 def figure_files(
     result: Result,
-    face: FigureFace,
+    face: FigureDeclaration,
     *,
     kinds: Collection[str] = ("svg", "png"),
     usual: FigureOptions = NO_OPTIONS,

@@ -9,9 +9,10 @@ from functools import wraps
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, get_args, get_type_hints
 
-from analyses.shared.figure_options import SHOWN, STYLE, FigureOptions
+from analyses.shared.evidence import FIELD_KEY
+from analyses.shared.figure_options import PLURAL_OPTIONS, STYLE, FigureOptions
 from analyses.shared.measure import Measures
-from analyses.shared.sentences import USER, best_of, deeper_or_shallower, plural
+from analyses.shared.sentences import USER, best_measures_sentence, depth_sentence, plural
 from analyses.shared.table import Table, excerpt, overview
 from runs import InputError
 from runs.shared.arrays import Floats
@@ -33,7 +34,7 @@ METRIC = "metric"
 
 
 @dataclass(frozen=True)
-class TableFace:
+class TableDeclaration:
     """A table of a result.
 
     Parameters
@@ -58,7 +59,7 @@ class TableFace:
 
 
 @dataclass(frozen=True)
-class FigureFace:
+class FigureDeclaration:
     """A figure that a result has.
 
     Parameters
@@ -72,13 +73,13 @@ class FigureFace:
         another of which the result has a plural; None for one panel.
     comparable
         Whether panels share their axes where they can.
-    of
+    part
         The part of the result that it shows, a field or property: where that is None there is no
         figure, else the caption is the part's. By default it shows the whole result.
     over_cutoffs
         Whether curves run over cut-offs, or are of several of one metric: where no metric has
         several in the grid there is no figure.
-    roomy
+    wide
         Whether panels are wide, for long names or many cells.
     method
         Name of the method that draws a panel on given axes.
@@ -89,36 +90,36 @@ class FigureFace:
     number: int | None = None
     panels: str | None = None
     comparable: bool = True
-    of: str | None = None
+    part: str | None = field(default=None, metadata={FIELD_KEY: "of"})
     over_cutoffs: bool = False
-    roomy: bool = False
+    wide: bool = field(default=False, metadata={FIELD_KEY: "roomy"})
     method: str = ""
 
     @property
-    def file(self) -> str:
+    def file_stem(self) -> str:
         """Name of its files, without their ending."""
         return self.name if self.number is None else f"figure{self.number}_{self.name}"
 
     @property
-    def place(self) -> float:
+    def sort_key(self) -> float:
         """Its number, to sort by; infinite without one."""
         return float("inf") if self.number is None else self.number
 
     @property
     def names(self) -> tuple[str, ...]:
         """What it may be called."""
-        return self.short, self.name, self.file
+        return self.short, self.name, self.file_stem
 
     @property
     def short(self) -> str:
         """What a user types to name it."""
         return self.name if self.number is None else f"fig{self.number}"
 
-    def is_of(self, result: Result) -> bool:
+    def applies_to(self, result: Result) -> bool:
         """Tell whether a result has what it shows."""
         if self.over_cutoffs and not measures_of(result).curves:
             return False
-        return self.of is None or getattr(result, self.of) is not None
+        return self.part is None or getattr(result, self.part) is not None
 
     def panels_of(self, result: Result) -> tuple[str, ...]:
         """Name the panels: the metrics, or what the result has of another kind."""
@@ -133,7 +134,7 @@ class FigureFace:
         """Say whether it is one panel of usual size; of metrics there are small ones."""
         return self.panels is None or (self.panels != METRIC and len(self.panels_of(result)) == 1)
 
-    def options_in(
+    def split_options(
         self, result: Result, chosen: Mapping[str, Any]
     ) -> tuple[FigureOptions, dict[str, Any]]:
         """Tell the options of all figures from what this one lets a reader choose, and check them.
@@ -152,7 +153,7 @@ class FigureFace:
 
     def caption(self, result: Result) -> str:
         """Say in full sentences what it shows of a result."""
-        return result.caption() if self.of is None else result.caption_of(self.of)
+        return result.caption() if self.part is None else result.caption_of(self.part)
 
     def draw(self, result: Result, ax: Axes | None, **chosen: Any) -> Axes:
         """Draw a panel, on new axes if none are given."""
@@ -210,7 +211,7 @@ class Result:
         raise _undefined(self, "caption")
 
     def caption_of(self, part: str) -> str:
-        """Describe a part that has a caption of its own; see `FigureFace`."""
+        """Describe a part that has a caption of its own; see `FigureDeclaration`."""
         caption: str = getattr(self, part).caption()
         return caption
 
@@ -251,8 +252,8 @@ class Result:
         found = self.estimates()
         if found is None:
             return ()
-        best = best_of(self.under_settings(found), self.units)
-        return tuple(filter(None, (best, deeper_or_shallower(found, self.units))))
+        best = best_measures_sentence(self.under_settings(found), self.units)
+        return tuple(filter(None, (best, depth_sentence(found, self.units))))
 
     def conclusion(self) -> str:
         """Give the text that a command prints below its tables; by default the findings."""
@@ -282,7 +283,7 @@ class Result:
         return excerpt(self.caption(), self.frame(), [*self.findings(), *self.cautions()])
 
 
-def title_of(face: TableFace | FigureFace, unit: str = USER) -> str:
+def title_of(face: TableDeclaration | FigureDeclaration, unit: str = USER) -> str:
     """Give the title of a face, in which {units} or {Units} may stand for what scores are of."""
     units = plural(unit)
     return face.title.replace("{units}", units).replace("{Units}", units.capitalize())
@@ -294,7 +295,7 @@ def measures_of(result: Result) -> Measures:
 
 
 def _declaring(
-    kind: Callable[Facts, TableFace | FigureFace], made: Callable[[Method], Shown]
+    kind: Callable[Facts, TableDeclaration | FigureDeclaration], made: Callable[[Method], Shown]
 ) -> Callable[Facts, Callable[[Method], Shown]]:
     """Give the decorator of methods of a result that keeps what it is told as a face of a kind."""
 
@@ -321,8 +322,8 @@ def _with_options(method: Callable[..., Any]) -> Callable[..., Axes]:
         name = method.__name__
         options, own = _options_in(self, method, chosen, name)
         is_new = ax is None
-        with options.look(STYLE if ax is None else None):
-            shown = options.chosen_of(self, figure=name)
+        with options.style_context(STYLE if ax is None else None):
+            shown = options.select_measures(self, figure=name)
             if ax is None:
                 from matplotlib import pyplot
 
@@ -330,7 +331,7 @@ def _with_options(method: Callable[..., Any]) -> Callable[..., Axes]:
                 size = options.width or 5.0, options.height or 3.6
                 ax = pyplot.figure(figsize=size, layout="constrained").subplots()
             method(shown, ax, **own)
-            options.applied(ax, figure=name, systems=getattr(self, "systems", ()))
+            options.apply_to(ax, figure=name, systems=getattr(self, "systems", ()))
             write_plain_numbers(ax)
             if is_new:
                 keep_texts_unparsed(ax)
@@ -353,35 +354,37 @@ def _options_in(
     others = {key: value for key, value in chosen.items() if key not in own}
     options = [*FigureOptions.model_fields, *known]
     for key in others:
-        if key not in (*options, *SHOWN):
+        if key not in (*options, *PLURAL_OPTIONS):
             raise InputError(f"{name} has no {key!r} to choose; {suggestion(key, options)}")
-    return FigureOptions.read(others), own
+    return FigureOptions.from_keywords(others), own
 
 
-table = _declaring(TableFace, lambda method: method)
-"""Declare a method of a result as a table; see `TableFace`."""
+table = _declaring(TableDeclaration, lambda method: method)
+"""Declare a method of a result as a table; see `TableDeclaration`."""
 
-figure = _declaring(FigureFace, _with_options)
-"""Declare a method of a result as what draws a panel of a figure; see `FigureFace`."""
+figure = _declaring(FigureDeclaration, _with_options)
+"""Declare a method of a result as what draws a panel of a figure; see `FigureDeclaration`."""
 
 
-def tables_of(kind: type[Result]) -> list[TableFace]:
+def tables_of(kind: type[Result]) -> list[TableDeclaration]:
     """List the tables that results of a class have, in the order in which they are declared."""
-    return [face for face in _faces(kind) if isinstance(face, TableFace)]
+    return [face for face in _faces(kind) if isinstance(face, TableDeclaration)]
 
 
-def figures_of(kind: type[Result]) -> list[FigureFace]:
+def figures_of(kind: type[Result]) -> list[FigureDeclaration]:
     """List the figures that results of a class have, in the order in which they are declared."""
-    return [face for face in _faces(kind) if isinstance(face, FigureFace)]
+    return [face for face in _faces(kind) if isinstance(face, FigureDeclaration)]
 
 
-def _faces(kind: type[Result]) -> Iterator[TableFace | FigureFace]:
+def _faces(kind: type[Result]) -> Iterator[TableDeclaration | FigureDeclaration]:
     for name, method in vars(kind).items():
         for face in getattr(method, MARK, ()):
             yield replace(face, method=name)
 
 
-def choices_of(kind: type[Result], face: TableFace | FigureFace) -> dict[str, tuple[Any, ...]]:
+def choices_of(
+    kind: type[Result], face: TableDeclaration | FigureDeclaration
+) -> dict[str, tuple[Any, ...]]:
     """Say what a reader may choose: the keywords of the method, with their values if few."""
     method = getattr(kind, face.method)
     hints = get_type_hints(method, localns={"Axes": Any})

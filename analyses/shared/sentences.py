@@ -22,7 +22,7 @@ MOST_GROUPS = 500
 """Groups of systems up to which all largest ones are given."""
 
 
-def best_of(estimates: Estimates, units: str = "users") -> str:
+def best_measures_sentence(estimates: Estimates, units: str = "users") -> str:
     """Say which report measures no other beats significantly, or that none passes the threshold.
 
     A leader is named without reserve only where it leads over users, systems and, where the study
@@ -64,7 +64,7 @@ def best_of(estimates: Estimates, units: str = "users") -> str:
     return f"{sentence} {other}, {also} may be the best, too."
 
 
-def deeper_or_shallower(estimates: Estimates, units: str = "users") -> str:
+def depth_sentence(estimates: Estimates, units: str = "users") -> str:
     """Say for which metrics the deepest cut-off differs significantly from the shallowest.
 
     That is over users; which of it holds over users and systems is said beside.
@@ -129,7 +129,7 @@ def applicable(sentences: Mapping[str, bool | np.bool_]) -> list[str]:
     return [sentence for sentence, holds in sentences.items() if holds]
 
 
-def paired(pairs: Sequence[tuple[str, str]]) -> str:
+def join_pairs(pairs: Sequence[tuple[str, str]]) -> str:
     """Name pairs, the first few of many."""
     named = "; ".join(f"{a} and {b}" for a, b in pairs[:MOST_NAMED])
     n_others = len(pairs) - MOST_NAMED
@@ -138,21 +138,21 @@ def paired(pairs: Sequence[tuple[str, str]]) -> str:
     return f"{named}; and {n_others:,} other {'pair' if n_others == 1 else 'pairs'}"
 
 
-def p_value(p: float) -> str:
+def format_p_value(p: float) -> str:
     """Print a p-value as papers do: p = .03, or p < .001."""
     if np.isnan(p):
         return "p unknown"
     return "p < .001" if p < SMALLEST_P else f"p = {rounded(p, 2 if p >= SMALLEST_P * 10 else 3)}"
 
 
-def count(users: float) -> str:
+def user_count(users: float) -> str:
     """Print a number of users."""
     if np.isnan(users):
         return MISSING
     return "never" if np.isinf(users) else f"{users:,.0f}"
 
 
-def letters_of(differs: Masks, order: Numbers) -> tuple[str, ...]:
+def letters_by_system(differs: Masks, order: Numbers) -> tuple[str, ...]:
     """Give letters to what is compared, in an order; two that share one do not differ.
 
     The mask is symmetric, of shape (n_systems, n_systems).

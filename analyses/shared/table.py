@@ -56,7 +56,7 @@ class Table:
     decimals_of_columns: Mapping[int, int] = field(default_factory=dict)
 
     @classmethod
-    def of_columns(
+    def from_columns(
         cls, name: str, title: str, note: str, columns: Columns, *, decimals: int = 4
     ) -> Table:
         """Lay out columns, such as lists and arrays, by their headings."""
@@ -64,7 +64,7 @@ class Table:
         return cls(name, title, note, [*columns], [*zip(*cells, strict=True)], decimals=decimals)
 
     @classmethod
-    def crossed(
+    def from_cells(
         cls,
         name: str,
         title: str,
@@ -90,16 +90,16 @@ class Table:
         """The note where bold numbers are printed so, which it then explains."""
         return f"{self.note} {BOLD}" if self.bold else self.note
 
-    def text(self, cell: Cell, column: int | None = None) -> str:
+    def format(self, cell: Cell, column: int | None = None) -> str:
         """Round a number to the decimals of the table, or of a column that has its own."""
         decimals = self.decimals
         if column is not None:
             decimals = self.decimals_of_columns.get(column, self.decimals)
-        return shown(cell, decimals=decimals)
+        return format_cell(cell, decimals=decimals)
 
-    def typeset(self, cell: Cell, column: int | None = None) -> str:
+    def typeset_cell(self, cell: Cell, column: int | None = None) -> str:
         """Round a number as a paper prints it: no 0 before the point."""
-        text = self.text(cell, column)
+        text = self.format(cell, column)
         return _unpadded(text) if isinstance(cell, float) else text
 
     def to_text(self) -> str:
@@ -111,7 +111,7 @@ class Table:
 
         A table that is too wide for a terminal is printed in blocks of columns.
         """
-        return fitted([self.headings, *self._lines()])
+        return fit_to_width([self.headings, *self._lines()])
 
     def to_markdown(self) -> str:
         """Write a table in GitHub's Markdown."""
@@ -125,7 +125,9 @@ class Table:
         stream = io.StringIO()
         writer = csv.writer(stream, lineterminator="\n")
         rows = [self.headings, *self.rows]
-        writer.writerows([guarded(c) if isinstance(c, str) else c for c in row] for row in rows)
+        writer.writerows(
+            [escape_formula(c) if isinstance(c, str) else c for c in row] for row in rows
+        )
         return stream.getvalue()
 
     def __repr__(self) -> str:
@@ -146,15 +148,18 @@ class Table:
 
         It is one or two columns wide, in the largest font size that fits.
         """
-        lines = [[latex(h) for h in self.headings], *self._cells(latex, _bold_latex, self.typeset)]
+        lines = [
+            [latex_text(h) for h in self.headings],
+            *self._cells(latex_text, _bold_latex, self.typeset_cell),
+        ]
         texts = [self.headings, *self._lines()]
-        floating, size = room_for([max(map(len, column)) for column in zip(*texts, strict=True)])
+        floating, size = latex_size([max(map(len, column)) for column in zip(*texts, strict=True)])
         head, *body = (f"    {' & '.join(line)} \\\\" for line in lines)
         return "\n".join(
             [
                 r"% needs \usepackage{booktabs}",
                 f"\\begin{{{floating}}}",
-                f"  \\caption{{{latex(f'{self.title}. {self.typeset_note}')}}}",
+                f"  \\caption{{{latex_text(f'{self.title}. {self.typeset_note}')}}}",
                 f"  \\label{{tab:{NO_LABEL.sub('-', self.name)}}}",
                 f"  \\centering{size}",
                 f"  \\begin{{tabular}}{{@{{}}l{'r' * (len(self.headings) - 1)}@{{}}}}",
@@ -172,7 +177,7 @@ class Table:
     def _lines(self) -> list[Sequence[str]]:
         """Round every cell, and lay out those of several lines one below the other."""
         rows = [
-            [self.text(cell, column).split("\n") for column, cell in enumerate(row)]
+            [self.format(cell, column).split("\n") for column, cell in enumerate(row)]
             for row in self.rows
         ]
         return [line for row in rows for line in zip_longest(*row, fillvalue="")]
@@ -181,7 +186,7 @@ class Table:
         self, write: Text, bold: Text, show: Callable[[Cell, int], str] | None = None
     ) -> list[list[str]]:
         """Round and write every cell."""
-        show = show or self.text
+        show = show or self.format
         written = [
             [write(show(cell, column)) for column, cell in enumerate(row)] for row in self.rows
         ]
@@ -191,15 +196,15 @@ class Table:
         ]
 
 
-def guarded(text: str) -> str:
+def escape_formula(text: str) -> str:
     """Put an apostrophe before a text that spreadsheets would run; numbers stay as they are."""
     is_formula = FORMULA.match(text) and not SHOWN_NUMBERS.fullmatch(text)
     return f"'{text}" if is_formula else text
 
 
-def unguarded(text: str) -> str:
-    """Give back what `guarded` was given."""
-    return text[1:] if text[:1] == "'" and guarded(text[1:]) == text else text
+def unescape_formula(text: str) -> str:
+    """Give back what `escape_formula` was given."""
+    return text[1:] if text[:1] == "'" and escape_formula(text[1:]) == text else text
 
 
 def _each(write: Callable[[Table], str]) -> Callable[[Sequence[Table]], str]:
@@ -226,7 +231,7 @@ FORMATS: Mapping[str, Callable[[Sequence[Table]], str]] = {
 """How tables are printed, by the name of the format."""
 
 
-def shown(cell: Cell, *, decimals: int = 4) -> str:
+def format_cell(cell: Cell, *, decimals: int = 4) -> str:
     """Round a score or p-value for reading; counts and names stay as they are."""
     if not isinstance(cell, float):
         return str(cell)
@@ -238,7 +243,7 @@ def shown(cell: Cell, *, decimals: int = 4) -> str:
     return f"{cell:.1e}" if is_lost else f"{cell:.{decimals}f}"
 
 
-def decimals_of(low: float, high: float) -> int:
+def supported_decimals(low: float, high: float) -> int:
     """Give the decimals that an interval supports: the last is at most an eighth of its width.
 
     Without an upper limit, they are those of 0 to the lower one; without an interval there are 3.
@@ -253,7 +258,7 @@ def decimals_of(low: float, high: float) -> int:
 
 def common_decimals(lows: Iterable[float], highs: Iterable[float]) -> int:
     """Give the decimals for a table: the median of those that the intervals support."""
-    decimals = sorted(map(decimals_of, lows, highs)) or [3]
+    decimals = sorted(map(supported_decimals, lows, highs)) or [3]
     return decimals[(len(decimals) - 1) // 2]
 
 
@@ -273,7 +278,7 @@ def rounded_ratio(value: float, decimals: int = 3) -> str:
     ('11.3', '4.2e-04', '< 1e-12')
     """
     is_lost = 0 < abs(value) < 0.5 * 10**-decimals
-    return shown(value, decimals=decimals) if is_lost else rounded(value, decimals)
+    return format_cell(value, decimals=decimals) if is_lost else rounded(value, decimals)
 
 
 def percent(part: float) -> str:
@@ -298,7 +303,7 @@ def _markdown(text: str) -> str:
     return LINE_BREAK.sub("<br>", re.sub(r"([\\|*_<`$\[])", r"\\\1", text))
 
 
-def fitted(lines: Sequence[Sequence[str]], *, width: int = TERMINAL) -> str:
+def fit_to_width(lines: Sequence[Sequence[str]], *, width: int = TERMINAL) -> str:
     """Align columns, with narrow gaps if the table fits then; else in blocks, one below another.
 
     Every block begins with the names.
@@ -312,11 +317,11 @@ def fitted(lines: Sequence[Sequence[str]], *, width: int = TERMINAL) -> str:
             blocks.append([0])
         blocks[-1].append(column)
     return "\n".join(
-        aligned([[line[c] for c in block] for line in lines], gap=gap) for block in blocks
+        align_columns([[line[c] for c in block] for line in lines], gap=gap) for block in blocks
     )
 
 
-def aligned(lines: Sequence[Sequence[str]], *, n_names: int = 1, gap: int = 2) -> str:
+def align_columns(lines: Sequence[Sequence[str]], *, n_names: int = 1, gap: int = 2) -> str:
     """Align columns with spaces: the first ones, of names, left, the others, of numbers, right."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     sides = [str.ljust if column < n_names else str.rjust for column in range(len(widths))]
@@ -362,10 +367,10 @@ POWER = re.compile(r"(< )?([0-9.]+)e([+-])0*([0-9]+)")
 MINUS = re.compile(r"(?<![\w.-])-(?=\.?\d)")
 
 
-def latex(text: str) -> str:
+def latex_text(text: str) -> str:
     r"""Write text as LaTeX: escape what has a meaning there, powers and signs as formulas."""
     if LINE_BREAK.search(text):
-        lines = r" \\ ".join(map(latex, LINE_BREAK.split(text)))
+        lines = r" \\ ".join(map(latex_text, LINE_BREAK.split(text)))
         return f"\\shortstack[r]{{{lines}}}"
     found = POWER.fullmatch(text)
     if found is None:
@@ -376,11 +381,11 @@ def latex(text: str) -> str:
 
 
 def _bold_latex(text: str) -> str:
-    """Print what `latex` wrote bold."""
+    """Print what `latex_text` wrote bold."""
     return f"\\textbf{{\\boldmath{text}}}" if text.startswith("$") else f"\\textbf{{{text}}}"
 
 
-def room_for(widths: Sequence[int]) -> tuple[str, str]:
+def latex_size(widths: Sequence[int]) -> tuple[str, str]:
     """Choose what floats, and the size of its letters, for columns of so many characters."""
     gaps = GAP * (len(widths) - 1)
     for floating, room in (("table", COLUMN), ("table*", PAGE)):
@@ -408,7 +413,7 @@ def excerpt(
     parts = [f"<p>{escape(sentence)}</p>" for sentence in (caption, *sentences)]
     if frame is not None:
         table = frame.head(rows).to_html(
-            index=False, border=0, max_cols=COLUMNS, float_format=shown, na_rep=MISSING
+            index=False, border=0, max_cols=COLUMNS, float_format=format_cell, na_rep=MISSING
         )
         is_whole = len(frame) <= rows and len(frame.columns) <= COLUMNS
         parts.insert(1, table if is_whole else f"{table}<p>{_size(frame, rows)}</p>")
@@ -421,7 +426,7 @@ def overview(title: str, frame: pd.DataFrame, calls: str, *, rows: int = ROWS) -
     Columns for which the terminal has no room are left out.
     """
     table = frame.head(rows).to_string(
-        index=False, max_cols=0, line_width=TERMINAL, float_format=shown, na_rep=MISSING
+        index=False, max_cols=0, line_width=TERMINAL, float_format=format_cell, na_rep=MISSING
     )
     return f"{title}\n\n{table}\n\n{_size(frame, rows)} Next: {calls}"
 
@@ -446,4 +451,4 @@ def frame_table(
 ) -> Table:
     """Show a frame, its fractions with so many decimals."""
     columns = {str(heading): column for heading, column in frame.items()}
-    return Table.of_columns(name, title, note, columns, decimals=decimals)
+    return Table.from_columns(name, title, note, columns, decimals=decimals)

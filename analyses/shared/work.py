@@ -104,7 +104,7 @@ class StudyWorld(Protocol):
     """
 
     @property
-    def found(self) -> type[Any]:
+    def result_class(self) -> type[Any]:
         """Class of what it finds, which can be kept as evidence."""
 
     def __call__(self, work: Work) -> Any:

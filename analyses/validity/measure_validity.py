@@ -9,7 +9,7 @@ from pydantic import Field
 
 from analyses.ordering import tau_ap_a
 from analyses.shared.analysis import Need, SettingError, StudyFacts, analysis
-from analyses.shared.judgement_samples import percents
+from analyses.shared.judgement_samples import percent_grid
 from analyses.significance.question import Question, Test
 from analyses.validity.comparison import Comparison, JointUsers
 from analyses.validity.loss_curves import LossOfJudgements
@@ -20,7 +20,7 @@ from runs.shared.settings import Levels, Repeats
 if TYPE_CHECKING:
     from analyses.shared.work import Work
 
-POPULAR_LEVELS = percents(100, 79, -2)
+POPULAR_LEVELS = percent_grid(100, 79, -2)
 """Shares of the items that are kept when popular items are removed."""
 
 
@@ -30,12 +30,14 @@ class Settings(Question):
     test: Test = Field("t", description="Significance test of measured and of true differences.")
     replicates: Repeats = Field(400, ge=0, description="Bootstrap replicates; 0: no intervals.")
     judgements: bool = Field(True, description="Also compute validity when judgements are lost.")
-    levels: Levels = Field(percents(100, 0, -10), description="Shares of the judgements to keep.")
+    levels: Levels = Field(
+        percent_grid(100, 0, -10), description="Shares of the judgements to keep."
+    )
     samples: Repeats = Field(20, ge=1, description="Number of random samples at each level.")
 
-    def check(self, given: StudyFacts) -> None:
+    def check(self, study: StudyFacts) -> None:
         """Refuse a study that has no truth."""
-        if not given.has_truth:
+        if not study.has_truth:
             raise SettingError(
                 "test",
                 'the analysis validity needs a truth: set `path = "..."` in [truth], or study a '

@@ -15,10 +15,16 @@ from analyses.intervals.systems import interval_over_worlds
 from analyses.ordering import tau_b
 from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
 from analyses.shared.analysis import Need, SettingError, StudyFacts, analysis
-from analyses.shared.drawing import categories, chosen_panel, draw_band, draw_whiskers, label_curves
+from analyses.shared.drawing import (
+    category_styles,
+    draw_band,
+    draw_whiskers,
+    label_curves,
+    panel_index,
+)
 from analyses.shared.measure import Measures, tidy
 from analyses.shared.result import Result, figure, table
-from analyses.shared.sentences import listed, paired
+from analyses.shared.sentences import join_pairs, listed
 from analyses.shared.table import Table, rounded
 from analyses.shared.work import Bias, OtherWorld
 from analyses.significance.question import Question, Test
@@ -91,7 +97,7 @@ class WorldQuestion:
     levels: tuple[float, ...]
     samples: int
 
-    found = WorldAspects
+    result_class = WorldAspects
 
     def __call__(self, work: Work) -> WorldAspects:
         """Compare the measures of a world with its truth, and with themselves."""
@@ -149,13 +155,13 @@ class Settings(Question):
             worlds.append(OtherWorld(strength, density, int(words[0] >> np.uint64(33)), self.bias))
         return worlds
 
-    def check(self, given: StudyFacts) -> None:
+    def check(self, study: StudyFacts) -> None:
         """Refuse a study that has no world, and worlds that cannot be."""
         for key, points in (("strengths", self.strengths), ("densities", self.densities)):
             for point in points:
                 at = (point, USUAL) if key == "strengths" else (USUAL, point)
                 try:
-                    given.require_world(OtherWorld(*at, seed=0, bias=self.bias))
+                    study.require_world(OtherWorld(*at, seed=0, bias=self.bias))
                 except InputError as error:
                     raise SettingError(key, str(error)) from None
 
@@ -268,7 +274,7 @@ class ValiditySweep(Result):
         columns: dict[str, Any] = {"measure": map(str, self.measures)}
         columns |= zip((f"{strength:g}" for strength in self.strengths), means.T, strict=True)
         title = f"{self._labels(place)[0]}, by the strength of the bias"
-        return Table.of_columns("validity_sweep", title, self.caption(), columns)
+        return Table.from_columns("validity_sweep", title, self.caption(), columns)
 
     @figure(
         "validity_sweep",
@@ -282,7 +288,7 @@ class ValiditySweep(Result):
         place, along = self._place(aspect), np.asarray(self.strengths)
         spread = deviation_of_defined(self.values)
         every = (each[place, :, :, d] for each in (self.means, *self.limits, spread))
-        styles = categories(self.measures.labels)
+        styles = category_styles(self.measures.labels)
         bands = "Bands: 95 % intervals of the mean over worlds."
         whiskers = "Vertical lines: one standard deviation over worlds."
         for (label, style), mean, low, high, sd in zip(styles, *every, strict=True):
@@ -296,7 +302,7 @@ class ValiditySweep(Result):
     @figure(
         "validity_sweep_robustness",
         "Robustness against validity over worlds, by metric",
-        of="means",
+        part="means",
     )
     def plot_robustness(self, ax: Axes, *, strength: float | None = None) -> None:
         """Draw one point a measure: its means at one strength, by default next to the study's."""
@@ -309,7 +315,7 @@ class ValiditySweep(Result):
         ax.set_title(f"strength of {FOLLOWED[self.bias]}: {self.strengths[s]:g}")
 
     def _place(self, aspect: str | None) -> int:
-        return chosen_panel(self.aspects, self.main if aspect is None else aspect)
+        return panel_index(self.aspects, self.main if aspect is None else aspect)
 
     def _labels(self, place: int) -> tuple[str, str]:
         aspect = self.aspects[place]
@@ -351,7 +357,7 @@ class ValiditySweep(Result):
             least = max(LEAST_TAU, np.fmax.reduce(taus) - SAME)
             best = [str(m) for m, tau in zip(self.measures, taus, strict=True) if tau >= least]
             leaders.append(f"{listed(best or ['no measure'])} at strength {strength:g}")
-        turned = f" ({paired(self.turned)})" if self.turned else ""
+        turned = f" ({join_pairs(self.turned)})" if self.turned else ""
         n_pairs = len(self.measures) * (len(self.measures) - 1) // 2
         return [
             f"From strength {ends[0]:g} to {ends[1]:g} of the bias, means over measures change: "

@@ -14,18 +14,18 @@ from analyses.discrimination import CORRECTIONS_IN_WORDS, TESTS_IN_WORDS
 from analyses.shared.drawing import (
     THICK,
     THIN,
-    categories,
-    chosen_panel,
+    category_styles,
     colours,
     draw_intervals,
     explain,
     label_curves,
+    panel_index,
 )
 from analyses.shared.estimate import Estimates, Limits, variance_stabilised
 from analyses.shared.families import Families, SubsetValues
 from analyses.shared.measure import Measures, tidy
 from analyses.shared.result import Result, figure, table
-from analyses.shared.sentences import applicable, best_of, listed
+from analyses.shared.sentences import applicable, best_measures_sentence, listed
 from analyses.shared.table import Cell, Table, common_decimals, rounded
 from analyses.significance.question import Correction, Test
 from analyses.validity.comparison import RATES, VERDICTS, PairVerdicts, put_first, regret_share
@@ -160,7 +160,7 @@ class Validity(Result):
 
     def place(self, truth: str | None = None) -> int:
         """Number a truth; by default the first reference."""
-        return chosen_panel(self.truths, truth or self.main)
+        return panel_index(self.truths, truth or self.main)
 
     def title(self, truth: str | None) -> str:
         """Name a truth, for titles."""
@@ -262,7 +262,7 @@ class Validity(Result):
             "tau-b, same measure": self.tau.values[0, best],
         }
         title = f"Agreement with {self.title(truth)}"
-        return Table.of_columns("validity", title, self.caption(), columns, decimals=decimals)
+        return Table.from_columns("validity", title, self.caption(), columns, decimals=decimals)
 
     @table("choices", "true score lost by choosing the system that a measure ranks first")
     def choices(self, *, truth: str | None = None, cutoff: int | None = None) -> Table:
@@ -277,7 +277,7 @@ class Validity(Result):
             "of range": regret_share(self.regret.values, self.true)[place, numbers],
         }
         title = f"Regret by {self.title(truth)}"
-        return Table.of_columns("choices", title, REGRET, columns, decimals=3)
+        return Table.from_columns("choices", title, REGRET, columns, decimals=3)
 
     @table("verdicts", "power, type III errors and inversions")
     def pairs(self, *, truth: str | None = None, cutoff: int | None = None) -> Table:
@@ -315,7 +315,11 @@ class Validity(Result):
         label_curves(ax)
 
     @figure(
-        "validity_robustness", "Robustness and validity", number=22, panels="truth", of="robustness"
+        "validity_robustness",
+        "Robustness and validity",
+        number=22,
+        panels="truth",
+        part="robustness",
     )
     def plot_robustness(self, ax: Axes, *, truth: str | None = None) -> None:
         """Draw one point a measure: mean tau with itself under loss, and tau with the truth."""
@@ -330,7 +334,7 @@ class Validity(Result):
         "Right and wrong significant differences",
         number=23,
         panels="truth",
-        of="verdicts",
+        part="verdicts",
     )
     def plot_pairs(self, ax: Axes, *, truth: str | None = None) -> None:
         """Stack the shares of pairs by verdict, a bar for each report measure."""
@@ -350,7 +354,7 @@ class Validity(Result):
         "Validity when judgements are lost at random",
         number=24,
         panels="truth",
-        of="kept",
+        part="kept",
     )
     def plot_judgements(self, ax: Axes, *, truth: str | None = None) -> None:
         """Draw tau-b with the truth against the share of judgements kept."""
@@ -361,7 +365,7 @@ class Validity(Result):
         "Validity when the judgements of popular items are lost",
         number=25,
         panels="truth",
-        of="popular",
+        part="popular",
     )
     def plot_popularity(self, ax: Axes, *, truth: str | None = None) -> None:
         """Draw tau-b with the truth against the share of items kept, the least popular."""
@@ -452,7 +456,7 @@ class Validity(Result):
             many = f"All {counted(n, 'measure')}"
         named = f" ({listed(below)})" if 0 < len(below) < n else ""
         sentences = [
-            best_of(self.under_settings(self.estimates()), self.units),
+            best_measures_sentence(self.under_settings(self.estimates()), self.units),
             f"{many}{named} {'disagrees' if len(below) == 1 else 'disagree'} with the ordering by "
             "the same measure with the true "
             f"preferences ({spread_of(self.tau.values[0, numbers])}) by more than chance over "
@@ -491,7 +495,7 @@ def draw_robustness(
     ax: Axes, labels: Sequence[str], robustness: Floats, taus: Floats, limits: Limits, *, over: str
 ) -> None:
     """Draw a point a measure, with the interval of its validity; both axes have one range."""
-    by_measure = zip(categories(labels), robustness, taus, *limits, strict=True)
+    by_measure = zip(category_styles(labels), robustness, taus, *limits, strict=True)
     for (label, style), robust, valid, low, high in by_measure:
         ax.plot([robust], [valid], label=label, **{**style, "linestyle": "none"})
         line = ax.vlines([robust], low, high, color=style["color"], linewidth=0.9)

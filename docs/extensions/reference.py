@@ -110,7 +110,7 @@ def analysis_reference() -> Iterator[str]:
     for key, analysis in analyses.items():
         yield from heading(key, "-")
         yield plain(analysis.summary)
-        yield "Made by default." if analysis.is_usual() else "Made if the study names it."
+        yield "Made by default." if analysis.runs_by_default() else "Made if the study names it."
         if analysis.needs:
             yield f"Needs: {', '.join(need.replace('_', ' ') for need in analysis.needs)}."
         section = analysis.section

@@ -222,7 +222,7 @@ def figure(
     file has it.
     """
     from analyses.shared.figure_options import FigureOptions
-    from analyses.shared.figures import draw_figure, written_as
+    from analyses.shared.figures import draw_figure, figure_writer
     from harness.report.print import caption_of, find_figure
     from harness.report.study_folder import FinishedStudy
 
@@ -232,9 +232,13 @@ def figure(
         print_tables(Table("figures", "", "", ["name", "title"], rows))
         return
     key, face = find_figure(finished, name)
-    path = output or Path(f"{face.file}.svg")
-    written, options, result = written_as(path), given(FigureOptions, asked), finished.result(key)
-    _, chosen = face.options_in(result, {} if axes is None else {"axes": axes})
+    path = output or Path(f"{face.file_stem}.svg")
+    written, options, result = (
+        figure_writer(path),
+        given(FigureOptions, asked),
+        finished.result(key),
+    )
+    _, chosen = face.split_options(result, {} if axes is None else {"axes": axes})
     drawn = draw_figure(result, face, options, usual=finished.figure_options, chosen=chosen)
     click.echo(caption_of(finished, face, drawn))
     write_and_name("figure", path, written(drawn))

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from hypothesis.configuration import set_hypothesis_home_dir
 
-from analyses.shared.table import Table, aligned
+from analyses.shared.table import Table, align_columns
 from harness.laws.battery import CONVENTIONS, laws_of
 from harness.laws.law import Law, Outcome, Verdict
 from harness.laws.lists import TRIES, Bench
@@ -191,7 +191,7 @@ def evidence_lines(outcome: Outcome, level: int) -> list[str]:
         counts = f"R = {n_relevant}, N = {len(listed.judgements) - n_relevant}"
         scored = score if isinstance(score, str) else f"scores {score:.6g}"
         rows.append((f"{label}:", listed.marks(level=level), counts, scored))
-    return aligned(rows, n_names=4).splitlines()
+    return align_columns(rows, n_names=4).splitlines()
 
 
 def _lines_of(outcome: Outcome, level: int) -> Iterator[str]:

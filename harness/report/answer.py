@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from analyses.shared.drawing import THICK, THIN, chosen_panel, colours, draw_intervals, explain
+from analyses.shared.drawing import THICK, THIN, colours, draw_intervals, explain, panel_index
 from analyses.shared.estimate import Estimates
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, table
@@ -371,11 +371,11 @@ class Answer(Result):
         number=0,
         panels="subject",
         comparable=False,
-        of="shown",
+        part="shown",
     )
     def plot(self, ax: Axes, *, subject: str | None = None) -> Axes:
         """Draw a point a measure with its interval; filled points are unbeaten."""
-        number = chosen_panel(self.subjects, subject)
+        number = panel_index(self.subjects, subject)
         found, colour = self.every[number], colours()[0]
         rows = {measure: row for row, measure in enumerate(self.rows)}
         best = found.may_be_best(systems=found.has_further_sources)

@@ -17,11 +17,11 @@ import numpy as np
 from analyses.intervals.data_sets import DataSetRanks
 from analyses.intervals.resampling import percentiles, resample_means
 from analyses.shared.estimate import Estimate, Estimates
-from analyses.shared.figures import WRITERS, as_svg, caption_of, draw_panels
-from analyses.shared.publish import as_csv, with_texts
-from analyses.shared.result import METRIC, FigureFace, Result, title_of
-from analyses.shared.sentences import listed, paired
-from analyses.shared.table import Cell, Table, guarded
+from analyses.shared.figures import WRITERS, as_svg, draw_panels, figure_caption
+from analyses.shared.publish import as_csv, map_texts
+from analyses.shared.result import METRIC, FigureDeclaration, Result, title_of
+from analyses.shared.sentences import join_pairs, listed
+from analyses.shared.table import Cell, Table, escape_formula
 from harness.readers.scores import SCORES_FILE, read_score_tables
 from harness.report.mean_ranks import MeanRanks
 from harness.report.page import image_source, render_page
@@ -262,7 +262,7 @@ class Comparison:
             ]
             estimates, n_measures = next(iter(by_study.values())), len(_side_by_side(by_study))
             found = directions(by_study)
-            same, opposite = (f"{len(p)}{f' ({paired(p)})' * bool(p)}" for p in found)
+            same, opposite = (f"{len(p)}{f' ({join_pairs(p)})' * bool(p)}" for p in found)
             pairs = counted(comb(n_measures, 2), "pair of measures")
             yield (
                 f"May be the most {estimates.best}, over {over}: {'; '.join(best)}. Of {pairs}, "
@@ -270,26 +270,26 @@ class Comparison:
                 f"first), {opposite} in opposite directions."
             )
 
-    def figures(self) -> Iterator[tuple[FigureFace, str, Figure]]:
+    def figures(self) -> Iterator[tuple[FigureDeclaration, str, Figure]]:
         """Draw what at least two studies have a figure of: a panel for each study, (a), (b), ...
 
         Figures with a panel for each metric have a row for each metric that all of them share.
         """
         yield from (ranks.figure() for ranks in self.mean_ranks)
-        faces: dict[str, FigureFace] = {}
+        faces: dict[str, FigureDeclaration] = {}
         results: dict[str, dict[str, Result]] = {}
         for label, study in self.studies.items():
             for key, face in study.figures():
                 faces[face.name] = face
                 results.setdefault(face.name, {})[label] = study.result(key)
-        for face in sorted(faces.values(), key=lambda face: face.place):
+        for face in sorted(faces.values(), key=lambda face: face.sort_key):
             of = results[face.name]
             rows = _rows(face, [*of.values()]) if len(of) > 1 else []
             if rows:
                 first, result = next(iter(of.items()))
                 titled = replace(face, title=title_of(face, result.unit))
                 drawn = _figure(face, of, rows)
-                yield titled, f"{first}: {caption_of(drawn, face, result)}", drawn
+                yield titled, f"{first}: {figure_caption(drawn, face, result)}", drawn
 
 
 def _scores(study: FinishedStudy, keys: Iterable[tuple[str, str]]) -> Floats:
@@ -302,7 +302,7 @@ def _scores(study: FinishedStudy, keys: Iterable[tuple[str, str]]) -> Floats:
     return np.where(plain[:, np.newaxis], scores, np.nan)
 
 
-def _rows(face: FigureFace, results: Sequence[Result]) -> list[dict[str, str]]:
+def _rows(face: FigureDeclaration, results: Sequence[Result]) -> list[dict[str, str]]:
     """Choose what each row of panels shows: nothing, or one of what all results have panels of."""
     if face.panels is None:
         return [{}]
@@ -310,7 +310,9 @@ def _rows(face: FigureFace, results: Sequence[Result]) -> list[dict[str, str]]:
     return [{face.panels: n} for n in every[0] if all(n in names for names in every)]
 
 
-def _figure(face: FigureFace, of: Mapping[str, Result], rows: Sequence[dict[str, str]]) -> Figure:
+def _figure(
+    face: FigureDeclaration, of: Mapping[str, Result], rows: Sequence[dict[str, str]]
+) -> Figure:
     panels: dict[str, Callable[[Axes], Axes]] = {}
     for row in rows:
         for label, result in of.items():
@@ -321,7 +323,9 @@ def _figure(face: FigureFace, of: Mapping[str, Result], rows: Sequence[dict[str,
     return draw_panels(panels, most_columns=len(of), roomy=roomy, alike=alike, legend=legend)
 
 
-def _draw(face: FigureFace, result: Result, row: Mapping[str, str], title: str, ax: Axes) -> Axes:
+def _draw(
+    face: FigureDeclaration, result: Result, row: Mapping[str, str], title: str, ax: Axes
+) -> Axes:
     drawn = face.draw(result, ax, **row)
     drawn.set_title(title)
     return drawn
@@ -385,10 +389,10 @@ def write_comparison(compared: Comparison | Publication, folder: Path) -> Path:
     figures: list[dict[str, Any]] = []
     for face, caption, drawn in compared.figures():
         svg = as_svg(drawn)
-        write_within(folder, f"figures/{face.file}.svg", svg)
-        write_within(folder, f"figures/{face.file}.pdf", WRITERS["pdf"](drawn))
+        write_within(folder, f"figures/{face.file_stem}.svg", svg)
+        write_within(folder, f"figures/{face.file_stem}.pdf", WRITERS["pdf"](drawn))
         figures.append({"face": face, "caption": caption, "source": image_source(svg)})
-    numbers = as_csv(with_texts(compared.frame(), guarded))
+    numbers = as_csv(map_texts(compared.frame(), escape_formula))
     write_within(folder, "tables/comparison.csv", numbers.encode())
     page = render_page("comparison.html", compared=compared, figures=figures)
     return write_within(folder, "comparison.html", page)

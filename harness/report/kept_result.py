@@ -14,9 +14,9 @@ from analyses.shared.evidence import read_evidence, to_evidence
 from analyses.shared.measure import Measures
 from analyses.shared.result import (
     METRIC,
-    FigureFace,
+    FigureDeclaration,
     Result,
-    TableFace,
+    TableDeclaration,
     figure,
     figures_of,
     measures_of,
@@ -39,7 +39,7 @@ MOST_DECIMALS = 20
 class KeptTable:
     """A table as it was made, and its face."""
 
-    face: TableFace
+    face: TableDeclaration
     name: str
     title: str
     note: str
@@ -50,7 +50,7 @@ class KeptTable:
     decimals_of_columns: tuple[tuple[int, int], ...] = ()
 
     @classmethod
-    def of(cls, result: Result, face: TableFace) -> KeptTable:
+    def of(cls, result: Result, face: TableDeclaration) -> KeptTable:
         """Make a table of a result, to be kept."""
         made = face.make(result)
         rows = tuple(tuple(map(_plain, row)) for row in made.rows)
@@ -69,7 +69,7 @@ class KeptTable:
 class KeptFigure:
     """The face of a figure, the names of its panels, and its caption."""
 
-    face: FigureFace
+    face: FigureDeclaration
     panels: tuple[str, ...]
     caption: str
 
@@ -127,7 +127,7 @@ def keep_result(result: Result) -> bytes:
     figures = [
         KeptFigure(face, tuple(face.panels_of(result)) if face.panels else (), face.caption(result))
         for face in figures_of(kind)
-        if face.is_of(result)
+        if face.applies_to(result)
     ]
     return to_evidence(
         KeptResult(
@@ -155,7 +155,7 @@ def read_kept_result(path: Path) -> KeptResult:
     for drawn in kept.figures:
         part, name = f"figure_{drawn.face.name}", f"draw_{drawn.face.name}"
         of, panels = drawn.face, drawn.face.panels
-        declare = figure(of.name, of.title, number=of.number, panels=panels, of=part)
+        declare = figure(of.name, of.title, number=of.number, panels=panels, part=part)
         members |= {part: drawn, name: declare(_method(name, drawn.draw))}
         if panels not in (None, METRIC):
             members[f"{panels}s"] = drawn.panels

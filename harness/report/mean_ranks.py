@@ -15,8 +15,8 @@ from analyses.ordering.agreement import mean_of_defined
 from analyses.shared.drawing import explanations
 from analyses.shared.estimate import Estimate
 from analyses.shared.figures import draw_panels
-from analyses.shared.result import FigureFace
-from analyses.shared.sentences import letters_of, listed, plural
+from analyses.shared.result import FigureDeclaration
+from analyses.shared.sentences import letters_by_system, listed, plural
 from analyses.shared.table import Cell, Table, rounded
 from analyses.systems import draw_ranks
 
@@ -58,7 +58,7 @@ class MeanRanks:
         data_sets = list(dict.fromkeys(name for ranks in self.every for name in ranks.data_sets))
         for ranks in self.every:
             order = np.argsort(ranks.means, kind="stable")
-            letters = letters_of(ranks.differs, order)
+            letters = letters_by_system(ranks.differs, order)
             (low, high), (first, last) = ranks.limits
             strengths = ranks.strengths, *ranks.strength_limits
             for n in order:
@@ -150,10 +150,10 @@ class MeanRanks:
                 "does not show that there is none."
             )
 
-    def figure(self) -> tuple[FigureFace, str, Figure]:
+    def figure(self) -> tuple[FigureDeclaration, str, Figure]:
         """Draw the critical-difference diagrams, after Demšar (2006)."""
         kinds = plural(self.kind)
-        face = FigureFace(f"mean_ranks_{kinds}", f"Mean ranks of the {kinds} over data sets")
+        face = FigureDeclaration(f"mean_ranks_{kinds}", f"Mean ranks of the {kinds} over data sets")
         caption = (
             "Points: mean ranks, 1 is best. Lines: 95 % intervals by the bootstrap over data sets "
             "(four or more; none where all agree). "

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from analyses.shared.figures import draw_figure
-from analyses.shared.publish import with_texts
+from analyses.shared.publish import map_texts
 from analyses.shared.result import Result
-from analyses.shared.table import Table, excerpt, listing, unguarded
+from analyses.shared.table import Table, excerpt, listing, unescape_formula
 from harness.report.page import Summary, summarise
 from harness.report.print import find_figure
 from harness.report.study_folder import FinishedStudy
@@ -108,7 +108,7 @@ class OpenStudy:
         import pandas as pd
 
         require_known(f"{self.finished.folder}: the study has no", [name], self.frames)
-        return with_texts(pd.read_csv(self.finished.place(f"tables/{name}.csv")), unguarded)
+        return map_texts(pd.read_csv(self.finished.place(f"tables/{name}.csv")), unescape_formula)
 
     def table(self, name: str, **chosen: Any) -> Table:
         """Make a table for reading; it is rounded when it is printed.
@@ -147,7 +147,7 @@ class OpenStudy:
         """
         key, face = find_figure(self.finished, name)
         result = self.finished.result(key)
-        options, own = face.options_in(result, chosen)
+        options, own = face.split_options(result, chosen)
         return draw_figure(result, face, options, usual=self.finished.figure_options, chosen=own)
 
     def _repr_html_(self) -> str:

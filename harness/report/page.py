@@ -13,9 +13,9 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from analyses.shared.analysis import register_with
-from analyses.shared.result import FigureFace, Result, figures_of, tables_of
-from analyses.shared.table import Cell, Table, excerpt, shown
+from analyses.shared.analysis import analyses_with_plugins
+from analyses.shared.result import FigureDeclaration, Result, figures_of, tables_of
+from analyses.shared.table import Cell, Table, excerpt, format_cell
 from harness.report.answer import Answer
 from harness.report.checks import checks_of
 from harness.report.study_folder import ANSWER, FinishedStudy, caption_name, figure_name
@@ -79,8 +79,8 @@ def _section(study: FinishedStudy, key: str, result: Result) -> dict[str, Any]:
     Curves over cut-offs are no first figure where there is another, and a long table is folded.
     """
     faces = sorted(
-        (face for face in figures_of(type(result)) if face.is_of(result)),
-        key=lambda face: (face.over_cutoffs, face.place),
+        (face for face in figures_of(type(result)) if face.applies_to(result)),
+        key=lambda face: (face.over_cutoffs, face.sort_key),
     )
     findings = _study_findings(result)
     # Others than the first are described by their captions.
@@ -93,7 +93,7 @@ def _section(study: FinishedStudy, key: str, result: Result) -> dict[str, Any]:
         if table.rows
     ]
     n_open = int(bool(tables) and len(tables[0].rows) <= MOST_ROWS)
-    register = register_with(study.plugins)
+    register = analyses_with_plugins(study.plugins)
     return {
         "key": key,
         "title": (study.units if key == "users" else key.replace("_", " ")).capitalize(),
@@ -123,7 +123,7 @@ def _environment() -> Environment:
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
     )
-    environment.filters["shown"] = shown
+    environment.filters["shown"] = format_cell
     environment.filters["code"] = lambda text: re.sub("`([^`]+)`", r"<code>\1</code>", escape(text))
     environment.tests["measured"] = lambda cell: isinstance(cell, int | float)
     return environment
@@ -152,7 +152,7 @@ def image_source(svg: bytes) -> str:
 
 
 def _figure(
-    study: FinishedStudy, result: Result, face: FigureFace, findings: Sequence[str]
+    study: FinishedStudy, result: Result, face: FigureDeclaration, findings: Sequence[str]
 ) -> dict[str, Any]:
     svg = study.read(figure_name(face))
     title = study.title(face)
@@ -160,8 +160,8 @@ def _figure(
     caption = study.read(caption_name(face)).decode(errors="replace").rstrip()
     width = re.search(rb'<svg[^>]{,9999} width="([0-9]{1,6}(?:[.][0-9]{,9})?)pt"', svg)
     return {
-        "name": face.file,
-        "place": face.place,
+        "name": face.file_stem,
+        "place": face.sort_key,
         "title": title,
         "alt": " ".join([f"{title}.", *(findings or [caption])]),
         "caption": study.caption(caption),

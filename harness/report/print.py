@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from analyses.shared.result import FigureFace, figures_of
+from analyses.shared.result import FigureDeclaration, figures_of
 from harness.report.study_folder import FinishedStudy
 from runs import InputError
 from runs.shared.errors import suggestion
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def find_figure(study: FinishedStudy, text: str) -> tuple[str, FigureFace]:
+def find_figure(study: FinishedStudy, text: str) -> tuple[str, FigureDeclaration]:
     """Find a figure by its number, as ``fig6``, or its name; and the key of its result."""
     every = list(study.figures())
     named = re.fullmatch(r"(?:fig(?:ure)?[ .]*)?([0-9]+)", text.strip(), re.IGNORECASE)
 
-    def is_meant(face: FigureFace) -> bool:
+    def is_meant(face: FigureDeclaration) -> bool:
         by_number = named is not None and int(named[1]) == face.number
-        return by_number or text in (face.name, face.file)
+        return by_number or text in (face.name, face.file_stem)
 
     for key, face in every:
         if is_meant(face):
@@ -36,6 +36,6 @@ def find_figure(study: FinishedStudy, text: str) -> tuple[str, FigureFace]:
     raise InputError(f"no figure is called {text!r}; {suggestion(text, known)}")
 
 
-def caption_of(study: FinishedStudy, face: FigureFace, figure: Figure) -> str:
+def caption_of(study: FinishedStudy, face: FigureDeclaration, figure: Figure) -> str:
     """Give title and caption of a figure as it is drawn, and what the data are."""
     return study.caption(f"{study.title(face)}. {figure.get_label()}")

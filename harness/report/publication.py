@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from analyses.ordering import tau_b
-from analyses.shared.result import FigureFace
+from analyses.shared.result import FigureDeclaration
 from analyses.shared.sentences import listed
-from analyses.shared.table import Cell, Table, frame_table, rounded, unguarded
+from analyses.shared.table import Cell, Table, frame_table, rounded, unescape_formula
 from harness.readers.scores import heading_and_rows, measure_at
 from harness.report.study_folder import FinishedStudy
 from harness.report.tables import estimates_of
@@ -99,7 +99,7 @@ class Publication:
         data: Sequence[str] = ()
         if (folder / f"{path.stem}.csv").is_file():
             texts = pd.read_csv(folder / f"{path.stem}.csv", dtype=str, keep_default_na=False)
-            own = texts.map(unguarded).assign(value=lambda frame: _number(frame["value"]))
+            own = texts.map(unescape_formula).assign(value=lambda frame: _number(frame["value"]))
         else:
             study = FinishedStudy.at(folder, plugins)
             own, name, data = _own(study, path, printed), study.name, (study.manifest.data,)
@@ -219,7 +219,7 @@ class Publication:
             named = [*self.lacking[:MOST_NAMED], f"{len(self.lacking) - MOST_NAMED} more"]
             yield f"Published numbers without a counterpart: {listed(named[: len(self.lacking)])}."
 
-    def figures(self) -> Iterator[tuple[FigureFace, str, Figure]]:
+    def figures(self) -> Iterator[tuple[FigureDeclaration, str, Figure]]:
         """Draw nothing: what was published are numbers."""
         return iter(())
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from analyses.ordering import tau_b
 from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
-from analyses.shared.drawing import MARKERS, chosen_panel, colours, explain, label_curves
+from analyses.shared.drawing import MARKERS, colours, explain, label_curves, panel_index
 from analyses.shared.estimate import Estimates, standard_deviations
 from analyses.shared.measure import Measures
 from analyses.shared.result import Result, figure, table
@@ -143,17 +143,17 @@ class Repeats(Result):
             "quantity": np.repeat(self.quantities, len(labels)),
             "this study": self.values[..., 0].ravel(),
             "mean": mean_of_defined(self.values).ravel(),
-            **{f"sd {name}": standard_deviations.ravel() for name, standard_deviations in sources},
+            **{f"sd {name}": deviations.ravel() for name, deviations in sources},
         }
         title = f"The study under {len(self.seeds)} {self._repetitions}"
-        return Table.of_columns("repeats", title, self.caption(), columns)
+        return Table.from_columns("repeats", title, self.caption(), columns)
 
     def findings(self) -> Sequence[str]:
         """Say how much each source of chance contributes, and how far the orderings agree."""
-        labels, standard_deviations = self.measures.reported.labels, root_mean_square(self.sources)
+        labels, deviations = self.measures.reported.labels, root_mean_square(self.sources)
         found = []
         for place, (subject, words) in enumerate(zip(self.subjects, self.in_words, strict=True)):
-            sources = zip(self.names, standard_deviations[:, place].tolist(), strict=True)
+            sources = zip(self.names, deviations[:, place].tolist(), strict=True)
             spread = listed([f"{rounded(sd)} over {source}" for source, sd in sources])
             found.append(f"{subject} ({words}) has standard deviations of {spread}.")
         taus = zip(labels, mean_of_defined(self.taus).tolist(), strict=True)
@@ -180,11 +180,11 @@ class Repeats(Result):
         "Standard deviations over users, systems and repetitions",
         panels="subject",
         comparable=False,
-        roomy=True,
+        wide=True,
     )
     def plot(self, ax: Axes, *, subject: str | None = None) -> Axes:
         """Draw the mean of each measure over the seeds, with its standard deviations."""
-        place = chosen_panel(self.subjects, subject)
+        place = panel_index(self.subjects, subject)
         means, rows = mean_of_defined(self.values[place]), np.arange(len(self.measures))[::-1]
         for n, (source, own) in enumerate(zip(self.names, self.sources[:, place], strict=True)):
             colour = colours()[n % len(colours())]

@@ -13,10 +13,17 @@ from typing import Any, TypeVar
 
 from pydantic import Field
 
-from analyses.shared.analysis import Need, register_with
+from analyses.shared.analysis import Need, analyses_with_plugins
 from analyses.shared.evidence import read_evidence
 from analyses.shared.figure_options import FigureOptions
-from analyses.shared.result import FigureFace, Result, TableFace, figures_of, tables_of, title_of
+from analyses.shared.result import (
+    FigureDeclaration,
+    Result,
+    TableDeclaration,
+    figures_of,
+    tables_of,
+    title_of,
+)
 from analyses.shared.sentences import TOPIC, USER, plural
 from harness.report.answer import Answer
 from harness.report.kept_result import KeptResult, read_kept_result
@@ -140,14 +147,14 @@ def kept_name(key: str) -> str:
     return f"evidence/{key}.shown.npz"
 
 
-def figure_name(face: FigureFace) -> str:
+def figure_name(face: FigureDeclaration) -> str:
     """Name the file of a figure."""
-    return f"figures/{face.file}.svg"
+    return f"figures/{face.file_stem}.svg"
 
 
-def caption_name(face: FigureFace) -> str:
+def caption_name(face: FigureDeclaration) -> str:
     """Name the file of the caption of a figure."""
-    return f"figures/{face.file}.txt"
+    return f"figures/{face.file_stem}.txt"
 
 
 def in_report_order(
@@ -156,7 +163,7 @@ def in_report_order(
     """Order results as the report does: scores, what a truth says, then by their first figures."""
 
     def place(key: str) -> tuple[bool, bool, float]:
-        numbers = (face.place for face in figures_of(kinds[key]))
+        numbers = (face.sort_key for face in figures_of(kinds[key]))
         return key not in SCORED, key not in by_truth, min(numbers, default=inf)
 
     return {key: kinds[key] for key in sorted(kinds, key=place)}
@@ -246,7 +253,7 @@ class FinishedStudy:
 
         What a truth says comes first: robust is not right.
         """
-        register = register_with(self.plugins)
+        register = analyses_with_plugins(self.plugins)
         known = {
             **{key: type(result) for key, result in self._kept.items()},
             **SCORED,
@@ -289,11 +296,11 @@ class FinishedStudy:
         for key in self.kinds:
             yield key, self.result(key)
 
-    def tables(self) -> Iterator[tuple[str, TableFace]]:
+    def tables(self) -> Iterator[tuple[str, TableDeclaration]]:
         """Give the tables that can be made, each with the key of its result."""
         return ((key, face) for key, kind in self.kinds.items() for face in tables_of(kind))
 
-    def figures(self) -> Iterator[tuple[str, FigureFace]]:
+    def figures(self) -> Iterator[tuple[str, FigureDeclaration]]:
         """Give the figures that are there, by number, each with the key of its result."""
         found = [
             (key, face)
@@ -301,12 +308,12 @@ class FinishedStudy:
             for face in figures_of(kind)
             if self.place(figure_name(face)).exists()
         ]
-        return iter(sorted(found, key=lambda pair: pair[1].place))
+        return iter(sorted(found, key=lambda pair: pair[1].sort_key))
 
     def caption(self, of_result: str) -> str:
         """Complete the caption of a result, which knows neither study nor data."""
         return f"{of_result} {self.manifest.data}"
 
-    def title(self, face: TableFace | FigureFace) -> str:
+    def title(self, face: TableDeclaration | FigureDeclaration) -> str:
         """Give the title of a table or figure in the words of the study."""
         return title_of(face, self.unit)

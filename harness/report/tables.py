@@ -8,7 +8,7 @@ from typing import Any
 
 from analyses.shared.analysis import built_in_analyses
 from analyses.shared.estimate import Estimates
-from analyses.shared.result import Result, TableFace, choices_of, measures_of, tables_of
+from analyses.shared.result import Result, TableDeclaration, choices_of, measures_of, tables_of
 from analyses.shared.table import Table
 from harness.report.answer import Answer
 from harness.report.study_folder import FinishedStudy
@@ -46,7 +46,7 @@ def tabulate(study: FinishedStudy, name: str, **chosen: Any) -> Table:
     return replace(made, note=f"{made.note} {study.manifest.data}")
 
 
-def _find(study: FinishedStudy, name: str) -> tuple[str, TableFace]:
+def _find(study: FinishedStudy, name: str) -> tuple[str, TableDeclaration]:
     every = list(study.tables())
     for key, face in every:
         if name in (face.name, face.alias):
@@ -66,7 +66,7 @@ def _find(study: FinishedStudy, name: str) -> tuple[str, TableFace]:
     raise InputError(f"{study.folder}: the study has no table called {name!r}; {hint}")
 
 
-def _names(faces: Iterable[TableFace]) -> list[str]:
+def _names(faces: Iterable[TableDeclaration]) -> list[str]:
     return [name for face in faces for name in (face.name, face.alias) if name]
 
 

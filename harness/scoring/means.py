@@ -182,7 +182,7 @@ class Means(Result):
             for of, values in shown_of.items()
         }
         title = f"Mean scores{compared.title_suffix}"
-        return Table.crossed("means", title, self.caption(), "system", cells)
+        return Table.from_cells("means", title, self.caption(), "system", cells)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from analyses.shared.analysis import register_with
+from analyses.shared.analysis import analyses_with_plugins
 from harness.study.sections import METHOD, NAMES, STUDIES, USUAL, Register
 from harness.study.study import Study
 from harness.study.study_file import StudyFile
@@ -22,7 +22,7 @@ def study_schema(plugins: Sequence[Path] = (), *, kind: type[StudyFile] = Study)
     """Describe every key of a study file: its type, range, default and meaning."""
     definitions: dict[str, Any] = {}
     schema = _without_definitions(kind, definitions)
-    schema["properties"]["analyses"] = _of_analyses(register_with(plugins), definitions)
+    schema["properties"]["analyses"] = _of_analyses(analyses_with_plugins(plugins), definitions)
     if kind is Study:
         schema["properties"]["split"] = _of_split(splits(), definitions)
         section = definitions["SystemsSection"]["properties"]["settings"]

@@ -16,8 +16,8 @@ from analyses.shared.analysis import (
     Analysis,
     AnalysisSettings,
     Need,
+    analyses_with_plugins,
     built_in_analyses,
-    register_with,
 )
 from analyses.shared.measure import Measure
 from harness.metrics.shared.names import parse_name
@@ -140,7 +140,7 @@ class AnalysesSection(Section):
 
     def wanted(self) -> Iterator[tuple[Analysis[Any, Any], Any]]:
         """Give the analyses that are made, with their settings."""
-        for key, analysis in register_with(self.plugins, self.asked).items():
+        for key, analysis in analyses_with_plugins(self.plugins, self.asked).items():
             if key in self.asked:
                 yield analysis, self.asked[key]
 
@@ -163,7 +163,9 @@ def read_sections(
     with origin.named("analyses", PLUGINS):
         given = {name: section for name, section in values.items() if name not in (PLUGINS, NAMES)}
         names = values.get(NAMES)
-        register = register_with(plugins, [*given, *(names if isinstance(names, list) else ())])
+        register = analyses_with_plugins(
+            plugins, [*given, *(names if isinstance(names, list) else ())]
+        )
     read = {name: _read_section(name, section, register, origin) for name, section in given.items()}
     if NAMES in values:
         with origin.named("analyses", NAMES):
@@ -178,7 +180,7 @@ def read_sections(
 
 
 def _usual(register: Register, made: Collection[Need]) -> dict[str, AnalysisSettings]:
-    return {a.key: a.settings() for a in register.values() if a.is_usual(made)}
+    return {a.key: a.settings() for a in register.values() if a.runs_by_default(made)}
 
 
 def _sections(register: Register) -> list[str]:

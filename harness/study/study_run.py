@@ -15,10 +15,10 @@ from typing import Any, TypeVar
 from analyses.shared.analysis import Analysis
 from analyses.shared.evidence import read_evidence, to_evidence
 from analyses.shared.figure_options import FigureOptions
-from analyses.shared.publish import as_csv, figure_files, with_texts
+from analyses.shared.publish import as_csv, figure_files, map_texts
 from analyses.shared.result import Result, figures_of
 from analyses.shared.sentences import plural
-from analyses.shared.table import guarded
+from analyses.shared.table import escape_formula
 from harness.report.checks import checks_of
 from harness.report.kept_result import keep_result
 from harness.report.manifest import MANIFEST, read_manifest
@@ -135,7 +135,9 @@ class StudyRun:
         options: FigureOptions = self.study.figures
         write = users_result_files if is_users else result_files
         evidence = [part.files[evidence_name(name)] for part in self.parts.kept(of)]
-        key = self.parts.key(write, name, evidence, options.given, makers=drawing_methods(kind))
+        key = self.parts.key(
+            write, name, evidence, options.set_options, makers=drawing_methods(kind)
+        )
 
         def draw() -> Files:
             with self.progress("Drawing figures", 1) as bar:
@@ -150,7 +152,7 @@ def drawing_methods(kind: type[Result]) -> list[Maker]:
     """List the methods of a class of results that its files in the study folder are made by."""
     names = ["frames", "caption"]
     for face in figures_of(kind):
-        names += [face.method, face.of or "", plural(face.panels or "")]
+        names += [face.method, face.part or "", plural(face.panels or "")]
     # Fields of the class are no methods.
     methods = (getattr_static(kind, name, None) for name in dict.fromkeys(names))
     return [m for m in methods if callable(m) or isinstance(m, property | cached_property)]
@@ -160,11 +162,13 @@ def result_files(name: str, result: Result, options: FigureOptions) -> Files:
     """Write the tables and figures of a result, by their names in the study folder."""
     files: Files = {}
     for table, frame in result.frames().items():
-        files[f"tables/{table}.csv"] = as_csv(with_texts(frame, guarded)).encode()
+        files[f"tables/{table}.csv"] = as_csv(map_texts(frame, escape_formula)).encode()
     for face in figures_of(type(result)):
-        if face.is_of(result):
+        if face.applies_to(result):
             drawn = figure_files(result, face, kinds=("svg",), usual=options)
-            files |= {f"figures/{face.file}.{ending}": content for ending, content in drawn.items()}
+            files |= {
+                f"figures/{face.file_stem}.{ending}": content for ending, content in drawn.items()
+            }
     return files
 
 
@@ -205,7 +209,7 @@ def run_to_report(
     for remark in remarks:
         run.progress.note(f"Warning: {remark}")
     # A look that there is not is refused before the work.
-    with run.study.errors_at(FIGURES), run.study.figures.look():
+    with run.study.errors_at(FIGURES), run.study.figures.style_context():
         pass
     with store.held():
         # What refuses to be made leaves a finished study finished.
@@ -237,7 +241,7 @@ def _manifest(run: StudyRun, facts: Mapping[str, Any], remarks: Sequence[str]) -
     return {
         "study": study.name,
         "seed": study.seed,
-        FIGURES: study.figures.given,
+        FIGURES: study.figures.set_options,
         **facts,
         "inputs": with_portable_paths(facts["inputs"], folder),
         "warnings": [_with_paths(portable_paths, remark) for remark in remarks],

@@ -224,7 +224,7 @@ def _as_table(evaluations: Evaluations, *, per_topic: bool) -> Table:
         name = f"{run.path}, {run.system}" if n_runs[run.path] > 1 else str(run.path)
         for measure, topic, number in _numbers(run, per_topic=per_topic):
             cells[name if topic is None else f"{name}, topic {topic}", measure] = number
-    return Table.crossed("evaluation", "Measures of the runs", "", "run", cells)
+    return Table.from_cells("evaluation", "Measures of the runs", "", "run", cells)
 
 
 def printed(evaluations: Evaluations, format_: str, *, per_topic: bool) -> str:

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from scipy.stats import t
 
 from analyses.shared.measure import Measure, Measures, Scores
-from analyses.shared.sentences import letter_groups, letters_of
+from analyses.shared.sentences import letter_groups, letters_by_system
 from analyses.shared.work import ScoresWork
 from analyses.significance.corrections import max_t_test
 from analyses.systems import Settings, Systems, systems
@@ -79,7 +79,7 @@ def test_letters_of_many_groups_hold_in_polynomial_time() -> None:
     """Of ten triples, whose members differ from each other alone, there are 59,049 groups."""
     triples = np.arange(30) // 3
     differs = (triples[:, None] == triples) & ~np.eye(30, dtype=bool)
-    letters = letters_of(differs, np.arange(30))
+    letters = letters_by_system(differs, np.arange(30))
     groups = [{*re.findall(r"[a-zA-Z]\d*", text)} for text in letters]
     share_one = np.array([[bool(own & other) for other in groups] for own in groups])
     np.testing.assert_array_equal(share_one, ~differs)

@@ -8,7 +8,7 @@ from analyses.ordering.coefficients import (
     find_coefficient,
     further_coefficients,
     mean_coefficients,
-    stacked,
+    stack_levels,
 )
 from analyses.ordering.correlations import rbo, rbo_floor
 from runs import InputError
@@ -106,7 +106,7 @@ def test_coefficients_are_averaged_over_the_samples_in_which_they_are_defined() 
 
 def test_what_is_stacked_has_the_levels_as_its_second_axis() -> None:
     levels = [{"rbo": np.array([1.0, 2.0])}, {"rbo": np.array([3.0, 4.0])}, {"rbo": np.zeros(2)}]
-    assert stacked(levels)["rbo"].tolist() == [[1, 3, 0], [2, 4, 0]]
+    assert stack_levels(levels)["rbo"].tolist() == [[1, 3, 0], [2, 4, 0]]
 
 
 @pytest.mark.parametrize(("n_systems", "persistence"), [(2, 0.9), (3, 0.5)])

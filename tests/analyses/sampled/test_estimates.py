@@ -14,7 +14,7 @@ from analyses.sampled.samples import SampleDesign
 from analyses.sampled.trials import ItemWeights, Settings, relative_error, trials_of
 from analyses.shared.evidence import to_evidence
 from analyses.shared.measure import Measure, Measures
-from analyses.shared.result import TableFace, tables_of
+from analyses.shared.result import TableDeclaration, tables_of
 from qrels import FullRanks, qrels_from_columns
 from qrels.ranks.full_ranks import CandidateRanks
 from tests.analyses.made import JudgedWork
@@ -190,7 +190,7 @@ def test_pairs_that_truly_tie_are_not_counted() -> None:
     assert shares_in_order(right, true).tolist() == [0.5]
 
 
-def face_of(name: str) -> TableFace:
+def face_of(name: str) -> TableDeclaration:
     return next(face for face in tables_of(Estimates) if face.name == name)
 
 

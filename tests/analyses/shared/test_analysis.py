@@ -11,12 +11,12 @@ from analyses.shared.analysis import (
     AnalysisSettings,
     Need,
     StudyFacts,
+    analyses_with_plugins,
     analysis,
     built_in_analyses,
     find_analysis,
     members_of,
-    register_with,
-    user_analysis,
+    read_user_analysis,
 )
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result
@@ -82,12 +82,12 @@ def test_an_analysis_is_usual_whose_needs_are_made_and_that_requires_nothing() -
     of_truth = analysis("x", source="by hand", needs=["truth"])(mine.make)
     on_request = analysis("x", source="by hand", on_request=True)(mine.make)
     required = analysis("x", source="by hand")(asked.make)
-    assert mine.is_usual()
-    assert mine.is_usual([Need.TRUTH])
-    assert not of_truth.is_usual()
-    assert of_truth.is_usual([Need.TRUTH, Need.WORLDS])
-    assert not on_request.is_usual()
-    assert not required.is_usual()
+    assert mine.runs_by_default()
+    assert mine.runs_by_default([Need.TRUTH])
+    assert not of_truth.runs_by_default()
+    assert of_truth.runs_by_default([Need.TRUTH, Need.WORLDS])
+    assert not on_request.runs_by_default()
+    assert not required.runs_by_default()
 
 
 def test_settings_have_no_needs_worlds_or_files_but_those_that_are_given() -> None:
@@ -148,22 +148,22 @@ def written(folder: Path, *names: str) -> Path:
 @pytest.mark.slow
 def test_analyses_of_a_users_file_are_in_the_register(tmp_path: Path) -> None:
     path = written(tmp_path, "own")
-    assert user_analysis(path).name == "own"
-    assert {*register_with([path])} == {*built_in_analyses(), "own"}
-    assert register_with([]) == built_in_analyses()
-    assert register_with([], ["nowhere", "sparsity"]) == built_in_analyses()
+    assert read_user_analysis(path).name == "own"
+    assert {*analyses_with_plugins([path])} == {*built_in_analyses(), "own"}
+    assert analyses_with_plugins([]) == built_in_analyses()
+    assert analyses_with_plugins([], ["nowhere", "sparsity"]) == built_in_analyses()
 
 
 @pytest.mark.parametrize("names", [(), ("one", "two")])
 def test_a_users_file_declares_one_analysis(names: tuple[str, ...], tmp_path: Path) -> None:
     with pytest.raises(InputError, match="one function must be declared with @analysis"):
-        user_analysis(written(tmp_path, *names))
+        read_user_analysis(written(tmp_path, *names))
 
 
 @pytest.mark.parametrize("name", ["sparsity", "online", "online_arm_rates"])
 def test_names_of_analyses_and_groups_are_taken(name: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=f"an analysis called '{name}' exists already"):
-        user_analysis(written(tmp_path, name))
+        read_user_analysis(written(tmp_path, name))
 
 
 def test_an_installed_analysis_is_asked_for_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,6 +171,6 @@ def test_an_installed_analysis_is_asked_for_by_name(monkeypatch: pytest.MonkeyPa
         "analyses.shared.analysis.load_installed",
         lambda kind, name, of: mine if (kind, name, of) == ("analyses", "mine", Analysis) else None,
     )
-    assert register_with([], ["mine"])["mine"] is mine
-    assert "mine" not in register_with([])
-    assert "other" not in register_with([], ["other"])
+    assert analyses_with_plugins([], ["mine"])["mine"] is mine
+    assert "mine" not in analyses_with_plugins([])
+    assert "other" not in analyses_with_plugins([], ["other"])

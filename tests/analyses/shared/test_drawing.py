@@ -23,10 +23,9 @@ from analyses.shared.drawing import (
     THICK,
     THIN,
     EndLabels,
-    categories,
-    chosen_panel,
+    category_styles,
     colours,
-    curves_of,
+    curve_styles,
     draw_band,
     draw_intervals,
     draw_matrix,
@@ -34,17 +33,18 @@ from analyses.shared.drawing import (
     draw_whiskers,
     explain,
     explanations,
-    gradations,
+    gradation_styles,
     hidden_spreads,
+    highlight_curve,
     keep_systems,
     label_curves,
+    ordered_colormap,
+    panel_index,
     panel_title,
-    remove_names,
+    remove_curve_names,
     right_end,
-    scale_by_factors,
-    shades,
-    single_out,
-    spread,
+    set_log_scale,
+    spread_heights,
     spreads_of,
     write_plain_numbers,
 )
@@ -90,40 +90,40 @@ def test_what_is_shown_is_explained_once_panel_by_panel() -> None:
 
 
 def test_the_first_panel_is_chosen_by_default() -> None:
-    assert [chosen_panel(["a", "b", "c"], name) for name in (None, "a", "c")] == [0, 0, 2]
+    assert [panel_index(["a", "b", "c"], name) for name in (None, "a", "c")] == [0, 0, 2]
     with pytest.raises(InputError, match="there are a, b to draw, got d"):
-        chosen_panel(["a", "b"], "d")
+        panel_index(["a", "b"], "d")
 
 
 # Colours
 
 
 def test_labels_without_an_order_have_colours_markers_and_dashes_of_their_own() -> None:
-    styles = [style for _, style in categories(range(12))]
+    styles = [style for _, style in category_styles(range(12))]
     assert [style["color"] for style in styles] == [*COLOURS, *COLOURS[:5]]
     assert [style["marker"] for style in styles] == [*MARKERS, MARKERS[0]]
     assert [style["linestyle"] for style in styles] == [*DASHES * 3]
-    assert [label for label, _ in categories(["P", 5])] == ["P", "5"]
+    assert [label for label, _ in category_styles(["P", 5])] == ["P", "5"]
 
 
 def test_ordered_labels_run_from_a_tenth_of_the_colours_to_the_last() -> None:
     scale = mpl.colormaps["viridis_r"]
-    found = dict(gradations([5, 10, 20]))
+    found = dict(gradation_styles([5, 10, 20]))
     assert [style["color"] for style in found.values()] == [scale(0.1), scale(0.55), scale(1.0)]
     assert [*found] == ["5", "10", "20"]
-    ((_, alone),) = gradations([5])
+    ((_, alone),) = gradation_styles([5])
     assert alone["color"] == scale(0.1)
-    dashes = [style["linestyle"] for _, style in gradations(range(6))]
+    dashes = [style["linestyle"] for _, style in gradation_styles(range(6))]
     assert dashes == ["-", "--", "-.", ":", "-", "--"]
 
 
 def test_a_readers_colours_take_the_place_of_the_usual_ones() -> None:
     assert colours() == [*COLOURS]
-    assert shades("Blues").name == "Blues"
+    assert ordered_colormap("Blues").name == "Blues"
     with mpl.rc_context({"axes.prop_cycle": cycler(color=["red", "#123456"])}):
         assert colours() == ["#ff0000", "#123456"]
     with mpl.rc_context({"image.cmap": "plasma"}):
-        assert shades("Blues").name == "plasma"
+        assert ordered_colormap("Blues").name == "plasma"
 
 
 MEASURES = Measures(
@@ -133,15 +133,15 @@ MEASURES = Measures(
 
 
 def test_curves_are_cut_offs_of_a_metric_or_report_measures() -> None:
-    of_metric = curves_of(MEASURES, metric="P")
+    of_metric = curve_styles(MEASURES, metric="P")
     assert [(number, label) for number, label, _ in of_metric] == [(0, "@5"), (1, "@10")]
-    of_all = curves_of(MEASURES)
+    of_all = curve_styles(MEASURES)
     assert [(number, label) for number, label, _ in of_all] == [(2, "AP"), (1, "P")]
     assert of_all[1][2]["color"] == COLOURS[1]
     with pytest.raises(InputError, match="nothing to draw of bpref"):
-        curves_of(MEASURES, metric="bpref")
+        curve_styles(MEASURES, metric="bpref")
     with pytest.raises(InputError, match="nothing to draw of these measures"):
-        curves_of(Measures([]))
+        curve_styles(Measures([]))
 
 
 def test_a_panel_is_called_by_its_metric_or_where_all_are_measured() -> None:
@@ -205,7 +205,7 @@ def test_what_is_no_curve_is_named_in_a_legend(ax: Axes) -> None:
 def test_axes_without_names_get_none(ax: Axes) -> None:
     ax.plot([0, 1], [0, 1])
     label_curves(ax)
-    assert not remove_names(ax)
+    assert not remove_curve_names(ax)
     assert ax.get_legend() is None
 
 
@@ -219,15 +219,15 @@ def test_a_legend_stands_right_of_the_axes(ax: Axes) -> None:
     assert 400 < box.x0 < 420
     assert box.y1 == pytest.approx(300, abs=10)
     assert not legend.get_frame_on()
-    assert remove_names(ax)
+    assert remove_curve_names(ax)
     assert ax.get_legend() is None
 
 
 def test_names_at_ends_can_be_removed(ax: Axes) -> None:
     draw_curves(ax, "ab")
     label_curves(ax)
-    assert remove_names(ax)
-    assert not remove_names(ax)
+    assert remove_curve_names(ax)
+    assert not remove_curve_names(ax)
 
 
 def banded(ax: Axes, names: Sequence[str]) -> None:
@@ -254,7 +254,7 @@ def test_bands_of_more_than_two_curves_are_hidden(ax: Axes) -> None:
 def test_one_curve_is_singled_out_before_the_others_in_grey(ax: Axes) -> None:
     banded(ax, "abc")
     (line,) = ax.plot([0, 1], [0, 0], label="_unnamed", linewidth=3)
-    single_out(ax, "b")
+    highlight_curve(ax, "b")
     assert [band.get_visible() for band in spreads_of(ax)] == [False, True, False]
     by_place = [(curve.get_color() == OTHERS, curve.get_label()) for curve in ax.lines]
     assert by_place == [(True, "_"), (False, "b"), (True, "_"), (False, "_unnamed")]
@@ -264,7 +264,7 @@ def test_one_curve_is_singled_out_before_the_others_in_grey(ax: Axes) -> None:
     assert first.get_linewidth() < second.get_linewidth()
     assert ax.get_title() == "b"
     assert "Grey: the curves of the other panels." in explanations(figure_of(ax))
-    assert not remove_names(ax)
+    assert not remove_curve_names(ax)
 
 
 def test_curves_of_other_systems_are_removed(ax: Axes) -> None:
@@ -296,7 +296,7 @@ def test_less_than_a_hundredfold_is_labelled_at_1_2_and_5(
 ) -> None:
     ax.plot([1, high], [1, high])
     ax.set(xlim=(1, high), ylim=(1, high))
-    scale_by_factors(ax, along=along)
+    set_log_scale(ax, along=along)
     axis, other = (ax.xaxis, ax.yaxis) if along == "x" else (ax.yaxis, ax.xaxis)
     low, top = axis.get_view_interval()
     places = [place for place in axis.get_majorticklocs() if low <= place <= top]
@@ -308,7 +308,7 @@ def test_less_than_a_hundredfold_is_labelled_at_1_2_and_5(
 
 
 def test_axes_without_anything_drawn_stay_as_they_are(ax: Axes) -> None:
-    scale_by_factors(ax, along="x")
+    set_log_scale(ax, along="x")
     assert ax.get_xscale() == "linear"
 
 
@@ -519,7 +519,7 @@ def test_heights_move_as_little_as_may_be(
     wanted: list[float], limits: tuple[float, float], found: list[float]
 ) -> None:
     """None is nearer to another than 10, if there is room; equal ones fall."""
-    assert spread(np.array(wanted, dtype=np.float64), 10.0, limits).tolist() == found
+    assert spread_heights(np.array(wanted, dtype=np.float64), 10.0, limits).tolist() == found
 
 
 def test_room_is_found_without_a_renderer(ax: Axes) -> None:

@@ -26,7 +26,7 @@ from analyses.shared.estimate import (
 )
 from analyses.shared.families import SubsetValues, half_widths_from
 from analyses.shared.measure import Measure, Measures
-from analyses.shared.sentences import best_of, deeper_or_shallower
+from analyses.shared.sentences import best_measures_sentence, depth_sentence
 from tests.harness.results import discrimination_of, popularity_of, sparsity_of
 
 
@@ -37,19 +37,19 @@ def accepted(found: Estimates) -> list[str]:
 def test_a_measure_passes_whose_number_reaches_the_threshold() -> None:
     found = sparsity_of({("P", 20): 0.85, ("AP", 20): 0.9, ("RR", 20): 0.7}).estimates()
     assert accepted(found) == ["P@20", "AP@20"]
-    assert best_of(found).startswith("AP@20")
+    assert best_measures_sentence(found).startswith("AP@20")
 
 
 def test_where_no_number_passes_nothing_is_best() -> None:
     found = popularity_of({("P", 20): -0.2, ("nDCG", 20): -0.05, ("AP", 20): 0.0}).estimates()
     assert accepted(found) == []
-    assert best_of(found).startswith("No estimate reaches the threshold")
+    assert best_measures_sentence(found).startswith("No estimate reaches the threshold")
 
 
 def test_what_is_undefined_does_not_pass() -> None:
     found = popularity_of({("P", 20): 0.7, ("nDCG", 20): math.nan}).estimates()
     assert accepted(found) == ["P@20"]
-    assert best_of(sparsity_of({("P", 20): math.nan}).estimates()) == ""
+    assert best_measures_sentence(sparsity_of({("P", 20): math.nan}).estimates()) == ""
 
 
 def test_power_passes_by_the_share_of_pairs_that_are_told_apart() -> None:
@@ -123,7 +123,7 @@ def test_no_limit_of_dp_is_above_the_number_of_pairs(rng: np.random.Generator) -
 
 def test_a_metric_without_a_number_is_not_compared_between_cutoffs() -> None:
     areas = {("P", 5): 0.3, ("AP", 5): math.nan, ("P", 20): 0.4, ("AP", 20): 0.2}
-    assert "AP" not in deeper_or_shallower(sparsity_of(areas).estimates())
+    assert "AP" not in depth_sentence(sparsity_of(areas).estimates())
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_intervals_of_measures_that_sentences_name_hold_for_all_at_once(
 
 def test_power_and_its_threshold_have_one_unit() -> None:
     p = {("P", 5): [0.01, 0.5, 0.5], ("AP", 5): [0.2, 0.5, 0.5]}
-    sentence = best_of(discrimination_of(p).estimates())
+    sentence = best_measures_sentence(discrimination_of(p).estimates())
     assert "threshold, 50 % of the pairs with p < .05" in sentence
     assert "; 33 % of the pairs with p < .05" in sentence
 

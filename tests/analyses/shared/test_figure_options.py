@@ -21,12 +21,12 @@ from runs import InputError, InputWarning
 @pytest.mark.parametrize("size", [0.0, -1.0, 101.0, 1e308, float("inf"), float("nan")])
 def test_a_size_is_above_0_and_at_most_100(option: str, size: float) -> None:
     with pytest.raises(InputError, match=f"'{option}' must be"):
-        FigureOptions.read({option: size})
+        FigureOptions.from_keywords({option: size})
 
 
 @pytest.mark.parametrize("option", ["width", "height", "font_size"])
 def test_a_size_of_100_is_taken(option: str) -> None:
-    assert FigureOptions.read({option: 100}).given == {option: 100}
+    assert FigureOptions.from_keywords({option: 100}).set_options == {option: 100}
 
 
 @pytest.mark.parametrize(
@@ -47,16 +47,16 @@ def test_a_style_file_counts_from_the_folder_of_the_study_with_and_without_a_suf
 
 def test_one_of_a_kind_may_stand_alone() -> None:
     given = {"metric": "nDCG", "cutoff": 10, "system": "a", "bands": None, "title": False}
-    read = FigureOptions.read(given)
-    assert read.given == {
+    read = FigureOptions.from_keywords(given)
+    assert read.set_options == {
         "measures": ("nDCG",),
         "cutoffs": (10,),
         "systems": ("a",),
         "title": False,
     }
-    several = FigureOptions.read({"measures": ("P", "AP@5"), "cutoffs": (5, 10)})
+    several = FigureOptions.from_keywords({"measures": ("P", "AP@5"), "cutoffs": (5, 10)})
     assert (several.measures, several.cutoffs) == (("P", "AP@5"), (5, 10))
-    assert FigureOptions.read({}).given == {}
+    assert FigureOptions.from_keywords({}).set_options == {}
     assert FigureOptions(width=2.0).model_dump() == {"width": 2.0}
 
 
@@ -64,13 +64,13 @@ def test_one_of_a_kind_may_stand_alone() -> None:
     ("width", "inches"), [("single", 3.33), ("double", 7.0), ("4.5", 4.5), (2, 2.0)]
 )
 def test_widths_are_those_of_acm_s_columns_or_inches(width: str | float, inches: float) -> None:
-    assert FigureOptions.read({"width": width}).width == inches
+    assert FigureOptions.from_keywords({"width": width}).width == inches
 
 
 def test_what_is_not_given_is_taken_from_usual_options() -> None:
     usual = FigureOptions(width=2.0, height=3.0, measures=("P",))
-    both = FigureOptions(width=4.0, bands=False).over(usual)
-    assert both.given == {"width": 4.0, "height": 3.0, "measures": ("P",), "bands": False}
+    both = FigureOptions(width=4.0, bands=False).with_defaults(usual)
+    assert both.set_options == {"width": 4.0, "height": 3.0, "measures": ("P",), "bands": False}
 
 
 @dataclass(frozen=True)
@@ -87,15 +87,15 @@ MEASURES = Measures([Measure("P", 5), Measure("P", 10), Measure("AP", 10)])
 
 def test_a_result_reports_what_is_to_be_shown() -> None:
     result = Curves(MEASURES, Measures(MEASURES))
-    assert FigureOptions().chosen_of(result, figure="fig1") is result
-    of_metric = FigureOptions(measures=("P",)).chosen_of(result, figure="fig1")
+    assert FigureOptions().select_measures(result, figure="fig1") is result
+    of_metric = FigureOptions(measures=("P",)).select_measures(result, figure="fig1")
     for measures in (of_metric.measures, of_metric.references):
         assert [*map(str, measures.reported)] == ["P@10"]
-    at_five = FigureOptions(cutoffs=(5,)).chosen_of(result, figure="fig1")
+    at_five = FigureOptions(cutoffs=(5,)).select_measures(result, figure="fig1")
     assert [*map(str, at_five.measures.reported)] == ["P@5"]
     assert at_five.values == (1, 2)
     with pytest.raises(InputError, match="no measure is called 'Q'"):
-        FigureOptions(measures=("Q",)).chosen_of(result, figure="fig1")
+        FigureOptions(measures=("Q",)).select_measures(result, figure="fig1")
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_a_result_reports_what_is_to_be_shown() -> None:
 def test_a_figure_without_measures_has_none_to_choose(options: dict[str, Any], named: str) -> None:
     nothing = Curves(Measures([]), Measures([]))
     with pytest.raises(InputError, match=f"fig1 has no {named} to choose"):
-        FigureOptions(**options).chosen_of(nothing, figure="fig1")
+        FigureOptions(**options).select_measures(nothing, figure="fig1")
 
 
 # The look
@@ -112,7 +112,7 @@ def test_a_figure_without_measures_has_none_to_choose(options: dict[str, Any], n
 
 def test_figures_have_8_points_no_frame_and_texts_that_are_searched() -> None:
     """Fonts in PDF are TrueType (42), texts in SVG are texts; titles stand on the axes."""
-    with FigureOptions().look(STYLE):
+    with FigureOptions().style_context(STYLE):
         found = {key: mpl.rcParams[key] for key in STYLE}
         assert mpl.rcParams["font.size"] == 8
     assert found == {
@@ -132,22 +132,22 @@ def test_figures_have_8_points_no_frame_and_texts_that_are_searched() -> None:
 
 
 def test_without_a_base_a_readers_settings_stay() -> None:
-    with mpl.rc_context({"font.size": 17}), FigureOptions().look():
+    with mpl.rc_context({"font.size": 17}), FigureOptions().style_context():
         assert mpl.rcParams["font.size"] == 17
-    with FigureOptions(font_size=6.5).look(STYLE):
+    with FigureOptions(font_size=6.5).style_context(STYLE):
         assert mpl.rcParams["font.size"] == 6.5
 
 
 def test_names_are_no_formulas_and_no_commands() -> None:
     with mpl.rc_context({"text.parse_math": True, "text.usetex": True}):
-        with FigureOptions().look():
+        with FigureOptions().style_context():
             assert not mpl.rcParams["text.parse_math"]
             assert not mpl.rcParams["text.usetex"]
         assert mpl.rcParams["text.usetex"]
 
 
 def colours_of(palette: str) -> tuple[list[Any], str]:
-    with FigureOptions(palette=palette).look(STYLE):
+    with FigureOptions(palette=palette).style_context(STYLE):
         return mpl.rcParams["axes.prop_cycle"].by_key()["color"], mpl.rcParams["image.cmap"]
 
 
@@ -184,12 +184,12 @@ def test_a_palette_of_21_colours_is_a_scale() -> None:
     ],
 )
 def test_a_look_that_matplotlib_lacks_is_refused(options: dict[str, Any], finding: str) -> None:
-    with pytest.raises(InputError, match=finding), FigureOptions(**options).look(STYLE):
+    with pytest.raises(InputError, match=finding), FigureOptions(**options).style_context(STYLE):
         pass
 
 
 def test_a_style_is_over_the_base() -> None:
-    with FigureOptions(style="ggplot").look(STYLE):
+    with FigureOptions(style="ggplot").style_context(STYLE):
         assert mpl.rcParams["axes.facecolor"] == "#E5E5E5"
 
 
@@ -204,7 +204,7 @@ def test_a_folder_chooses_no_style_file(tmp_path: Path) -> None:
         assert options.without_style_file(found_in=tmp_path) == options
     with pytest.warns(InputWarning, match="'mine' is not one that matplotlib ships"):
         left = FigureOptions(style="mine", width=2.0).without_style_file(found_in=tmp_path)
-    assert left.given == {"width": 2.0}
+    assert left.set_options == {"width": 2.0}
 
 
 def test_a_style_of_a_users_library_stays_a_name(tmp_path: Path) -> None:
@@ -224,7 +224,7 @@ def test_bands_are_taken_from_a_panel_that_is_to_have_none(
     ax: Axes = Figure().subplots()
     ax.plot([0, 1], [0, 1], label="a")
     ax.fill_between([0, 1], [0, 1], [1, 2], label=f"{SPREAD}a")
-    FigureOptions(bands=bands).applied(ax, figure="fig1")
+    FigureOptions(bands=bands).apply_to(ax, figure="fig1")
     assert len(ax.collections) == n_bands
     assert len(ax.lines) == 1
 
@@ -233,7 +233,7 @@ def test_systems_that_are_not_to_be_shown_are_taken_from_a_panel() -> None:
     ax: Axes = Figure().subplots()
     for name in "ab":
         ax.plot([0, 1], [0, 1], label=name)
-    FigureOptions().applied(ax, figure="fig1", systems=("a", "b"))
+    FigureOptions().apply_to(ax, figure="fig1", systems=("a", "b"))
     assert len(ax.lines) == 2
-    FigureOptions(systems=("b",)).applied(ax, figure="fig1", systems=("a", "b"))
+    FigureOptions(systems=("b",)).apply_to(ax, figure="fig1", systems=("a", "b"))
     assert [line.get_label() for line in ax.lines] == ["b"]

@@ -21,9 +21,9 @@ from analyses.shared.figures import (
     as_svg,
     draw_figure,
     draw_panels,
+    figure_writer,
     values_of,
     write_texts_for_latex,
-    written_as,
 )
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, figures_of
@@ -117,7 +117,7 @@ class Named(Result):
     def caption(self) -> str:
         return "Names."
 
-    @figure("names", "Names", panels="name", roomy=True)
+    @figure("names", "Names", panels="name", wide=True)
     def plot_names(self, ax: Axes, *, name: str) -> Axes:
         for place, label in enumerate(FORMULAS):
             ax.plot([1, 2, 300], [place, place + 1, place], label=label)
@@ -735,12 +735,12 @@ def test_files_have_no_date_and_their_size_in_inches(kind: str) -> None:
 
 @pytest.mark.parametrize(("name", "kind"), [("a.svg", "svg"), ("a.PDF", "pdf"), ("a.png", "png")])
 def test_the_end_of_a_name_says_what_kind_a_file_is_of(name: str, kind: str) -> None:
-    assert written_as(Path(name)) is WRITERS[kind]
+    assert figure_writer(Path(name)) is WRITERS[kind]
 
 
 def test_other_kinds_are_written_by_matplotlib_and_unknown_ones_refused() -> None:
-    write = written_as(Path("a.jpg"))
+    write = figure_writer(Path("a.jpg"))
     content = write(drawn(1))
     assert content.startswith(b"\xff\xd8")
     with pytest.raises(InputError, match=r"a: the name must end in one of \..*\.pdf"):
-        written_as(Path("a"))
+        figure_writer(Path("a"))

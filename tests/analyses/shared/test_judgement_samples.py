@@ -13,7 +13,7 @@ from analyses.shared.judgement_samples import (
     LossSettings,
     Mode,
     Sampling,
-    percents,
+    percent_grid,
     sample_judgements,
 )
 from analyses.shared.measure import Measure, Measures
@@ -131,7 +131,7 @@ def test_by_default_levels_are_twentieths_with_50_samples_and_200_replicates() -
     settings = LossSettings()
     assert settings.levels == tuple(number / 100 for number in range(100, 0, -5))
     assert (settings.samples, settings.replicates) == (50, 200)
-    assert percents(30, 10, -10) == (0.3, 0.2)
+    assert percent_grid(30, 10, -10) == (0.3, 0.2)
     assert (Sampling().mode, Sampling().least_relevant, Sampling().least_nonrelevant) == (
         *("all", 1, 10),
     )
@@ -184,7 +184,7 @@ def test_ratings_are_counted_where_there_are_some(has_training: bool, counted_in
 def test_popularity_is_counted_in_the_first_part_by_default() -> None:
     counts = {"train": np.array([3, 1]), "test": np.array([0, 2])}
     work: Any = SimpleNamespace(popularity_counts=counts)
-    where, ratings = Counted().counted(work)
+    where, ratings = Counted().item_counts(work)
     assert (where, ratings.tolist()) == ("train", [3, 1])
-    where, ratings = Counted(counted_in="test").counted(work)
+    where, ratings = Counted(counted_in="test").item_counts(work)
     assert (where, ratings.tolist()) == ("test", [0, 2])

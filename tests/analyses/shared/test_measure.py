@@ -163,11 +163,11 @@ def test_a_grid_is_of_one_cut_off_or_has_curves() -> None:
 
 def test_numbers_are_laid_out_by_metric_and_cut_off_from_the_shallowest() -> None:
     measures = Measures([P10, P5, AP])
-    crossed = measures.crossed([1, 2, 3], heading="n")
+    crossed = measures.cells_by_cutoff([1, 2, 3], heading="n")
     assert [*crossed.items()] == [(("P", "@5"), 2.0), (("P", "@10"), 1.0), (("AP", "@10"), 3.0)]
-    apart = Measures([P5, AP]).crossed([1, 2], heading="n")
+    apart = Measures([P5, AP]).cells_by_cutoff([1, 2], heading="n")
     assert apart == {("P@5", "n"): 1.0, ("AP@10", "n"): 2.0}
-    lacking = Measures([AP, P5, P10]).crossed([1, 2, 3], heading="n")
+    lacking = Measures([AP, P5, P10]).cells_by_cutoff([1, 2, 3], heading="n")
     assert np.isnan(lacking["AP", "@5"])
 
 

@@ -16,9 +16,9 @@ from analyses.shared.figure_options import FigureOptions
 from analyses.shared.publish import (
     PRINTED,
     as_csv,
-    every_table,
     figure_files,
-    with_texts,
+    map_texts,
+    tables_of_results,
     write_results,
 )
 from analyses.shared.result import Result, figure, figures_of, table
@@ -63,7 +63,7 @@ class Counts(Result):
         ax.plot([0, 1], [0, 1])
         return ax
 
-    @figure("absent", "Absent", of="nothing")
+    @figure("absent", "Absent", part="nothing")
     def plot_absent(self, ax: Axes) -> Axes:
         return ax
 
@@ -81,7 +81,7 @@ def test_csv_has_all_digits_and_no_index() -> None:
 
 def test_texts_and_headings_are_written_in_another_way_and_numbers_stay() -> None:
     frame = pd.DataFrame({"a": ["x", None], "n": [1, 2], "mixed": ["y", 0.5]})
-    written = with_texts(frame, str.upper)
+    written = map_texts(frame, str.upper)
     assert written.columns.tolist() == ["A", "N", "MIXED"]
     assert written["A"].tolist()[0] == "X"
     assert pd.isna(written["A"].tolist()[1])
@@ -91,9 +91,9 @@ def test_texts_and_headings_are_written_in_another_way_and_numbers_stay() -> Non
 
 def test_tables_with_rows_are_printed_or_those_that_are_named() -> None:
     results = {"one": Counts(), "two": Counts()}
-    assert [made.name for made in every_table(results)] == ["counts", "others"] * 2
-    assert [made.name for made in every_table(results, ["others"])] == ["others"] * 2
-    assert every_table(results, ["none"]) == []
+    assert [made.name for made in tables_of_results(results)] == ["counts", "others"] * 2
+    assert [made.name for made in tables_of_results(results, ["others"])] == ["others"] * 2
+    assert tables_of_results(results, ["none"]) == []
 
 
 def test_text_has_titles_columns_and_conclusions() -> None:

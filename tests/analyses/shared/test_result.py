@@ -15,7 +15,7 @@ from analyses.shared.drawing import SPREAD
 from analyses.shared.estimate import Estimates
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import (
-    FigureFace,
+    FigureDeclaration,
     Result,
     choices_of,
     figure,
@@ -169,19 +169,19 @@ def test_a_result_without_a_figure_does_not_offer_one() -> None:
 # Faces
 
 
-FACE = FigureFace("curves", "Curves of {units}")
+FACE = FigureDeclaration("curves", "Curves of {units}")
 
 
 def test_a_face_is_called_by_its_name_and_its_number() -> None:
-    numbered = FigureFace("curves", "{Units}", number=6)
-    assert (FACE.file, FACE.short, FACE.place) == ("curves", "curves", float("inf"))
-    assert (numbered.file, numbered.short, numbered.place) == ("figure6_curves", "fig6", 6)
+    numbered = FigureDeclaration("curves", "{Units}", number=6)
+    assert (FACE.file_stem, FACE.short, FACE.sort_key) == ("curves", "curves", float("inf"))
+    assert (numbered.file_stem, numbered.short, numbered.sort_key) == ("figure6_curves", "fig6", 6)
     assert numbered.names == ("fig6", "curves", "figure6_curves")
     assert (title_of(FACE), title_of(numbered, "topic")) == ("Curves of users", "Topics")
 
 
 def test_by_default_panels_share_their_axes_and_are_not_wide() -> None:
-    assert (FACE.panels, FACE.comparable, FACE.of, FACE.over_cutoffs, FACE.roomy) == (
+    assert (FACE.panels, FACE.comparable, FACE.part, FACE.over_cutoffs, FACE.wide) == (
         *(None, True, None, False, False),
     )
 
@@ -198,21 +198,21 @@ class Parts(Counts):
 def test_a_figure_is_of_results_that_have_its_part_and_its_cut_offs() -> None:
     parts = Parts()
     without_curves = Counts()
-    over_cutoffs = FigureFace("c", "C", over_cutoffs=True)
-    assert FACE.is_of(without_curves)
-    assert FigureFace("c", "C", of="there").is_of(parts)
-    assert not FigureFace("c", "C", of="absent").is_of(parts)
-    assert over_cutoffs.is_of(parts)
-    assert not over_cutoffs.is_of(without_curves)
-    assert FigureFace("c", "C", of="there").caption(parts) == "Counts of <all> kinds."
+    over_cutoffs = FigureDeclaration("c", "C", over_cutoffs=True)
+    assert FACE.applies_to(without_curves)
+    assert FigureDeclaration("c", "C", part="there").applies_to(parts)
+    assert not FigureDeclaration("c", "C", part="absent").applies_to(parts)
+    assert over_cutoffs.applies_to(parts)
+    assert not over_cutoffs.applies_to(without_curves)
+    assert FigureDeclaration("c", "C", part="there").caption(parts) == "Counts of <all> kinds."
 
 
 def test_panels_are_metrics_or_what_a_result_has_of_another_kind() -> None:
     parts = Parts()
-    of_metrics = FigureFace("c", "C", panels="metric")
-    over_cutoffs = FigureFace("c", "C", panels="metric", over_cutoffs=True)
-    of_kinds = FigureFace("c", "C", panels="kind")
-    of_halves = FigureFace("c", "C", panels="half")
+    of_metrics = FigureDeclaration("c", "C", panels="metric")
+    over_cutoffs = FigureDeclaration("c", "C", panels="metric", over_cutoffs=True)
+    of_kinds = FigureDeclaration("c", "C", panels="kind")
+    of_halves = FigureDeclaration("c", "C", panels="half")
     parts.halfs = parts.halves  # type: ignore[attr-defined]
     assert of_metrics.panels_of(parts) == over_cutoffs.panels_of(parts) == ("P", "AP")
     assert of_kinds.panels_of(parts) == ("users", "items")
@@ -284,12 +284,12 @@ def test_the_first_panel_is_drawn_where_a_figure_must_be_told_of_one() -> None:
 
 def test_a_metric_chooses_a_panel_and_a_measure_what_is_shown() -> None:
     face, *_ = figures_of(Chosen)
-    of_panel, own = face.options_in(Chosen(), {"metric": "AP", "width": 2.0})
-    assert (own, of_panel.given) == ({"metric": "AP"}, {"width": 2.0})
-    of_measure, own = face.options_in(Chosen(), {"metric": "P@5"})
-    assert (own, of_measure.given) == ({}, {"measures": ("P@5",)})
+    of_panel, own = face.split_options(Chosen(), {"metric": "AP", "width": 2.0})
+    assert (own, of_panel.set_options) == ({"metric": "AP"}, {"width": 2.0})
+    of_measure, own = face.split_options(Chosen(), {"metric": "P@5"})
+    assert (own, of_measure.set_options) == ({}, {"measures": ("P@5",)})
     with pytest.raises(InputError, match="first has no 'colour' to choose; there are measures"):
-        face.options_in(Chosen(), {"colour": "red"})
+        face.split_options(Chosen(), {"colour": "red"})
     titles = [Chosen().plot_first(**{key: value}).get_title() for key, value in CHOICES]
     assert titles == ["AP P@20,AP@20", "None P@5", "None P@20"]
 

@@ -13,15 +13,15 @@ from analyses.shared.families import SubsetValues
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.sentences import (
     applicable,
-    best_of,
-    count,
-    deeper_or_shallower,
+    best_measures_sentence,
+    depth_sentence,
+    format_p_value,
+    join_pairs,
     letter_groups,
-    letters_of,
+    letters_by_system,
     listed,
-    p_value,
-    paired,
     plural,
+    user_count,
 )
 
 
@@ -57,39 +57,41 @@ def without_numbers(sentence: str) -> str:
 
 
 def test_the_best_is_named_over_users() -> None:
-    sentence = best_of(stated({"P@5": 0.9, "AP@5": 0.5}))
+    sentence = best_measures_sentence(stated({"P@5": 0.9, "AP@5": 0.5}))
     assert without_numbers(sentence) == (
         "Over users, P@5 is most robust: with 95 % confidence, no other measure is better. With "
         "other systems, another may be the best, too."
     )
-    assert "topics" in best_of(stated({"P@5": 0.9, "AP@5": 0.5}), "topics")
+    assert "topics" in best_measures_sentence(stated({"P@5": 0.9, "AP@5": 0.5}), "topics")
 
 
 def test_several_that_do_not_differ_are_named_together() -> None:
-    sentence = best_of(stated({"P@5": 0.9, "AP@5": 0.89, "RR@5": 0.5}))
+    sentence = best_measures_sentence(stated({"P@5": 0.9, "AP@5": 0.89, "RR@5": 0.5}))
     assert without_numbers(sentence).startswith(
         "Over users, P@5 and AP@5 are most robust: with 95 % confidence, the best is among them;"
     )
 
 
 def test_where_all_may_be_best_none_is_named() -> None:
-    sentence = best_of(stated({"P@5": 0.9, "AP@5": 0.89}))
+    sentence = best_measures_sentence(stated({"P@5": 0.9, "AP@5": 0.89}))
     assert without_numbers(sentence) == "No measure is significantly more robust than another."
 
 
 def test_a_single_measure_is_not_compared() -> None:
-    assert best_of(stated({"P@5": 0.9})).startswith("P@5 is robust, with area = .90 [")
+    assert best_measures_sentence(stated({"P@5": 0.9})).startswith(
+        "P@5 is robust, with area = .90 ["
+    )
 
 
 def test_without_replicates_significance_is_unknown() -> None:
-    sentence = best_of(stated({"P@5": 0.5, "AP@5": 0.9}, n=0))
+    sentence = best_measures_sentence(stated({"P@5": 0.5, "AP@5": 0.9}, n=0))
     assert without_numbers(sentence) == (
         "AP@5 and P@5 in this order are robust; the significance is unknown."
     )
 
 
 def test_what_does_not_reach_the_threshold_is_not_called_best() -> None:
-    sentence = best_of(stated({"P@5": 0.5, "AP@5": 0.6}, threshold=0.7))
+    sentence = best_measures_sentence(stated({"P@5": 0.5, "AP@5": 0.6}, threshold=0.7))
     assert sentence.startswith(
         "No estimate reaches the threshold, .7: AP@5 comes closest with area = .60 ["
     )
@@ -97,7 +99,7 @@ def test_what_does_not_reach_the_threshold_is_not_called_best() -> None:
 
 def test_over_systems_the_best_is_named_if_it_leads_there_too() -> None:
     values = {"P@5": 0.9, "AP@5": 0.5, "RR@5": 0.1}
-    sure = without_numbers(best_of(of_systems(values, spread=0.01)))
+    sure = without_numbers(best_measures_sentence(of_systems(values, spread=0.01)))
     assert sure.startswith("Over users and systems, P@5 is most robust: ")
     assert "other systems" not in sure
     assert len(sure.split(". ")) == 1
@@ -105,21 +107,21 @@ def test_over_systems_the_best_is_named_if_it_leads_there_too() -> None:
 
 def test_those_that_may_be_best_with_other_systems_are_named() -> None:
     values = {"P@5": 0.9, "AP@5": 0.75, "RR@5": 0.1}
-    unsure = without_numbers(best_of(of_systems(values, spread=0.04)))
+    unsure = without_numbers(best_measures_sentence(of_systems(values, spread=0.04)))
     assert unsure.startswith("Over users, P@5 is most robust: ")
     assert unsure.endswith("With other systems, AP@5 may be the best, too.")
-    none = without_numbers(best_of(of_systems(values, spread=0.9)))
+    none = without_numbers(best_measures_sentence(of_systems(values, spread=0.9)))
     assert none.endswith("With other systems, any measure may be the best.")
 
 
 def test_other_settings_are_named_where_systems_were_varied() -> None:
     settings = np.array([[0.9, 0.2, 0.5], [0.5, 0.9, 0.1]])
-    sentence = best_of(stated({"P@5": 0.9, "AP@5": 0.5}, over_settings=settings))
+    sentence = best_measures_sentence(stated({"P@5": 0.9, "AP@5": 0.5}, over_settings=settings))
     assert without_numbers(sentence).endswith("With other settings, any measure may be the best.")
 
 
 def test_nothing_is_said_of_nothing() -> None:
-    assert best_of(stated({"P@5": np.nan})) == ""
+    assert best_measures_sentence(stated({"P@5": np.nan})) == ""
 
 
 # Deep and shallow cut-offs
@@ -135,29 +137,29 @@ def of_cutoffs(**shallow_and_deep: tuple[float, float]) -> dict[str, float]:
 
 def test_metrics_are_more_or_less_robust_at_their_deepest_cut_off() -> None:
     found = stated(of_cutoffs(P=(0.1, 0.9), AP=(0.2, 0.8), RR=(0.9, 0.1), nDCG=(0.5, 0.5)))
-    assert deeper_or_shallower(found) == (
+    assert depth_sentence(found) == (
         "Over users, at cut-off 20, P and AP are significantly more robust and RR is "
         "significantly less robust than at cut-off 5, and the others do not differ significantly."
     )
     falling = replace(found, lower_is_better=True)
-    assert "RR is significantly more robust" in deeper_or_shallower(falling)
+    assert "RR is significantly more robust" in depth_sentence(falling)
 
 
 def test_all_metrics_are_counted() -> None:
     found = stated(of_cutoffs(P=(0.1, 0.9), AP=(0.2, 0.8)))
-    assert deeper_or_shallower(found) == (
+    assert depth_sentence(found) == (
         "Over users, at cut-off 20, all 2 metrics are significantly more robust than at cut-off 5."
     )
 
 
 def test_cut_offs_that_do_not_differ_are_not_spoken_of() -> None:
-    assert deeper_or_shallower(stated(of_cutoffs(P=(0.5, 0.5)))) == ""
-    assert deeper_or_shallower(stated({"P@5": 0.5, "AP": 0.5})) == ""
+    assert depth_sentence(stated(of_cutoffs(P=(0.5, 0.5)))) == ""
+    assert depth_sentence(stated({"P@5": 0.5, "AP": 0.5})) == ""
 
 
 def test_a_metric_that_lacks_the_deepest_cut_off_is_not_compared() -> None:
     values = {**of_cutoffs(P=(0.1, 0.9)), "AP@5": 0.1, "AP@10": 0.9, "RR@10": 0.1, "RR@20": 0.9}
-    assert "cut-off 20, P is significantly more robust" in deeper_or_shallower(stated(values))
+    assert "cut-off 20, P is significantly more robust" in depth_sentence(stated(values))
 
 
 @pytest.mark.parametrize(
@@ -172,7 +174,7 @@ def test_what_holds_over_systems_too_is_told(spreads: list[float], ending: str) 
     values = of_cutoffs(P=(0.1, 0.9), AP=(0.2, 0.8))
     noise = np.random.default_rng(9).normal(size=(4, 200)) * np.array(spreads)[:, None]
     within = SubsetValues(12, np.array([*values.values()])[:, None] + noise)
-    sentence = deeper_or_shallower(stated(values, systems=within))
+    sentence = depth_sentence(stated(values, systems=within))
     assert ending in sentence
     assert sentence.count("Over users") == (2 if "true" in ending else 1)
 
@@ -190,10 +192,10 @@ def test_names_are_joined_as_in_a_sentence() -> None:
 def test_five_pairs_are_named() -> None:
     pairs = [(f"a{number}", f"b{number}") for number in range(5)]
     named = "a0 and b0; a1 and b1; a2 and b2; a3 and b3; a4 and b4"
-    assert paired(pairs) == named
-    assert paired([*pairs, ("x", "y")]) == f"{named}; and 1 other pair"
-    assert paired([*pairs, *[("x", "y")] * 1234]) == f"{named}; and 1,234 other pairs"
-    assert paired([]) == ""
+    assert join_pairs(pairs) == named
+    assert join_pairs([*pairs, ("x", "y")]) == f"{named}; and 1 other pair"
+    assert join_pairs([*pairs, *[("x", "y")] * 1234]) == f"{named}; and 1,234 other pairs"
+    assert join_pairs([]) == ""
 
 
 @pytest.mark.parametrize(
@@ -210,14 +212,14 @@ def test_five_pairs_are_named() -> None:
     ],
 )
 def test_p_values_have_two_decimals_or_three_below_1_per_cent(p: float, text: str) -> None:
-    assert p_value(p) == text
+    assert format_p_value(p) == text
 
 
 @pytest.mark.parametrize(
     ("users", "text"), [(1234.4, "1,234"), (np.inf, "never"), (np.nan, "–"), (0.0, "0")]
 )
 def test_numbers_of_users_are_whole(users: float, text: str) -> None:
-    assert count(users) == text
+    assert user_count(users) == text
 
 
 # Letters
@@ -232,15 +234,15 @@ def differing(n: int, *pairs: tuple[int, int]) -> Any:
 
 def test_two_that_share_a_letter_do_not_differ() -> None:
     order = np.array([2, 0, 1])
-    assert letters_of(differing(3, (2, 1)), order) == ("ab", "b", "a")
-    assert letters_of(differing(3), order) == ("a", "a", "a")
-    assert letters_of(differing(3, (0, 1), (0, 2), (1, 2)), order) == ("b", "c", "a")
+    assert letters_by_system(differing(3, (2, 1)), order) == ("ab", "b", "a")
+    assert letters_by_system(differing(3), order) == ("a", "a", "a")
+    assert letters_by_system(differing(3, (0, 1), (0, 2), (1, 2)), order) == ("b", "c", "a")
 
 
 def test_the_53rd_group_is_called_a1() -> None:
     n = 105
     differs = ~np.eye(n, dtype=np.bool_)
-    letters = letters_of(differs, np.arange(n))
+    letters = letters_by_system(differs, np.arange(n))
     assert [letters[place] for place in (0, 25, 26, 51, 52, 103, 104)] == [
         *("a", "z", "A", "Z", "a1", "Z1", "a2")
     ]

@@ -12,21 +12,21 @@ from hypothesis import strategies as st
 from analyses.shared.table import (
     FORMATS,
     Table,
-    aligned,
+    align_columns,
     common_decimals,
-    decimals_of,
+    escape_formula,
     excerpt,
-    fitted,
+    fit_to_width,
+    format_cell,
     frame_table,
-    guarded,
-    latex,
+    latex_size,
+    latex_text,
     listing,
     overview,
     percent,
-    room_for,
     rounded,
-    shown,
-    unguarded,
+    supported_decimals,
+    unescape_formula,
 )
 
 
@@ -48,17 +48,17 @@ def test_a_text_that_a_spreadsheet_would_run_has_an_apostrophe_in_csv(text: str)
 
 @pytest.mark.parametrize("text", ["-1", "-.5 [-.75, .25]", "-1e-05", "+3 %", "–", "a=b", "'a'"])
 def test_numbers_and_other_texts_are_as_they_were_in_csv(text: str) -> None:
-    assert guarded(text) == text
+    assert escape_formula(text) == text
 
 
 @drawn(st.text(alphabet="'=+-@1a"))
 def test_a_guarded_text_is_read_as_it_was(text: str) -> None:
-    assert unguarded(guarded(text)) == text
+    assert unescape_formula(escape_formula(text)) == text
 
 
 @drawn(st.text(alphabet=st.characters(codec="ascii", exclude_categories=["C"]), max_size=20))
 def test_latex_has_balanced_braces_and_no_bare_sign(text: str) -> None:
-    escaped = latex(text)
+    escaped = latex_text(text)
     bare = re.sub(r"\\[&%$#_{}]", "", escaped)
     assert bare.count("{") == bare.count("}")
     assert not re.search(r"[&%#_~^]", bare)
@@ -109,12 +109,12 @@ def test_dollar_signs_begin_no_formula_in_markdown_and_in_notebooks() -> None:
 def test_a_cell_has_four_decimals_or_a_power_where_these_are_zero(
     cell: float | str, text: str
 ) -> None:
-    assert shown(cell) == text
+    assert format_cell(cell) == text
 
 
 def test_a_number_is_lost_where_its_decimals_are_zero() -> None:
-    assert shown(0.05, decimals=1) == "0.1"
-    assert shown(0.049, decimals=1) == "4.9e-02"
+    assert format_cell(0.05, decimals=1) == "0.1"
+    assert format_cell(0.049, decimals=1) == "4.9e-02"
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_the_last_decimal_is_at_most_an_eighth_of_the_interval(
     low: float, high: float, decimals: int
 ) -> None:
     """Without an upper limit, the interval is taken to be from 0 to the lower one."""
-    assert decimals_of(low, high) == decimals
+    assert supported_decimals(low, high) == decimals
 
 
 def test_a_table_has_the_lower_median_of_the_decimals() -> None:
@@ -206,23 +206,23 @@ def test_columns_may_have_decimals_of_their_own() -> None:
         "t", "", "", ["", "P", "n"], [["a", 0.25, 0.25]], decimals=3, decimals_of_columns={1: 1}
     )
     assert table.to_columns() == "     P      n\na  0.2  0.250\n"
-    assert table.text(0.25) == "0.250"
-    assert table.typeset(0.25, 1) == ".2"
-    assert table.typeset("0.25", 1) == "0.25"
-    assert table.typeset(0, 1) == "0"
+    assert table.format(0.25) == "0.250"
+    assert table.typeset_cell(0.25, 1) == ".2"
+    assert table.typeset_cell("0.25", 1) == "0.25"
+    assert table.typeset_cell(0, 1) == "0"
 
 
 def test_columns_are_laid_out_by_their_headings() -> None:
     columns: dict[str, Any] = {"name": ["a", "b"], "value": np.array([0.5, 1.5])}
-    table = Table.of_columns("t", "Title", "Note.", columns)
+    table = Table.from_columns("t", "Title", "Note.", columns)
     assert (table.headings, table.rows) == (["name", "value"], [("a", 0.5), ("b", 1.5)])
     assert table.decimals == 4
-    assert Table.of_columns("t", "Title", "Note.", columns, decimals=1).decimals == 1
+    assert Table.from_columns("t", "Title", "Note.", columns, decimals=1).decimals == 1
 
 
 def test_crossed_numbers_have_rows_and_columns_in_order_and_nothing_where_there_is_none() -> None:
     cells = {("b", "x"): 1.0, ("a", "x"): 2.0, ("a", "y"): 3.0}
-    table = Table.crossed("t", "Title", "Note.", "corner", cells, bold=[("a", "y"), ("b", "x")])
+    table = Table.from_cells("t", "Title", "Note.", "corner", cells, bold=[("a", "y"), ("b", "x")])
     assert table.headings == ["corner", "x", "y"]
     first, second = table.rows
     assert first[:2] == ["b", 1.0]
@@ -230,7 +230,7 @@ def test_crossed_numbers_have_rows_and_columns_in_order_and_nothing_where_there_
     assert second == ["a", 2.0, 3.0]
     assert table.bold == {(1, 2), (0, 1)}
     assert table.decimals == 4
-    assert Table.crossed("t", "", "", "", cells, decimals=2).decimals == 2
+    assert Table.from_cells("t", "", "", "", cells, decimals=2).decimals == 2
 
 
 def test_a_note_explains_bold_numbers_where_there_are_some() -> None:
@@ -277,7 +277,7 @@ def test_latex_has_names_left_and_numbers_right_without_0() -> None:
     ],
 )
 def test_powers_and_signs_are_formulas_in_latex(text: str, written: str) -> None:
-    assert latex(text) == written
+    assert latex_text(text) == written
 
 
 def test_bold_formulas_are_bold_in_latex() -> None:
@@ -313,7 +313,7 @@ def test_a_table_takes_one_column_of_an_article_if_it_can(
     widths: list[int], room: tuple[str, str]
 ) -> None:
     """One has 229 points, both 469; a character .55 of its size, and a gap 12 points."""
-    assert room_for(widths) == room
+    assert latex_size(widths) == room
 
 
 LINES = [["name", "abc", "def"], ["a", "1", "2"]]
@@ -332,30 +332,30 @@ LINES = [["name", "abc", "def"], ["a", "1", "2"]]
     ],
 )
 def test_columns_are_fitted_by_narrow_gaps_or_in_blocks(width: int, text: str) -> None:
-    assert fitted(LINES, width=width) == text
+    assert fit_to_width(LINES, width=width) == text
 
 
 def test_a_block_has_as_many_columns_as_fit() -> None:
     """Two columns beside the names take 4 + 2 x 5 = 14 characters."""
     line = ["name", "abc", "def", "ghi", "jkl", "mno"]
-    assert fitted([line], width=14).splitlines() == [
+    assert fit_to_width([line], width=14).splitlines() == [
         *("name  abc  def", "", "name  ghi  jkl", "", "name  mno")
     ]
-    assert fitted([line], width=15).splitlines()[0] == "name  abc  def"
-    assert fitted([line], width=13).splitlines()[0] == "name  abc"
+    assert fit_to_width([line], width=15).splitlines()[0] == "name  abc  def"
+    assert fit_to_width([line], width=13).splitlines()[0] == "name  abc"
 
 
 def test_a_terminal_has_80_columns() -> None:
     """Names of 20 characters, and columns of 18: three fit with gaps of 2, to 80 exactly."""
     line = ["n" * 20, *["c" * 18] * 4]
-    assert [*map(len, fitted([line]).splitlines())] == [80, 0, 40]
-    assert [*map(len, fitted([["n" * 21, *line[1:]]]).splitlines())] == [61, 0, 61]
+    assert [*map(len, fit_to_width([line]).splitlines())] == [80, 0, 40]
+    assert [*map(len, fit_to_width([["n" * 21, *line[1:]]]).splitlines())] == [61, 0, 61]
 
 
 def test_names_are_left_and_numbers_right() -> None:
     lines = [["a", "b", "c"], ["long", "long", "long"]]
-    assert aligned(lines) == "a        b     c\nlong  long  long\n"
-    assert aligned(lines, n_names=2, gap=1) == "a    b       c\nlong long long\n"
+    assert align_columns(lines) == "a        b     c\nlong  long  long\n"
+    assert align_columns(lines, n_names=2, gap=1) == "a    b       c\nlong long long\n"
 
 
 def test_json_is_indented_and_has_all_signs() -> None:

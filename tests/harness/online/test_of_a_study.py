@@ -30,7 +30,7 @@ rates = "rates.csv"
 TEXT = WORLD + FOUR + METRICS + ONLINE
 RATES = "model,rate\nrandom,0.01\npopularity,0.03\npuresvd,0.02\nelsewhere,0.5\n"
 KEY = "online_click_agreement"
-DRAWN = [face.file for face in figures_of(ClickStudy)]
+DRAWN = [face.file_stem for face in figures_of(ClickStudy)]
 
 
 @pytest.fixture(scope="module")

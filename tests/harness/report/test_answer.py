@@ -271,7 +271,7 @@ def test_rows_are_in_the_order_of_the_number_that_decides_first() -> None:
     table = answer.table()
     cells = {row[0]: row[1:] for row in table.rows}
     assert [*cells] == ["nDCG@5", "RR@5", "P@5", "AP@5"]
-    assert table.text(0.25) == "0.250"
+    assert table.format(0.25) == "0.250"
     assert cells["nDCG@5"] == [0.2, "[.180, .220]", 0.4, "[.380, .420]"]
     value, limits, undefined, nothing = cells["AP@5"]
     assert (value, limits, nothing) == (0.9, "[.880, .920]", "")

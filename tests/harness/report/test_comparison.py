@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 from analyses.intervals.resampling import percentiles, resample_means
 from analyses.shared.estimate import Estimate, Estimates
 from analyses.shared.measure import Measure, Measures
-from analyses.shared.result import FigureFace
+from analyses.shared.result import FigureDeclaration
 from analyses.shared.table import FORMATS
 from harness.cli.main import main
 from harness.report.comparison import Comparison, directions
@@ -105,7 +105,7 @@ def test_a_figure_has_a_panel_for_each_study(
 ) -> None:
     figures = FinishedStudy.figures
 
-    def of_sparsity(study: FinishedStudy) -> Iterator[tuple[str, FigureFace]]:
+    def of_sparsity(study: FinishedStudy) -> Iterator[tuple[str, FigureDeclaration]]:
         return ((key, face) for key, face in figures(study) if key == "sparsity")
 
     monkeypatch.setattr(FinishedStudy, "figures", of_sparsity)

@@ -8,7 +8,14 @@ import pytest
 
 from analyses.shared.evidence import to_evidence
 from analyses.shared.figures import draw_figure
-from analyses.shared.result import FigureFace, Result, TableFace, figures_of, table, tables_of
+from analyses.shared.result import (
+    FigureDeclaration,
+    Result,
+    TableDeclaration,
+    figures_of,
+    table,
+    tables_of,
+)
 from analyses.shared.table import Cell, Table
 from harness.report.kept_result import (
     KeptFigure,
@@ -46,13 +53,13 @@ def test_tables_are_kept(kept: Result) -> None:
 
 
 def test_faces_and_captions_of_figures_are_kept(kept: Result) -> None:
-    theirs = [face for face in figures_of(type(MADE)) if face.is_of(MADE)]
+    theirs = [face for face in figures_of(type(MADE)) if face.applies_to(MADE)]
     mine = figures_of(type(kept))
-    assert [(f.file, f.title, f.panels) for f in mine] == [
-        (f.file, f.title, f.panels) for f in theirs
+    assert [(f.file_stem, f.title, f.panels) for f in mine] == [
+        (f.file_stem, f.title, f.panels) for f in theirs
     ]
     assert [f.caption(kept) for f in mine] == [f.caption(MADE) for f in theirs]
-    assert all(face.is_of(kept) for face in mine)
+    assert all(face.applies_to(kept) for face in mine)
 
 
 def test_no_figure_is_drawn(kept: Result) -> None:
@@ -81,7 +88,7 @@ def test_what_is_missing_is_said(tmp_path: Path) -> None:
 
 
 TABLE = KeptTable(
-    face=TableFace("t", "Title"),
+    face=TableDeclaration("t", "Title"),
     name="t",
     title="Title",
     note="",
@@ -90,7 +97,7 @@ TABLE = KeptTable(
     bold=(),
     decimals=3,
 )
-FIGURE = KeptFigure(face=FigureFace("f", "Title", panels="panel"), panels=("a",), caption="")
+FIGURE = KeptFigure(face=FigureDeclaration("f", "Title", panels="panel"), panels=("a",), caption="")
 
 
 def kept_of(kept_table: KeptTable, figure: KeptFigure, path: Path) -> Path:

@@ -203,7 +203,7 @@ def test_two_systems_can_differ_in_six_or_more_data_sets() -> None:
 def test_the_diagram_has_mean_ranks_intervals_and_the_critical_difference() -> None:
     ranks, means = ranks_of(), mean_ranks()
     face, _, figure = MeanRanks("system", [ranks]).figure()
-    assert face.file == "mean_ranks_systems"
+    assert face.file_stem == "mean_ranks_systems"
     (ax,) = [axes for axes in figure.axes if axes.get_title() == "P@5"]
     assert [label.get_text() for label in ax.get_yticklabels()] == ["CD", "b", "c", "d", "a"]
     order = np.argsort(means)

@@ -71,7 +71,7 @@ def test_the_page_is_made_again_from_the_folder(finished: Path) -> None:
 
 def test_every_caption_says_what_the_data_are(page: Page, finished: Path) -> None:
     study = FinishedStudy.at(finished)
-    files = [finished / "figures" / f"{face.file}.txt" for _, face in study.figures()]
+    files = [finished / "figures" / f"{face.file_stem}.txt" for _, face in study.figures()]
     captions = [study.caption(file.read_text(encoding="utf-8").rstrip()) for file in files]
     assert len(set(captions)) > 8
     assert all(study.manifest.data in caption for caption in captions)
@@ -86,7 +86,7 @@ def test_numbers_sort_by_all_their_digits(finished: Path) -> None:
 
 
 def test_figures_stand_in_the_order_of_their_numbers_after_those_of_the_truth(page: Page) -> None:
-    of_truth = {face.place for face in figures_of(Validity)}
+    of_truth = {face.sort_key for face in figures_of(Validity)}
     fold = page.ids.index("all")
     for part in (page.ids[:fold], page.ids[fold:]):
         numbers = [int(n[1]) for name in part if (n := re.match(r"figure(\d+)_", name))]
@@ -161,12 +161,14 @@ def test_the_first_figure_of_a_result_is_told_by_its_findings_others_by_captions
         for name in ("sparsity_metrics", "sparsity_cutoffs")
     )
     findings = " ".join(result.findings())
-    assert images[first.file][1] == f"{first.title}. {findings}"
-    caption = (finished / f"figures/{over_cutoffs.file}.txt").read_text(encoding="utf-8").strip()
-    assert images[over_cutoffs.file][1] == f"{over_cutoffs.title}. {caption}"
+    assert images[first.file_stem][1] == f"{first.title}. {findings}"
+    caption = (
+        (finished / f"figures/{over_cutoffs.file_stem}.txt").read_text(encoding="utf-8").strip()
+    )
+    assert images[over_cutoffs.file_stem][1] == f"{over_cutoffs.title}. {caption}"
     top, _, more = html.partition('<h2 id="all">')
-    assert f'<figure id="{first.file}"' in top
-    assert f'<figure id="{over_cutoffs.file}"' in more
+    assert f'<figure id="{first.file_stem}"' in top
+    assert f'<figure id="{over_cutoffs.file_stem}"' in more
 
 
 def section_of(html: str, key: str) -> str:

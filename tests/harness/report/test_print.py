@@ -20,8 +20,8 @@ from analyses.sampled.papers import Example
 from analyses.shared.analysis import built_in_analyses
 from analyses.shared.drawing import OTHERS, SPREAD
 from analyses.shared.figure_options import COLUMN_WIDTHS, FigureOptions
-from analyses.shared.figures import draw_figure, written_as
-from analyses.shared.result import FigureFace, choices_of, figures_of
+from analyses.shared.figures import draw_figure, figure_writer
+from analyses.shared.result import FigureDeclaration, choices_of, figures_of
 from analyses.shared.result import Result as ShownResult
 from harness.cli.main import main
 from harness.report.open_study import OpenStudy, open_study
@@ -50,13 +50,13 @@ def opened(finished: Path) -> OpenStudy:
 @pytest.mark.parametrize("name", ["fig6", "Fig. 6", "figure6", "6", "figure6_sparsity_metrics"])
 def test_a_figure_has_many_names(study: FinishedStudy, name: str) -> None:
     key, face = find_figure(study, name)
-    assert (key, face.file) == ("sparsity", "figure6_sparsity_metrics")
+    assert (key, face.file_stem) == ("sparsity", "figure6_sparsity_metrics")
 
 
 def test_every_figure_is_found_by_its_full_name(study: FinishedStudy) -> None:
     figures = list(study.figures())
     assert len(figures) >= 8
-    assert [find_figure(study, face.file) for _, face in figures] == figures
+    assert [find_figure(study, face.file_stem) for _, face in figures] == figures
 
 
 @pytest.mark.parametrize(("width", "inches"), [*COLUMN_WIDTHS.items(), (4.5, 4.5)])
@@ -69,7 +69,7 @@ def test_the_width_is_that_of_the_columns(
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["svg", "pdf"])
 def test_a_figure_printed_twice_is_the_same_bytes(opened: OpenStudy, kind: str) -> None:
-    write = written_as(Path(f"a.{kind}"))
+    write = figure_writer(Path(f"a.{kind}"))
     first, second = (write(opened.figure("fig8")) for _ in range(2))
     assert first == second
 
@@ -192,8 +192,8 @@ def test_no_text_is_outside_of_the_page_or_on_another(
     results = [*(result for _, result in study.results()), *of_samples, example, many_curves()]
     for result in results:
         for face in figures_of(type(result)):
-            if face.is_of(result):
-                printed = draw_figure(result, face, FigureOptions.read({"width": width}))
+            if face.applies_to(result):
+                printed = draw_figure(result, face, FigureOptions.from_keywords({"width": width}))
                 assert (face.name, misplaced(printed)) == (face.name, [])
 
 
@@ -291,7 +291,7 @@ def further(tmp_path_factory: pytest.TempPathFactory) -> FinishedStudy:
         f'"{member.section}"'
         for member in built_in_analyses().values()
         if {*member.needs} <= ASKED
-        and not (member.is_usual() or member.settings.model_fields.get("rates"))
+        and not (member.runs_by_default() or member.settings.model_fields.get("rates"))
     }
     text = WORLD + SYSTEMS + METRICS + EVERY_ANALYSIS.format(names=", ".join(sorted(sections)))
     with figures_left_out():
@@ -299,15 +299,17 @@ def further(tmp_path_factory: pytest.TempPathFactory) -> FinishedStudy:
 
 
 @pytest.fixture(scope="module")
-def drawable(study: FinishedStudy, further: FinishedStudy) -> list[tuple[ShownResult, FigureFace]]:
+def drawable(
+    study: FinishedStudy, further: FinishedStudy
+) -> list[tuple[ShownResult, FigureDeclaration]]:
     """Every figure of studies with its result, and curves of many measures."""
     results = [result for each in (study, further) for _, result in each.results()]
     results.append(many_curves())
-    return [(r, face) for r in results for face in figures_of(type(r)) if face.is_of(r)]
+    return [(r, face) for r in results for face in figures_of(type(r)) if face.applies_to(r)]
 
 
 def test_the_figures_drawn_are_those_of_the_register(
-    drawable: list[tuple[ShownResult, FigureFace]],
+    drawable: list[tuple[ShownResult, FigureDeclaration]],
 ) -> None:
     drawn = {face.name for _, face in drawable}
     lacking = {
@@ -339,12 +341,14 @@ def test_every_option_of_figures_is_tried() -> None:
     assert {name for options in OPTIONS for name in options} == {*FigureOptions.model_fields}
 
 
-def drawn_with(result: ShownResult, face: FigureFace, options: dict[str, Any]) -> list[Figure]:
+def drawn_with(
+    result: ShownResult, face: FigureDeclaration, options: dict[str, Any]
+) -> list[Figure]:
     """Draw a figure with options, as far as it can vary them, for each of its own choices."""
     choices: list[dict[str, Any]] = [{}]
     for keyword, values in choices_of(type(result), face).items():
         choices += [{keyword: value} for value in values]
-    usual = FigureOptions.read(options)
+    usual = FigureOptions.from_keywords(options)
     return [draw_figure(result, face, usual=usual, chosen=chosen) for chosen in choices]
 
 
@@ -426,7 +430,7 @@ def without_places(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ConstrainedLayoutEngine, "execute", lambda *_: None)
 
 
-def untrue(face: FigureFace, printed: Figure) -> list[str]:
+def untrue(face: FigureDeclaration, printed: Figure) -> list[str]:
     """Say where the caption names what is not drawn, or the reverse, and what axes cut."""
     caption = str(printed.get_label())
     wrong = [
@@ -445,7 +449,7 @@ def is_low(options: dict[str, Any]) -> bool:
 @pytest.mark.usefixtures("without_places")
 @pytest.mark.parametrize("options", [options for options in OPTIONS if not is_low(options)])
 def test_captions_say_what_is_drawn_and_axes_cut_nothing(
-    drawable: list[tuple[ShownResult, FigureFace]], options: dict[str, Any]
+    drawable: list[tuple[ShownResult, FigureDeclaration]], options: dict[str, Any]
 ) -> None:
     wrong = []
     for result, face in drawable:
@@ -457,7 +461,7 @@ def test_captions_say_what_is_drawn_and_axes_cut_nothing(
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [options for options in OPTIONS if is_low(options)])
 def test_captions_of_low_figures_are_true_and_no_label_leaves_the_canvas(
-    drawable: list[tuple[ShownResult, FigureFace]], options: dict[str, Any]
+    drawable: list[tuple[ShownResult, FigureDeclaration]], options: dict[str, Any]
 ) -> None:
     wrong = []
     for result, face in drawable:

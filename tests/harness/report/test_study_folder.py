@@ -214,7 +214,7 @@ def test_results_are_in_the_order_of_the_report(finished: Path) -> None:
     assert [*kinds][:5] == ["answer", "means", "coverage", "validity", "correlation"]
     others = [*kinds.values()][4:]
     first_numbers = [
-        min((face.place for face in figures_of(kind)), default=np.inf) for kind in others
+        min((face.sort_key for face in figures_of(kind)), default=np.inf) for kind in others
     ]
     assert len(others) > 3
     assert first_numbers == sorted(first_numbers)
@@ -222,12 +222,12 @@ def test_results_are_in_the_order_of_the_report(finished: Path) -> None:
 
 def test_figures_are_those_that_were_drawn_by_their_numbers(copied: Path) -> None:
     study = FinishedStudy.at(copied)
-    names = [face.file for _, face in study.figures()]
-    numbers = [face.place for _, face in study.figures()]
+    names = [face.file_stem for _, face in study.figures()]
+    numbers = [face.sort_key for _, face in study.figures()]
     assert numbers == sorted(numbers)
     assert {*names} == {path.stem for path in (copied / "figures").glob("*.svg")}
     (copied / f"figures/{names[0]}.svg").unlink()
-    assert [face.file for _, face in study.figures()] == names[1:]
+    assert [face.file_stem for _, face in study.figures()] == names[1:]
 
 
 def test_a_result_is_read_once(finished: Path) -> None:

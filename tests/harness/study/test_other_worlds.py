@@ -80,7 +80,7 @@ def test_the_study_of_a_world_is_what_it_is_when_it_is_run_by_itself(
 class WorkItself:
     """Asks of a world for all that an analysis may use."""
 
-    found = Work
+    result_class = Work
 
     def __call__(self, work: Work) -> Work:
         return work

@@ -96,7 +96,7 @@ class Drawn(Result):
         """Draw."""
         ax.plot(self.values)
 
-    @figure("parts", "Parts", of="part")
+    @figure("parts", "Parts", part="part")
     def plot_part(self, ax: Axes) -> None:
         """Draw."""
         ax.plot(self.values)
