@@ -81,7 +81,8 @@ def figures_left_out(*, besides: str | None = None) -> Iterator[None]:
     """Let results have no figures, where no test asks for one, or none besides that of a name."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            "analyses.shared.result.FigureDeclaration.applies_to", lambda face, _: face.name == besides
+            "analyses.shared.result.FigureDeclaration.applies_to",
+            lambda face, _: face.name == besides,
         )
         yield
 

@@ -70,7 +70,8 @@ def test_a_study_runs_without_what_is_imported_by_the_command_line_alone(tmp_pat
         "for name in sys.argv[1:]: importlib.import_module(name)\n"
         "from analyses.shared.result import FigureDeclaration\n"
         "from harness.cli.main import main\n"
-        "FigureDeclaration.applies_to = lambda *_: False\n"  # Figures are most of what a study costs.
+        # Figures are most of what a study costs.
+        "FigureDeclaration.applies_to = lambda *_: False\n"
         "main(['run', 'study.toml', '--quiet', '--jobs', '1'])"
     )
     done = subprocess.run(
