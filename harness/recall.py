@@ -172,7 +172,7 @@ def measure_models(
         test_ids = draw_test_users(
             events,
             share=question.share,
-            most=question.most,
+            max_users=question.most,
             min_items=question.min_items,
             seed=question.seed,
         )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from qrels.catalogue import Catalogue
 from qrels.grades import Scale, rating_scale
-from qrels.judged import Judged, judge, match, running
+from qrels.judged import Judged, accumulate, judge, match
 from qrels.qrels import Qrels, qrels_from_columns
 from qrels.ranks.full_ranks import FullRanks
 from qrels.ratings.ratings import Ratings, Split, k_core
@@ -24,6 +24,7 @@ __all__ = [
     "Split",
     "SplitSettings",
     "Splitter",
+    "accumulate",
     "describe",
     "find_split",
     "judge",
@@ -31,7 +32,6 @@ __all__ = [
     "match",
     "qrels_from_columns",
     "rating_scale",
-    "running",
     "split",
     "split_counts",
     "splits",

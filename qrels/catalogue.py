@@ -13,7 +13,7 @@ from runs.shared.arrays import Floats, Integers, Longs, Sparse
 
 T = TypeVar("T")
 
-WANTING = {
+REMEDIES = {
     "popularity": "item popularity is unknown: use [ratings], or write "
     'popularity = "counts.csv" in [items]',
     "n_raters": "the number of training users is unknown: use [ratings]",
@@ -63,11 +63,11 @@ class Catalogue:
     profiles: Sparse | None = None
     hidden_ranks: Mapping[str, JudgedRanks] | None = None
 
-    def known(self, what: str) -> Any:
+    def require(self, what: str) -> Any:
         """Give what is known of items by its name."""
         value = getattr(self, what)
         if value is None:
-            raise InputError(f"{WANTING[what]}.")
+            raise InputError(f"{REMEDIES[what]}.")
         return value
 
     def once(self, derive: Callable[[Catalogue], T]) -> T:
@@ -80,7 +80,7 @@ class Catalogue:
     def _derived(self) -> dict[Any, Any]:
         return {}
 
-    def of_users(self, users: Integers, judgements: Integers) -> Catalogue:
+    def select_users(self, users: Integers, judgements: Integers) -> Catalogue:
         """Know the profiles of some users, and what is hidden from them, numbered anew so."""
         profiles = None if self.profiles is None else self.profiles[users]
         hidden = self.hidden_ranks
@@ -90,7 +90,7 @@ class Catalogue:
 
 
 @dataclass(frozen=True, eq=False)
-class ItemsSeen:
+class ItemsOfLists:
     """Which items lists hold, and which their users' judgements are about.
 
     ``catalogue``: what is known of them; ``users``: numbers of the users, of shape (n_lists,);
@@ -109,7 +109,7 @@ class ItemsSeen:
 
     def hidden_ranks(self) -> JudgedRanks:
         """Give the ranks of the judged items when they are hidden, of shape (n, n_lists)."""
-        of_systems: Mapping[str, JudgedRanks] = self.catalogue.known("hidden_ranks")
+        of_systems: Mapping[str, JudgedRanks] = self.catalogue.require("hidden_ranks")
         if self.judgements is None or self.system not in of_systems:
-            raise InputError(f"{WANTING['hidden_ranks']}.")
+            raise InputError(f"{REMEDIES['hidden_ranks']}.")
         return of_systems[self.system].select(self.judgements)

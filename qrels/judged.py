@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from qrels.catalogue import Catalogue, ItemsSeen
+from qrels.catalogue import Catalogue, ItemsOfLists
 from qrels.qrels import Qrels
 from qrels.ranks.judged_ranks import JudgedRanks
 from runs import NO_ITEM, InputError, Run
@@ -79,16 +79,16 @@ class Judged:
         return self.once(_at_level, relevance_level=relevance_level)
 
     def with_lists(
-        self, grades: Floats, lengths: Integers | None, *, places: Places | None = None
+        self, grades: Floats, lengths: Integers | None, *, listed_ranks: ListedRanks | None = None
     ) -> Judged:
         """See other lists of the same users; what follows from the judgements is kept.
 
-        Where ranks that hold nothing judged are left out, ``places`` says which ranks are there.
+        Where ranks that hold nothing judged are left out, ``listed_ranks`` says which are there.
         """
         other = replace(self, grades=grades, lengths=lengths)
         vars(other)["_of_judgements"] = self._of_judgements
-        if places is not None:
-            vars(other)["_places"] = places
+        if listed_ranks is not None:
+            vars(other)["_listed_ranks"] = listed_ranks
         return other
 
     def as_deep_as(self, depth: int) -> Judged:
@@ -189,7 +189,7 @@ class Judged:
             return np.zeros(self.n_users)
         if cutoff is None:
             return running[:, -1]
-        if isinstance(cutoff, int) and self._places is None:
+        if isinstance(cutoff, int) and self._listed_ranks is None:
             last = min(cutoff, running.shape[1])
             return running[:, last - 1] if last > 0 else np.zeros(self.n_users)
         if isinstance(cutoff, int):
@@ -199,7 +199,7 @@ class Judged:
         return np.where(cells >= 0, running.T.reshape(-1)[cells], 0.0)
 
     @cached_property
-    def _places(self) -> Places | None:
+    def _listed_ranks(self) -> ListedRanks | None:
         return None
 
     @cached_property
@@ -218,7 +218,7 @@ class Judged:
     @cached_property
     def depth(self) -> int:
         """Deepest rank of the lists."""
-        return self.grades.shape[1] if self._places is None else self._places.depth
+        return self.grades.shape[1] if self._listed_ranks is None else self._listed_ranks.depth
 
     @cached_property
     def ranks(self) -> Longs:
@@ -227,8 +227,8 @@ class Judged:
         Of shape (n_users, n_ranks) where ranks that hold nothing judged are left out, as they are
         to score samples of the judgements fast.
         """
-        if self._places is not None:
-            return self._places.ranks(self.n_users)
+        if self._listed_ranks is not None:
+            return self._listed_ranks.ranks(self.n_users)
         return np.arange(1, self.grades.shape[1] + 1)
 
     @cached_property
@@ -244,12 +244,12 @@ class Judged:
     @cached_property
     def relevant_so_far(self) -> Floats:
         """Number of relevant items down to each rank, of shape (n_users, n_ranks)."""
-        return running(self.relevant)
+        return accumulate(self.relevant)
 
     @cached_property
     def nonrelevant_so_far(self) -> Floats:
         """Number of judged non-relevant items down to each rank, of shape (n_users, n_ranks)."""
-        return running(self.nonrelevant)
+        return accumulate(self.nonrelevant)
 
     @cached_property
     def gains(self) -> Floats:
@@ -282,14 +282,14 @@ class Judged:
         """Rank of the item of each judgement when it is hidden, each of shape (n_users, n)."""
         return self._items_seen.hidden_ranks().map(self._for_each_row)
 
-    def with_items(self, see: Callable[[], ItemsSeen]) -> Judged:
+    def with_items(self, see: Callable[[], ItemsOfLists]) -> Judged:
         """Let metrics ask for items; ``see`` is called if one does."""
         vars(self)["_see_items"] = see
         return self
 
     @cached_property
-    def _items_seen(self) -> ItemsSeen:
-        see: Callable[[], ItemsSeen] | None = vars(self).get("_see_items")
+    def _items_seen(self) -> ItemsOfLists:
+        see: Callable[[], ItemsOfLists] | None = vars(self).get("_see_items")
         if see is None:
             raise InputError(
                 "these lists have grades only, not items, such as ideal rankings; the items of all "
@@ -351,7 +351,7 @@ def _once(
 def _at_level(judged: Judged, *, relevance_level: float) -> Judged:
     other = replace(judged, relevance_level=relevance_level)
     vars(other).update(
-        _of_judgements=judged._of_judgements, _places=judged._places, depth=judged.depth
+        _of_judgements=judged._of_judgements, _listed_ranks=judged._listed_ranks, depth=judged.depth
     )
     if "_see_items" in vars(judged):
         other.with_items(lambda: judged._items_seen)
@@ -362,7 +362,7 @@ def _condensed(judged: Judged) -> Judged:
     """Move the judged items of every list to its beginning."""
     is_judged = judged.grades >= 0
     cells = np.flatnonzero(is_judged.T)
-    places = running(is_judged).T.reshape(-1)[cells].astype(np.intp) - 1
+    places = accumulate(is_judged).T.reshape(-1)[cells].astype(np.intp) - 1
     cells_left = places * judged.n_users + cells % judged.n_users
 
     def moved(table: NDArray[Any], *, missing: Any) -> NDArray[Any]:
@@ -398,17 +398,17 @@ def _count_nonrelevant(judged: Judged) -> Numbers:
 
 def _running(judged: Judged, *, of: Callable[..., Floats], by: np.ufunc, **options: Any) -> Floats:
     """Add up, or take the highest of, what each rank earns, down to every rank."""
-    return running(of(judged, **options), by=by)
+    return accumulate(of(judged, **options), by=by)
 
 
-def running(values: NDArray[Any], *, by: np.ufunc = np.add) -> Floats:
+def accumulate(values: NDArray[Any], *, by: np.ufunc = np.add) -> Floats:
     """Add up the columns of (n_users, n_ranks) from left to right, as ``cumsum(axis=1)``.
 
     Adding column to column is several times faster than numpy's walk along each row.
 
     Examples
     --------
-    >>> running(np.array([[True, False, True]]))
+    >>> accumulate(np.array([[True, False, True]]))
     array([[1., 1., 2.]])
     """
     columns = np.array(values.T, dtype=np.float64, order="C")
@@ -419,8 +419,8 @@ def running(values: NDArray[Any], *, by: np.ufunc = np.add) -> Floats:
 
 def _cells(judged: Judged, *, cutoff: int | Integers) -> Numbers:
     """Find the last rank down to a cut-off in tables laid out rank by rank; negative: none."""
-    if isinstance(cutoff, int) and judged._places is not None:
-        columns = judged._places.last(cutoff, n_rows=judged.n_users)
+    if isinstance(cutoff, int) and judged._listed_ranks is not None:
+        columns = judged._listed_ranks.last(cutoff, n_rows=judged.n_users)
     else:
         within = judged.ranks <= np.reshape(cutoff, (-1, 1))
         columns = np.count_nonzero(within, axis=1) - 1
@@ -428,7 +428,7 @@ def _cells(judged: Judged, *, cutoff: int | Integers) -> Numbers:
 
 
 @dataclass(frozen=True, eq=False)
-class Places:
+class ListedRanks:
     """Which ranks lists hold where those without anything judged are left out.
 
     ``listed``: ranks, rising, of shape (n_ranks, n_lists); at the end of shorter lists below
@@ -506,7 +506,7 @@ def judge(run: Run, qrels: Qrels, catalogue: Catalogue | None = None) -> Judged:
     numbers = _rows(np.arange(len(qrels.items)), qrels, -1)
     users = np.arange(run.n_users)
     return judged.with_items(
-        lambda: ItemsSeen(catalogue, users, run.items.T, items.T, numbers.T, run.system)
+        lambda: ItemsOfLists(catalogue, users, run.items.T, items.T, numbers.T, run.system)
     )
 
 

@@ -77,22 +77,22 @@ class Qrels:
         """Mask of the judged non-relevant ones, of shape (n_judgements,)."""
         return (self.grades >= 0) & ~self.relevant
 
-    def per_user(self, chosen: Masks) -> Longs:
+    def count_by_user(self, chosen: Masks) -> Longs:
         """Count the chosen judgements of every user, of shape (n_users,)."""
         return np.bincount(self.users[chosen], minlength=self.n_users).astype(np.int64)
 
     def keep(self, kept: Masks) -> Qrels:
         """Keep the judgements of a mask of shape (n_judgements,), and all users."""
-        offsets = offsets_of(self.per_user(kept))
+        offsets = offsets_of(self.count_by_user(kept))
         return replace(self, offsets=offsets, items=self.items[kept], grades=self.grades[kept])
 
-    def of_users(self, users: Integers) -> Qrels:
+    def select_users(self, users: Integers) -> Qrels:
         """Keep the users with the given numbers, in the given order."""
         offsets = offsets_of(np.diff(self.offsets)[users])
-        rows = self.rows_of(users)
+        rows = self.judgement_rows(users)
         return replace(self, offsets=offsets, items=self.items[rows], grades=self.grades[rows])
 
-    def rows_of(self, users: Integers) -> Longs:
+    def judgement_rows(self, users: Integers) -> Longs:
         """Give the numbers of the judgements of some users, user by user."""
         counts = self.offsets[users + 1] - self.offsets[users]
         before = np.cumsum(counts) - counts
@@ -118,7 +118,10 @@ def qrels_from_columns(
 
 def judgement_facts(qrels: Qrels, units: str = "users") -> dict[str, int]:
     """Count judgements, and the users for whom a metric can say little."""
-    n_relevant, n_nonrelevant = qrels.per_user(qrels.relevant), qrels.per_user(qrels.nonrelevant)
+    n_relevant, n_nonrelevant = (
+        qrels.count_by_user(qrels.relevant),
+        qrels.count_by_user(qrels.nonrelevant),
+    )
     return {
         units: qrels.n_users,
         "judgements": len(qrels.items),
@@ -129,21 +132,26 @@ def judgement_facts(qrels: Qrels, units: str = "users") -> dict[str, int]:
     }
 
 
-def warn_of_one_kind(qrels: Qrels, become: Sequence[str] = ("bpref equals Recall",)) -> None:
+def warn_of_one_sided_judgements(
+    qrels: Qrels, become: Sequence[str] = ("bpref equals Recall",)
+) -> None:
     """Warn of metrics that collapse because all judgements, or all of each user, are of a kind.
 
     Of the metrics that are computed: what they are for a user without judged non-relevant items;
     where none of them collapses so, there is no warning.
     """
-    n_relevant, n_nonrelevant = qrels.per_user(qrels.relevant), qrels.per_user(qrels.nonrelevant)
+    n_relevant, n_nonrelevant = (
+        qrels.count_by_user(qrels.relevant),
+        qrels.count_by_user(qrels.nonrelevant),
+    )
     if not qrels.relevant.any():
-        warn(f"{nothing_relevant(qrels)} Measures of relevant items are 0; nDCG is not.")
+        warn(f"{no_relevant_sentence(qrels)} Measures of relevant items are 0; nDCG is not.")
     elif become and not ((n_relevant > 0) & (n_nonrelevant > 0)).any():
         told = ", ".join(become)
         warn(f"no user has both relevant and judged non-relevant items: {told}.")
 
 
-def nothing_relevant(qrels: Qrels) -> str:
+def no_relevant_sentence(qrels: Qrels) -> str:
     """Say that no judgement reaches the relevance level."""
     return (
         f"no judgement is relevant: the highest grade is {qrels.grades.max()}, the relevance level "

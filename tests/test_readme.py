@@ -57,7 +57,7 @@ def novel_reciprocal_rank(judged, *, cutoff=None, gamma: Annotated[float, Ge(0)]
     "Reciprocal rank of the first relevant item, the less the more popular the item is."
     found = judged.relevant[:, :cutoff]
     first = found & (found.cumsum(axis=1) == 1)
-    popularity = judged.catalogue.known("popularity")
+    popularity = judged.catalogue.require("popularity")
     rarity = np.append((1 - popularity / popularity.max()) ** gamma, 0.0)
     return (first * rarity[judged.items[:, :cutoff]] / judged.ranks[:cutoff]).sum(axis=1)
 
@@ -65,7 +65,7 @@ def novel_reciprocal_rank(judged, *, cutoff=None, gamma: Annotated[float, Ge(0)]
 @metric("GenreP", source="by hand")
 def genre_precision(judged, *, cutoff=None):
     "Share of the ranks with a relevant item of a category that no item above it has."
-    features = judged.catalogue.known("features")
+    features = judged.catalogue.require("features")
     of_items = np.vstack([features, np.zeros(features.shape[1])]) > 0
     cutoff = cutoff or judged.depth
     seen = np.zeros((judged.n_users, features.shape[1]), dtype=bool)
@@ -80,7 +80,7 @@ def genre_precision(judged, *, cutoff=None):
 @metric("ClippedHit", source="by hand")
 def clipped_hit(judged, *, cutoff=None, clip: Annotated[float, Gt(0), Le(1)] = 0.1):
     "What is relevant and found, each item over its propensity, of the most that could be."
-    weights = np.append(1 / np.maximum(judged.catalogue.known("propensities"), clip), 0.0)
+    weights = np.append(1 / np.maximum(judged.catalogue.require("propensities"), clip), 0.0)
     found = (judged.relevant * weights[judged.items])[:, :cutoff].sum(axis=1)
     relevant = judged.judgements >= judged.relevance_level
     best = np.sort(relevant * weights[judged.judged_items], axis=1)[:, ::-1]
@@ -164,7 +164,7 @@ def test_the_metric_of_items_sees_them(tmp_path: Path) -> None:
     path = tmp_path / "tail.py"
     path.write_text(block_with("python", "# tail.py"))
     run, qrels = random_case(3, n_users=20, n_items=60, depth=20, n_judged=20)
-    rare = known_items().known("popularity") <= 10
+    rare = known_items().require("popularity") <= 10
     found = plugin_metrics(path)["Tail"](judge(run, qrels, known_items()), cutoff=5)
     np.testing.assert_allclose(found, rare[run.items[:, :5]].mean(axis=1))
 

@@ -13,14 +13,14 @@ from pydantic import Field
 from qrels.interactions.log_table import (
     PLACE,
     ROWS_OF_FILE,
-    Kind,
+    ColumnQuery,
     LogDatabase,
     LogTable,
     Rule,
     id_column,
-    literal,
     log_database,
-    quoted,
+    quote_name,
+    quote_text,
     time_column,
 )
 from runs import InputError, Numbering
@@ -110,18 +110,18 @@ def match_lists(
         tables = logs.opened(database)
         n_twice = _read_lists(tables["recommendations"], arms)
         aside = {"lists with a duplicate id do not count": n_twice}
-        span = database.row("SELECT min(time), max(time) FROM lists")
+        span = database.fetch_row("SELECT min(time), max(time) FROM lists")
         if span[0] is None:
             raise InputError(f"{logs.recommendations}: there are no recommendations in the file.")
         aside |= _read_events(tables["interactions"], logs.types)
         _accept(tables, window)
-        named = "" if arms is None else ", ".join(f"({literal(arm)})" for arm in arms)
+        named = "" if arms is None else ", ".join(f"({quote_text(arm)})" for arm in arms)
         database.number_ids("arms", f"VALUES {named}" if named else "SELECT arm FROM lists")
-        names = tuple(database.numbering("arms").ids.tolist())
+        names = tuple(database.fetch_numbering("arms").ids.tolist())
         models = _read_models(tables["models"], Numbering.of(names)) if logs.models else None
         database.number_ids("users", "SELECT user FROM lists")
         database.number_ids("versions", "SELECT version FROM lists")
-        columns = database.arrays(
+        columns = database.fetch_arrays(
             "SELECT u.number, a.number, coalesce(v.number, -1), l.time, l.list IN (FROM accepted) "
             "FROM lists l JOIN users u ON u.id = l.user JOIN arms a ON a.id = l.arm "
             "LEFT JOIN versions v ON v.id = l.version ORDER BY l.list"
@@ -129,7 +129,7 @@ def match_lists(
         labels = ["user", "arm", "version", "time", "accepted"]
         lists = pd.DataFrame(dict(zip(labels, columns, strict=True)), copy=False)
         facts = _counts(database, span)
-        versions = tuple(database.numbering("versions").ids.tolist())
+        versions = tuple(database.fetch_numbering("versions").ids.tolist())
         return MatchedLog(names, versions, lists, models, {"lists": len(lists)} | facts, aside)
 
 
@@ -192,35 +192,39 @@ def _read_lists(table: LogTable, arms: Sequence[str] | None) -> int:
         "QUALIFY row_number() OVER (PARTITION BY rec_id ORDER BY place) = 1)"
     )
     counts = "SELECT (SELECT count(*) FROM shown), (SELECT count(*) FROM lists)"
-    n_rows, n_lists = table.database.row(counts)
+    n_rows, n_lists = table.database.fetch_row(counts)
     return 0 if in_rows else int(n_rows - n_lists)
 
 
-def _arm_column(table: LogTable, name: str, *, arms: Sequence[str] | None) -> Kind:
+def _arm_column(table: LogTable, name: str, *, arms: Sequence[str] | None) -> ColumnQuery:
     kind = id_column(table, name)
-    known = ", ".join(map(literal, arms or [""]))
+    known = ", ".join(map(quote_text, arms or [""]))
     finding = f"the arms are {', '.join(sorted(arms or []))}, got {{!r}}."
     broken = f"{kind.expression} NOT IN ({known})"
     rules = [Rule(name, broken, finding, value=kind.expression)] if arms else []
     return kind._replace(rules=[*kind.rules, *rules])
 
 
-def _position_column(table: LogTable, name: str) -> Kind:
-    number = f"TRY_CAST({quoted(name)} AS DOUBLE)"
-    return Kind(number, [Rule(name, f"{number} IS NULL", "a position must be a number, got {!r}.")])
+def _position_column(table: LogTable, name: str) -> ColumnQuery:
+    number = f"TRY_CAST({quote_name(name)} AS DOUBLE)"
+    return ColumnQuery(
+        number, [Rule(name, f"{number} IS NULL", "a position must be a number, got {!r}.")]
+    )
 
 
-def _clicked_column(table: LogTable, name: str) -> Kind:
+def _clicked_column(table: LogTable, name: str) -> ColumnQuery:
     kind = "BOOLEAN[]" if table.types[name].endswith("[]") else "BOOLEAN"
-    flag = f"TRY_CAST({quoted(name)} AS {kind})"
-    return Kind(flag, [Rule(name, f"{flag} IS NULL", "a click must be true or false, got {!r}.")])
+    flag = f"TRY_CAST({quote_name(name)} AS {kind})"
+    return ColumnQuery(
+        flag, [Rule(name, f"{flag} IS NULL", "a click must be true or false, got {!r}.")]
+    )
 
 
-def _items_column(table: LogTable, name: str) -> Kind:
+def _items_column(table: LogTable, name: str) -> ColumnQuery:
     if not table.types[name].endswith("[]"):
         found = "text" if table.types[name] == "VARCHAR" else table.types[name]
         raise table.error(name, f"a list must be given, found {found}.")
-    items = f"{quoted(name)}::VARCHAR[]"
+    items = f"{quote_name(name)}::VARCHAR[]"
     empty = f"len(list_filter({items}, lambda x: x IS NULL OR x = '')) > 0"
     repeated = f"list_filter({items}, lambda x, i: list_position({items}, x) < i)"
     rules = [
@@ -228,7 +232,7 @@ def _items_column(table: LogTable, name: str) -> Kind:
         Rule(name, empty, "an id must not be empty."),
         Rule(name, f"len(list_distinct({items})) < len({items})", REPEATED, f"{repeated}[1]"),
     ]
-    return Kind(items, rules)
+    return ColumnQuery(items, rules)
 
 
 def _refuse_rows(table: LogTable) -> None:
@@ -241,7 +245,7 @@ def _refuse_rows(table: LogTable) -> None:
     )
     head = f"{{'rec': rec_id, 'row': head % {ROWS_OF_FILE} + 1}}"
     got = "{'rec': rec_id, 'got': position, 'row': expected}"
-    table.refuse(
+    table.check_rules(
         [
             Rule("rec_id", f"row({shared}) <> first_row", other, head),
             Rule("item", "repeats > 1", REPEATED),
@@ -263,15 +267,15 @@ def _read_events(table: LogTable, rename: Mapping[str, str] | None) -> dict[str,
     if "rec_id" in table:
         kinds["rec_id"] = partial(id_column, optional=True)
     table.view("all_events", kinds)
-    excluded = ", ".join(literal(old) for old, new in (rename or {}).items() if not new)
+    excluded = ", ".join(quote_text(old) for old, new in (rename or {}).items() if not new)
     kept = f"WHERE type NOT IN ({excluded})" if excluded else ""
     table.database.run(f"CREATE TEMP VIEW events AS FROM all_events {kept}")
-    (unnamed,) = table.database.row(
+    (unnamed,) = table.database.fetch_row(
         "SELECT (SELECT count(*) FROM all_events) - (SELECT count(*) FROM events)"
     )
     counts = {"interactions of a type without a name do not count": unnamed}
     if "rec_id" in table:
-        (counts["clicks do not fit their list and do not count"],) = table.database.row(
+        (counts["clicks do not fit their list and do not count"],) = table.database.fetch_row(
             f"SELECT count(*) FILTER (WHERE {MISPLACED}) FROM "
             "(SELECT e.*, l.user AS owner, l.items FROM all_events e "
             "LEFT JOIN lists l ON l.rec_id = e.rec_id WHERE e.rec_id IS NOT NULL)"
@@ -312,8 +316,8 @@ def _accept(tables: Mapping[str, LogTable], window: int | None) -> None:
 
 def _counts(database: LogDatabase, span: tuple[int, int]) -> dict[str, Any]:
     """Say how far both tables fit together."""
-    (users,) = database.row("SELECT count(*) FROM (SELECT DISTINCT user FROM lists)")
-    events, known = database.row(
+    (users,) = database.fetch_row("SELECT count(*) FROM (SELECT DISTINCT user FROM lists)")
+    events, known = database.fetch_row(
         # Counts of distinct values do not leave memory; distinct rows do.
         "SELECT (SELECT count(*) FROM events), "
         "(SELECT count(*) FROM (SELECT user FROM events INTERSECT SELECT user FROM lists))"

@@ -251,7 +251,7 @@ def _ranked_systems(work: Work, draws: Draws | None) -> tuple[Ranked, Mapping[st
     candidates are not all ranked are left out.
     """
     every = work.candidate_ranks if draws in (None, "items") else {}
-    systems = {name: one.of_relevant(work.qrels) for name, one in every.items()}
+    systems = {name: one.relevant_ranks(work.qrels) for name, one in every.items()}
     if every and (draws or len(first_of(systems)) == len(first_of(work.full_ranks))):
         return systems, every
     if draws == "items":

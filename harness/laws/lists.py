@@ -11,7 +11,7 @@ import numpy as np
 
 from harness.metrics.shared.metric import LEVEL, Metric
 from qrels import Catalogue, Judged
-from qrels.catalogue import ItemsSeen
+from qrels.catalogue import ItemsOfLists
 from runs.shared.arrays import Floats, Ints, Longs
 
 UNJUDGED = "–"
@@ -117,11 +117,11 @@ class Shape:
             lengths=np.array([len(listed.ranked) for listed in lists]),
         ).with_items(lambda: self._items_seen(lists))
 
-    def _items_seen(self, lists: Sequence[UserList]) -> ItemsSeen:
+    def _items_seen(self, lists: Sequence[UserList]) -> ItemsOfLists:
         judged = [[item for item, _ in self.judged_items(listed)] for listed in lists]
         listed = _by_rank([self.items(each)[0] for each in lists], width=self.depth)
         users = np.zeros(len(lists), dtype=np.intp)
-        return ItemsSeen(self.catalogue, users, listed, judged=_by_rank(judged))
+        return ItemsOfLists(self.catalogue, users, listed, judged=_by_rank(judged))
 
 
 @dataclass(frozen=True)

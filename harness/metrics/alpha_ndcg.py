@@ -8,7 +8,7 @@ from annotated_types import Ge, Le
 
 from harness.metrics.shared.features import greedy_categories, new_categories
 from harness.metrics.shared.metric import metric, ratio
-from qrels import Judged, running
+from qrels import Judged, accumulate
 from runs.shared.arrays import Floats
 
 HIGHEST = math.e / (math.e - 1)
@@ -62,4 +62,4 @@ def _discounted(judged: Judged, *, alpha: float) -> Floats:
 def _greedy(judged: Judged, *, alpha: float) -> Floats:
     """Add what the greedy list earns down to each rank, of shape (n_users, n_ranks)."""
     gains = greedy_categories(judged, alpha=alpha)
-    return running(gains / np.log2(np.arange(2, gains.shape[1] + 2)))
+    return accumulate(gains / np.log2(np.arange(2, gains.shape[1] + 2)))

@@ -35,4 +35,4 @@ def average_recommendation_popularity(judged: Judged, *, cutoff: int | None = No
 
 def _ratings(catalogue: Catalogue) -> Floats:
     """Training ratings of each item; 0 for no item."""
-    return np.append(catalogue.known("popularity").astype(np.float64), 0.0)
+    return np.append(catalogue.require("popularity").astype(np.float64), 0.0)

@@ -82,7 +82,7 @@ def _of_profiles(catalogue: Catalogue) -> Floats:
     """Distribution over categories of what each user rated; 0 where there is none."""
     from scipy.sparse import csr_array
 
-    profiles = catalogue.known("profiles")
+    profiles = catalogue.require("profiles")
     ones = np.ones(profiles.nnz)
     rated = csr_array((ones, profiles.indices, profiles.indptr), shape=profiles.shape)
     return _normalised(rated @ catalogue.once(_of_items)[:-1])

@@ -4,7 +4,7 @@ import numpy as np
 
 from harness.metrics.shared.metric import metric, ratio
 from harness.metrics.shared.weights import Share
-from qrels import Judged, running
+from qrels import Judged, accumulate
 from runs.shared.arrays import Floats, Numbers
 
 
@@ -51,7 +51,7 @@ def compatibility(judged: Judged, *, cutoff: int | None = None, p: Share = 0.95)
     earned = np.reshape(weights[ends], (-1, 1)) - judged.once(_weights_missed, p=p)
     n_ideal = np.minimum(judged.n_relevant, ends)
     best = (1 - p**n_ideal) / (1 - p) + n_ideal * (weights[ends] - weights[n_ideal])
-    total = running(np.maximum(earned, 0.0, out=earned))
+    total = accumulate(np.maximum(earned, 0.0, out=earned))
     return ratio(total[:, -1:].sum(axis=1), best)
 
 
@@ -79,7 +79,7 @@ def _ideal_ranks(judged: Judged) -> Floats:
     for grade in np.unique(judged.grades[judged.relevant]):
         alike = judged.grades == grade
         better = judged.once_for_all(_n_better, grade=grade)
-        ideal += alike * (running(alike) + better[:, np.newaxis])
+        ideal += alike * (accumulate(alike) + better[:, np.newaxis])
     return ideal
 
 

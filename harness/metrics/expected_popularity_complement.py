@@ -50,5 +50,5 @@ def expected_popularity_complement(
 
 def _unknown(catalogue: Catalogue) -> Floats:
     """Share of the users with training ratings who did not rate each item; 0 for no item."""
-    n_raters = max(catalogue.known("n_raters"), 1)
-    return np.append(1.0 - catalogue.known("popularity") / n_raters, 0.0)
+    n_raters = max(catalogue.require("n_raters"), 1)
+    return np.append(1.0 - catalogue.require("popularity") / n_raters, 0.0)

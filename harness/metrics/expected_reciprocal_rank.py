@@ -7,7 +7,7 @@ from annotated_types import Ge
 
 from harness.metrics.shared.metric import metric
 from harness.metrics.shared.weights import satisfaction
-from qrels import Judged, running
+from qrels import Judged, accumulate
 from runs.shared.arrays import Floats
 
 
@@ -59,7 +59,7 @@ def expected_reciprocal_rank(
 def _stops(judged: Judged, *, top: int | None) -> Floats:
     """Probability of stopping at each rank, over the rank."""
     satisfied = satisfaction(judged, top=top)
-    going_on = running(1 - satisfied, by=np.multiply)
+    going_on = accumulate(1 - satisfied, by=np.multiply)
     stopping = satisfied / judged.ranks
     stopping[:, 1:] *= going_on[:, :-1]
     return stopping

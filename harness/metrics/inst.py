@@ -4,7 +4,7 @@ import numpy as np
 
 from harness.metrics.insq import Wanted, tail_of_squares
 from harness.metrics.shared.metric import metric
-from qrels import Judged, running
+from qrels import Judged, accumulate
 from runs.shared.arrays import Floats
 
 
@@ -78,7 +78,7 @@ def _changes(judged: Judged, *, wanted: float) -> Floats:
 def _decay(judged: Judged, *, wanted: float) -> Floats:
     """By how much what was found, down to each rank, scales the inverse squares below it."""
     ahead = judged.once(_ahead, wanted=wanted)
-    return running(((ahead - judged.relevant) / ahead) ** 2, by=np.multiply)
+    return accumulate(((ahead - judged.relevant) / ahead) ** 2, by=np.multiply)
 
 
 def _ahead(judged: Judged, *, wanted: float) -> Floats:

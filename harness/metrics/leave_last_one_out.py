@@ -35,4 +35,4 @@ def lloo(judged: Judged, *, cutoff: int | None = None, beta: Beta = 0.0) -> Floa
     >>> lloo(beta=0.5) @ 10
     LLOO(beta=0.5)@10
     """
-    return hidden_recall(judged, judged.hidden_ranks.known("lloo"), cutoff=cutoff, beta=beta)
+    return hidden_recall(judged, judged.hidden_ranks.require("lloo"), cutoff=cutoff, beta=beta)

@@ -40,10 +40,10 @@ def loo(judged: Judged, *, cutoff: int | None = None, beta: Beta = 0.0) -> Float
     more popular one, it counts less with beta 1, 1/3 to 1/2:
 
     >>> from qrels import Catalogue
-    >>> from qrels.catalogue import ItemsSeen
+    >>> from qrels.catalogue import ItemsOfLists
     >>> from qrels.ranks.judged_ranks import JudgedRanks
     >>> ranks = {"s": JudgedRanks(loo=np.array([2, 65535], dtype=np.uint16))}
-    >>> items = ItemsSeen(
+    >>> items = ItemsOfLists(
     ...     Catalogue(2, popularity=np.array([2, 1]), hidden_ranks=ranks), users=np.array([0]),
     ...     listed=np.zeros((0, 1), dtype=int), judged=np.array([[0], [1]]),
     ...     judgements=np.array([[0], [1]]), system="s",
@@ -52,7 +52,7 @@ def loo(judged: Judged, *, cutoff: int | None = None, beta: Beta = 0.0) -> Float
     >>> loo(judged, cutoff=1), loo(judged, cutoff=2), loo(judged, cutoff=2, beta=1.0).round(3)
     (array([0.]), array([0.5]), array([0.4]))
     """
-    return hidden_recall(judged, judged.hidden_ranks.known("loo"), cutoff=cutoff, beta=beta)
+    return hidden_recall(judged, judged.hidden_ranks.require("loo"), cutoff=cutoff, beta=beta)
 
 
 def hidden_recall(judged: Judged, ranks: Ranks, *, cutoff: int | None, beta: float) -> Floats:
@@ -70,7 +70,7 @@ def _weights(judged: Judged, *, beta: float) -> Floats:
     """Weigh the item of each judgement, of shape (n_users, n): 0 where it is not relevant."""
     from analyses.recall.parametrisations import item_weights
 
-    of_items = item_weights(judged.catalogue.known("popularity"), beta=beta)
+    of_items = item_weights(judged.catalogue.require("popularity"), beta=beta)
     relevant = judged.judgements >= judged.relevance_level
     return np.where(relevant, of_items[judged.judged_items], 0.0)
 

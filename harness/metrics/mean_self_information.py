@@ -53,5 +53,5 @@ def mean_self_information(
 
 def _bits(catalogue: Catalogue) -> Floats:
     """Self-information of each item; 0 for no item."""
-    counts = catalogue.known("popularity")
+    counts = catalogue.require("popularity")
     return np.append(np.log2(max(counts.sum(), 1) / np.maximum(counts, 1)), 0.0)

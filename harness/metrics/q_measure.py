@@ -2,7 +2,7 @@
 
 from harness.metrics.shared.metric import metric, ratio
 from harness.metrics.shared.weights import Positive
-from qrels import Judged, running
+from qrels import Judged, accumulate
 from runs.shared.arrays import Floats
 
 
@@ -47,7 +47,7 @@ def q_measure(judged: Judged, *, cutoff: int | None = None, beta: Positive = 1.0
 
 def _blended(judged: Judged, *, beta: float) -> Floats:
     """Precision and gain against the best, at the rank of every relevant item."""
-    gained = judged.relevant_so_far + beta * running(_gains(judged))
+    gained = judged.relevant_so_far + beta * accumulate(_gains(judged))
     return judged.relevant * (gained / (judged.ranks + beta * judged.best_so_far(_gains)))
 
 

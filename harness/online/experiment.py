@@ -232,8 +232,9 @@ def _facts(run: ExperimentRun, test_users: Numbering, **facts: Any) -> dict[str,
 
 
 def _test_users(study: ExperimentStudy, events: Interactions) -> Numbering:
+    users = study.experiment.users
     with study.errors_at("experiment", "users", "share"):
-        return draw_test_users(events, **study.experiment.users.model_dump(), seed=study.seed)
+        return draw_test_users(events, share=users.share, max_users=users.most, seed=study.seed)
 
 
 def _logs(study: ExperimentStudy, store: Store) -> Logs:

@@ -17,8 +17,8 @@ import numpy as np
 from analyses.shared.measure import Measure
 from harness.metrics.shared.metric import Metric
 from qrels import Catalogue, Judged, Qrels, match
-from qrels.catalogue import ItemsSeen
-from qrels.judged import Places
+from qrels.catalogue import ItemsOfLists
+from qrels.judged import ListedRanks
 from runs import NO_ITEM, Run
 from runs.shared.arrays import Floats, Ints, Longs, Masks, Numbers
 from runs.shared.fields import place_in_group
@@ -34,18 +34,18 @@ class Columns:
     """The lists of one system for a block of users, rank after rank.
 
     The judgements of the items at the ranks are numbers in the qrels, -1 where there is none, of
-    shape (n_ranks, n_users). Lengths are the items retrieved for each user, (n_users,). Places say
-    which ranks there are if some are left out. The run is that of all users.
+    shape (n_ranks, n_users). Lengths are the items retrieved for each user, (n_users,). Listed
+    ranks say which ranks there are if some are left out. The run is that of all users.
     """
 
     judgements: Longs
     lengths: Numbers
-    places: Places | None
+    listed_ranks: ListedRanks | None
     run: Run
 
     def items(self, users: Numbers, qrels: Qrels) -> Ints:
         """Give the item at each rank, of shape (n_ranks, n_users), -1 where there is none."""
-        if self.places is None:
+        if self.listed_ranks is None:
             return self.run.items[users, : len(self.judgements)].T
         return _judged_items(self.judgements, qrels)
 
@@ -111,15 +111,15 @@ class Block:
         for lists in self.systems:
             grades = samples.grades_of(lists.judgements)
             lengths = np.repeat(lists.lengths, n_samples)
-            yield judged.with_lists(grades, lengths, places=lists.places).with_items(
+            yield judged.with_lists(grades, lengths, listed_ranks=lists.listed_ranks).with_items(
                 partial(self._items_seen, lists, samples)
             )
 
-    def _items_seen(self, lists: Columns, samples: Samples) -> ItemsSeen:
+    def _items_seen(self, lists: Columns, samples: Samples) -> ItemsOfLists:
         users, judgements = self.users, self.judgements
         listed = lists.items(users, samples.qrels)
         judged = _judged_items(judgements, samples.qrels)
-        return ItemsSeen(samples.catalogue, users, listed, judged, judgements, lists.run.system)
+        return ItemsOfLists(samples.catalogue, users, listed, judged, judgements, lists.run.system)
 
 
 def _judged_items(judgements: Longs, qrels: Qrels) -> Ints:
@@ -182,7 +182,7 @@ def _judged_ranks(judgements: Longs, lengths: Numbers, run: Run) -> Columns:
     ranks = np.full(numbers.shape, depth + 1)
     numbers[place, user[order]] = judgements[rank[order], user[order]]
     ranks[place, user[order]] = rank[order] + 1
-    return Columns(numbers, lengths, Places(ranks, depth), run)
+    return Columns(numbers, lengths, ListedRanks(ranks, depth), run)
 
 
 TRIED_USERS = 400
@@ -216,8 +216,8 @@ def needs_of(
     """
     users = np.arange(0, qrels.n_users, max(1, qrels.n_users // TRIED_USERS))
     runs = [Run(run.system, run.items[users]) for run in runs]
-    catalogue = catalogue.of_users(users, qrels.rows_of(users))
-    qrels = qrels.of_users(users)
+    catalogue = catalogue.select_users(users, qrels.judgement_rows(users))
+    qrels = qrels.select_users(users)
     repeats = ceil(TRIED_USERS / max(1, len(users)))
     n_samples = repeats * len(SHARES)
     chances = np.random.default_rng(0).random((len(qrels.items), repeats))

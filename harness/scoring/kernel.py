@@ -135,7 +135,7 @@ def group_sums(
     for first in range(0, len(borders) - 1, at_once):
         some = slice(first, min(first + at_once, len(borders) - 1))
         users = order[borders[some.start] : borders[some.stop]]
-        judgements = hits.order[hits.qrels.rows_of(users)]
+        judgements = hits.order[hits.qrels.judgement_rows(users)]
         masks = np.zeros((len(judgements), width), dtype=np.uint8)
         masks[:, :n_samples] = kept[judgements]
         sums = _sum(hits, masks, cutoffs, users, groups[users] - first)

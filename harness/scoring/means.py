@@ -39,7 +39,7 @@ def user_weights(qrels: Qrels, average: Average) -> Floats | None:
     """
     if average == "users":
         return None
-    volumes = qrels.per_user(qrels.relevant)
+    volumes = qrels.count_by_user(qrels.relevant)
     return np.asarray(volumes / volumes.mean())
 
 

@@ -29,7 +29,7 @@ from harness.study.inputs import (
 from harness.study.study import QrelsSection, RatingsSection, Study, run_paths
 from harness.study.true_judgements import Ranked, TrueJudgements, of_file, of_world, read_truth
 from qrels import Qrels, Ratings, Split, describe, k_core, rating_scale, split_counts
-from qrels.qrels import judgement_facts, nothing_relevant
+from qrels.qrels import judgement_facts, no_relevant_sentence
 from qrels.ratings.splitter import leakage
 from qrels.ratings.world import Observation, Truth
 from qrels.trec import QrelsFile, format_qrels
@@ -283,7 +283,7 @@ def collect_lists(
     items = common_items(run_files, file.items, [*(popularity or ()), *others])
     qrels = file.to_qrels(items, relevance_level=relevance_level)
     if not qrels.relevant.any():
-        raise InputError(f"{source}: {nothing_relevant(qrels)}")
+        raise InputError(f"{source}: {no_relevant_sentence(qrels)}")
     trained = None if popularity is None else np.zeros(len(items), dtype=np.intp)
     if trained is not None and popularity is not None:
         trained[items.numbers(popularity)] = [*popularity.values()]

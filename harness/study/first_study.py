@@ -30,8 +30,8 @@ from qrels.ratings.splitter import leakage
 from qrels.ratings.statistics import (
     Threshold,
     candidate_thresholds,
-    distribution,
-    proposed_threshold,
+    describe_values,
+    propose_threshold,
     usual_threshold,
 )
 from runs import InputError
@@ -164,7 +164,7 @@ class DataDescription:
         usual = usual_threshold(self.ratings) if asked is None else asked
         if usual is not None:
             return usual
-        return proposed_threshold(self.tested, candidate_thresholds(self.ratings.rating))
+        return propose_threshold(self.tested, candidate_thresholds(self.ratings.rating))
 
     @property
     def thresholds(self) -> list[Threshold]:
@@ -172,12 +172,12 @@ class DataDescription:
         if self.threshold is None:
             return []
         values = {self.threshold, *candidate_thresholds(self.ratings.rating)}
-        return [Threshold.over(self.tested, value) for value in sorted(values, reverse=True)]
+        return [Threshold.evaluate(self.tested, value) for value in sorted(values, reverse=True)]
 
     def facts(self) -> dict[str, Any]:
         """Give what is printed of the ratings, by name."""
         columns = self.section.columns or {}
-        rated = {} if self.is_implicit else {"distribution": distribution(self.ratings.rating)}
+        rated = {} if self.is_implicit else {"distribution": describe_values(self.ratings.rating)}
         named = {"columns": ", ".join(f"{role} = {name}" for role, name in columns.items())}
         return (named if columns else {}) | describe(self.ratings) | rated | dict(self.leakage)
 

@@ -23,7 +23,7 @@ from qrels.ratings.statistics import (
     USUAL_THRESHOLD,
     Threshold,
     candidate_thresholds,
-    distribution,
+    describe_values,
     usual_threshold,
 )
 from qrels.ratings.world import World, fit_world, like_settings, make_world, world_settings
@@ -81,12 +81,14 @@ def threshold_of(section: RatingsSection, ratings: Ratings, *, tested: Ratings) 
         return lowest
     usual = USUAL_THRESHOLD if section.is_drawn else usual_threshold(ratings)
     if usual is None:
-        effects = [Threshold.over(tested, each) for each in candidate_thresholds(ratings.rating)]
+        effects = [
+            Threshold.evaluate(tested, each) for each in candidate_thresholds(ratings.rating)
+        ]
         lines = "\n".join(map(str, effects))
         raise InputError(
             "`threshold` in [ratings] is missing: the lowest rating that is relevant. Only scales "
             f"that end at 5 have a default, 4. The ratings are: "
-            f"{distribution(ratings.rating)}.\n{lines}\n"
+            f"{describe_values(ratings.rating)}.\n{lines}\n"
             "For implicit feedback (counts or weights; all items are relevant): implicit = true."
         )
     return usual
@@ -118,7 +120,7 @@ def judge_test(split: Split, scale: Scale) -> Qrels:
     if not qrels.relevant.any():
         raise InputError(
             f"no test rating reaches the threshold {scale.threshold:g}: nothing is relevant. The "
-            f"test ratings are: {distribution(split.test.rating)}."
+            f"test ratings are: {describe_values(split.test.rating)}."
         )
     return qrels
 

@@ -27,7 +27,7 @@ from harness.study.store import Store
 from harness.study.study import MetricsSection, Study
 from harness.study.systems_run import SystemsRun
 from qrels import Catalogue, Judged
-from qrels.catalogue import ItemsSeen
+from qrels.catalogue import ItemsOfLists
 from qrels.ranks.judged_ranks import Validation
 from qrels.ratings.world import like_settings, world_settings
 from recommenders import find_system, label_of, read_settings
@@ -247,7 +247,9 @@ def _example_lists(
     about = np.array([[0, 1, 2], [1, -1, -1], [-1, -1, -1]])[users].T
     judged_as = np.array([[0, 1, 2], [3, -1, -1], [-1, -1, -1]])[users].T
     numbers = np.arange(3)[users]
-    seen = ItemsSeen(catalogue or Catalogue(3), numbers, listed, about, judged_as, EXAMPLE_SYSTEM)
+    seen = ItemsOfLists(
+        catalogue or Catalogue(3), numbers, listed, about, judged_as, EXAMPLE_SYSTEM
+    )
     return judged.with_items(lambda: seen)
 
 

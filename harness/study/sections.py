@@ -349,7 +349,7 @@ class SplitSection(Section):
     @property
     def parts(self) -> SplitFiles | None:
         """Files of the parts, if they are given and not drawn."""
-        return self.settings.parts
+        return self.settings.find_parts()
 
     def within_training(self) -> SplitSection:
         """Give what splits the training part again, or tests the validation part that is given.
@@ -381,7 +381,7 @@ def read_split(values: Mapping[str, Any], origin: Origin) -> Mapping[str, Any]:
         raise InputError(sentence_of(error, origin, splitter.settings, table=("split",))) from None
     settings = settings.with_absolute_paths(origin.anchor)
     with origin.named("split", "folder"):
-        settings.parts  # noqa: B018  (it refuses a folder that does not hold them)
+        settings.find_parts()  # It refuses a folder that does not hold them.
     return {METHOD: method, "settings": settings}
 
 

@@ -21,7 +21,7 @@ from qrels.qrels import judgement_facts
 from qrels.ratings import world
 from qrels.ratings.datasets import FORMATS, read_ratings
 from qrels.ratings.datasets.source import open_source
-from qrels.ratings.statistics import distribution, usual_threshold
+from qrels.ratings.statistics import describe_values, usual_threshold
 from qrels.trec import QrelsFile
 from runs import InputError, Numbering, Run
 from runs.shared.arrays import Ints, Longs, Sparse
@@ -311,14 +311,14 @@ def read_truth(
     if threshold is None:
         raise InputError(
             "`threshold` in [truth] is missing: the lowest relevant true rating. Ratings are: "
-            f"{distribution(ratings.rating)}."
+            f"{describe_values(ratings.rating)}."
         )
     scale = rating_scale(ratings, threshold=threshold, rule=rule)
     grade = scale.grades_of(ratings.rating)
     if not (grade >= scale.level).any():
         raise InputError(
             f"{source.label}: no true rating reaches the threshold {scale.threshold:g}: nothing is "
-            f"truly relevant. The ratings are: {distribution(ratings.rating)}."
+            f"truly relevant. The ratings are: {describe_values(ratings.rating)}."
         )
     judged = QrelsFile(ratings.users, ratings.items, ratings.user, ratings.item, grade)
     facts = {"threshold": scale.threshold, "grades": scale.rule}

@@ -20,7 +20,7 @@ from harness.readers.columns import ColumnNames
 from harness.readers.rankings import judgements_of, read_run_files
 from harness.trec_eval.measures import RUN_ID, Column
 from qrels import Qrels, judge
-from qrels.qrels import judgement_facts, warn_of_one_kind
+from qrels.qrels import judgement_facts, warn_of_one_sided_judgements
 from runs.run_file import Precision, RankedLists, common_items, require_known_users
 from runs.shared.arrays import Floats, Integers, Numbers
 from runs.shared.errors import counted
@@ -116,7 +116,7 @@ def evaluate_runs(
                 )
             )
     qrels = file.to_qrels(file.items, relevance_level=relevance_level)
-    warn_of_one_kind(qrels, _collapsing(column.name for column in columns))
+    warn_of_one_sided_judgements(qrels, _collapsing(column.name for column in columns))
     return Evaluations(tuple(evaluations), judgement_facts(qrels), topics)
 
 
@@ -140,7 +140,7 @@ def _score_topics(
     for topics in _blocks(np.maximum(lengths, np.diff(qrels.offsets))):
         n_ranks = int(lengths[topics].max(initial=1))
         run = lists.to_run(topics, depth=n_ranks)
-        judged = judge(run, qrels.of_users(topics)).as_deep_as(deepest)
+        judged = judge(run, qrels.select_users(topics)).as_deep_as(deepest)
         if judged_only:
             judged = judged.condensed
         with users_named(lists.topics.ids[topics]):

@@ -9,7 +9,7 @@ from harness.metrics.interpolated_precision import Rounding, precisions_from
 from harness.metrics.recall import recall
 from harness.metrics.shared.metric import metric, ratio
 from harness.metrics.shared.weights import Positive
-from qrels import Judged, running
+from qrels import Judged, accumulate
 from runs.shared.arrays import Floats
 
 
@@ -45,7 +45,7 @@ def _expected_precisions(judged: Judged) -> Floats:
     """Precision to expect at the rank of every relevant item, 0 at the other ranks."""
     relevant_above = judged.relevant_so_far - judged.relevant
     judged_above = relevant_above + judged.nonrelevant_so_far
-    pool_above = judged_above + running(judged.grades < 0)
+    pool_above = judged_above + accumulate(judged.grades < 0)
     estimates = (relevant_above + SMOOTHING) / (judged_above + 2 * SMOOTHING)
     return judged.relevant * ((1 + pool_above * estimates) / judged.ranks)
 
@@ -78,7 +78,7 @@ def interpolated_average_precision(
 def _mean_of_highest(judged: Judged, *, rounding: str) -> Floats:
     """Mean over the recall points of the highest precisions down to every rank."""
     highest = (
-        running(precisions_from(judged, recall=recall, rounding=rounding), by=np.maximum)
+        accumulate(precisions_from(judged, recall=recall, rounding=rounding), by=np.maximum)
         for recall in RECALL_POINTS
     )
     total = next(highest)

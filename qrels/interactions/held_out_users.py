@@ -13,15 +13,15 @@ def draw_test_users(
     interactions: Interactions,
     *,
     share: float = 0.1,
-    most: int = 100_000,
+    max_users: int = 100_000,
     min_items: int = 2,
     seed: int,
 ) -> Numbering:
     r"""Draw the users that models are tested on.
 
     A hash of seed and id gives every user a number in [0, 1); tested are those below ``share``
-    with enough items, and of these the ``most`` with the lowest numbers. So whether a user is
-    drawn does not depend on who else there is, as long as no more than ``most`` are.
+    with enough items, and of these the ``max_users`` with the lowest numbers. So whether a user is
+    drawn does not depend on who else there is, as long as no more than ``max_users`` are.
 
     References
     ----------
@@ -36,7 +36,7 @@ def draw_test_users(
             f"there is no test user: of {len(ids)} users {np.count_nonzero(fit)} have at least "
             f"{min_items} distinct items, of whom a share of {share:g} was drawn."
         )
-    lowest = np.argsort(words[drawn], kind="stable")[:most]
+    lowest = np.argsort(words[drawn], kind="stable")[:max_users]
     return Numbering(ids[np.sort(drawn[lowest])])
 
 

@@ -11,13 +11,13 @@ import numpy as np
 
 from qrels.interactions.interactions import TYPE_VALUES, Interactions
 from qrels.interactions.log_table import (
-    Kind,
+    ColumnQuery,
     LogTable,
     Rule,
     id_column,
-    literal,
     log_database,
     number_column,
+    quote_text,
     time_column,
 )
 from runs import InputError
@@ -65,17 +65,17 @@ def read_interactions(
     return Interactions(users, items, user[kept], item[kept], time[kept], value[kept])
 
 
-def _not_negative(table: LogTable, name: str) -> Kind:
+def _not_negative(table: LogTable, name: str) -> ColumnQuery:
     kind = number_column(table, name)
     finding = "a value must not be negative, got {:g}."
     rule = Rule(name, f"{kind.expression} < 0", finding, value=kind.expression)
     return kind._replace(rules=[*kind.rules, rule])
 
 
-def _type_column(table: LogTable, name: str, *, worth: Mapping[str, float]) -> Kind:
+def _type_column(table: LogTable, name: str, *, worth: Mapping[str, float]) -> ColumnQuery:
     """Give the place of a type among those that have values."""
     kind = id_column(table, name)
-    cases = " ".join(f"WHEN {literal(of)} THEN {place}" for place, of in enumerate(worth))
+    cases = " ".join(f"WHEN {quote_text(of)} THEN {place}" for place, of in enumerate(worth))
     expression = f"CASE {kind.expression} {cases} END::UTINYINT"
     finding = f"values are set for {', '.join(worth)}, got {{!r}}."
-    return Kind(expression, [*kind.rules, Rule(name, f"{expression} IS NULL", finding)])
+    return ColumnQuery(expression, [*kind.rules, Rule(name, f"{expression} IS NULL", finding)])

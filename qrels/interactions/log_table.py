@@ -56,7 +56,7 @@ class Rule(NamedTuple):
     value: str | None = None
 
 
-class Kind(NamedTuple):
+class ColumnQuery(NamedTuple):
     """How a column is read: an SQL expression, and the rules its values must keep."""
 
     expression: str
@@ -95,7 +95,7 @@ class LogTable:
         """Name the file (from 1), the row (given from 0; without a header) and the column."""
         return InputError(f"{self.files[file - 1]}, row {row + 1}, column {column!r}: {finding}")
 
-    def refuse(self, rules: Sequence[Rule], source: str | None = None) -> None:
+    def check_rules(self, rules: Sequence[Rule], source: str | None = None) -> None:
         """Refuse the first row that breaks the first rule that any row breaks.
 
         Rows are those of the table, or of another SQL expression with ``log_file``, ``log_row``.
@@ -104,29 +104,32 @@ class LogTable:
         if not rules:
             return
         places = [f"min({PLACE}) FILTER (WHERE {rule.broken})" for rule in rules]
-        found = self.database.row(f"SELECT {', '.join(places)} FROM {of}")
+        found = self.database.fetch_row(f"SELECT {', '.join(places)} FROM {of}")
         for rule, place in zip(rules, found, strict=True):
             if place is not None:
                 file, row = divmod(place, ROWS_OF_FILE)
-                value = rule.value or quoted(rule.column)
+                value = rule.value or quote_name(rule.column)
                 # A condition may be lost in the statistics of Parquet, which know no NaN.
                 first = f"arg_min({value}, {PLACE}) FILTER (WHERE {rule.broken})"
-                (wrong,) = self.database.row(f"SELECT {first} FROM {of}")
+                (wrong,) = self.database.fetch_row(f"SELECT {first} FROM {of}")
                 raise self.error(rule.column, rule.finding.format(wrong), file=file, row=row)
 
-    def view(self, name: str, kinds: Mapping[str, Callable[[LogTable, str], Kind]]) -> None:
+    def view(self, name: str, kinds: Mapping[str, Callable[[LogTable, str], ColumnQuery]]) -> None:
         """Check columns, and make a view of them for queries."""
         self.require(*kinds)
         read = {column: kind(self, column) for column, kind in kinds.items()}
-        self.refuse([rule for kind in read.values() for rule in kind.rules])
-        columns = [f"{kind.expression} AS {quoted(column)}" for column, kind in read.items()]
+        self.check_rules([rule for kind in read.values() for rule in kind.rules])
+        columns = [f"{kind.expression} AS {quote_name(column)}" for column, kind in read.items()]
         self.database.run(
             f"CREATE OR REPLACE TEMP VIEW {name} AS "
             f"SELECT log_file, log_row, {', '.join(columns)} FROM {self.source}"
         )
 
     def read(
-        self, kinds: Mapping[str, Callable[[LogTable, str], Kind]], *, order: Sequence[str] = ()
+        self,
+        kinds: Mapping[str, Callable[[LogTable, str], ColumnQuery]],
+        *,
+        order: Sequence[str] = (),
     ) -> dict[str, Any]:
         """Read columns as arrays, in the order of other columns and then of the file.
 
@@ -136,20 +139,20 @@ class LogTable:
         self.view("log_columns", kinds)
         ids = [name for name, kind in kinds.items() if kind(self, name).is_id]
         for name in ids:
-            self.database.number_ids(f"{name}_ids", f"SELECT {quoted(name)} FROM log_columns")
+            self.database.number_ids(f"{name}_ids", f"SELECT {quote_name(name)} FROM log_columns")
         columns = [
-            f"coalesce({name}_ids.number, -1) AS {name}" if name in ids else f"c.{quoted(name)}"
+            f"coalesce({name}_ids.number, -1) AS {name}" if name in ids else f"c.{quote_name(name)}"
             for name in kinds
         ]
-        joins = [f"LEFT JOIN {name}_ids ON {name}_ids.id = c.{quoted(name)}" for name in ids]
+        joins = [f"LEFT JOIN {name}_ids ON {name}_ids.id = c.{quote_name(name)}" for name in ids]
         by = [f"{name}_ids.number" if name in ids else f"c.{name}" for name in order]
-        arrays = self.database.arrays(
+        arrays = self.database.fetch_arrays(
             f"SELECT {', '.join(columns)} FROM log_columns c {' '.join(joins)} "
             f"ORDER BY {', '.join([*by, 'log_file', 'log_row'])}",
-            n_rows=self.database.row(f"SELECT count(*) FROM {self.source}")[0],
+            n_rows=self.database.fetch_row(f"SELECT count(*) FROM {self.source}")[0],
         )
         return {
-            name: (self.database.numbering(f"{name}_ids"), array) if name in ids else array
+            name: (self.database.fetch_numbering(f"{name}_ids"), array) if name in ids else array
             for name, array in zip(kinds, arrays, strict=True)
         }
 
@@ -179,9 +182,9 @@ class LogDatabase:
         return self._of_parquet(path, (path,)) if is_parquet else self._of_csv(path)
 
     def _of_parquet(self, path: Path, files: tuple[Path, ...]) -> LogTable:
-        listed = ", ".join(map(literal, files))
+        listed = ", ".join(map(quote_text, files))
         # DuckDB takes the names of files for patterns.
-        patterns = ", ".join(literal(escape(str(file))) for file in files)
+        patterns = ", ".join(quote_text(escape(str(file))) for file in files)
         rows = (
             f"read_parquet([{patterns}], union_by_name = true, hive_partitioning = false, "
             "filename = 'log_name', file_row_number = true)"
@@ -209,11 +212,12 @@ class LogDatabase:
             raise InputError(f"{path}: two columns are called {twice!r}.")
         if not names:
             raise InputError(f"{path}: cannot be read as Parquet or CSV (the file is empty).")
-        kinds = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in names)
-        table = f"csv_{self.row('SELECT count(*) FROM duckdb_tables()')[0]}"
+        kinds = ", ".join(f"{quote_text(name)}: 'VARCHAR'" for name in names)
+        table = f"csv_{self.fetch_row('SELECT count(*) FROM duckdb_tables()')[0]}"
         rows = (
-            f"read_csv({literal(escape(str(path)))}, columns = {{{kinds}}}, auto_detect = false, "
-            "header = true, delim = ',', quote = '\"', escape = '\"', nullstr = '')"
+            f"read_csv({quote_text(escape(str(path)))}, columns = {{{kinds}}}, "
+            "auto_detect = false, header = true, delim = ',', quote = '\"', escape = '\"', "
+            "nullstr = '')"
         )
         try:
             self.connection.execute(f"CREATE TEMP TABLE {table} AS SELECT * FROM {rows}")
@@ -233,14 +237,14 @@ class LogDatabase:
             told = f"{files}: cannot be read as Parquet or CSV"
             raise InputError(f"{told} ({_first_line(error)}).") from error
 
-    def row(self, query: str) -> tuple[Any, ...]:
+    def fetch_row(self, query: str) -> tuple[Any, ...]:
         """Give the only row of a result."""
         return self.run(query).fetchone()
 
-    def arrays(self, query: str, *, n_rows: int | None = None) -> list[NDArray[Any]]:
+    def fetch_arrays(self, query: str, *, n_rows: int | None = None) -> list[NDArray[Any]]:
         """Give the columns of a result without missing values, which is never in memory twice."""
         if n_rows is None:
-            n_rows = self.row(f"SELECT count(*) FROM ({query})")[0]
+            n_rows = self.fetch_row(f"SELECT count(*) FROM ({query})")[0]
         result = self.run(query)
         part, first = result.fetch_df_chunk(VECTORS_AT_ONCE), 0
         columns = [np.empty(n_rows, dtype=kind) for kind in part.dtypes]
@@ -259,7 +263,7 @@ class LogDatabase:
             f"FROM (SELECT DISTINCT id FROM ({query}) AS ids (id) WHERE id IS NOT NULL)"
         )
 
-    def numbering(self, table: str) -> Numbering:
+    def fetch_numbering(self, table: str) -> Numbering:
         """Give the ids of a table of `number_ids`."""
         result = self.run(f"SELECT id FROM {table} ORDER BY number")
         ids = [np.empty(0, dtype=np.str_)]
@@ -297,24 +301,25 @@ def log_database(
             connection.close()
 
 
-def id_column(table: LogTable, name: str, *, optional: bool = False) -> Kind:
+def id_column(table: LogTable, name: str, *, optional: bool = False) -> ColumnQuery:
     """Ids: text or whole numbers, none of them empty unless they are optional."""
     found = table.types[name]
     if found != "VARCHAR" and found not in INTEGERS:
         raise table.error(name, f"ids must be text or whole numbers, found {found}.")
-    expression = f"nullif({quoted(name)}::VARCHAR, '')"
+    expression = f"nullif({quote_name(name)}::VARCHAR, '')"
     rule = Rule(name, f"{expression} IS NULL", "an id must not be empty.")
-    return Kind(expression, [] if optional else [rule], is_id=True)
+    return ColumnQuery(expression, [] if optional else [rule], is_id=True)
 
 
-def time_column(table: LogTable, name: str) -> Kind:
+def time_column(table: LogTable, name: str) -> ColumnQuery:
     """Times as milliseconds since 1970 in UTC, rounded down; local times are refused."""
-    column, found = quoted(name), table.types[name]
+    column, found = quote_name(name), table.types[name]
     rules = [Rule(name, f"{column} IS NULL", "a time must be given.")]
     wrong = f"{TIMES}, got {{!r}}."
     if found == "VARCHAR":
         counted, zoned = (
-            f"regexp_full_match({column}, {literal(pattern)})" for pattern in (COUNTED, WITH_ZONE)
+            f"regexp_full_match({column}, {quote_text(pattern)})"
+            for pattern in (COUNTED, WITH_ZONE)
         )
         digits = rf"regexp_replace({column}, '(\.\d{{3}})\d+', '\1')"
         expression = (
@@ -340,27 +345,27 @@ def time_column(table: LogTable, name: str) -> Kind:
         "an earlier --first-year."
     )
     rules.append(Rule(name, f"{expression} < {earliest}", early, value=expression))
-    return Kind(expression, rules)
+    return ColumnQuery(expression, rules)
 
 
-def number_column(table: LogTable, name: str, *, optional: bool = False) -> Kind:
+def number_column(table: LogTable, name: str, *, optional: bool = False) -> ColumnQuery:
     """Finite numbers, none of them missing unless they are optional: NaN."""
-    column = quoted(name)
+    column = quote_name(name)
     number = f"TRY_CAST({column} AS DOUBLE)"
     given = f"{column} IS NOT NULL AND " * optional
     rules = [
         Rule(name, f"{given}{number} IS NULL", "a number must be given, got {!r}."),
         Rule(name, f"NOT isfinite({number})", "a number must be finite."),
     ]
-    return Kind(f"coalesce({number}, 'nan'::DOUBLE)", rules)
+    return ColumnQuery(f"coalesce({number}, 'nan'::DOUBLE)", rules)
 
 
-def quoted(name: str) -> str:
+def quote_name(name: str) -> str:
     """Write a name of a column for SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 
-def literal(value: object) -> str:
+def quote_text(value: object) -> str:
     """Write a text for SQL."""
     return "'" + str(value).replace("'", "''") + "'"
 

@@ -134,7 +134,7 @@ class CandidateRanks:
     topic: Longs
     rank: NDArray[np.uint16] | Ints
 
-    def of_relevant(self, qrels: Qrels) -> FullRanks:
+    def relevant_ranks(self, qrels: Qrels) -> FullRanks:
         """Give the ranks of the relevant items; users count from 0 here.
 
         Those that are no candidates, such as cold ones, count as candidates that come last.

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from qrels.interactions.interactions import Interactions
 from qrels.interactions.log_table import (
-    Kind,
+    ColumnQuery,
     LogTable,
     Rule,
     id_column,
     log_database,
     number_column,
-    quoted,
+    quote_name,
     time_column,
 )
 from runs import InputError, Numbering
@@ -153,13 +153,13 @@ def read_hidden_ranks(path: Path, *, items: Numbering, first_year: int | None) -
     return HiddenRanks(hidden, loo[order], lloo[order], _deepest(path))
 
 
-def _rank_column(table: LogTable, name: str) -> Kind:
+def _rank_column(table: LogTable, name: str) -> ColumnQuery:
     """Whole numbers from 1, as 3 or 3.0; none, and those beyond what is kept, are misses."""
     kind = number_column(table, name, optional=True)
-    number = f"coalesce(TRY_CAST({quoted(name)} AS DOUBLE), {MISS})"
+    number = f"coalesce(TRY_CAST({quote_name(name)} AS DOUBLE), {MISS})"
     finding = "a rank must be a whole number from 1, or empty for a miss, got {:g}."
     rule = Rule(name, f"{number} < 1 OR {number} <> floor({number})", finding, value=number)
-    return Kind(f"least({number}, {MISS})::USMALLINT", [*kind.rules, rule])
+    return ColumnQuery(f"least({number}, {MISS})::USMALLINT", [*kind.rules, rule])
 
 
 def _deepest(path: Path) -> int:

@@ -31,7 +31,7 @@ class JudgedRanks:
     loo: Ranks | None = None
     lloo: Ranks | None = None
 
-    def known(self, validation: Validation) -> Ranks:
+    def require(self, validation: Validation) -> Ranks:
         """Give the ranks under a validation."""
         ranks: Ranks | None = getattr(self, validation)
         if ranks is None:

@@ -141,9 +141,9 @@ def k_core(ratings: Ratings, *, user_min: int = 0, item_min: int = 0) -> Ratings
     """
     core = ratings
     while len(core):
-        fewer = with_enough(core, user_min=user_min, item_min=item_min)
+        fewer = drop_rare(core, user_min=user_min, item_min=item_min)
         if len(fewer) == len(core):
-            return renumbered(core)
+            return renumber(core)
         core = fewer
     raise InputError(
         f"no ratings remain where every user has at least {user_min} and every item "
@@ -151,14 +151,14 @@ def k_core(ratings: Ratings, *, user_min: int = 0, item_min: int = 0) -> Ratings
     )
 
 
-def with_enough(ratings: Ratings, *, user_min: int, item_min: int) -> Ratings:
+def drop_rare(ratings: Ratings, *, user_min: int, item_min: int) -> Ratings:
     """Leave out users and items with too few ratings, counted before anything is left out."""
     enough_of_user = ratings.user_counts() >= user_min
     enough_of_item = ratings.item_counts() >= item_min
     return ratings.select(enough_of_user[ratings.user] & enough_of_item[ratings.item])
 
 
-def renumbered(ratings: Ratings) -> Ratings:
+def renumber(ratings: Ratings) -> Ratings:
     """Number the users and items that have ratings anew."""
     users, user = np.unique(ratings.user, return_inverse=True)
     items, item = np.unique(ratings.item, return_inverse=True)

@@ -36,8 +36,7 @@ TimeTies: TypeAlias = Annotated[
 class SplitSettings(Section):
     """Settings of a split: described fields with ranges; unknown names are refused."""
 
-    @property
-    def parts(self) -> SplitFiles | None:
+    def find_parts(self) -> SplitFiles | None:
         """Where the parts are, if they are given and not drawn; by default None."""
         return None
 
@@ -162,14 +161,14 @@ def rounded_share(share: float, n: int) -> int:
     return floor(Fraction(str(share)) * n + Fraction(1, 2))
 
 
-def share_of_each(ratings: Ratings, share: float) -> Numbers:
+def n_test_by_share(ratings: Ratings, share: float) -> Numbers:
     """Count the ratings to test of each user, all but one at most, of shape (n_users,)."""
     sizes, size_of_user = np.unique(ratings.user_counts(), return_inverse=True)
     wanted = [min(rounded_share(share, n), max(n - 1, 0)) for n in sizes.tolist()]
     return np.array(wanted, dtype=np.intp)[size_of_user]
 
 
-def one_of_two(ratings: Ratings) -> Numbers:
+def n_test_of_one(ratings: Ratings) -> Numbers:
     """Count one rating to test of each user who has two, of shape (n_users,)."""
     return (ratings.user_counts() >= 2).astype(np.intp)
 
@@ -187,10 +186,10 @@ def random_order_by_item(ratings: Ratings, seed: int) -> Numbers:
 def order_in_time(ratings: Ratings, time_ties: TimeTies, seed: int) -> Numbers:
     """Order each user's ratings from the first to the latest."""
     ties = () if time_ties == "item" else (_keys(ratings, seed),)
-    return _order(ratings.user, times_of(ratings), *ties)
+    return _order(ratings.user, require_times(ratings), *ties)
 
 
-def times_of(ratings: Ratings) -> Longs:
+def require_times(ratings: Ratings) -> Longs:
     """Insist on times."""
     if ratings.time is None:
         raise InputError("a split by time needs ratings with times, these have none.")

@@ -107,7 +107,7 @@ class Threshold:
     without_nonrelevant: float
 
     @classmethod
-    def over(cls, tested: Ratings, value: float) -> Threshold:
+    def evaluate(cls, tested: Ratings, value: float) -> Threshold:
         """Count what a threshold makes of ratings, of which there is at least one."""
         is_relevant = tested.rating >= value
         n_ratings = tested.user_counts()
@@ -143,13 +143,13 @@ def candidate_thresholds(rating: Floats) -> tuple[float, ...]:
     return tuple(found) or (float(rating.max()),)
 
 
-def proposed_threshold(tested: Ratings, candidates: tuple[float, ...]) -> float:
+def propose_threshold(tested: Ratings, candidates: tuple[float, ...]) -> float:
     """Choose the threshold that leaves the fewest users without one of both kinds of judgements."""
-    effects = [Threshold.over(tested, value) for value in candidates]
+    effects = [Threshold.evaluate(tested, value) for value in candidates]
     return min(effects, key=lambda e: e.without_relevant + e.without_nonrelevant).value
 
 
-def distribution(rating: Floats) -> str:
+def describe_values(rating: Floats) -> str:
     """Say how often each rating occurs; of many different ones, where the quarters end."""
     distinct, counts = np.unique(rating, return_counts=True)
     if len(distinct) <= FEW:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pydantic import ConfigDict, Field
 
 from qrels.interactions.interactions import Interactions
-from qrels.ratings.ratings import Ratings, renumbered, with_enough
+from qrels.ratings.ratings import Ratings, drop_rare, renumber
 from recommenders.shared.scorers import row_of_entry
 from recommenders.shared.system import AtLeastOne, Positive
 from runs import InputError
@@ -228,7 +228,7 @@ def prune(ratings: Ratings, settings: EmbeddingSettings) -> Ratings:
     counted before anything is left out, so that who is left may have less.
     """
     user_min, item_min = settings.min_items_per_user, settings.min_users_per_item
-    kept = with_enough(ratings, user_min=user_min, item_min=item_min)
+    kept = drop_rare(ratings, user_min=user_min, item_min=item_min)
     if len(kept) == 0:
         raise InputError(
             f"pruning leaves nothing to learn from: no rating is left of users with at least "
@@ -243,4 +243,4 @@ def _confidences(ratings: Ratings, settings: EmbeddingSettings) -> Sparse:
     if settings.bm25_rows != "none":
         weights = bm25(ratings, rows=settings.bm25_rows, k1=settings.k1, b=settings.b)
     confidences = replace(ratings, rating=1 + settings.alpha * weights)
-    return renumbered(confidences).matrix(np.float32)
+    return renumber(confidences).matrix(np.float32)

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qrels import Catalogue, Qrels, judge, match, qrels_from_columns, running
+from qrels import Catalogue, Qrels, accumulate, judge, match, qrels_from_columns
 from qrels import judged as judged_module
-from qrels.judged import Judged, Places
+from qrels.judged import Judged, ListedRanks
 from qrels.ranks.judged_ranks import JudgedRanks
 from runs import InputError, Run
 from tests.lists import runs_and_qrels
@@ -203,8 +203,8 @@ def at_places() -> Judged:
     The first list has what is judged at ranks 2 and 5, the second at rank 1 alone.
     """
     grades = np.array([[1.0, 0.0], [NAN, 1.0], [1.0, NAN], [NAN, NAN]])
-    places = Places(np.array([[2, 1], [5, 7]]), depth=6)
-    return Judged(grades, np.ones((4, 3))).with_lists(grades, None, places=places)
+    places = ListedRanks(np.array([[2, 1], [5, 7]]), depth=6)
+    return Judged(grades, np.ones((4, 3))).with_lists(grades, None, listed_ranks=places)
 
 
 def test_ranks_that_hold_nothing_judged_may_be_left_out() -> None:
@@ -275,7 +275,7 @@ def test_items_are_those_of_ranks_and_judgements() -> None:
 
 
 def test_hidden_ranks_are_those_of_the_judgements() -> None:
-    loo = judged_items().hidden_ranks.known("loo")
+    loo = judged_items().hidden_ranks.require("loo")
     assert loo.tolist() == [[5, 6], [65535, 65535], [7, 8]]
 
 
@@ -298,9 +298,9 @@ def test_grades_and_judgements_are_of_the_same_users(grades: np.ndarray) -> None
 
 def test_columns_are_added_up_from_the_left() -> None:
     values = np.array([[1.0, 2.0, 4.0], [0.5, -1.0, 3.0]])
-    assert running(values).tolist() == [[1, 3, 7], [0.5, -0.5, 2.5]]
-    assert running(values, by=np.maximum).tolist() == [[1, 2, 4], [0.5, 0.5, 3]]
-    assert running(np.empty((2, 0))).shape == (2, 0)
+    assert accumulate(values).tolist() == [[1, 3, 7], [0.5, -0.5, 2.5]]
+    assert accumulate(values, by=np.maximum).tolist() == [[1, 2, 4], [0.5, 0.5, 3]]
+    assert accumulate(np.empty((2, 0))).shape == (2, 0)
 
 
 def test_judgements_are_numbered_and_minus_1_where_a_user_has_fewer() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from qrels import Qrels, qrels_from_columns
-from qrels.qrels import judgement_facts, nothing_relevant, warn_of_one_kind
+from qrels.qrels import judgement_facts, no_relevant_sentence, warn_of_one_sided_judgements
 from runs import InputError, InputWarning
 
 
@@ -25,14 +25,14 @@ def grades_of_two(first: int, second: int) -> Qrels:
 )
 def test_judgements_of_one_kind_are_warned_of(grades: tuple[int, int], told: str) -> None:
     with pytest.warns(InputWarning, match=told):
-        warn_of_one_kind(grades_of_two(*grades))
+        warn_of_one_sided_judgements(grades_of_two(*grades))
 
 
 @pytest.mark.filterwarnings("error")
 def test_judgements_of_one_kind_concern_metrics_that_they_change_alone() -> None:
-    warn_of_one_kind(grades_of_two(1, 0), [])
+    warn_of_one_sided_judgements(grades_of_two(1, 0), [])
     with pytest.warns(InputWarning, match="items: infAP_trec equals AP"):
-        warn_of_one_kind(grades_of_two(1, 0), ["infAP_trec equals AP"])
+        warn_of_one_sided_judgements(grades_of_two(1, 0), ["infAP_trec equals AP"])
 
 
 def test_an_item_may_be_judged_once_only() -> None:
@@ -82,8 +82,8 @@ def test_judgements_are_sorted_by_user_and_item(four: Qrels) -> None:
     assert four.grades.tolist() == [5, 2, -1, 4, 9, 0]
     assert four.users.tolist() == [0, 0, 2, 2, 2, 3]
     assert four.n_users == 4
-    assert four.per_user(four.relevant).tolist() == [1, 0, 2, 0]
-    assert four.per_user(four.nonrelevant).tolist() == [1, 0, 0, 1]
+    assert four.count_by_user(four.relevant).tolist() == [1, 0, 2, 0]
+    assert four.count_by_user(four.nonrelevant).tolist() == [1, 0, 0, 1]
 
 
 def test_some_judgements_are_kept_with_all_users(four: Qrels) -> None:
@@ -96,8 +96,8 @@ def test_some_judgements_are_kept_with_all_users(four: Qrels) -> None:
 
 def test_some_users_are_kept_in_any_order(four: Qrels) -> None:
     users = np.array([2, 1, 0, 2])
-    assert four.rows_of(users).tolist() == [2, 3, 4, 0, 1, 2, 3, 4]
-    some = four.of_users(users)
+    assert four.judgement_rows(users).tolist() == [2, 3, 4, 0, 1, 2, 3, 4]
+    some = four.select_users(users)
     assert some.offsets.tolist() == [0, 3, 3, 5, 8]
     assert some.items.tolist() == [1, 3, 8, 3, 7, 1, 3, 8]
     assert some.grades.tolist() == [-1, 4, 9, 5, 2, -1, 4, 9]
@@ -113,9 +113,9 @@ def test_judgements_are_counted(four: Qrels) -> None:
         "topics without judged non-relevant items": 2,
     }
     assert repr(four).splitlines()[:2] == ["Qrels", "users: 4"]
-    assert nothing_relevant(four).endswith("the highest grade is 9, the relevance level 4.")
+    assert no_relevant_sentence(four).endswith("the highest grade is 9, the relevance level 4.")
 
 
 @pytest.mark.filterwarnings("error")
 def test_judgements_of_both_kinds_of_one_user_are_enough(four: Qrels) -> None:
-    warn_of_one_kind(four)
+    warn_of_one_sided_judgements(four)

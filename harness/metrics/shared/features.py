@@ -20,7 +20,7 @@ DECIMALS = 12
 
 def directions(catalogue: Catalogue) -> Floats:
     """Scale the features of each item to length 1, so that products are cosines."""
-    features = catalogue.known("features")
+    features = catalogue.require("features")
     lengths = np.linalg.norm(features, axis=1, keepdims=True)
     scaled = np.divide(features, lengths, out=np.zeros_like(features), where=lengths > 0)
     return np.pad(scaled, ((0, 1), (0, 0)))
@@ -28,7 +28,7 @@ def directions(catalogue: Catalogue) -> Floats:
 
 def categories(catalogue: Catalogue) -> Floats:
     """Give the categories of each item, 1 for those it has."""
-    features = catalogue.known("features")
+    features = catalogue.require("features")
     other = np.argwhere((features != 0) & (features != 1))
     if len(other):
         item, column = other[0].tolist()

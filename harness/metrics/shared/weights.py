@@ -48,9 +48,9 @@ class Weighting:
     def __call__(self, catalogue: Catalogue) -> Floats:
         """Weigh every item, of shape (n_items + 1,): 0 at the end."""
         if self.propensity == "table":
-            propensities = np.asarray(catalogue.known("propensities"), dtype=np.float64)
+            propensities = np.asarray(catalogue.require("propensities"), dtype=np.float64)
         else:
-            counts = np.maximum(catalogue.known("popularity"), 1)
+            counts = np.maximum(catalogue.require("popularity"), 1)
             propensities = (counts / counts.max(initial=1)) ** self.beta
         return np.append(1.0 / np.maximum(propensities, self.clip), 0.0)
 

@@ -38,8 +38,7 @@ class Settings(SplitSettings):
             raise ValueError("`fold` needs a `folder`")
         return self
 
-    @property
-    def parts(self) -> SplitFiles:
+    def find_parts(self) -> SplitFiles:
         """Where the parts are."""
         if self.train is not None and self.test is not None:
             return SplitFiles(self.train, self.test, self.validation)
@@ -47,7 +46,7 @@ class Settings(SplitSettings):
 
     def within_training(self) -> Self:
         """Give the settings that test the validation ratings."""
-        parts = self.parts
+        parts = self.find_parts()
         if parts.validation is None:
             raise InputError("the split is given without validation ratings.")
         return type(self)(train=parts.train, test=parts.validation)

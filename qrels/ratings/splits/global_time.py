@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from qrels.ratings.ratings import Ratings, Split
-from qrels.ratings.splitter import SplitSettings, TestShare, rounded_share, split, times_of
+from qrels.ratings.splitter import SplitSettings, TestShare, require_times, rounded_share, split
 from runs import InputError
 from runs.shared.settings import Whole
 
@@ -68,7 +68,7 @@ def global_time(ratings: Ratings, settings: Settings, *, seed: int) -> Split:
         cid      4 . . 7 .     4 . . . .     . . . 7 .
         dan      . . 8 9 .     . . . . .     . . . . .
     """
-    later = times_of(ratings) >= _cut(ratings, settings)
+    later = require_times(ratings) >= _cut(ratings, settings)
     if later.all() or not later.any():
         raise InputError(
             f"a global-time split needs ratings before and after its cut, got {(~later).sum()} "
@@ -86,4 +86,4 @@ def _cut(ratings: Ratings, settings: Settings) -> int:
         assert settings.cut is not None
         return settings.cut
     n_test = max(rounded_share(settings.test_share, len(ratings)), 1)
-    return int(np.sort(times_of(ratings))[-n_test])
+    return int(np.sort(require_times(ratings))[-n_test])

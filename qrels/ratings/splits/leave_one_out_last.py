@@ -7,7 +7,7 @@ from qrels.ratings.splitter import (
     SplitSettings,
     TimeTies,
     hold_out_last,
-    one_of_two,
+    n_test_of_one,
     order_in_time,
     split,
 )
@@ -35,4 +35,4 @@ def leave_one_out_last(ratings: Ratings, settings: Settings, *, seed: int) -> Sp
         cid      . . 3 . .     . . 3 . .     . . . . .
     """
     order = order_in_time(ratings, settings.time_ties, seed)
-    return hold_out_last(ratings, order, one_of_two(ratings))
+    return hold_out_last(ratings, order, n_test_of_one(ratings))

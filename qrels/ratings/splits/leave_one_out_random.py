@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from qrels.ratings.ratings import Ratings, Split
-from qrels.ratings.splitter import SplitSettings, hold_out_last, one_of_two, random_order, split
+from qrels.ratings.splitter import SplitSettings, hold_out_last, n_test_of_one, random_order, split
 
 
 @split("leave-one-out-random", source="Deshpande & Karypis (2004)")
@@ -19,4 +19,4 @@ def leave_one_out_random(ratings: Ratings, settings: SplitSettings, *, seed: int
         bob      . 1 2 . .     . 1 . . .     . . 2 . .
         cid      . . 3 . .     . . 3 . .     . . . . .
     """
-    return hold_out_last(ratings, random_order(ratings, seed), one_of_two(ratings))
+    return hold_out_last(ratings, random_order(ratings, seed), n_test_of_one(ratings))

@@ -8,8 +8,8 @@ from qrels.ratings.splitter import (
     TestShare,
     TimeTies,
     hold_out_last,
+    n_test_by_share,
     order_in_time,
-    share_of_each,
     split,
 )
 
@@ -37,4 +37,4 @@ def user_last(ratings: Ratings, settings: Settings, *, seed: int) -> Split:
         cid      . . 3 . .     . . 3 . .     . . . . .
     """
     order = order_in_time(ratings, settings.time_ties, seed)
-    return hold_out_last(ratings, order, share_of_each(ratings, settings.test_share))
+    return hold_out_last(ratings, order, n_test_by_share(ratings, settings.test_share))

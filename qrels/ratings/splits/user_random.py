@@ -7,8 +7,8 @@ from qrels.ratings.splitter import (
     SplitSettings,
     TestShare,
     hold_out_last,
+    n_test_by_share,
     random_order,
-    share_of_each,
     split,
 )
 
@@ -35,5 +35,5 @@ def user_random(ratings: Ratings, settings: Settings, *, seed: int) -> Split:
         bob      . 1 2 . .     . 1 . . .     . . 2 . .
         cid      . . 3 . .     . . 3 . .     . . . . .
     """
-    n_test = share_of_each(ratings, settings.test_share)
+    n_test = n_test_by_share(ratings, settings.test_share)
     return hold_out_last(ratings, random_order(ratings, seed), n_test)

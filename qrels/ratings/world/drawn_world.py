@@ -55,7 +55,7 @@ def blocks(n_users: int) -> Iterator[slice]:
         yield slice(start, start + USERS_PER_BLOCK)
 
 
-def chosen_items(appeal: Floats, counts: Numbers, exposure: Floats | float = 0.0) -> Masks:
+def mark_chosen_items(appeal: Floats, counts: Numbers, exposure: Floats | float = 0.0) -> Masks:
     """Mark the items of highest appeal plus exposure of each user, ``counts`` of them."""
     chosen = np.empty(appeal.shape, dtype=np.bool_)
     for rows in blocks(len(appeal)):
@@ -65,7 +65,9 @@ def chosen_items(appeal: Floats, counts: Numbers, exposure: Floats | float = 0.0
     return chosen
 
 
-def rated(truth: Truth, user: Ints, item: Ints, felt: Floats, rng: np.random.Generator) -> Ratings:
+def rate_pairs(
+    truth: Truth, user: Ints, item: Ints, felt: Floats, rng: np.random.Generator
+) -> Ratings:
     """Rate pairs: the lowest rating, and one step more for each cut that is reached."""
     stars = truth.scale[np.searchsorted(truth.cuts, felt, side="right")]
     counts = np.bincount(user, minlength=len(truth.users))
@@ -78,7 +80,7 @@ FURTHEST_CUT = 1.0
 
 
 @dataclass(frozen=True)
-class Bands:
+class PopularityBands:
     """Items in bands of popularity, each band twice as often rated as the one before.
 
     ``of_items``: how often each item is rated, of shape (n_items,); ``band``: the band of each
@@ -113,7 +115,9 @@ class Exposure:
     leaning: Floats
 
     @classmethod
-    def fitted(cls, appeal: Floats, bands: Bands, popularity: Floats, *, sweeps: int) -> Self:
+    def fitted(
+        cls, appeal: Floats, bands: PopularityBands, popularity: Floats, *, sweeps: int
+    ) -> Self:
         """Alternate until users and items have the exposure that explains their ratings."""
         leaning = _leaning(appeal, popularity, bands)
         for _ in range(sweeps):
@@ -125,7 +129,7 @@ class Exposure:
         return cls(popularity + usual[bands.band], leaning - usual)
 
 
-def _leaning(appeal: Floats, popularity: Floats, bands: Bands) -> Floats:
+def _leaning(appeal: Floats, popularity: Floats, bands: PopularityBands) -> Floats:
     """Find with what leaning each user rates as many items of each band as there are to be."""
     keys = appeal + popularity
     columns = (keys[:, bands.band == number] for number in range(bands.rated.shape[1]))
@@ -212,7 +216,7 @@ def make_world(settings: WorldSettings) -> World:
         felt = preferences.pairs(user, item) + noise.logistic(scale=settings.noise, size=len(user))
     users, items = padded_ids("u", settings.n_users), padded_ids("i", settings.n_items)
     truth = Truth(users, items, preferences, popularity, cuts, settings.noise)
-    return World(rated(truth, user, item, felt, times), truth, observation)
+    return World(rate_pairs(truth, user, item, felt, times), truth, observation)
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,7 +246,7 @@ class Appeal:
         """Give users and items of the pairs that are rated."""
         users, items = [], []
         for rows, appeal in self.blocks():
-            user, item = np.nonzero(chosen_items(appeal, counts[rows]))
+            user, item = np.nonzero(mark_chosen_items(appeal, counts[rows]))
             users.append((user + rows.start).astype(np.int32))
             items.append(item.astype(np.int32))
         return np.concatenate(users), np.concatenate(items)
@@ -261,24 +265,24 @@ def _draw_known(
     )
     if settings.familiarity == 0:
         return nothing
-    weights = of_length_one(np.arange(1.0, KINDS + 1) ** -1)
-    interests = weights * far_out(rng.standard_normal((n_users, KINDS)), TAILS)
+    weights = unit_norm(np.arange(1.0, KINDS + 1) ** -1)
+    interests = weights * signed_power(rng.standard_normal((n_users, KINDS)), TAILS)
     leaning = -LEANING * _standard(np.log(counts))
     return replace(
         nothing,
         user_factors=settings.familiarity * np.column_stack([interests, leaning]),
         item_factors=np.column_stack(
-            [far_out(rng.standard_normal((n_items, KINDS)), TAILS), _standard(famous)]
+            [signed_power(rng.standard_normal((n_items, KINDS)), TAILS), _standard(famous)]
         ),
     )
 
 
-def of_length_one(weights: Floats) -> Floats:
+def unit_norm(weights: Floats) -> Floats:
     """Scale weights to a sum of squares of 1."""
     return weights / np.sqrt((weights**2).sum())
 
 
-def far_out(deviates: Floats, power: float) -> Floats:
+def signed_power(deviates: Floats, power: float) -> Floats:
     """Raise normal deviates to a power, signs kept, and scale them to a mean square of 1."""
     raised = np.sign(deviates) * np.abs(deviates) ** power
     return raised / np.sqrt((raised**2).mean())
@@ -292,7 +296,7 @@ def _standard(values: Floats) -> Floats:
 
 def _draw_preferences(settings: WorldSettings, rng: np.random.Generator) -> Preferences:
     """Draw tastes of variance 1 in all, the first dimensions weighing more."""
-    weights = of_length_one(1.0 / np.sqrt(np.arange(1, settings.dimensions + 1)))
+    weights = unit_norm(1.0 / np.sqrt(np.arange(1, settings.dimensions + 1)))
     return Preferences(
         user_factors=rng.standard_normal((settings.n_users, settings.dimensions)) * weights,
         item_factors=rng.standard_normal((settings.n_items, settings.dimensions)),
@@ -320,7 +324,7 @@ def _popularity(settings: WorldSettings, appeal: Appeal, counts: Numbers, famous
     held = appeal.held()
 
     def reached(power: float) -> float:
-        return gini(np.count_nonzero(chosen_items(held, counts, power * famous), axis=0))
+        return gini(np.count_nonzero(mark_chosen_items(held, counts, power * famous), axis=0))
 
     least, most = reached(0.0), reached(HIGHEST_POWER)
     if not least <= settings.gini <= most:

@@ -10,8 +10,15 @@ from typing import Any
 import numpy as np
 from pydantic import Field
 
-from qrels.ratings.ratings import Ratings, renumbered
-from qrels.ratings.world.drawn_world import Appeal, Bands, Exposure, far_out, of_length_one, rated
+from qrels.ratings.ratings import Ratings, renumber
+from qrels.ratings.world.drawn_world import (
+    Appeal,
+    Exposure,
+    PopularityBands,
+    rate_pairs,
+    signed_power,
+    unit_norm,
+)
 from qrels.ratings.world.moments import (
     DIMENSIONS,
     LEAST_RATINGS,
@@ -99,11 +106,11 @@ class Strengths:
     @property
     def weights(self) -> Floats:
         """How much each dimension of taste and interest weighs, of sum of squares 1."""
-        return of_length_one(np.arange(1.0, DIMENSIONS + 1) ** -self.decay)
+        return unit_norm(np.arange(1.0, DIMENSIONS + 1) ** -self.decay)
 
     def places(self, deviates: Floats) -> Floats:
         """Raise normal deviates to the power of ``tails``, signs kept, and scale them to 1."""
-        return far_out(deviates, self.tails)
+        return signed_power(deviates, self.tails)
 
     def moved(self, wanted: Moments, reached: Moments) -> Strengths:
         """Give the strengths with which the moments should come nearer to what is wanted."""
@@ -137,15 +144,15 @@ class FittedWorld:
 def fit_world(ratings: Ratings, settings: LikeSettings) -> FittedWorld:
     """Make a world like real ratings.
 
-    The numbers of ratings of each user, in each band of items' popularity (`Bands`), and of each
-    item are taken as they are, and so is the histogram of ratings. Items are drawn by Gumbel top-k
-    with weights ``exp(popularity + leaning + liking * preference + familiarity)``; popularity and
-    leaning are found by alternation (`Exposure`), so that users' counts are met exactly and those
-    of items but for a few in a thousand. Each strength is fitted by its own moment (`Moments`):
-    five times the world is drawn with the same deviates, and every strength is multiplied by a
-    power of what its moment is short of.
+    The numbers of ratings of each user, in each band of items' popularity (`PopularityBands`), and
+    of each item are taken as they are, and so is the histogram of ratings. Items are drawn by
+    Gumbel top-k with weights ``exp(popularity + leaning + liking * preference + familiarity)``;
+    popularity and leaning are found by alternation (`Exposure`), so that users' counts are met
+    exactly and those of items but for a few in a thousand. Each strength is fitted by its own
+    moment (`Moments`): five times the world is drawn with the same deviates, and every strength is
+    multiplied by a power of what its moment is short of.
     """
-    ratings = renumbered(replace(ratings, held_out=None))
+    ratings = renumber(replace(ratings, held_out=None))
     _check(ratings)
     wanted = Moments.of(ratings)
     draft = _Draft(ratings, settings, _Deviates(ratings, settings.seed))
@@ -226,8 +233,8 @@ class _Draft:
         return self.ratings.user_counts(), self.ratings.item_counts()
 
     @cached_property
-    def _bands(self) -> Bands:
-        return Bands.of(self.ratings)
+    def _bands(self) -> PopularityBands:
+        return PopularityBands.of(self.ratings)
 
     def exposure(self, strengths: Strengths, popularity: Floats, *, sweeps: int) -> Exposure:
         """Find with what exposure users and items have the ratings that they have."""
@@ -268,7 +275,7 @@ class _Draft:
     def _rated(self, truth: Truth, user: Ints, item: Ints) -> Ratings:
         """Have the pairs rated."""
         felt = self._felt(truth.preferences.pairs(user, item), truth.noise)
-        return rated(truth, user, item, felt, np.random.default_rng(self.deviates.times_seed))
+        return rate_pairs(truth, user, item, felt, np.random.default_rng(self.deviates.times_seed))
 
     def _preferences(self, strengths: Strengths) -> Preferences:
         drawn = self.deviates

@@ -183,14 +183,15 @@ def item_propensities(
 
     with :math:`\mathrm{rel}_{ui} = 1` where the true rating reaches the threshold, which is what
     weights of relevant judgements are the inverse of; the mean over all users where the item is
-    relevant to none. See `inclusion` for :math:`\pi`. That a rating is tested, too, has the same
-    chance for all items if the split draws at random; weights that are normalised do not need it.
+    relevant to none. See `inclusion_probabilities` for :math:`\pi`. That a rating is tested, too,
+    has the same chance for all items if the split draws at random; weights that are normalised do
+    not need it.
     """
     rows, columns = truth.users.numbers(users), truth.items.numbers(items)
     chances, relevant, n_relevant = np.zeros((3, len(items)))
     for first in range(0, len(users), USERS_AT_ONCE):
         some = slice(first, first + USERS_AT_ONCE)
-        drawn = inclusion(observation.block(rows[some])[:, columns], counts[some])
+        drawn = inclusion_probabilities(observation.block(rows[some])[:, columns], counts[some])
         is_relevant = truth.ratings(rows[some])[:, columns] >= threshold
         chances += drawn.sum(axis=0)
         relevant += (drawn * is_relevant).sum(axis=0)
@@ -200,7 +201,7 @@ def item_propensities(
     return np.maximum(means, np.finfo(np.float64).tiny)
 
 
-def inclusion(logits: Floats, counts: Integers) -> Floats:
+def inclusion_probabilities(logits: Floats, counts: Integers) -> Floats:
     r"""Give the chance of each item to be among those drawn without replacement.
 
     Drawing n items one after the other with weights :math:`w` is waiting for the first n of

@@ -269,7 +269,7 @@ def _judged_work(systems: tuple[str, ...] = ("good", "fair", "poor")) -> JudgedW
         len(systems),
         popularity_counts={"train": counts},
         candidate_ranks=ranks,
-        full_ranks={name: one.of_relevant(judged) for name, one in ranks.items()},
+        full_ranks={name: one.relevant_ranks(judged) for name, one in ranks.items()},
     )
 
 

@@ -123,7 +123,7 @@ def _ranks(seed: int, *, known: int = 5) -> CandidateRanks:
 
 
 RANKS = _ranks(1)
-RELEVANT = RANKS.of_relevant(JUDGED)
+RELEVANT = RANKS.relevant_ranks(JUDGED)
 
 
 def _items(drawn: Negatives, m: int, *, n_users: int = N_USERS) -> NDArray[np.intp]:
@@ -132,7 +132,7 @@ def _items(drawn: Negatives, m: int, *, n_users: int = N_USERS) -> NDArray[np.in
 
 
 def _of_system(ranks: CandidateRanks) -> FullRanks:
-    return ranks.of_relevant(JUDGED)
+    return ranks.relevant_ranks(JUDGED)
 
 
 def test_systems_rank_the_same_items() -> None:
@@ -163,7 +163,7 @@ def test_without_replacement_all_candidates_can_be_drawn_and_none_twice() -> Non
 
 
 def test_adaptive_samples_grow_while_nothing_is_above() -> None:
-    full = RANKS.of_relevant(JUDGED_ONCE)
+    full = RANKS.relevant_ranks(JUDGED_ONCE)
     (sample,) = Negatives(RANKS, full, repeats=1, seed=1).rank(
         RANKS, full, SampleDesign.growing(3, 12).sizes
     )
@@ -175,7 +175,7 @@ def test_adaptive_samples_grow_while_nothing_is_above() -> None:
 
 
 def test_what_adaptive_samples_had_below_is_kept() -> None:
-    full = RANKS.of_relevant(JUDGED_ONCE)
+    full = RANKS.relevant_ranks(JUDGED_ONCE)
     samples = Negatives(RANKS, full, repeats=20, seed=1).rank(RANKS, full, [2, 5])
     added = np.concatenate([sample.above[sample.n_negatives == 5] for sample in samples])
     assert set(added) == {0, 1, 2, 3}
@@ -372,7 +372,7 @@ def test_hard_negatives_are_the_first_irrelevant_candidates() -> None:
     judged = qrels_from_columns(
         np.array([0, 1]), np.array([1, 3]), np.ones(2, np.int32), n_users=2, relevance_level=1
     )
-    relevant = ranks.of_relevant(judged)
+    relevant = ranks.relevant_ranks(judged)
     assert top_items(ranks, relevant, m=3).tolist() == [[0, 3, 4], [2, 1, 0]]
     with pytest.raises(InputError, match="got 4"):
         top_items(ranks, relevant, m=4)

@@ -86,7 +86,7 @@ def test_every_user_keeps_the_share_and_at_least_one(
     kept = sampling.draw(judgements(n_judged), level=level, n_samples=3, seed=seed)
     wanted = [min(n, max(1, round(level * n))) for n in n_judged]
     for sample in kept.T:
-        assert judgements(n_judged).per_user(sample).tolist() == wanted
+        assert judgements(n_judged).count_by_user(sample).tolist() == wanted
 
 
 @given(users, levels, st.integers(0, 3), st.integers(0, 12))
@@ -99,7 +99,7 @@ def test_every_stratum_keeps_its_share_and_minimum(
     minima = {"relevant": least_relevant, "nonrelevant": least_nonrelevant}
     for stratum, least in minima.items():
         inside = getattr(qrels, stratum)
-        before, after = qrels.per_user(inside), qrels.per_user(inside & sample)
+        before, after = qrels.count_by_user(inside), qrels.count_by_user(inside & sample)
         wanted = [min(n, max(least, round(level * n))) for n in before.tolist()]
         assert after.tolist() == wanted
 

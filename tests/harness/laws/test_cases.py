@@ -204,10 +204,10 @@ def test_lists_are_judged_with_their_items() -> None:
 
 def test_the_catalogue_says_all_that_metrics_may_ask() -> None:
     known = catalogue(300)
-    popularity = known.known("popularity")
-    assert (popularity.min(), popularity.max(), known.known("n_raters")) == (1, 40, 40)
-    np.testing.assert_allclose(known.known("propensities"), popularity / 40)
-    features, profiles = known.known("features"), known.known("profiles").toarray()
+    popularity = known.require("popularity")
+    assert (popularity.min(), popularity.max(), known.require("n_raters")) == (1, 40, 40)
+    np.testing.assert_allclose(known.require("propensities"), popularity / 40)
+    features, profiles = known.require("features"), known.require("profiles").toarray()
     assert features.shape == (300, 4)
     assert features.mean() == pytest.approx(0.4, abs=0.05)
     assert profiles.shape == (2, 300)

@@ -61,20 +61,20 @@ def mean_novelty(novelty: Callable[[int], float], weight: Weight, worth: Worth) 
 
 
 def unknown(item: int) -> float:
-    return 1 - KNOWN.known("popularity")[item] / KNOWN.known("n_raters")
+    return 1 - KNOWN.require("popularity")[item] / KNOWN.require("n_raters")
 
 
 def bits(item: int) -> float:
-    counts = KNOWN.known("popularity")
+    counts = KNOWN.require("popularity")
     return -math.log2(max(counts[item], 1) / counts.sum())
 
 
 def counted(item: int) -> float:
-    return float(KNOWN.known("popularity")[item])
+    return float(KNOWN.require("popularity")[item])
 
 
 def distance(one: int, other: int) -> float:
-    a, b = KNOWN.known("features")[[one, other]]
+    a, b = KNOWN.require("features")[[one, other]]
     lengths = math.sqrt(a @ a) * math.sqrt(b @ b)
     return 1 - (a @ b) / lengths if lengths else 1.0
 
@@ -105,7 +105,7 @@ def eild(weight: Weight, worth: Worth) -> ByHand:
 def categories(grades: Grades, item: int, level: int) -> set[int]:
     if not is_relevant(grades, item, level):
         return set()
-    return set(np.flatnonzero(KNOWN.known("features")[item]).tolist())
+    return set(np.flatnonzero(KNOWN.require("features")[item]).tolist())
 
 
 def liked(grades: Grades, level: int) -> set[int]:
@@ -163,16 +163,16 @@ def s_recall(items: Sequence[int], grades: Grades, level: int, user: int) -> flo
 
 
 def genres(items: Sequence[int], weight: Weight) -> np.ndarray:
-    total = np.zeros(KNOWN.known("features").shape[1])
+    total = np.zeros(KNOWN.require("features").shape[1])
     for k, item in enumerate(items, start=1):
-        has = KNOWN.known("features")[item]
+        has = KNOWN.require("features")[item]
         total += weight(k) * has / max(has.sum(), 1)
     return total / total.sum() if total.any() else total
 
 
 def kullback_leibler(alpha: float, weight: Weight) -> ByHand:
     def score(items: Sequence[int], grades: Grades, level: int, user: int) -> float:
-        rated = np.flatnonzero(KNOWN.known("profiles").toarray()[user]).tolist()
+        rated = np.flatnonzero(KNOWN.require("profiles").toarray()[user]).tolist()
         wanted, listed = genres(rated, flat), genres(items, weight)
         mixed = (1 - alpha) * listed + alpha * wanted
         return sum(p * math.log(p / q) for p, q in zip(wanted, mixed, strict=True) if p > 0)

@@ -88,8 +88,8 @@ def test_judged_ranks_move_up_and_know_where_they_were(qrels: Qrels) -> None:
     (lists,) = block.systems
     assert lists.judgements.tolist() == [[2, 4, -1], [0, -1, -1], [1, -1, -1]]
     assert lists.lengths.tolist() == [4, 2, 0]
-    assert lists.places is not None
-    assert (lists.places.depth, lists.places.ranks(3).T.tolist()) == (
+    assert lists.listed_ranks is not None
+    assert (lists.listed_ranks.depth, lists.listed_ranks.ranks(3).T.tolist()) == (
         5,
         [[1, 2, 6], [2, 6, 6], [4, 6, 6]],
     )

@@ -86,8 +86,8 @@ def test_scores_are_those_of_the_ranks_that_are_kept(hidden: Path) -> None:
     for system, found in zip(
         scores.systems, scores.values[scores.measures.index(Measure("LLOO", 5))], strict=True
     ):
-        ranks = read_evidence(hidden / f"hidden/{system}.npz", JudgedRanks).known("lloo")
-        n_found, n_hidden = qrels.per_user(ranks <= 5), qrels.per_user(qrels.relevant)
+        ranks = read_evidence(hidden / f"hidden/{system}.npz", JudgedRanks).require("lloo")
+        n_found, n_hidden = qrels.count_by_user(ranks <= 5), qrels.count_by_user(qrels.relevant)
         np.testing.assert_allclose(found, n_found / np.maximum(n_hidden, 1), rtol=0, atol=1e-12)
 
 

@@ -60,11 +60,11 @@ def catalogue(section: ItemsSection, *, split: Split | None = None) -> Catalogue
 def test_training_ratings_tell_popularity_raters_and_profiles() -> None:
     known = catalogue(ItemsSection(), split=Split(TRAIN, TEST))
     assert known.n_items == 4
-    assert known.known("popularity").tolist() == [2, 1, 0, 0]
-    assert known.known("popularity").dtype == np.int64
+    assert known.require("popularity").tolist() == [2, 1, 0, 0]
+    assert known.require("popularity").dtype == np.int64
     assert known.n_raters == 2
     # Of the users who are tested, u1 and u2, one rated nothing in training.
-    assert known.known("profiles").toarray().tolist() == [[0, 0, 0, 0], [5, 0, 0, 0]]
+    assert known.require("profiles").toarray().tolist() == [[0, 0, 0, 0], [5, 0, 0, 0]]
 
 
 def test_given_runs_tell_nothing_of_items() -> None:
@@ -79,7 +79,7 @@ def test_given_runs_tell_nothing_of_items() -> None:
 def test_a_table_of_popularity_stands_for_training_ratings(tmp_path: Path) -> None:
     section = ItemsSection(popularity=table(tmp_path, "item,count\na,6\nb,0\nd,2\nx,1\n"))
     for split in (None, Split(TRAIN, TEST)):
-        assert catalogue(section, split=split).known("popularity").tolist() == [6, 0, 0, 2]
+        assert catalogue(section, split=split).require("popularity").tolist() == [6, 0, 0, 2]
 
 
 def test_a_count_must_be_a_whole_number(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_a_count_must_be_a_whole_number(tmp_path: Path) -> None:
 
 def test_an_unjudged_item_needs_no_propensity(tmp_path: Path) -> None:
     section = ItemsSection(propensities=table(tmp_path, "item,chance\nb,1\nc,0.25\nd,0.5\n"))
-    assert catalogue(section).known("propensities").tolist() == [1, 1, 0.25, 0.5]
+    assert catalogue(section).require("propensities").tolist() == [1, 1, 0.25, 0.5]
 
 
 def test_judged_items_without_a_propensity_are_counted(tmp_path: Path) -> None:
@@ -113,11 +113,11 @@ def test_a_propensity_is_above_0_and_at_most_1(tmp_path: Path, chance: str) -> N
 def test_a_table_of_features_describes_the_items(tmp_path: Path) -> None:
     path = table(tmp_path, "item,year,genres\na,1990,war|drama\nc,1991,war\nz,1993,noir\n")
     known = catalogue(ItemsSection(features=path, columns=("genres",)))
-    columns = dict(zip(known.feature_names, known.known("features").T.tolist(), strict=True))
+    columns = dict(zip(known.feature_names, known.require("features").T.tolist(), strict=True))
     assert (columns["drama"], columns["war"]) == ([1, 0, 0, 0], [1, 0, 1, 0])
     assert "year" not in columns
     whole = catalogue(ItemsSection(features=path))
-    columns = dict(zip(whole.feature_names, whole.known("features").T.tolist(), strict=True))
+    columns = dict(zip(whole.feature_names, whole.require("features").T.tolist(), strict=True))
     assert columns["year"] == [1990, 0, 1991, 0]
 
 
@@ -175,7 +175,7 @@ def test_a_world_tells_how_likely_its_items_are_observed(tmp_path: Path) -> None
     assert split is not None
     assert world.truth is not None
     assert world.observation is not None
-    found = read_catalogue(study.items, world).known("propensities")
+    found = read_catalogue(study.items, world).require("propensities")
     n_ratings = split.train.user_counts() + split.test.user_counts()
     ids = split.train.users.ids, split.train.items.ids
     expected = item_propensities(world.truth, world.observation, *ids, n_ratings, threshold=4.0)
@@ -209,8 +209,8 @@ def test_metrics_are_tried_with_what_will_be_known() -> None:
     known = example(WORLD)
     assert known.n_items == 3
     assert known.n_raters == 3
-    assert known.known("popularity").tolist() == [1, 1, 1]
-    assert known.known("profiles").toarray().tolist() == np.eye(3).tolist()
+    assert known.require("popularity").tolist() == [1, 1, 1]
+    assert known.require("profiles").toarray().tolist() == np.eye(3).tolist()
     assert unknown(known) == {"propensities", "features", "hidden_ranks"}
 
 
@@ -224,14 +224,14 @@ def test_metrics_of_given_runs_are_tried_without_training() -> None:
 def test_metrics_are_tried_with_tables_that_the_study_names() -> None:
     paths = 'popularity = "a"\nfeatures = "b"\npropensities = "c"\n'
     known = example(TREC + "[items]\n" + paths)
-    assert known.known("popularity").tolist() == [1, 1, 1]
-    assert known.known("propensities").tolist() == [1, 1, 1]
-    assert known.known("features").tolist() == np.eye(3).tolist()
+    assert known.require("popularity").tolist() == [1, 1, 1]
+    assert known.require("propensities").tolist() == [1, 1, 1]
+    assert known.require("features").tolist() == np.eye(3).tolist()
     assert len(known.feature_names) == 3
 
 
 def test_metrics_that_hide_items_are_tried_with_the_ranks_that_they_need() -> None:
-    known = example(WORLD, "lloo").known("hidden_ranks")
+    known = example(WORLD, "lloo").require("hidden_ranks")
     (ranks,) = known.values()
     assert ranks.loo is None
-    assert ranks.known("lloo").tolist() == [1, 3, MISS, 2]
+    assert ranks.require("lloo").tolist() == [1, 3, MISS, 2]

@@ -148,7 +148,7 @@ def test_hidden_ranks_join_what_is_known_of_items(tmp_path: Path) -> None:
     assert with_hidden_ranks(catalogue, {}) is catalogue
     known = with_hidden_ranks(catalogue, {"s": tmp_path / "s.npz"})
     assert known.n_raters == 5
-    assert known.known("hidden_ranks")["s"].known("loo").tolist() == [3, 1]
+    assert known.require("hidden_ranks")["s"].require("loo").tolist() == [3, 1]
 
 
 def test_scores_are_read_with_weights_and_what_runs_differ_by(
@@ -263,7 +263,7 @@ def test_profiles_are_those_of_the_users_of_the_truth(
     train = Ratings(TOPICS, ITEMS, number, number, np.array([4.0, 2.0]))
     truly_scored(lists, train=train)
     truly_scored(lists)
-    assert shown[0].known("profiles").toarray().tolist() == [[0, 2, 0], [4, 0, 0]]
+    assert shown[0].require("profiles").toarray().tolist() == [[0, 2, 0], [4, 0, 0]]
     assert shown[1].profiles is None
 
 
@@ -400,7 +400,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> ScoreParts:
 @pytest.mark.slow
 def test_hidden_ranks_of_trained_systems_are_scored(trained: ScoreParts) -> None:
     assert trained.run.catalogue.hidden_ranks is None
-    assert {*trained.catalogue.known("hidden_ranks")} == {"random", "uir-item"}
+    assert {*trained.catalogue.require("hidden_ranks")} == {"random", "uir-item"}
     loo = trained.scores.values[trained.scores.measures.index(Measure("LOO(beta=0.5)", 2))]
     assert loo.max() > 0
 

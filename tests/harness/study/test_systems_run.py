@@ -49,5 +49,5 @@ def test_the_catalogue_is_of_all_items_and_the_tables_of_the_study(base: Path) -
     items = run.collection.items.ids
     assert run.catalogue.n_items == len(items)
     expected = np.where(items == "a", 6, 0)
-    assert run.catalogue.known("popularity").tolist() == expected.tolist()
+    assert run.catalogue.require("popularity").tolist() == expected.tolist()
     assert run.catalogue is run.catalogue

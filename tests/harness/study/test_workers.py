@@ -251,11 +251,11 @@ def test_hidden_items_are_ranked_by_all_else_that_their_user_rated() -> None:
     """Without item 2, the user rated items 0 and 3; candidates are 1, rated more often, and 2."""
     system = trained()
     ranks = hidden_ranks(system, hidden(True, False))
-    assert ranks.known("loo").tolist() == [2, MISS]
+    assert ranks.require("loo").tolist() == [2, MISS]
     assert ranks.lloo is None
     assert vars(system.scorer)["profiles"] == [[1, 0, 0, 5]]
     without = hidden_ranks(trained(candidates=WITHOUT_ITEM_1), hidden(True, False))
-    assert without.known("loo").tolist() == [1, MISS]
+    assert without.require("loo").tolist() == [1, MISS]
 
 
 def test_profiles_of_hidden_items_hold_what_the_system_learns_from() -> None:

@@ -33,7 +33,7 @@ def test_who_is_drawn_does_not_depend_on_who_joins() -> None:
 def test_the_most_are_those_whom_a_smaller_share_would_draw() -> None:
     people = _people(300)
     smaller = draw_test_users(people, share=0.05, seed=1).ids.tolist()
-    fewer = draw_test_users(people, share=0.5, most=len(smaller), seed=1).ids.tolist()
+    fewer = draw_test_users(people, share=0.5, max_users=len(smaller), seed=1).ids.tolist()
     assert fewer == smaller
 
 
@@ -63,12 +63,12 @@ def test_numbers_are_hashes_of_seed_and_id() -> None:
     drawn = draw_test_users(people, share=0.3, seed=7).ids.tolist()
     assert drawn == [id for id, number in numbers.items() if number < 0.3]
     lowest = sorted(numbers, key=lambda id: numbers[id])[:4]
-    assert draw_test_users(people, share=1.0, most=4, seed=7).ids.tolist() == sorted(lowest)
+    assert draw_test_users(people, share=1.0, max_users=4, seed=7).ids.tolist() == sorted(lowest)
 
 
 def test_a_tenth_of_the_users_and_100000_at_the_most_are_drawn_by_default() -> None:
     defaults = {name: of.default for name, of in signature(draw_test_users).parameters.items()}
-    assert (defaults["share"], defaults["most"], defaults["min_items"]) == (0.1, 100_000, 2)
+    assert (defaults["share"], defaults["max_users"], defaults["min_items"]) == (0.1, 100_000, 2)
 
 
 def test_two_distinct_items_are_enough() -> None:

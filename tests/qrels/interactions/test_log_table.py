@@ -11,15 +11,15 @@ from pyarrow import parquet
 
 from qrels.interactions import log_table
 from qrels.interactions.log_table import (
-    Kind,
+    ColumnQuery,
     LogDatabase,
     LogTable,
     Rule,
     id_column,
-    literal,
     log_database,
     number_column,
-    quoted,
+    quote_name,
+    quote_text,
     time_column,
 )
 from runs import InputError
@@ -43,17 +43,17 @@ def csv_of(database: LogDatabase, folder: Path, text: str | bytes, *, name: str 
     return database.open(path)
 
 
-def optional_id(table: LogTable, name: str) -> Kind:
+def optional_id(table: LogTable, name: str) -> ColumnQuery:
     return id_column(table, name, optional=True)
 
 
-def optional_number(table: LogTable, name: str) -> Kind:
+def optional_number(table: LogTable, name: str) -> ColumnQuery:
     return number_column(table, name, optional=True)
 
 
 def test_names_and_texts_are_quoted_for_sql() -> None:
-    assert quoted('a"b') == '"a""b"'
-    assert literal("a'b") == "'a''b'"
+    assert quote_name('a"b') == '"a""b"'
+    assert quote_text("a'b") == "'a''b'"
 
 
 def test_columns_are_read_in_an_order_and_then_that_of_the_file(
@@ -88,7 +88,7 @@ def test_rows_are_read_in_parts(
     assert ids.ids[id].tolist() == [str(number) for number in range(5000)]
     assert read["n"].tolist() == [*range(5000)]
     view = "SELECT n FROM log_columns ORDER BY n"
-    assert database.arrays(view)[0].tolist() == [*range(5000)]
+    assert database.fetch_arrays(view)[0].tolist() == [*range(5000)]
 
 
 def test_missing_numbers_are_nan_where_they_may_be(database: LogDatabase, tmp_path: Path) -> None:
@@ -115,9 +115,9 @@ def test_what_is_wrong_is_placed_in_its_file(database: LogDatabase, tmp_path: Pa
     assert [file.name for file in table.files] == ["a.parquet", "a.parquet", "c.parquet"]
     rules = [Rule("n", "n > 7", "no {}."), Rule("n", "n < 0", "got {}, or so.")]
     with pytest.raises(InputError, match=r"b/a\.parquet, row 2, column 'n': got -4, or so\."):
-        table.refuse(rules)
-    table.refuse([])
-    table.refuse(rules[:1])
+        table.check_rules(rules)
+    table.check_rules([])
+    table.check_rules(rules[:1])
     assert table.read({"n": number_column})["n"].tolist() == [1, 2, 3, -4, -5, -6]
     assert table.read({"n": number_column}, order=("n",))["n"].tolist() == [-6, -5, -4, 1, 2, 3]
 
@@ -239,7 +239,7 @@ def test_the_database_works_with_as_many_threads_and_as_much_memory_as_it_may(
 ) -> None:
     folder = tmp_path / "made" / "anew"
     with log_database(folder, n_jobs=2) as database:
-        row = database.row(
+        row = database.fetch_row(
             "SELECT current_setting('threads'), current_setting('memory_limit'), "
             "current_setting('autoinstall_known_extensions'), current_setting('temp_directory')"
         )

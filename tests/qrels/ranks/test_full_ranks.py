@@ -73,7 +73,7 @@ def test_relevant_items_are_looked_up_among_all_candidates() -> None:
         n_users=3,
         relevance_level=1,
     )
-    found = ranks.of_relevant(qrels)
+    found = ranks.relevant_ranks(qrels)
     assert found.item is not None
     rows = zip(found.user.tolist(), found.item.tolist(), found.rank.tolist(), strict=True)
     assert list(rows) == [(1, 3, 2), (0, 0, 3), (0, 1, 4), (0, 3, 5)]

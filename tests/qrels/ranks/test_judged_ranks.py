@@ -14,12 +14,12 @@ def test_items_are_hidden_alone_or_with_all_that_came_later() -> None:
 
 
 def test_ranks_that_are_not_known_are_refused() -> None:
-    assert RANKS.known("lloo").tolist() == [3, 4]
+    assert RANKS.require("lloo").tolist() == [3, 4]
     with pytest.raises(InputError, match="no item was ranked under LOO"):
-        RANKS.known("loo")
+        RANKS.require("loo")
 
 
 def test_judgements_without_a_number_are_misses() -> None:
     found = RANKS.select(np.array([[1, -1], [0, 0]]))
     assert found.loo is None
-    assert found.known("lloo").tolist() == [[4, 65535], [3, 3]]
+    assert found.require("lloo").tolist() == [[4, 65535], [3, 3]]

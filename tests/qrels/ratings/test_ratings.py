@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qrels import Ratings, Split, k_core
-from qrels.ratings.ratings import renumbered, with_enough
+from qrels.ratings.ratings import drop_rare, renumber
 from runs import InputError, Numbering
 
 Pairs = set[tuple[str, str]]
@@ -128,11 +128,11 @@ def test_a_split_has_one_numbering_and_topics_are_its_test_users() -> None:
 
 def test_users_and_items_with_enough_are_kept_and_numbered_anew() -> None:
     """Item y has one rating, and so has user b; all are counted before one is left out."""
-    few = with_enough(RATINGS, user_min=1, item_min=2)
+    few = drop_rare(RATINGS, user_min=1, item_min=2)
     assert pairs_of(few) == {("a", "x"), ("b", "x")}
-    none = with_enough(RATINGS, user_min=3, item_min=2)
+    none = drop_rare(RATINGS, user_min=3, item_min=2)
     assert pairs_of(none) == {("a", "x")}
-    numbered = renumbered(none)
+    numbered = renumber(none)
     assert (numbered.users.ids.tolist(), numbered.items.ids.tolist()) == (["a"], ["x"])
     assert (numbered.user.tolist(), numbered.item.tolist()) == ([0], [0])
 

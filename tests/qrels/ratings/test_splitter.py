@@ -14,12 +14,12 @@ from qrels.ratings.splitter import (
     hold_out_last,
     is_user_split,
     leakage,
-    one_of_two,
+    n_test_by_share,
+    n_test_of_one,
     order_in_time,
     random_order,
     random_order_by_item,
     rounded_share,
-    share_of_each,
     split,
     splits,
 )
@@ -136,9 +136,9 @@ def test_all_but_one_rating_of_a_user_are_tested_at_the_most() -> None:
     table = {("a", "x"): 0, **{("b", i): 0 for i in "xy"}, **{("c", i): 0 for i in "vwxy"}}
     ratings = ratings_of({**table, ("d", "x"): 0})
     ratings = ratings.select(ratings.user < 3)
-    assert share_of_each(ratings, 0.9).tolist() == [0, 1, 3, 0]
-    assert share_of_each(ratings, 0.3).tolist() == [0, 1, 1, 0]
-    assert one_of_two(ratings).tolist() == [0, 1, 1, 0]
+    assert n_test_by_share(ratings, 0.9).tolist() == [0, 1, 3, 0]
+    assert n_test_by_share(ratings, 0.3).tolist() == [0, 1, 1, 0]
+    assert n_test_of_one(ratings).tolist() == [0, 1, 1, 0]
 
 
 def test_the_last_in_order_are_tested() -> None:
@@ -183,7 +183,7 @@ def test_a_split_has_its_defaults_where_nothing_is_said() -> None:
     noting(ratings, own, seed=4)
     assert seen[0] == (SplitSettings(), 3)
     assert seen[1][0] is own
-    assert own.parts is None
+    assert own.find_parts() is None
     assert own.within_training() is own
 
 

@@ -11,9 +11,9 @@ from qrels import Ratings, describe
 from qrels.ratings.statistics import (
     Threshold,
     candidate_thresholds,
-    distribution,
+    describe_values,
     gini,
-    proposed_threshold,
+    propose_threshold,
     usual_threshold,
 )
 from runs import InputError, Numbering
@@ -65,13 +65,13 @@ def test_only_scales_that_end_at_5_have_a_usual_threshold(
 
 
 def test_users_without_ratings_do_not_count() -> None:
-    effect = Threshold.over(rated_of_thresholds((0, 1.0), (0, 9.0), (2, 9.0)), 9.0)
+    effect = Threshold.evaluate(rated_of_thresholds((0, 1.0), (0, 9.0), (2, 9.0)), 9.0)
     assert (effect.without_relevant, effect.without_nonrelevant) == (0.0, 0.5)
 
 
 def test_the_threshold_that_leaves_fewest_users_without_a_kind_is_proposed() -> None:
     tested = rated_of_thresholds((0, 3.0), (0, 7.0), (1, 6.0), (1, 9.0))
-    assert proposed_threshold(tested, (9.0, 7.0, 6.0)) == 7.0
+    assert propose_threshold(tested, (9.0, 7.0, 6.0)) == 7.0
 
 
 def test_the_lowest_rating_is_no_candidate() -> None:
@@ -104,7 +104,7 @@ def test_a_usual_scale_begins_at_0_or_above_and_ends_at_5(
 def test_what_a_threshold_makes_of_ratings_is_counted() -> None:
     """Users 0, 1 and 2: ratings 3 and 4, 4 alone, 1 and 2 and 3; 4 is reached by two of six."""
     tested = rated_of_thresholds((0, 3.0), (0, 4.0), (1, 4.0), (2, 1.0), (2, 2.0), (2, 3.0))
-    effect = Threshold.over(tested, 4.0)
+    effect = Threshold.evaluate(tested, 4.0)
     assert effect == Threshold(4.0, 2 / 6, 1 / 3, 1 / 3)
     assert str(effect) == (
         "threshold = 4: 33 % of the test ratings are relevant; 33 % of the users have no relevant "
@@ -120,8 +120,8 @@ def test_candidates_are_the_quartiles_from_the_highest_down() -> None:
 
 
 def test_up_to_eleven_ratings_are_told_one_by_one() -> None:
-    assert distribution(np.array([1.0, 2.5, 2.5, 5.0])) == "1 (25 %), 2.5 (50 %), 5 (25 %)"
-    assert distribution(np.arange(11.0)).count("(9 %)") == 11
-    assert distribution(np.arange(13.0)) == (
+    assert describe_values(np.array([1.0, 2.5, 2.5, 5.0])) == "1 (25 %), 2.5 (50 %), 5 (25 %)"
+    assert describe_values(np.arange(11.0)).count("(9 %)") == 11
+    assert describe_values(np.arange(13.0)) == (
         "from 0 to 12; a quarter up to 3, half up to 6, three quarters up to 9"
     )

@@ -137,7 +137,7 @@ def test_ranks_are_those_of_one_profile_after_the_other(
     ranks = ranks_of(
         LinearItemScorer(split.train, weights, by_rating=True), split, positives=lowest
     )
-    found = ranks.known("lloo" if in_time else "loo")
+    found = ranks.require("lloo" if in_time else "loo")
     expected = plain_ranks(weights, split, lowest=lowest or 0.0, in_time=in_time)
     assert found.tolist() == expected
     assert len(set(expected)) > 3
@@ -157,8 +157,8 @@ def test_users_who_were_held_out_are_those_of_the_recall_meter() -> None:
     meter = rank_hidden_by_scores(scorer.score_histories, events, n_jobs=1)
     assert meter.deepest == MISS - 1
     order = np.lexsort((meter.hidden.item, meter.hidden.user))
-    assert ranks.known("loo").tolist() == meter.rank_loo[order].tolist()
-    assert ranks.known("lloo").tolist() == meter.rank_lloo[order].tolist()
+    assert ranks.require("loo").tolist() == meter.rank_loo[order].tolist()
+    assert ranks.require("lloo").tolist() == meter.rank_lloo[order].tolist()
 
 
 def test_only_candidates_compete() -> None:
@@ -167,8 +167,8 @@ def test_only_candidates_compete() -> None:
     weights[0, 1:3] = 3.0, 1.0
     scorer = LinearItemScorer(split.train, weights)
     only_the_last = np.arange(6) == 2
-    assert ranks_of(scorer, split).known("loo").tolist() == [2]
-    assert ranks_of(scorer, split, candidates=only_the_last).known("loo").tolist() == [1]
+    assert ranks_of(scorer, split).require("loo").tolist() == [2]
+    assert ranks_of(scorer, split, candidates=only_the_last).require("loo").tolist() == [1]
 
 
 @pytest.mark.parametrize("name", ["popularity", "random"])

@@ -178,7 +178,9 @@ def test_the_name_here_is_looked_up_without_regard_to_case_and_dashes(
 def test_metrics_that_are_installed_are_found_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     mine = metric("installed", source="here")(lambda judged, *, cutoff=None: judged.hits(cutoff))
     for module in ("harness.metrics.shared.register", members.__name__):
-        monkeypatch.setattr(f"{module}.installed", lambda kind: {"installed": (), "other": ()})
+        monkeypatch.setattr(
+            f"{module}.installed_entry_points", lambda kind: {"installed": (), "other": ()}
+        )
     monkeypatch.setattr(
         "harness.metrics.shared.register.load_installed",
         lambda kind, name, of: mine if (kind, name) == ("metrics", "installed") else None,

@@ -43,14 +43,14 @@ def grades_of(qrels: Qrels, user: int) -> dict[int, int]:
 
 
 def weights(catalogue: Catalogue, beta: float) -> NDArray[np.float64]:
-    counts = np.maximum(catalogue.known("popularity"), 1)
+    counts = np.maximum(catalogue.require("popularity"), 1)
     return np.asarray((counts / counts.max()) ** -beta)
 
 
 def test_recall_is_the_estimate_of_yang_et_al(case: tuple[Run, Qrels, Catalogue]) -> None:
     run, qrels, catalogue = case
     gamma = 1.5
-    counts = np.maximum(catalogue.known("popularity"), 1).astype(float)
+    counts = np.maximum(catalogue.require("popularity"), 1).astype(float)
     propensity = counts ** ((gamma + 1) / 2)
     found = find_metric("Recall(beta=1.25)", METRICS)(judge(run, qrels, catalogue), cutoff=CUTOFF)
     for user in range(qrels.n_users):

@@ -42,10 +42,10 @@ def test_without_a_validation_part_there_is_nothing_to_choose_by() -> None:
 def test_where_the_parts_are_is_said_or_found(tmp_path: Path) -> None:
     for name in ("u1.base", "u1.test", "u2.base", "u2.test"):
         (tmp_path / name).touch()
-    found = Settings(folder=tmp_path, fold=2).parts
+    found = Settings(folder=tmp_path, fold=2).find_parts()
     assert found == SplitFiles(tmp_path / "u2.base", tmp_path / "u2.test")
     named = Settings(train=Path("a"), test=Path("b"), validation=Path("c"))
-    assert named.parts == SplitFiles(Path("a"), Path("b"), Path("c"))
+    assert named.find_parts() == SplitFiles(Path("a"), Path("b"), Path("c"))
     assert named.within_training() == Settings(train=Path("a"), test=Path("c"))
 
 

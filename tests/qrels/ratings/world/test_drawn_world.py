@@ -11,7 +11,7 @@ from scipy.stats import spearmanr
 from threadpoolctl import threadpool_limits
 
 from qrels import Ratings, Split
-from qrels.ratings.ratings import renumbered
+from qrels.ratings.ratings import renumber
 from qrels.ratings.splits.user_random import user_random
 from qrels.ratings.world import (
     PRESETS,
@@ -24,19 +24,19 @@ from qrels.ratings.world import (
 )
 from qrels.ratings.world.drawn_world import (
     Appeal,
-    Bands,
     Exposure,
+    PopularityBands,
     _activity,
     _bisect,
     _cuts,
     _draw_known,
     _draw_preferences,
     _standard,
-    chosen_items,
-    far_out,
-    of_length_one,
-    rated,
+    mark_chosen_items,
+    rate_pairs,
     rating_times,
+    signed_power,
+    unit_norm,
 )
 from qrels.ratings.world.moments import Moments
 from runs import InputError, Numbering, top_items
@@ -312,7 +312,7 @@ def test_the_items_of_highest_appeal_are_chosen() -> None:
     for given in (0.0, exposure):
         ranks = np.argsort(np.argsort(-(appeal + given), axis=1), axis=1)
         expected = ranks < counts[:, np.newaxis]
-        assert chosen_items(appeal, counts, given).tolist() == expected.tolist()
+        assert mark_chosen_items(appeal, counts, given).tolist() == expected.tolist()
 
 
 def test_a_rating_is_a_step_higher_for_each_cut_that_is_reached() -> None:
@@ -327,7 +327,9 @@ def test_a_rating_is_a_step_higher_for_each_cut_that_is_reached() -> None:
         scale=np.array([1.0, 2.5, 4.0]),
     )
     user, item = np.zeros(4, dtype=np.int32), np.arange(4, dtype=np.int32)
-    ratings = rated(truth, user, item, np.array([-0.1, 0.0, 0.9, 1.0]), np.random.default_rng(1))
+    ratings = rate_pairs(
+        truth, user, item, np.array([-0.1, 0.0, 0.9, 1.0]), np.random.default_rng(1)
+    )
     assert ratings.rating.tolist() == [1, 2.5, 2.5, 4]
     assert ratings.time is not None
 
@@ -339,7 +341,7 @@ def test_bands_hold_items_that_are_about_twice_as_often_rated() -> None:
     item = np.repeat(np.arange(5, dtype=np.int32), counts)
     order = np.lexsort((item, user))
     names, users = Numbering.of("vwxyz"), Numbering.of("abcdefghi")
-    bands = Bands.of(Ratings(users, names, user[order], item[order], np.ones(23)))
+    bands = PopularityBands.of(Ratings(users, names, user[order], item[order], np.ones(23)))
     assert bands.of_items.tolist() == counts
     assert bands.band.tolist() == [0, 1, 1, 2, 2]
     assert bands.rated[[0, 1, 2, 8]].tolist() == [[1, 2, 2], [0, 2, 2], [0, 1, 2], [0, 0, 1]]
@@ -356,13 +358,13 @@ def test_exposure_explains_how_many_items_of_each_band_users_rate(sweeps: int) -
     """And, the more sweeps, by how many users items are rated."""
     real = make_world(TINY).ratings
     real = real.select((real.item_counts() > 0)[real.item])
-    real = renumbered(real)
-    bands = Bands.of(real)
+    real = renumber(real)
+    bands = PopularityBands.of(real)
     appeal = np.random.default_rng(2).gumbel(size=(len(real.users), len(real.items)))
     start = np.zeros(len(real.items))
     exposure = Exposure.fitted(appeal, bands, start, sweeps=sweeps)
     keys = appeal + exposure.popularity + exposure.leaning[:, bands.band]
-    chosen = chosen_items(keys, real.user_counts())
+    chosen = mark_chosen_items(keys, real.user_counts())
     found = np.zeros_like(bands.rated)
     user, item = np.nonzero(chosen)
     np.add.at(found, (user, bands.band[item]), 1)
@@ -373,9 +375,9 @@ def test_exposure_explains_how_many_items_of_each_band_users_rate(sweeps: int) -
 
 
 def test_deviates_are_scaled_and_raised() -> None:
-    assert of_length_one(np.array([3.0, 4.0])).tolist() == [0.6, 0.8]
+    assert unit_norm(np.array([3.0, 4.0])).tolist() == [0.6, 0.8]
     np.testing.assert_allclose(
-        far_out(np.array([1.0, -2.0]), 2.0), np.array([1, -4]) / np.sqrt(17 / 2)
+        signed_power(np.array([1.0, -2.0]), 2.0), np.array([1, -4]) / np.sqrt(17 / 2)
     )
     np.testing.assert_allclose(_standard(np.array([1.0, 3.0])), [-1, 1])
     assert _standard(np.array([2.0, 2.0])).tolist() == [0, 0]

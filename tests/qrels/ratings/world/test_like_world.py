@@ -15,7 +15,7 @@ from qrels.ratings.world import (
     like_world,
     make_world,
 )
-from qrels.ratings.world.drawn_world import Bands, Exposure
+from qrels.ratings.world.drawn_world import Exposure, PopularityBands
 from qrels.ratings.world.like_world import Strengths, _check, _Deviates, _Draft, _neighbourhoods
 from qrels.ratings.world.moments import Moments, popularity_terms
 from qrels.ratings.world.truth import item_propensities
@@ -40,7 +40,7 @@ def fitted(real: Ratings) -> FittedWorld:
 def test_every_user_rates_as_many_items_of_each_band_of_popularity(
     real: Ratings, fitted: FittedWorld
 ) -> None:
-    bands = Bands.of(real)
+    bands = PopularityBands.of(real)
     made, found = fitted.world.ratings, np.zeros_like(bands.rated)
     np.add.at(found, (made.user, bands.band[made.item]), 1)
     assert found.tolist() == bands.rated.tolist()
@@ -294,7 +294,7 @@ def test_preferences_are_made_of_deviates_by_strengths(draft: Any) -> None:
     np.testing.assert_allclose(preferences.quality, quality)
     np.testing.assert_allclose(preferences.local, 0.6 * drawn.local)
     rng = np.random.default_rng(1)
-    leaning = rng.normal(size=Bands.of(draft.ratings).rated.shape)
+    leaning = rng.normal(size=PopularityBands.of(draft.ratings).rated.shape)
     exposure = Exposure(rng.normal(size=len(counts)), leaning)
     observation = draft._observation(STRENGTHS, exposure, familiarity=0.5)
     assert observation.liking == 2.0
@@ -304,7 +304,7 @@ def test_preferences_are_made_of_deviates_by_strengths(draft: Any) -> None:
     )
     np.testing.assert_allclose(known.local, 0.5 * 0.7 * drawn.known)
     leanings = known.user_factors[:, 8:] @ known.item_factors[:, 8:].T
-    np.testing.assert_allclose(leanings, 0.5 * leaning[:, Bands.of(draft.ratings).band])
+    np.testing.assert_allclose(leanings, 0.5 * leaning[:, PopularityBands.of(draft.ratings).band])
     assert not known.generosity.any()
 
 

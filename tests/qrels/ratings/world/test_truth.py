@@ -8,7 +8,7 @@ import pytest
 
 from qrels.ratings.world import Observation, Preferences, Truth, WorldSettings, make_world
 from qrels.ratings.world import truth as truth_module
-from qrels.ratings.world.truth import inclusion, item_propensities
+from qrels.ratings.world.truth import inclusion_probabilities, item_propensities
 from runs import Numbering
 
 SETTINGS = WorldSettings(n_users=400, n_items=60, n_ratings=6000, min_ratings=3, gini=0.4)
@@ -17,13 +17,15 @@ SETTINGS = WorldSettings(n_users=400, n_items=60, n_ratings=6000, min_ratings=3,
 def test_chances_add_up_to_what_is_drawn() -> None:
     logits = np.random.default_rng(1).normal(scale=3, size=(5, 40))
     counts = np.array([1, 3, 20, 39, 40])
-    assert inclusion(logits, counts).sum(axis=1) == pytest.approx(counts, abs=1e-6)
+    assert inclusion_probabilities(logits, counts).sum(axis=1) == pytest.approx(counts, abs=1e-6)
 
 
 def test_of_two_items_one_is_drawn_about_as_often_as_its_weight_says() -> None:
     # The first of two clocks of rates 3 and 1 is the first in three of four cases; the moment by
     # which one item is expected makes it 0.75 within the error that the docstring admits.
-    assert inclusion(np.log([[3.0, 1.0]]), np.array([1]))[0, 0] == pytest.approx(0.75, abs=0.07)
+    assert inclusion_probabilities(np.log([[3.0, 1.0]]), np.array([1]))[0, 0] == pytest.approx(
+        0.75, abs=0.07
+    )
 
 
 @pytest.mark.validity
@@ -33,7 +35,7 @@ def test_chances_are_those_of_drawing_without_replacement() -> None:
     keys = logits + rng.gumbel(size=(n_times, 80))
     drawn = np.zeros(80)
     np.add.at(drawn, np.argpartition(-keys, n_drawn, axis=1)[:, :n_drawn].ravel(), 1)
-    found = inclusion(logits[np.newaxis], np.array([n_drawn]))[0]
+    found = inclusion_probabilities(logits[np.newaxis], np.array([n_drawn]))[0]
     assert np.abs(found - drawn / n_times).max() < 0.02
 
 
@@ -129,14 +131,14 @@ def test_items_are_observed_by_how_well_they_are_known_and_liked() -> None:
 
 
 def test_equal_weights_have_equal_chances() -> None:
-    found = inclusion(np.full((2, 8), 700.0), np.array([2, 5]))
+    found = inclusion_probabilities(np.full((2, 8), 700.0), np.array([2, 5]))
     np.testing.assert_allclose(found, [[0.25] * 8, [0.625] * 8], rtol=1e-9)
 
 
 def test_chances_are_of_one_moment_for_all_items() -> None:
     """Minus the logarithm of 1 less the chance is the moment times the weight."""
     logits = np.array([[0.0, 1.0, -2.0, 3.0]])
-    hazard = -np.log1p(-inclusion(logits, np.array([2])))[0]
+    hazard = -np.log1p(-inclusion_probabilities(logits, np.array([2])))[0]
     np.testing.assert_allclose(hazard / np.exp(logits[0]), np.full(4, hazard[0]), rtol=1e-6)
 
 
@@ -152,7 +154,7 @@ def test_propensities_are_means_over_users_to_whom_the_item_is_relevant(
     true = TRUTH.ratings(rows)[:, columns]
     threshold = float(np.median(true.max(axis=0)))
     found = item_propensities(TRUTH, observation, users, items, counts, threshold=threshold)
-    chances = inclusion(observation.block(rows)[:, columns], counts)
+    chances = inclusion_probabilities(observation.block(rows)[:, columns], counts)
     relevant = true >= threshold
     expected = [
         chances[relevant[:, item], item].mean()
