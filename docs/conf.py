@@ -33,7 +33,7 @@ autodoc_type_aliases = {
     "ArrayLike": "ArrayLike",
     # Classes of that name are documented in two places.
     "Estimates": "analyses.shared.estimate.Estimates",
-    "Scores": "analyses.shared.measure.Scores",
+    "Scores": "analyses.shared.scores.Scores",
     "Framed": "harness.readers.scores.Framed",
     "Runs": "harness.readers.rankings.Runs",
     "Judgements": "harness.readers.rankings.Judgements",

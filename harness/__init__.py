@@ -33,7 +33,7 @@ if hasattr(sys, "ps1") or "IPython" in sys.modules:
 _HOMES = {
     "InputError": "runs",
     "Measure": "analyses.shared.measure",
-    "Scores": "analyses.shared.measure",
+    "Scores": "analyses.shared.scores",
     "Study": "harness.study.study",
     "analyse": "harness.notebook",
     "compare_systems": "harness.notebook",
@@ -59,7 +59,7 @@ __all__ = [*_HOMES]
 if TYPE_CHECKING:
     from analyses.sampled.correction import correct as correct
     from analyses.shared.measure import Measure as Measure
-    from analyses.shared.measure import Scores as Scores
+    from analyses.shared.scores import Scores as Scores
     from harness.metrics.shared.metric import Metric
     from harness.metrics.shared.metric import metric as metric
     from harness.metrics.shared.metric import ratio as ratio

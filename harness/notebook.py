@@ -9,8 +9,8 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from analyses.shared.analysis import Analysis, StudyFacts, find_analysis
-from analyses.shared.measure import Scores
 from analyses.shared.result import Result
+from analyses.shared.scores import Scores
 from analyses.shared.work import ScoresWork, Truth
 from harness.metrics.shared.metric import Metric
 from harness.metrics.shared.register import available_metrics, translated

@@ -12,8 +12,9 @@ from analyses.intervals.systems import subset_taus
 from analyses.ordering import DECIMALS
 from analyses.ordering.agreement import mean_of_defined
 from analyses.shared.estimate import CONFIDENCE as CONFIDENCE
+from analyses.shared.exact_sums import sum_grid_exponents, sums_on_grid
 from analyses.shared.families import N_CROSSED
-from analyses.shared.measure import RunDeviations, sum_grid_exponents, sums_on_grid
+from analyses.shared.scores import RunDeviations
 from runs.shared.arrays import Floats, Masks, Numbers
 from runs.shared.parallel import delayed, run_in_threads, single_threaded
 from runs.shared.streams import random_words

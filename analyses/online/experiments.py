@@ -15,7 +15,8 @@ import numpy as np
 
 from analyses.online.rates import TAIL, OverTime
 from analyses.shared.estimate import NORMAL_QUANTILE
-from analyses.shared.measure import Measure, Scores
+from analyses.shared.measure import Measure
+from analyses.shared.scores import Scores
 from analyses.shared.table import unescape_formula
 from runs import InputError
 from runs.shared.arrays import Floats

@@ -12,7 +12,7 @@ from scipy.special import stdtrit
 
 from analyses.ordering.agreement import mean_of_defined
 from analyses.shared.evidence import FIELD_KEY
-from analyses.shared.measure import Scores
+from analyses.shared.scores import Scores
 from runs.shared.arrays import Floats, Masks, Numbers
 from runs.shared.errors import counted
 from runs.shared.streams import random_words

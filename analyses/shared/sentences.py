@@ -9,9 +9,9 @@ from string import ascii_letters
 import numpy as np
 
 from analyses.shared.estimate import Estimates
-from analyses.shared.measure import TOPIC as TOPIC
-from analyses.shared.measure import USER as USER
 from analyses.shared.measure import Measure, sorted_cutoffs
+from analyses.shared.scores import TOPIC as TOPIC
+from analyses.shared.scores import USER as USER
 from analyses.shared.table import MISSING, rounded
 from runs.shared.arrays import Masks, Numbers
 

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.shared.families import Families, families_by_similarity
-from analyses.shared.measure import Measure, Scores
+from analyses.shared.measure import Measure
+from analyses.shared.scores import Scores
 from analyses.shared.sentences import USER
 from runs import InputError
 from runs.shared.arrays import Floats, Masks, Numbers

@@ -20,7 +20,7 @@ from analyses.intervals.resampling import (
     random_uint32,
     whole_numbers_below,
 )
-from analyses.shared.measure import to_grid
+from analyses.shared.exact_sums import to_grid
 from analyses.significance.permutation import PairSums, flipped_sums, pair_indices
 from runs.shared.arrays import Floats, Longs, Numbers
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import betainc, ndtr, stdtr
 
 from analyses.intervals.resampling import WEIGHTS_AT_ONCE, draw_weights
-from analyses.shared.measure import to_grid
+from analyses.shared.exact_sums import to_grid
 from analyses.significance.exact import p_on_lattice
 from analyses.significance.permutation import ROUNDING, pair_indices
 from runs.shared.arrays import Floats, Longs, Numbers

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.intervals.resampling import SIGNS, Advance, monte_carlo_p, random_uint32
-from analyses.shared.measure import to_grid
+from analyses.shared.exact_sums import to_grid
 from analyses.significance.enumeration import MOST_ENUMERATED, by_enumeration
 from analyses.significance.exact import (
     LOG_COSINE,

@@ -14,7 +14,7 @@ from scipy.special import chdtri, nctdtr, ndtr, ndtri, stdtrit
 from analyses.intervals.resampling import random_blocks, resampled_users, run_noise
 from analyses.shared.estimate import SMALLEST_RATIO, normal_limits
 from analyses.shared.families import N_CROSSED
-from analyses.shared.measure import RunDeviations
+from analyses.shared.scores import RunDeviations
 from analyses.significance.paired_tests import for_all_pairs, normalised
 from analyses.significance.permutation import ROUNDING, find_scale
 from runs.shared.arrays import Floats, Numbers

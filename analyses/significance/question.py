@@ -12,7 +12,8 @@ from scipy.special import ndtr
 
 from analyses.intervals.resampling import Advance
 from analyses.shared.analysis import AnalysisSettings
-from analyses.shared.measure import Measure, Scores
+from analyses.shared.measure import Measure
+from analyses.shared.scores import Scores
 from analyses.shared.work import ScoresWork
 from analyses.significance.corrections import (
     benjamini_hochberg,

@@ -13,7 +13,7 @@ from analyses.intervals.resampling import draw_ranges, random_blocks, resample_m
 from analyses.ordering import DECIMALS
 from analyses.ordering.agreement import ratio_or_nan
 from analyses.shared.families import N_CROSSED
-from analyses.shared.measure import RunDeviations, Scores
+from analyses.shared.scores import RunDeviations, Scores
 from analyses.shared.sentences import listed
 from analyses.shared.work import ScoresWork
 from analyses.significance.paired_tests import t_of_moments

@@ -18,7 +18,7 @@ from analyses.shared.estimate import (
     standard_deviations,
 )
 from analyses.shared.families import N_CROSSED, Families, SubsetValues
-from analyses.shared.measure import Scores
+from analyses.shared.scores import Scores
 from analyses.significance.question import Question
 from analyses.validity.comparison import (
     Comparison,

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from analyses.shared.measure import TOPIC, USER, Measure, Measures, Scores
+from analyses.shared.measure import Measure, Measures
+from analyses.shared.scores import TOPIC, USER, Scores
 from harness.metrics.shared.names import split_depth
 from harness.metrics.shared.register import built_in_metrics, own_name
 from harness.readers.columns import (

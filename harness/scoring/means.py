@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from analyses.shared.measure import Measures, RunDeviations, Scores
+from analyses.shared.measure import Measures
 from analyses.shared.result import Result, table
+from analyses.shared.scores import RunDeviations, Scores
 from analyses.shared.table import Table, frame_table
 from harness.metrics.shared.metric import Metric
 from qrels import Qrels, match

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.shared.measure import Measure, Measures, Scores, depth_of
+from analyses.shared.measure import Measure, Measures, depth_of
+from analyses.shared.scores import Scores
 from harness.metrics.shared.metric import LEVEL, MEAN, Metric, logarithms, users_named
 from harness.scoring.blocks import Block, Needs, Samples, divide, needs_of
 from qrels import Catalogue, Judged, Qrels

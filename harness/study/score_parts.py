@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from analyses.shared.evidence import read_evidence, to_evidence
-from analyses.shared.measure import Measure, Measures, RunDeviations, Scores, depth_of
+from analyses.shared.measure import Measure, Measures, depth_of
+from analyses.shared.scores import RunDeviations, Scores
 from analyses.shared.sentences import listed
 from analyses.shared.table import rounded
 from analyses.shared.work import Truth

@@ -12,7 +12,8 @@ import numpy as np
 
 from analyses.shared.evidence import read_evidence
 from analyses.shared.families import Families, families_by_similarity
-from analyses.shared.measure import Measure, Scores
+from analyses.shared.measure import Measure
+from analyses.shared.scores import Scores
 from analyses.shared.work import CountedIn, OtherWorld, StudyWorld, SumSamples, Truth, Work
 from harness.metrics.shared.metric import Metric
 from harness.scoring.score import SampleScorer

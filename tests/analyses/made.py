@@ -13,7 +13,8 @@ from analyses.correlation import Settings as CorrelationSettings
 from analyses.discrimination import Discrimination, discrimination
 from analyses.discrimination import Settings as DiscriminationSettings
 from analyses.shared.families import Families
-from analyses.shared.measure import Measure, Measures, Scores
+from analyses.shared.measure import Measure, Measures
+from analyses.shared.scores import Scores
 from analyses.shared.work import (
     CountedIn,
     OtherWorld,

@@ -11,7 +11,8 @@ from scipy import stats
 
 from analyses.assessors import AGREEMENTS, Assessors, Settings, assessors, kappa
 from analyses.intervals.resampling import resampled_users
-from analyses.shared.measure import Measure, Measures, Scores
+from analyses.shared.measure import Measure, Measures
+from analyses.shared.scores import Scores
 from analyses.shared.work import Truth
 from analyses.significance.paired_tests import t_test
 from runs import InputError

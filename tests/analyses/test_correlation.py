@@ -14,7 +14,8 @@ from analyses.correlation import correlation as run
 from analyses.intervals.resampling import resample_means
 from analyses.ordering import COEFFICIENTS, tau_ap, tau_b
 from analyses.shared.families import SubsetValues
-from analyses.shared.measure import Measure, Measures, Scores
+from analyses.shared.measure import Measure, Measures
+from analyses.shared.scores import Scores
 from analyses.shared.work import ScoresWork
 from tests.analyses.made import Totals, correlate, unrelated
 

@@ -9,7 +9,8 @@ from pydantic import ValidationError
 from scipy.stats import nct, t
 
 from analyses.design import TAIL, Design, Settings, design
-from analyses.shared.measure import Measure, Measures, Scores
+from analyses.shared.measure import Measure, Measures
+from analyses.shared.scores import Scores
 from analyses.shared.work import ScoresWork
 from analyses.significance.effects import variance_components
 from analyses.significance.power import (

@@ -14,8 +14,9 @@ from analyses.discrimination import SIZES, Discrimination, Settings, discriminat
 from analyses.shared.analysis import SettingError, StudyFacts
 from analyses.shared.families import Families
 from analyses.shared.figures import draw_figure
-from analyses.shared.measure import Measure, Measures, Scores
+from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import figures_of
+from analyses.shared.scores import Scores
 from analyses.shared.table import rounded
 from analyses.shared.work import ScoresWork
 from analyses.significance.power import PowerSamples
@@ -334,7 +335,8 @@ def test_few_users_who_tie_off_a_lattice_keep_within_the_memory(
         import numpy as np
         import analyses.significance.permutation_loops
         from analyses.discrimination import Settings, discrimination
-        from analyses.shared.measure import Measure, Measures, Scores
+        from analyses.shared.measure import (Measure, Measures)
+        from analyses.shared.scores import Scores
         from analyses.shared.work import ScoresWork
         rng = np.random.default_rng(3)
         def test(values):

@@ -16,7 +16,8 @@ from analyses.intervals.resampling import random_blocks, resampled_users
 from analyses.ordering import tau_b
 from analyses.shared.analysis import SettingError
 from analyses.shared.judgement_samples import sample_judgements
-from analyses.shared.measure import Measure, Measures, Scores
+from analyses.shared.measure import Measure, Measures
+from analyses.shared.scores import Scores
 from analyses.significance.paired_tests import t_test
 from tests.drawn import points, segments
 

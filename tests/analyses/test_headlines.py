@@ -10,8 +10,9 @@ from analyses.discrimination import Settings as OfDiscrimination
 from analyses.discrimination import discrimination
 from analyses.shared.estimate import Estimates
 from analyses.shared.families import SubsetValues
-from analyses.shared.measure import Measure, Measures, Scores
+from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result
+from analyses.shared.scores import Scores
 from analyses.shared.work import ScoresWork, Truth
 from analyses.validity import Settings as OfValidity
 from analyses.validity import validity

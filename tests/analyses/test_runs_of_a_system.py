@@ -7,7 +7,8 @@ import pytest
 
 from analyses import correlation, discrimination, validity
 from analyses.shared.estimate import Estimates, standard_deviations
-from analyses.shared.measure import Measure, Measures, RunDeviations, Scores
+from analyses.shared.measure import Measure, Measures
+from analyses.shared.scores import RunDeviations, Scores
 from analyses.shared.work import ScoresWork, Truth
 
 MEASURES = Measures([Measure("P", 5), Measure("AP", 5)])

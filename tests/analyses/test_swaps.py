@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from analyses.shared.measure import Measure, Measures, Scores
+from analyses.shared.measure import Measure, Measures
+from analyses.shared.scores import Scores
 from analyses.shared.work import ScoresWork
 from analyses.swaps import Settings, Swaps, half_means, swapped, swaps
 from runs import InputError

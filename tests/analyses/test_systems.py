@@ -7,7 +7,8 @@ from matplotlib.colors import to_hex
 from pydantic import ValidationError
 from scipy.stats import t
 
-from analyses.shared.measure import Measure, Measures, Scores
+from analyses.shared.measure import Measure, Measures
+from analyses.shared.scores import Scores
 from analyses.shared.sentences import letter_groups, letters_by_system
 from analyses.shared.work import ScoresWork
 from analyses.significance.corrections import max_t_test

@@ -7,7 +7,8 @@ from pydantic import ValidationError
 
 from analyses.ordering import COEFFICIENTS, tau_b
 from analyses.shared.evidence import to_evidence
-from analyses.shared.measure import Measure, Measures, Scores
+from analyses.shared.measure import Measure, Measures
+from analyses.shared.scores import Scores
 from analyses.shared.work import ScoresWork
 from analyses.significance.permutation import monte_carlo_test
 from analyses.users import Settings, Users, random_order, users, usual_sizes

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.shared.families import Families
-from analyses.shared.measure import Measure, Measures, Scores
+from analyses.shared.measure import Measure, Measures
+from analyses.shared.scores import Scores
 from analyses.shared.work import SumSamples, WorkInMemory
 from qrels import qrels_from_columns
 from tests.benchmarks.populations import uniforms

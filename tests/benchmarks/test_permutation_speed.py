@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from analyses.discrimination import Settings, discrimination
-from analyses.shared.measure import Measure, Measures, Scores, to_grid
+from analyses.shared.exact_sums import to_grid
+from analyses.shared.measure import Measure, Measures
+from analyses.shared.scores import Scores
 from analyses.shared.work import ScoresWork
 from analyses.significance.permutation import (
     BLOCK,

@@ -11,8 +11,8 @@ import pytest
 import harness
 from analyses.sampled.samples import SampledRanks
 from analyses.shared.analysis import find_analysis
-from analyses.shared.measure import Scores
 from analyses.shared.result import Result, tables_of
+from analyses.shared.scores import Scores
 from qrels.qrels import qrels_from_columns
 from runs import Run
 

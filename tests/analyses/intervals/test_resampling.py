@@ -29,7 +29,8 @@ from analyses.intervals.resampling import (
 )
 from analyses.ordering import tau_b
 from analyses.shared.estimate import arcsine_limits
-from analyses.shared.measure import Measure, Measures, RunDeviations
+from analyses.shared.measure import Measure, Measures
+from analyses.shared.scores import RunDeviations
 from analyses.sparsity import Settings, Sparsity, sparsity
 from qrels import qrels_from_columns
 from tests.analyses.blocks import sums_of

@@ -15,7 +15,8 @@ from analyses.online.rho_intervals import rho_intervals
 from analyses.recall.parametrisations import name_recall
 from analyses.shared.analysis import SettingError, StudyFacts
 from analyses.shared.evidence import read_evidence, to_evidence
-from analyses.shared.measure import Measure, Measures, Scores
+from analyses.shared.measure import Measure, Measures
+from analyses.shared.scores import Scores
 from analyses.shared.table import rounded
 from analyses.shared.work import ScoresWork
 from runs import InputError, InputWarning

@@ -17,7 +17,8 @@ from analyses.online.experiments import (
 from analyses.online.logs import Logs
 from analyses.online.rates import OverTime
 from analyses.recall.recall import measure_recall
-from analyses.shared.measure import Measure, Measures, Scores
+from analyses.shared.measure import Measure, Measures
+from analyses.shared.scores import Scores
 from runs import InputError
 from runs.shared.progress import SilentProgress
 from tests.analyses.online.examples import RATES, VALUES, experiment, write

@@ -16,7 +16,8 @@ from analyses.shared.families import (
     families_by_similarity,
     half_widths_from,
 )
-from analyses.shared.measure import Measure, Measures, Scores
+from analyses.shared.measure import Measure, Measures
+from analyses.shared.scores import Scores
 from tests.analyses.made import unrelated
 
 

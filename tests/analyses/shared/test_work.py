@@ -6,7 +6,8 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from analyses.shared.measure import Measure, Measures, Scores
+from analyses.shared.measure import Measure, Measures
+from analyses.shared.scores import Scores
 from analyses.shared.work import OtherWorld, RanksWork, ScoresWork, Truth, WorkInMemory
 from runs import InputError
 from runs.shared.progress import SilentProgress

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from scipy import stats
 
-from analyses.shared.measure import to_grid
+from analyses.shared.exact_sums import to_grid
 from analyses.significance.corrections import (
     benjamini_hochberg,
     bonferroni,

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 from scipy.stats import ttest_ind
 
-from analyses.shared.measure import RunDeviations
+from analyses.shared.scores import RunDeviations
 from analyses.significance.effects import (
     Components,
     Effects,

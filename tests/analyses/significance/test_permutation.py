@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from analyses.shared.measure import to_grid
+from analyses.shared.exact_sums import to_grid
 from analyses.significance.permutation import (
     Method,
     count_as_extreme,

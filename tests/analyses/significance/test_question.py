@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import norm, uniform
 
-from analyses.shared.measure import Measure, Measures, Scores
+from analyses.shared.measure import Measure, Measures
+from analyses.shared.scores import Scores
 from analyses.shared.work import ScoresWork
 from analyses.significance import question as question_module
 from analyses.significance.paired_tests import sakai_test, sign_test, t_test, wilcoxon_test

@@ -14,7 +14,8 @@ from scipy.stats import ttest_rel
 from analyses.intervals.resampling import resampled_users, run_noise
 from analyses.intervals.systems import pair_masks
 from analyses.shared.families import N_CROSSED
-from analyses.shared.measure import Measure, Measures, RunDeviations, Scores
+from analyses.shared.measure import Measure, Measures
+from analyses.shared.scores import RunDeviations, Scores
 from analyses.shared.work import ScoresWork, Truth
 from analyses.significance.question import Question
 from analyses.validity.comparison import (

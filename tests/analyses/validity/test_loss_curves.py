@@ -10,7 +10,8 @@ from analyses.intervals.resampling import Resampling
 from analyses.ordering import tau_b
 from analyses.popularity import keep_items
 from analyses.shared.judgement_samples import sample_judgements
-from analyses.shared.measure import Measure, Measures, Scores
+from analyses.shared.measure import Measure, Measures
+from analyses.shared.scores import Scores
 from analyses.shared.work import SumSamples
 from analyses.validity.comparison import Comparison
 from analyses.validity.loss_curves import LossOfJudgements, TruthCurves

@@ -13,7 +13,8 @@ from analyses.intervals.resampling import resampled_users
 from analyses.ordering import tau_b
 from analyses.shared.analysis import SettingError, StudyFacts
 from analyses.shared.families import N_CROSSED
-from analyses.shared.measure import Measure, Measures, Scores
+from analyses.shared.measure import Measure, Measures
+from analyses.shared.scores import Scores
 from analyses.shared.work import ScoresWork, Truth
 from analyses.validity import Settings, Validity, validity
 from analyses.validity.comparison import Comparison, JointUsers, resampled_rates

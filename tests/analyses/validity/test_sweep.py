@@ -10,7 +10,8 @@ from pydantic import ValidationError
 from scipy.stats import t, ttest_rel
 
 from analyses.shared.analysis import SettingError, StudyFacts
-from analyses.shared.measure import Measure, Measures, Scores
+from analyses.shared.measure import Measure, Measures
+from analyses.shared.scores import Scores
 from analyses.shared.work import OtherWorld, StudyWorld, Truth, WorkInMemory
 from analyses.significance.question import Question
 from analyses.validity.comparison import Comparison, reliability

@@ -8,7 +8,8 @@ import pytest
 from click.testing import CliRunner
 from pyarrow import parquet
 
-from analyses.shared.measure import Measure, Measures, Scores
+from analyses.shared.measure import Measure, Measures
+from analyses.shared.scores import Scores
 from harness import compare_systems, discriminate
 from harness.cli.main import main
 from harness.readers.scores import (

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 
 from analyses.intervals.resampling import sum_over_runs
-from analyses.shared.measure import Measure, Measures, Scores
+from analyses.shared.measure import Measure, Measures
+from analyses.shared.scores import Scores
 from harness.metrics.shared.register import built_in_metrics, find_metric
 from harness.scoring.means import Coverage, Means, averaged, deviations, spread, user_weights
 from harness.scoring.score import SampleScorer, score

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from analyses.shared.evidence import read_evidence
-from analyses.shared.measure import RunDeviations
+from analyses.shared.scores import RunDeviations
 from harness.report.study_folder import FinishedStudy
 from harness.study.collection import collect
 from harness.study.study import Study

@@ -17,8 +17,9 @@ from analyses.discrimination import Discrimination
 from analyses.shared.analysis import Analysis, AnalysisSettings, analysis, built_in_analyses
 from analyses.shared.evidence import read_evidence
 from analyses.shared.figure_options import FigureOptions
-from analyses.shared.measure import Measure, Measures, Scores
+from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, table
+from analyses.shared.scores import Scores
 from analyses.shared.table import Table
 from analyses.shared.work import ScoresWork
 from harness.report.answer import Answer

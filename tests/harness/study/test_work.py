@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from analyses.shared.evidence import to_evidence
-from analyses.shared.measure import Measure, Measures, Scores
+from analyses.shared.measure import Measure, Measures
+from analyses.shared.scores import Scores
 from analyses.shared.work import OtherWorld, StudyWorld, Truth
 from harness import user_metric
 from harness.metrics.shared.register import built_in_metrics, find_metric
