@@ -594,7 +594,7 @@ def _work(
     scores = score_runs(
         collection.runs, collection.qrels, measured, metrics, users=users, catalogue=catalogue
     )
-    replicates = Replicates.of(systems, collection.runs) if systems else None
+    replicates = Replicates.group_by_system(systems, collection.runs) if systems else None
     return StudyWork(
         name="scores",
         seed=seed,

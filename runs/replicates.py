@@ -16,60 +16,72 @@ DECIMALS = 14
 
 @dataclass(frozen=True, eq=False)
 class Replicates:
-    """Which runs are of which system, and whom each ranks for.
+    """The system of each run, and the users for whom each run ranks.
 
     A user's score of a system is the mean over the runs of the system that rank for the user: all
     of them where they differ by a seed, one where they are the folds of a cross-validation. Where
     none of them does, it is the mean over all: what empty lists score.
 
-    ``systems``: names of the systems; ``numbers``: number of the system of each run, of shape
-    (n_runs,); ``ranked_for``: whether a run ranks for a user, of shape (n_runs, n_users); for all,
-    if no run of its system does.
+    ``systems``: names of the systems; ``system_numbers``: number of the system of each run, of
+    shape (n_runs,); ``ranked_for``: whether a run ranks for a user, of shape (n_runs, n_users); for
+    all runs of a system if none of them does.
     """
 
     systems: tuple[str, ...]
-    numbers: Numbers
+    system_numbers: Numbers
     ranked_for: Masks
 
     @classmethod
-    def of(cls, names: Sequence[str], runs: Sequence[Run]) -> Replicates:
-        """Take runs together that have the name of one system."""
+    def group_by_system(cls, names: Sequence[str], runs: Sequence[Run]) -> Replicates:
+        """Group runs by the names of their systems, one name for each run.
+
+        Systems are in the order in which their names come first. A run ranks for a user whose list
+        is not empty; if all lists of a system are empty for a user, all its runs count as ranking.
+        """
         systems = tuple(dict.fromkeys(names))
-        numbers = np.array([systems.index(name) for name in names])
-        ranked_for = np.array([run.lengths > 0 for run in runs])
-        made = cls(systems, numbers, ranked_for)
-        return cls(systems, numbers, ranked_for | (made.counts == 0)[numbers])
+        system_numbers = np.array([systems.index(name) for name in names])
+        has_list = np.array([run.lengths > 0 for run in runs])
+        runs_per_user = cls(systems, system_numbers, has_list).runs_per_user()
+        has_no_list = runs_per_user == 0
+        return cls(systems, system_numbers, has_list | has_no_list[system_numbers])
 
-    @property
-    def counts(self) -> Numbers:
-        """Runs of each system that rank for each user, of shape (n_systems, n_users)."""
-        found = np.zeros((len(self.systems), self.ranked_for.shape[1]), dtype=np.intp)
-        np.add.at(found, self.numbers, self.ranked_for)
-        return found
+    def runs_per_user(self) -> Numbers:
+        """Count the runs of each system that rank for each user, of shape (n_systems, n_users)."""
+        counts = np.zeros((len(self.systems), self.ranked_for.shape[1]), dtype=np.intp)
+        np.add.at(counts, self.system_numbers, self.ranked_for)
+        return counts
 
-    @property
-    def sizes(self) -> Numbers:
-        """Number of runs of each system, of shape (n_systems,)."""
-        return np.bincount(self.numbers)
+    def runs_per_system(self) -> Numbers:
+        """Count the runs of each system, of shape (n_systems,)."""
+        return np.bincount(self.system_numbers)
 
-    @property
-    def divisor(self) -> int:
-        """A whole number that the mean of as many whole numbers becomes whole by."""
-        return int(np.lcm.reduce(np.unique(self.counts)))
+    def common_denominator(self) -> int:
+        """Compute the least number by which all means of whole numbers over runs become whole."""
+        return int(np.lcm.reduce(np.unique(self.runs_per_user())))
 
-    @property
-    def shares(self) -> Floats:
-        """Weight of each run in a user's mean of its system, of shape (n_runs, n_users)."""
-        return self.ranked_for / self.counts[self.numbers]
+    def weights(self) -> Floats:
+        """Compute the weight of each run in a user's mean, of shape (n_runs, n_users).
+
+        It is 1 / n for each of the n runs of a system that rank for the user, and 0 for the others.
+        """
+        return self.ranked_for / self.runs_per_user()[self.system_numbers]
 
     def mean(self, values: Floats) -> Floats:
-        """Average values of shape (..., n_runs, n_users) over the runs of each system."""
-        counts = self.counts
-        found = np.zeros((*values.shape[:-2], *counts.shape))
-        for run, system in enumerate(self.numbers):
-            found[..., system, :] += np.where(self.ranked_for[run], values[..., run, :], 0.0)
-        return np.where(counts > 1, (found / counts).round(DECIMALS), found)
+        """Average values of shape (..., n_runs, n_users) over the runs of each system.
 
-    def common(self, system: int) -> Masks:
-        """Mark the users whom all runs of a system rank for, of shape (n_users,)."""
-        return np.asarray(self.ranked_for[self.numbers == system].all(axis=0))
+        The result has the shape (..., n_systems, n_users). Only runs that rank for a user count.
+        Means of two or more runs are rounded to 14 decimals.
+        """
+        runs_per_user = self.runs_per_user()
+        sums = np.zeros((*values.shape[:-2], *runs_per_user.shape))
+        for run, system in enumerate(self.system_numbers):
+            sums[..., system, :] += np.where(self.ranked_for[run], values[..., run, :], 0.0)
+        return np.where(runs_per_user > 1, (sums / runs_per_user).round(DECIMALS), sums)
+
+    def users_of_all_runs(self, system: int) -> Masks:
+        """Mark the users for whom all runs of a system rank, of shape (n_users,).
+
+        ``system`` is the number of the system.
+        """
+        is_of_system = self.system_numbers == system
+        return np.asarray(self.ranked_for[is_of_system].all(axis=0))

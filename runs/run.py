@@ -46,27 +46,30 @@ class Run:
     tied: Masks | None = None
 
     def __post_init__(self) -> None:
+        """Refuse items of another type or shape, lists with gaps, and items that occur twice."""
         if self.items.ndim != 2 or self.items.dtype != np.int32:
             raise InputError(
                 f"the items of a run must be int32 of shape (n_users, depth), got "
                 f"{self.items.dtype} of shape {self.items.shape}."
             )
-        absent = self.items < 0
-        if (absent[:, :-1] & ~absent[:, 1:]).any():
-            row = int((absent[:, :-1] & ~absent[:, 1:]).any(axis=1).argmax())
+        is_absent = self.items < 0
+        begins_a_gap = is_absent[:, :-1] & ~is_absent[:, 1:]
+        if begins_a_gap.any():
+            row = int(begins_a_gap.any(axis=1).argmax())
             raise InputError(f"the list of user number {row} of {self.system!r} has a hole.")
-        ranked = np.sort(self.items, axis=1)
-        repeated = (ranked[:, 1:] == ranked[:, :-1]) & (ranked[:, 1:] >= 0)
-        if repeated.any():
-            row, column = np.argwhere(repeated)[0]
+        sorted_items = np.sort(self.items, axis=1)
+        is_repeated = (sorted_items[:, 1:] == sorted_items[:, :-1]) & (sorted_items[:, 1:] >= 0)
+        if is_repeated.any():
+            row, column = np.argwhere(is_repeated)[0]
             raise InputError(
                 f"the list of user number {row} of {self.system!r} names item number "
-                f"{ranked[row, column]} twice."
+                f"{sorted_items[row, column]} twice."
             )
 
     def __repr__(self) -> str:
-        size = f"{self.n_users:,} users, depth {self.depth}; the first items of the first users:"
-        return f"Run {self.system!r}: {size}\n{self.items[:5, :10]}"
+        size = f"{self.n_users:,} users, depth {self.depth}"
+        first_items = self.items[:5, :10]
+        return f"Run {self.system!r}: {size}; the first items of the first users:\n{first_items}"
 
     @property
     def n_users(self) -> int:
@@ -83,8 +86,18 @@ class Run:
         """Number of items recommended to each user, of shape (n_users,)."""
         return np.count_nonzero(self.items >= 0, axis=1)
 
-    def with_ties_by(self, worth: Floats) -> Run:
-        """Order tied items anew: by their worth, of the shape of ``items``, falling.
+    def with_ties_by(self, tie_breakers: Floats) -> Run:
+        """Order items of equal score by falling tie-breakers; other items keep their ranks.
+
+        Parameters
+        ----------
+        tie_breakers
+            A number for the item at each rank, of shape (n_users, depth). Items that are equal in
+            this, too, keep their order.
+
+        Returns
+        -------
+        The run in its new order; the run as it is where ties are not known.
 
         Examples
         --------
@@ -92,9 +105,13 @@ class Run:
         >>> run.with_ties_by(np.array([[0.0, 1.0, 2.0]])).items
         array([[3, 7, 5]], dtype=int32)
         """
-        tied = np.zeros(self.items.shape, dtype=np.bool_) if self.tied is None else self.tied
-        groups = np.cumsum(np.roll(~tied, 1, axis=1), axis=1)
-        order = np.lexsort((-worth, groups))
+        if self.tied is None:
+            tied_with_next = np.zeros(self.items.shape, dtype=np.bool_)
+        else:
+            tied_with_next = self.tied
+        begins_a_group = np.roll(~tied_with_next, 1, axis=1)
+        group_numbers = np.cumsum(begins_a_group, axis=1)
+        order = np.lexsort((-tie_breakers, group_numbers))
         return Run(self.system, np.take_along_axis(self.items, order, axis=1), self.tied)
 
 

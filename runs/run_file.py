@@ -1,4 +1,4 @@
-"""What a run file says, and the order that evaluators read from it."""
+"""The lines of a run file, and the ranked lists that evaluators read from them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Precision: TypeAlias = Literal["double", "single"]
 
 @dataclass(frozen=True, eq=False)
 class RunFile:
-    """What a run file says, line by line, over a numbering of its own.
+    """The lines of a run file, over a numbering of their own.
 
     ``path``, ``system``: the file, or what it is called in messages, and the tag of its lines;
     ``users``, ``items``: the ids in the file; ``user``, ``item``: numbers, int32 of shape
@@ -41,47 +41,67 @@ class RunFile:
     def ranked_lists(
         self, topics: Numbering, items: Numbering, *, precision: Precision = "double"
     ) -> RankedLists:
-        """Order the lines as trec_eval does: score falling, equal scores by item id falling."""
+        """Order the lines as trec_eval does: by falling score, and by falling item id in ties.
+
+        Parameters
+        ----------
+        topics
+            Ids of the topics; lines of other users are left out.
+        items
+            Ids that give the items their numbers; it holds all items of the file.
+        precision
+            Precision in which scores are compared: "double", or "single" as in trec_eval 9.
+
+        Warns
+        -----
+        NearTies
+            If scores of neighbours are equal in single precision only.
+        """
         topic = topics.numbers(self.users.ids)[self.user]
         item = items.numbers(self.items.ids)[self.item]
         # Beyond the range of float32 scores are infinite.
         with np.errstate(over="ignore", under="ignore"):
-            single = self.score.astype(np.float32)
-        score: NDArray[np.floating] = single if precision == "single" else self.score
-        order = _ranking(topic, score, item)
+            single_scores = self.score.astype(np.float32)
+        scores: NDArray[np.floating] = single_scores if precision == "single" else self.score
+        order = _ranking(topic, scores, item)
         order = order[topic[order] >= 0]
         topic = topic[order]
-        falling = score[order]
-        rounded = single[order]
         same_topic = topic[1:] == topic[:-1]
-        tie = same_topic & (falling[1:] == falling[:-1])
-        coinciding = int(np.count_nonzero(same_topic & (rounded[1:] == rounded[:-1]) & ~tie))
-        if coinciding:
-            warnings.warn(NearTies(self.path, coinciding), stacklevel=2)
+        tied = same_topic & _equal_to_next(scores[order])
+        tied_in_single = same_topic & _equal_to_next(single_scores[order])
+        n_near_ties = int(np.count_nonzero(tied_in_single & ~tied))
+        if n_near_ties:
+            warnings.warn(NearTies(self.path, n_near_ties), stacklevel=2)
         return RankedLists(
             path=self.path,
             system=self.system,
             topics=topics,
             offsets=offsets_of(np.bincount(topic, minlength=len(topics))),
             item=item[order],
-            tied=np.append(tie, False)[: len(order)],
+            # The last line has no next one; without lines there is none.
+            tied=np.append(tied, False)[: len(order)],
         )
 
     def to_run(self, topics: Numbering, items: Numbering, *, depth: int | None = None) -> Run:
-        """Lay the ranked lists of all topics in rows; see `RankedLists.to_run`."""
-        return self.ranked_lists(topics, items).to_run(np.arange(len(topics)), depth=depth)
+        """Lay the ranked lists of all topics in rows, in the order of the topics.
+
+        Lists are cut at ``depth``, by default the length of the longest. Raises InputError if the
+        table would be too large; see `RankedLists.to_run`.
+        """
+        all_topics = np.arange(len(topics))
+        return self.ranked_lists(topics, items).to_run(all_topics, depth=depth)
 
 
-MOST_CELLS = 1 << 26
-"""Ranks of all topics that a run always has room for: 256 MB."""
+MAX_CELLS = 1 << 26
+"""Number of cells, topics times ranks, that the table of a run may always have: 256 MB."""
 
-MOST_CELLS_PER_LINE = 20
-"""Ranks of all topics that a run has room for, for each of its lines."""
+MAX_CELLS_PER_LINE = 20
+"""Number of cells that the table of a run may have for each of its lines."""
 
 
 @dataclass(frozen=True, eq=False)
 class RankedLists:
-    """The items of a run, topic by topic, best first: memory for as many as the run has lines.
+    """The items of a run, topic by topic, best first, in memory of the size of its lines.
 
     ``topics``: ids of the topics; ``offsets``: the list of topic t is
     ``item[offsets[t]:offsets[t + 1]]``, int64 of shape (n_topics + 1,); ``item``: item numbers,
@@ -126,21 +146,24 @@ class RankedLists:
         if depth is None:
             depth = int(lengths.max(initial=1))
         n_cells = len(topics) * depth
-        if n_cells > max(MOST_CELLS, MOST_CELLS_PER_LINE * len(self.item)):
+        if n_cells > max(MAX_CELLS, MAX_CELLS_PER_LINE * len(self.item)):
             raise self._too_long(len(topics), depth)
         lengths = np.minimum(lengths, depth)
+        first_cells = offsets_of(lengths)[:-1]
         row = np.repeat(np.arange(len(topics)), lengths)
-        column = np.arange(lengths.sum()) - np.repeat(offsets_of(lengths)[:-1], lengths)
+        column = np.arange(lengths.sum()) - np.repeat(first_cells, lengths)
         line = self.offsets[topics][row] + column
-        ranked = np.full((len(topics), depth), NO_ITEM, dtype=np.int32)
-        ranked[row, column] = self.item[line]
-        tied = np.zeros(ranked.shape, dtype=np.bool_)
+        items = np.full((len(topics), depth), NO_ITEM, dtype=np.int32)
+        items[row, column] = self.item[line]
+        tied = np.zeros(items.shape, dtype=np.bool_)
         tied[row, column] = self.tied[line]
-        return Run(self.system, ranked, tied)
+        return Run(self.system, items, tied)
 
     def _too_long(self, n_topics: int, depth: int) -> InputError:
+        """Word the error of a table of (n_topics, depth) that would be nearly empty."""
         longest = int(self.lengths.argmax())
-        n_bytes = n_topics * depth * (np.dtype(np.int32).itemsize + np.dtype(np.bool_).itemsize)
+        bytes_per_cell = np.dtype(np.int32).itemsize + np.dtype(np.bool_).itemsize
+        n_bytes = n_topics * depth * bytes_per_cell
         return InputError(
             f"{self.path}: the list of topic {str(self.topics.ids[longest])!r} has "
             f"{self.lengths[longest]:,} items. A table of {depth:,} ranks for {n_topics:,} "
@@ -149,33 +172,47 @@ class RankedLists:
         )
 
 
+def _equal_to_next(values: NDArray[np.floating]) -> Masks:
+    """Mark the values of a column that equal the next one, of shape (n - 1,); 0 if n is 0."""
+    return values[1:] == values[:-1]
+
+
 def _ranking(topic: Ints, score: NDArray[np.floating], item: Ints) -> Numbers:
-    """Sort by topic, then falling score, then falling item; most lists are in order already."""
+    """Order lines by topic, then falling score, then falling item.
+
+    Columns and the result, line numbers, are of shape (n_lines,). Only the topics whose lines are
+    not in order already are sorted.
+    """
     order = np.argsort(topic, kind="stable")
-    topics, scores, items = topic[order], score[order], item[order]
-    ranks_above = (scores[:-1] > scores[1:]) | (
-        (scores[:-1] == scores[1:]) & (items[:-1] > items[1:])
-    )
-    unordered = np.isin(topics, topics[1:][~ranks_above & (topics[:-1] == topics[1:])])
-    lines = order[unordered]
-    order[unordered] = lines[np.lexsort((-item[lines], -score[lines], topic[lines]))]
+    topics = topic[order]
+    scores = score[order]
+    items = item[order]
+    has_higher_item = (scores[:-1] == scores[1:]) & (items[:-1] > items[1:])
+    is_in_order = (scores[:-1] > scores[1:]) | has_higher_item
+    same_topic = topics[:-1] == topics[1:]
+    unordered_topics = topics[1:][~is_in_order & same_topic]
+    is_unordered = np.isin(topics, unordered_topics)
+    lines = order[is_unordered]
+    order[is_unordered] = lines[np.lexsort((-item[lines], -score[lines], topic[lines]))]
     return order
 
 
 def common_items(
-    files: Sequence[RunFile], judged: Numbering, others: Sequence[str] = ()
+    files: Sequence[RunFile], judged_items: Numbering, more_ids: Sequence[str] = ()
 ) -> Numbering:
-    """Number every item that the judgements or a run name, and others."""
-    named = (judged.ids, *(file.items.ids for file in files), np.array(others, dtype=np.str_))
-    return Numbering.of(np.concatenate(named))
+    """Number all items that are judged, that a run file ranks, or whose ids are given."""
+    ids = [judged_items.ids]
+    ids.extend(file.items.ids for file in files)
+    ids.append(np.array(more_ids, dtype=np.str_))
+    return Numbering.of(np.concatenate(ids))
 
 
 def require_known_users(file: RunFile, topics: Numbering) -> None:
-    """Refuse a run for none of the topics; warn of users that are no topic."""
-    unknown = np.count_nonzero(topics.numbers(file.users.ids) < 0)
-    if unknown == len(file.users):
+    """Refuse a run file none of whose users is a topic; warn if some of them are none."""
+    n_unknown = np.count_nonzero(topics.numbers(file.users.ids) < 0)
+    if n_unknown == len(file.users):
         raise InputError(
-            f"{file.path}: none of its {unknown} users is in the qrels; do the ids match?"
+            f"{file.path}: none of its {n_unknown} users is in the qrels; do the ids match?"
         )
-    if unknown:
-        warn(f"{file.path}: {unknown} of its users are not in the qrels and are left out.")
+    if n_unknown:
+        warn(f"{file.path}: {n_unknown} of its users are not in the qrels and are left out.")

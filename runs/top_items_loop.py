@@ -11,53 +11,78 @@ from runs.shared.compiled import jit
 
 @jit()
 def fill_highest(scores: NDArray[np.floating], items: Ints) -> None:
-    """Put the numbers of the items with the highest scores of each row in order, best first.
+    """Write the items with the highest scores of each row into a row of ``items``, best first.
 
-    Where there are fewer candidates, what follows is left as it is.
+    Parameters
+    ----------
+    scores
+        Scores of all items, of shape (n_users, n_items), compared as float32; NaN and minus
+        infinity mean that an item is no candidate. Of equal scores the lower item number is first.
+    items
+        Filled in place, int32 of shape (n_users, depth). Cells beyond the number of candidates are
+        left as they are.
     """
-    held = np.empty(items.shape[1], dtype=np.float32)
-    numbers = np.empty(items.shape[1], dtype=np.int32)
+    # The best items so far, as a heap: its root, at place 0, is the item that goes first.
+    heap_scores = np.empty(items.shape[1], dtype=np.float32)
+    heap_items = np.empty(items.shape[1], dtype=np.int32)
     for user in range(scores.shape[0]):
-        count = 0
+        size = 0
         for item in range(scores.shape[1]):
             score = np.float32(scores[user, item])
             # Neither NaN nor minus infinity is above it.
             if not score > -np.inf:
                 continue
-            if count < len(held):
-                _rise(held, numbers, count, score, item)
-                count += 1
-            elif score > held[0]:
-                _sink(held, numbers, count, score, item)
-        for rank in range(count - 1, -1, -1):
-            items[user, rank] = numbers[0]
-            _sink(held, numbers, rank, held[rank], numbers[rank])
+            if size < len(heap_scores):
+                _add_to_heap(heap_scores, heap_items, size, score, item)
+                size += 1
+            elif score > heap_scores[0]:
+                _replace_root(heap_scores, heap_items, size, score, item)
+        for rank in range(size - 1, -1, -1):
+            items[user, rank] = heap_items[0]
+            _replace_root(heap_scores, heap_items, rank, heap_scores[rank], heap_items[rank])
 
 
 @jit()
-def _rise(held: Singles, numbers: Ints, place: int, score: np.float32, item: int) -> None:
-    """Add an item to a heap whose root is the item that goes first; it has the highest number."""
-    while place > 0 and score <= held[(place - 1) // 2]:
-        above = (place - 1) // 2
-        held[place], numbers[place] = held[above], numbers[above]
-        place = above
-    held[place], numbers[place] = score, item
+def _add_to_heap(
+    heap_scores: Singles, heap_items: Ints, size: int, score: np.float32, item: int
+) -> None:
+    """Add an item to a heap of ``size`` items, in place; the root has the lowest score.
+
+    The arrays are of shape (depth,). The item must have a higher number than those in the heap, so
+    that of equal scores it is nearer to the root.
+    """
+    place = size
+    while place > 0 and score <= heap_scores[(place - 1) // 2]:
+        parent = (place - 1) // 2
+        heap_scores[place] = heap_scores[parent]
+        heap_items[place] = heap_items[parent]
+        place = parent
+    heap_scores[place] = score
+    heap_items[place] = item
 
 
 @jit()
-def _sink(held: Singles, numbers: Ints, count: int, score: np.float32, item: int) -> None:
-    """Put an item in place of the root of the heap."""
+def _replace_root(
+    heap_scores: Singles, heap_items: Ints, size: int, score: np.float32, item: int
+) -> None:
+    """Put an item in place of the root of a heap of ``size`` items, and restore the heap.
+
+    The arrays are of shape (depth,). The root has the lowest score, and of equal ones the highest
+    item number.
+    """
     place = 0
-    while 2 * place + 1 < count:
-        below = 2 * place + 1
-        right = below + 1
-        if right < count and (
-            held[right] < held[below]
-            or (held[right] == held[below] and numbers[right] > numbers[below])
+    while 2 * place + 1 < size:
+        child = 2 * place + 1
+        right = child + 1
+        if right < size and (
+            heap_scores[right] < heap_scores[child]
+            or (heap_scores[right] == heap_scores[child] and heap_items[right] > heap_items[child])
         ):
-            below = right
-        if score < held[below] or (score == held[below] and item > numbers[below]):
+            child = right
+        if score < heap_scores[child] or (score == heap_scores[child] and item > heap_items[child]):
             break
-        held[place], numbers[place] = held[below], numbers[below]
-        place = below
-    held[place], numbers[place] = score, item
+        heap_scores[place] = heap_scores[child]
+        heap_items[place] = heap_items[child]
+        place = child
+    heap_scores[place] = score
+    heap_items[place] = item

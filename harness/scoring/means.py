@@ -64,12 +64,14 @@ def deviations(scores: Scores, replicates: Replicates) -> RunDeviations:
     values = scores.weighted_values
     found = np.zeros(values.shape[:2])
     for system in range(len(replicates.systems)):
-        users, own = replicates.common(system), replicates.numbers == system
+        users, own = replicates.users_of_all_runs(system), replicates.system_numbers == system
         if users.any() and own.sum() > 1:
             means = values[:, own][..., users].mean(axis=2)
             found[:, own] = means - means.mean(axis=1, keepdims=True)
-    complete = [replicates.common(system).all() for system in range(len(replicates.systems))]
-    return RunDeviations(found, replicates.numbers, np.array(complete))
+    complete = [
+        replicates.users_of_all_runs(system).all() for system in range(len(replicates.systems))
+    ]
+    return RunDeviations(found, replicates.system_numbers, np.array(complete))
 
 
 def spread(scores: Scores, replicates: Replicates, metrics: Mapping[str, Metric]) -> Floats:
@@ -80,11 +82,11 @@ def spread(scores: Scores, replicates: Replicates, metrics: Mapping[str, Metric]
     NaN for a single run, and where there are no such users.
     """
     found = np.full((len(scores.measures), len(replicates.systems)), np.nan)
-    for system in np.flatnonzero(replicates.sizes > 1).tolist():
-        users = replicates.common(system)
+    for system in np.flatnonzero(replicates.runs_per_system() > 1).tolist():
+        users = replicates.users_of_all_runs(system)
         if not users.any():
             continue
-        runs = scores.weighted_values[:, replicates.numbers == system][..., users]
+        runs = scores.weighted_values[:, replicates.system_numbers == system][..., users]
         for number, measure in enumerate(scores.measures):
             found[number, system] = metrics[measure.metric].average(runs[number]).std(ddof=1)
     return found

@@ -103,7 +103,7 @@ class SampleScorer:
 
     def __post_init__(self) -> None:
         shares = np.ones((len(self.runs), self.qrels.n_users))
-        self._factors = shares if self.replicates is None else self.replicates.shares
+        self._factors = shares if self.replicates is None else self.replicates.weights()
         if self.weights is not None:
             self._factors = self._factors * self.weights
         self._are_equal = self.weights is None and self.replicates is None

@@ -222,7 +222,7 @@ def score_files(
     files = {SCORES_FILE: scores_to_parquet(scores)}
     if replicates is not None:
         spreads = spread(by_run, replicates, metrics)
-        means = replace(means, sizes=replicates.sizes, spreads=spreads)
+        means = replace(means, sizes=replicates.runs_per_system(), spreads=spreads)
         files[RUNS_FILE] = to_evidence(deviations(by_run, replicates))
     coverage = replace(Coverage.of(lists.runs, qrels), unit=unit)
     files[evidence_name("means")] = to_evidence(means)

@@ -86,7 +86,9 @@ class KeptLists:
 
     def replicates_of(self, runs: Sequence[Run]) -> Replicates | None:
         """Tell which of these runs are of which system; None if each is of its own."""
-        return Replicates.of(self.system_of_runs, runs) if self.are_replicated else None
+        return (
+            Replicates.group_by_system(self.system_of_runs, runs) if self.are_replicated else None
+        )
 
 
 @dataclass(frozen=True)

@@ -190,13 +190,13 @@ def test_a_table_of_ranks_that_would_be_all_but_empty_is_refused(tmp_path: Path)
 def test_a_table_may_have_67_million_cells_or_20_for_each_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert run_file.MOST_CELLS == 67_108_864
-    monkeypatch.setattr(run_file, "MOST_CELLS", 39)
+    assert run_file.MAX_CELLS == 67_108_864
+    monkeypatch.setattr(run_file, "MAX_CELLS", 39)
     file = read_run(written(tmp_path, "u Q0 1 1 2 s\nv Q0 1 1 2 s\n"))
     assert file.to_run(file.users, file.items, depth=20).items.shape == (2, 20)
     with pytest.raises(InputError, match="21 ranks for 2 topics"):
         file.to_run(file.users, file.items, depth=21)
-    monkeypatch.setattr(run_file, "MOST_CELLS", 42)
+    monkeypatch.setattr(run_file, "MAX_CELLS", 42)
     assert file.to_run(file.users, file.items, depth=21).depth == 21
 
 

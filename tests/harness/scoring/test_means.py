@@ -89,7 +89,7 @@ def test_a_user_has_the_mean_over_the_runs_that_rank_for_the_user(
 ) -> None:
     runs, qrels = case
     scores = by_run(runs, qrels, Measures([Measure("nDCG", 5)]))
-    found = averaged(scores, Replicates.of(NAMES, runs))
+    found = averaged(scores, Replicates.group_by_system(NAMES, runs))
     assert found.systems == ("a", "b")
     of_run = scores.values[0]
     a_early, a_late = of_run[[0, 2], :6].mean(axis=0), of_run[[0, 2, 3], 6:].mean(axis=0)
@@ -102,7 +102,7 @@ def test_a_user_has_the_mean_over_the_runs_that_rank_for_the_user(
 def test_samples_are_scored_by_the_same_means(case: tuple[list[Run], Qrels], metric: str) -> None:
     runs, qrels = case
     metrics = {metric: find_metric(metric, METRICS)}
-    measures, replicates = Measures([Measure(metric, 5)]), Replicates.of(NAMES, runs)
+    measures, replicates = Measures([Measure(metric, 5)]), Replicates.group_by_system(NAMES, runs)
     users = np.arange(qrels.n_users).astype(np.str_)
     scores = averaged(score(runs, qrels, measures, metrics, users=users), replicates)
     scorer = SampleScorer(runs, qrels, measures, metrics, replicates=replicates)
@@ -117,7 +117,7 @@ def test_samples_are_scored_by_the_same_means(case: tuple[list[Run], Qrels], met
 def test_the_spread_is_over_the_users_whom_all_runs_rank_for(case: tuple[list[Run], Qrels]) -> None:
     runs, qrels = case
     scores = by_run(runs, qrels, Measures([Measure("P", 5)]))
-    found = spread(scores, Replicates.of(NAMES, runs), METRICS)
+    found = spread(scores, Replicates.group_by_system(NAMES, runs), METRICS)
     late = scores.values[0][[0, 2, 3], 6:].mean(axis=1)
     assert found[0, 0] == pytest.approx(late.std(ddof=1))
 
@@ -125,7 +125,7 @@ def test_the_spread_is_over_the_users_whom_all_runs_rank_for(case: tuple[list[Ru
 def test_a_single_run_has_no_spread_and_neither_have_folds() -> None:
     lists = [np.array(items, dtype=np.int32) for items in ([[1], [-1]], [[-1], [2]], [[1], [2]])]
     runs = [Run(f"r{number}", items) for number, items in enumerate(lists)]
-    replicates = Replicates.of(["folds", "folds", "whole"], runs)
+    replicates = Replicates.group_by_system(["folds", "folds", "whole"], runs)
     scores = Scores(
         np.ones((1, 3, 2)), Measures([Measure("P", 1)]), ("a", "b", "c"), np.array(["1", "2"])
     )
@@ -187,7 +187,9 @@ def test_runs_deviate_from_their_system_by_the_means_over_users_for_whom_all_ran
     lists = [
         np.array(rows, dtype=np.int32) for rows in ([[-1], [1], [2]], [[1], [1], [2]], [[1]] * 3)
     ]
-    replicates = Replicates.of(["a", "a", "b"], [Run(f"r{n}", own) for n, own in enumerate(lists)])
+    replicates = Replicates.group_by_system(
+        ["a", "a", "b"], [Run(f"r{n}", own) for n, own in enumerate(lists)]
+    )
     values = np.array([[[9.0, 1, 2], [5, 3, 6], [7, 7, 7]]])
     scores = Scores(values, Measures([Measure("P", 1)]), ("x", "y", "z"), np.array(["1", "2", "3"]))
     found = deviations(scores, replicates)

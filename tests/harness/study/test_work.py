@@ -115,7 +115,7 @@ def test_lists_are_known_by_system() -> None:
     assert listed["t"] is RUNS[1].items
 
 
-REPLICATES = Replicates.of(["s", "s"], RUNS)
+REPLICATES = Replicates.group_by_system(["s", "s"], RUNS)
 
 
 def test_several_lists_of_a_system_are_refused_where_one_is_needed() -> None:
