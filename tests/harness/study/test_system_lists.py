@@ -110,7 +110,7 @@ def test_runs_are_told_apart_if_several_are_of_one_system(
     of_runs = lists.replicates_of(lists.runs)
     assert of_runs is not None
     assert of_runs.systems == ("full", "partial")
-    assert of_runs.sizes.tolist() == [2, 1]
+    assert of_runs.runs_per_system().tolist() == [2, 1]
     assert replace(lists, are_replicated=False).replicates_of(lists.runs) is None
 
 
