@@ -141,7 +141,7 @@ def read_manifest(folder: Path) -> Manifest:
     """
     path = folder / MANIFEST
     try:
-        manifest = read_json(path, what=WHAT)
+        manifest = read_json(path, description=WHAT)
     except (FileNotFoundError, NotADirectoryError):
         raise InputError(f"{folder}: no finished study is here (no {MANIFEST}).") from None
     if isinstance(manifest, dict) and "study" in manifest and "results" not in manifest:
@@ -149,7 +149,7 @@ def read_manifest(folder: Path) -> Manifest:
             f"{folder}: the study was made by the harness {_version_in(manifest)}; make it again "
             "with `harness run`."
         )
-    return checked_document(path, manifest, Manifest, what=WHAT)
+    return checked_document(path, manifest, Manifest, description=WHAT)
 
 
 def _version_in(manifest: Mapping[str, Any]) -> str:

@@ -115,7 +115,7 @@ class Ledger:
         return self.place(f"{LEDGER}/{part}.json")
 
     def _read(self, part: str) -> Entry:
-        return read_document(self._page(part), Entry, what="a page of the ledger of a study")
+        return read_document(self._page(part), Entry, description="a page of the ledger of a study")
 
     def _require_within(self, part: str, entry: Entry) -> None:
         """Refuse a page that names files outside of the study."""

@@ -1,4 +1,4 @@
-"""Arrays by what they hold."""
+"""Types of arrays, named for what they hold, and means in trec_eval's order of addition."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Singles: TypeAlias = NDArray[np.float32]
 """Single precision, where loops are to be fast."""
 
 Masks: TypeAlias = NDArray[np.bool_]
-"""What is chosen."""
+"""Whether each element is chosen."""
 
 Numbers: TypeAlias = NDArray[np.intp]
 """Counts, and numbers of rows, items, users, from 0."""
@@ -39,6 +39,7 @@ DEEPEST_RANK = 10_000_000
 """Deepest cut-off and ranking that may be asked for: weights of so many ranks take 80 MB."""
 
 COLUMNS_AT_ONCE = 256
+"""Number of columns that are added up together."""
 
 
 def mean_in_order(values: Floats) -> Floats:
@@ -63,7 +64,8 @@ def mean_in_order(values: Floats) -> Floats:
     """
     totals = np.zeros(values.shape[:-1])
     for first in range(0, values.shape[-1], COLUMNS_AT_ONCE):
-        columns = values[..., first : first + COLUMNS_AT_ONCE].astype(np.float64)
-        columns[..., 0] += totals
-        totals = np.cumsum(columns, axis=-1)[..., -1]
+        block = values[..., first : first + COLUMNS_AT_ONCE].astype(np.float64)
+        block[..., 0] += totals
+        running_totals = np.cumsum(block, axis=-1)
+        totals = running_totals[..., -1]
     return np.asarray(totals / values.shape[-1])

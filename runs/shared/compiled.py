@@ -1,7 +1,7 @@
-"""How loops are compiled: in machine code that is kept for the next start where that is possible.
+"""Decorators that compile loops with numba, and keep the machine code for the next start.
 
-numba keeps it by the file of the loop alone, so compiled functions take the constants of other
-modules as arguments.
+numba compiles again only if the file of the loop changes, so compiled functions take the constants
+of other modules as arguments.
 """
 
 from __future__ import annotations
@@ -19,13 +19,17 @@ Loop = TypeVar("Loop", bound=Callable[..., object])
 
 
 def jit(**options: Any) -> Callable[[Loop], Loop]:
-    """Compile a function for threads that run at once, with numba's options."""
+    """Make a decorator that compiles a function, with numba's options.
+
+    Compiled functions release the global lock, so that threads run them at once. Where no folder
+    for machine code can be written to, every start compiles again, and a warning says so.
+    """
 
     def compiled(function: Loop) -> Loop:
         try:
             return cast("Loop", numba.njit(function, nogil=True, cache=True, **options))
         except RuntimeError:
-            # Workers are in the same place.
+            # Worker processes would warn of the same folder again.
             if current_process().name == "MainProcess":
                 warn_of_no_folder()
             return cast("Loop", numba.njit(function, nogil=True, **options))
@@ -34,8 +38,10 @@ def jit(**options: Any) -> Callable[[Loop], Loop]:
 
 
 jit_like_numpy = jit(error_model="numpy")
-# Sums may be added in any order, so that loops vectorise.
+"""Compiles a loop in which division by zero gives infinity or NaN, as in numpy."""
+
 jit_in_any_order = jit(error_model="numpy", fastmath={"reassoc"})
+"""Compiles a loop in which sums may be added in any order, so that it vectorises."""
 
 
 @cache

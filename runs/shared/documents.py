@@ -1,4 +1,4 @@
-"""JSON that others may have written: read through a model, and refused in a sentence."""
+"""JSON files that others may have written, read through pydantic models, refused in sentences."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ LARGEST_NUMBER = 2**63
 LARGEST_FILE = 1 << 26
 """Bytes that a document may have."""
 
-DEEPEST = 3
+MAX_NESTING = 3
 """How deep lists and objects may be nested in a value."""
 
-UNSEEN = {"Cc", "Cs"}
+INVISIBLE_CATEGORIES = {"Cc", "Cs"}
 """Unicode's categories of control characters and of surrogates."""
 
-DIRECTIONS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-"""Characters that turn round what stands beside them."""
+DIRECTION_MARKS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+"""Characters that reverse the direction of the text around them."""
 
 
 class Document(BaseModel):
@@ -60,20 +60,27 @@ def without_controls(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "".join(_escape(sign) if _is_obeyed(sign) else sign for sign in text)
+    return "".join(
+        _escape(character) if _is_control(character) else character for character in text
+    )
 
 
-def _is_obeyed(sign: str) -> bool:
-    is_unseen = unicodedata.category(sign) in UNSEEN and sign not in "\t\n"
-    return is_unseen or sign in DIRECTIONS
+def _is_control(character: str) -> bool:
+    """Test whether a terminal or a page would obey a character, instead of showing it."""
+    is_invisible = unicodedata.category(character) in INVISIBLE_CATEGORIES
+    is_layout = character in "\t\n"
+    return (is_invisible and not is_layout) or character in DIRECTION_MARKS
 
 
-def _escape(sign: str) -> str:
-    return sign.encode("unicode_escape").decode()
+def _escape(character: str) -> str:
+    return character.encode("unicode_escape").decode()
 
 
 def bounded_text(value: Any) -> str:
-    """Check a text, and write its control characters as escapes."""
+    """Check a text, and write its control characters as escapes.
+
+    Raises ValueError if the value is no text, or has more than 100,000 characters.
+    """
     if not isinstance(value, str):
         raise ValueError(f"must be a text, got {shortened(value)}")
     if len(value) > LONGEST_TEXT:
@@ -82,16 +89,26 @@ def bounded_text(value: Any) -> str:
 
 
 def _file_name(value: Any) -> str:
+    """Check the name of a file without a folder.
+
+    Raises ValueError if the value is no text, has more than 200 bytes, is empty, "." or "..", or
+    has a slash, a backslash or a control character.
+    """
     name = bounded_text(value)
-    if len(name.encode()) > LONGEST_NAME:
-        raise ValueError(f"must have at most {LONGEST_NAME} bytes, got {len(name.encode())}")
+    n_bytes = len(name.encode())
+    if n_bytes > LONGEST_NAME:
+        raise ValueError(f"must have at most {LONGEST_NAME} bytes, got {n_bytes}")
     if name in ("", ".", "..") or name != escaped(name) or "/" in name or "\\" in name:
         raise ValueError(f"must be the name of a file, without a folder, got {shortened(value)}")
     return name
 
 
-def _fact(value: Any, *, depth: int) -> Any:
-    """Check numbers and texts, and lists and objects of them."""
+def _json_value(value: Any, *, max_nesting: int) -> Any:
+    """Check a number or a text, or lists and objects of them, nested up to ``max_nesting`` deep.
+
+    Control characters of texts become escapes. Raises ValueError for whole numbers from 2 to the
+    power of 63 on, texts that are too long, values of other types, and deeper nesting.
+    """
     if value is None or isinstance(value, bool | float):
         return value
     if isinstance(value, int):
@@ -100,12 +117,13 @@ def _fact(value: Any, *, depth: int) -> Any:
         return value
     if isinstance(value, str):
         return bounded_text(value)
-    if depth == 0:
+    if max_nesting == 0:
         raise ValueError(f"must be a text or a number, got {shortened(value)}")
+    check_part = partial(_json_value, max_nesting=max_nesting - 1)
     if isinstance(value, list | tuple):
-        return [_fact(part, depth=depth - 1) for part in value]
+        return [check_part(part) for part in value]
     if isinstance(value, dict):
-        return {bounded_text(key): _fact(part, depth=depth - 1) for key, part in value.items()}
+        return {bounded_text(key): check_part(part) for key, part in value.items()}
     raise ValueError(f"must be a text or a number, got {shortened(value)}")
 
 
@@ -124,20 +142,20 @@ Count: TypeAlias = Annotated[int, Field(strict=True, ge=0, lt=LARGEST_NUMBER)]
 Duration: TypeAlias = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
 """A number of seconds."""
 
-Fact: TypeAlias = Annotated[Any, PlainValidator(partial(_fact, depth=DEEPEST))]
+Fact: TypeAlias = Annotated[Any, PlainValidator(partial(_json_value, max_nesting=MAX_NESTING))]
 """A number, a text, or a list or object of them."""
 
 
-def read_document(path: Path, kind: type[DocumentT], *, what: str) -> DocumentT:
+def read_document(path: Path, model: type[DocumentT], *, description: str) -> DocumentT:
     """Read a JSON file through a model.
 
     Parameters
     ----------
     path
         The file.
-    kind
-        The model, which refuses what does not fit.
-    what
+    model
+        Class of the result; it refuses values that do not fit.
+    description
         What the file is, such as "the manifest of a study".
 
     Raises
@@ -147,50 +165,77 @@ def read_document(path: Path, kind: type[DocumentT], *, what: str) -> DocumentT:
     FileNotFoundError, NotADirectoryError
         If there is no such file.
     """
-    return checked_document(path, read_json(path, what=what), kind, what=what)
+    value = read_json(path, description=description)
+    return checked_document(path, value, model, description=description)
 
 
-def read_json(path: Path, *, what: str) -> Any:
-    """Read the value in a JSON file that is not large, and in which no key is duplicated."""
+def read_json(path: Path, *, description: str) -> Any:
+    """Read the value in a JSON file; ``description`` is what messages say that it should be.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, has more than 67 MB, is no JSON, is nested too deeply, or has an
+        object with a duplicated key.
+    FileNotFoundError, NotADirectoryError
+        If there is no such file.
+    """
     try:
         size = path.stat().st_size
         if size > LARGEST_FILE:
             raise InputError(
-                f"{path} is not {what}: it may have at most {LARGEST_FILE / 1e6:,.0f} MB, got "
-                f"{size / 1e6:,.0f}."
+                f"{path} is not {description}: it may have at most {LARGEST_FILE / 1e6:,.0f} MB, "
+                f"got {size / 1e6:,.0f}."
             )
-        return json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_distinct)
+        text = path.read_text(encoding="utf-8")
+        return json.loads(text, object_pairs_hook=_distinct)
     except (FileNotFoundError, NotADirectoryError, InputError):
         raise
     except OSError as error:
         raise InputError(f"{path}: the file cannot be read ({error}).") from None
     except RecursionError:
-        raise InputError(f"{path} is not {what}: its values are nested too deeply.") from None
+        raise InputError(
+            f"{path} is not {description}: its values are nested too deeply."
+        ) from None
     except ValueError as error:
-        raise InputError(f"{path} is not {what}: {str(error).rstrip('.')}.") from None
+        fault = str(error).rstrip(".")
+        raise InputError(f"{path} is not {description}: {fault}.") from None
 
 
-def checked_document(path: Path, value: Any, kind: type[DocumentT], *, what: str) -> DocumentT:
-    """Check what was read from a file by a model; the first key that does not fit is named."""
+def checked_document(
+    path: Path, value: Any, model: type[DocumentT], *, description: str
+) -> DocumentT:
+    """Check the value that was read from a JSON file by a model, and return it as one.
+
+    Raises InputError if the value is no object, or names the first key that does not fit.
+    ``description`` is what messages say that the file should be.
+    """
+    refused = f"{path} is not {description}"
     if not isinstance(value, dict):
-        raise InputError(f"{path} is not {what}: it must be an object, got {shortened(value)}.")
+        raise InputError(f"{refused}: it must be an object, got {shortened(value)}.")
     try:
-        return kind.model_validate(value)
+        return model.model_validate(value)
     except ValidationError as error:
         fault = error.errors(include_url=False)[0]
-    key = f"`{shortened('.'.join(map(str, fault['loc'])))[1:-1]}`" if fault["loc"] else ""
+    key = ""
+    if fault["loc"]:
+        quoted_key = shortened(".".join(map(str, fault["loc"])))
+        key = f"`{quoted_key[1:-1]}`"
     if fault["type"] == "missing":
-        raise InputError(f"{path} is not {what}: {key} is missing.")
+        raise InputError(f"{refused}: {key} is missing.")
     if fault["type"] == "extra_forbidden":
-        raise InputError(f"{path} is not {what}: there is no {key}.")
-    raise InputError(f"{path} is not {what}: {broken_rule(key, fault)}")
+        raise InputError(f"{refused}: there is no {key}.")
+    raise InputError(f"{refused}: {broken_rule(key, fault)}")
 
 
 def _distinct(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuse a key that is given twice: readers differ in which value counts."""
+    """Make a dict of the keys and values of a JSON object.
+
+    Raises ValueError if a key is duplicated: readers of JSON differ in which value counts.
+    """
     values = dict(pairs)
     if len(values) < len(pairs):
         keys = [key for key, _ in pairs]
-        repeated = next(key for key in values if keys.count(key) > 1)
-        raise ValueError(f"the key {shortened(repeated)} is duplicated")
+        repeated_key = next(key for key in values if keys.count(key) > 1)
+        raise ValueError(f"the key {shortened(repeated_key)} is duplicated")
     return values

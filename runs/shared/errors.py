@@ -1,4 +1,4 @@
-"""The error that says what is wrong with a user's input, and warnings about it, each given once."""
+"""Errors and warnings about a user's input, and the parts of their sentences."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 from warnings import WarningMessage
 
-Asked = ParamSpec("Asked")
-Answer = TypeVar("Answer")
+Parameters = ParamSpec("Parameters")
+Returned = TypeVar("Returned")
 
 
 class InputError(ValueError):
@@ -26,13 +26,19 @@ class InputError(ValueError):
     def at_line(
         cls, path: str | PathLike[str], line: int, finding: str, *, unit: str = "line"
     ) -> InputError:
-        """Name the file and its physical line, or row, from 1 before the finding."""
+        """Put a file and a line before a finding, as in "als.run, line 12: it has two fields.".
+
+        ``line`` is the number of the physical line, or of another unit such as "row", from 1.
+        """
         return cls(f"{path}, {unit} {line}: {finding}")
 
 
 @contextmanager
 def prefixed_errors(place: object) -> Iterator[None]:
-    """Put a place, such as a file, before what is found wrong there."""
+    """Put a place, such as a path, and a colon before the message of an InputError raised within.
+
+    The error is raised again as an InputError; other exceptions pass unchanged.
+    """
     try:
         yield
     except InputError as error:
@@ -40,40 +46,48 @@ def prefixed_errors(place: object) -> Iterator[None]:
 
 
 class ErrorCollector:
-    """What is wrong with several names, told in one error."""
+    """Collects what is wrong with several names, and refuses all of it in one error."""
 
     def __init__(self) -> None:
         self._sentences: list[str] = []
 
-    def add(self, finding: str) -> None:
-        """Note a finding, each once."""
-        if finding not in self._sentences:
-            self._sentences.append(finding)
+    def add(self, sentence: str) -> None:
+        """Collect a sentence, unless it is collected already."""
+        if sentence not in self._sentences:
+            self._sentences.append(sentence)
 
     @contextmanager
     def catching(self) -> Iterator[None]:
-        """Note what is found within, and go on."""
+        """Collect the message of an InputError raised within; the code behind goes on."""
         try:
             yield
         except InputError as error:
             self.add(str(error))
 
     def raise_any(self) -> None:
-        """Refuse the input if anything was found."""
+        """Raise an InputError with all collected sentences; do nothing if there is none.
+
+        Each sentence but the first gets an upper-case letter in front.
+        """
         if self._sentences:
-            first, *others = self._sentences
-            raise InputError(" ".join([first, *(text[:1].upper() + text[1:] for text in others)]))
+            first, *later = self._sentences
+            capitalised = [sentence[:1].upper() + sentence[1:] for sentence in later]
+            raise InputError(" ".join([first, *capitalised]))
 
 
 @contextmanager
-def as_input_error(finding: str, *errors: type[Exception]) -> Iterator[None]:
-    """Say what is wrong with the input where one of these errors occurs, which tells why."""
+def as_input_error(sentence: str, *errors: type[Exception]) -> Iterator[None]:
+    """Turn exceptions of these types that are raised within into an InputError.
+
+    Its message is the sentence, without a full stop, and the message of the exception in brackets.
+    An InputError passes unchanged, as do exceptions of other types.
+    """
     try:
         yield
     except InputError:
         raise
     except errors as error:
-        raise InputError(f"{finding} ({error}).") from error
+        raise InputError(f"{sentence} ({error}).") from error
 
 
 class InputWarning(UserWarning):
@@ -92,56 +106,70 @@ def counted(count: int, noun: str) -> str:
     >>> counted(1, "pair of systems"), counted(1200, "pair of systems"), counted(2, "family")
     ('1 pair of systems', '1,200 pairs of systems', '2 families')
     """
-    first, space, others = noun.partition(" ")
-    if count != 1:
-        first = f"{first[:-1]}ies" if first.endswith("y") else f"{first}s"
-    return f"{count:,} {first}{space}{others}"
+    first_word, space, further_words = noun.partition(" ")
+    if count != 1 and first_word.endswith("y"):
+        first_word = f"{first_word[:-1]}ies"
+    elif count != 1:
+        first_word = f"{first_word}s"
+    return f"{count:,} {first_word}{space}{further_words}"
 
 
 def with_article(noun: str) -> str:
-    """Put the indefinite article before a noun.
+    """Put the indefinite article before a noun, by its first letter.
 
     Examples
     --------
     >>> with_article("analysis"), with_article("metric")
     ('an analysis', 'a metric')
     """
-    return f"{'an' if noun[:1].lower() in 'aeio' else 'a'} {noun}"
+    article = "an" if noun[:1].lower() in "aeio" else "a"
+    return f"{article} {noun}"
 
 
 def suggestion(name: str, names: Sequence[str]) -> str:
-    """Say which name may have been meant, or which there are."""
-    folded = {known.casefold(): known for known in names}
-    close = get_close_matches(name.casefold(), folded, n=1)
-    if close:
-        return f"did you mean {folded[close[0]]!r}?"
+    """Suggest a name that is similar to an unknown one, or list all names.
+
+    The result is a clause: "did you mean 'nDCG'?", or "there are P, nDCG." Case does not count.
+    """
+    by_folded_name = {known_name.casefold(): known_name for known_name in names}
+    close_names = get_close_matches(name.casefold(), by_folded_name, n=1)
+    if close_names:
+        return f"did you mean {by_folded_name[close_names[0]]!r}?"
     return f"there are {', '.join(names)}."
 
 
-def require_known(what: str, names: Iterable[Any], known: Sequence[str]) -> None:
-    """Refuse names that are not known, each after what it is not, and name a similar one."""
+def require_known(prefix: str, names: Iterable[Any], known_names: Sequence[str]) -> None:
+    """Refuse names that are not known, all in one InputError.
+
+    The sentence of each is the prefix, such as "there is no preset", the name, and a suggestion.
+    """
     errors = ErrorCollector()
     for name in names:
-        if name not in known:
-            errors.add(f"{what} {name!r}; {suggestion(str(name), known)}")
+        if name not in known_names:
+            errors.add(f"{prefix} {name!r}; {suggestion(str(name), known_names)}")
     errors.raise_any()
 
 
-def require_choice(name: str, value: str, choices: Sequence[str]) -> None:
-    """Refuse what is none of the choices."""
+def require_choice(argument: str, value: str, choices: Sequence[str]) -> None:
+    """Refuse the value of an argument that is none of the choices, and suggest a similar one."""
     if value not in choices:
-        close = get_close_matches(value, choices, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else "."
-        raise InputError(f"`{name}` must be one of {', '.join(choices)}, got {value!r}{hint}")
+        close_choices = get_close_matches(value, choices, n=1)
+        hint = f"; did you mean {close_choices[0]!r}?" if close_choices else "."
+        raise InputError(f"`{argument}` must be one of {', '.join(choices)}, got {value!r}{hint}")
 
 
-def refuse_unknown_keywords(function: Callable[Asked, Answer]) -> Callable[Asked, Answer]:
-    """Refuse keywords that a function does not have in a sentence that names a similar one."""
-    known = signature(function).parameters
+def refuse_unknown_keywords(
+    function: Callable[Parameters, Returned],
+) -> Callable[Parameters, Returned]:
+    """Decorate a function so that unknown keywords raise an InputError, not a TypeError.
+
+    The error suggests a similar keyword.
+    """
+    parameter_names = list(signature(function).parameters)
 
     @wraps(function)
-    def call(*args: Asked.args, **keywords: Asked.kwargs) -> Answer:
-        require_known(f"{function.__name__}() has no argument", keywords, [*known])
+    def call(*args: Parameters.args, **keywords: Parameters.kwargs) -> Returned:
+        require_known(f"{function.__name__}() has no argument", keywords, parameter_names)
         return function(*args, **keywords)
 
     return call
@@ -149,7 +177,11 @@ def refuse_unknown_keywords(function: Callable[Asked, Answer]) -> Callable[Asked
 
 @contextmanager
 def needed_by(subject: str, *, extra: str) -> Iterator[None]:
-    """Say which package is missing, and how to install it."""
+    """Turn a ModuleNotFoundError raised within into an InputError that says how to install it.
+
+    ``subject`` is what needs the package, such as "`harness tune`"; ``extra`` is the extra of the
+    harness that installs it.
+    """
     try:
         yield
     except ModuleNotFoundError as error:
@@ -159,10 +191,10 @@ def needed_by(subject: str, *, extra: str) -> Iterator[None]:
 
 
 def how_to_install(extra: str) -> str:
-    """Say how to install an extra, in a clause.
+    """Word how to install an extra of the harness, in a clause that ends with a full stop.
 
-    Tools that keep programs in environments of their own make these anew, so that what is there
-    already is named, too.
+    ``extra`` is its name in pyproject.toml. uv and pipx make their environments anew, so that the
+    extra `recommenders`, which is installed already, is named, too.
 
     Examples
     --------
@@ -178,7 +210,7 @@ def how_to_install(extra: str) -> str:
 
 
 def how_to_add(package: str) -> str:
-    """Say how to install a package that no extra has, in a clause."""
+    """Word how to install a package that no extra has, in a clause that ends with a full stop."""
     return (
         f"install it with `pip install {package}`; if uv or pipx installed the harness, with `uv "
         f"tool install --force --with {package} '.[recommenders]'` in the folder of its code, or "
@@ -187,27 +219,38 @@ def how_to_add(package: str) -> str:
 
 
 class NearTies(InputWarning):
-    """Neighbours in the lists of a run file whose scores are ties in single precision alone."""
+    """Neighbours in the lists of a run file whose scores are ties in single precision alone.
+
+    ``path``: the run file; ``count``: how many neighbours.
+    """
 
     def __init__(self, path: Path | str, count: int) -> None:
-        self.path, self.count = path, count
+        self.path = path
+        self.count = count
         super().__init__(f"{path}: {_near_ties(count)}")
 
 
 def warning_sentences(caught: Iterable[WarningMessage]) -> list[str]:
-    """Give what was warned of, each sentence once, near-ties of all run files in one."""
-    found = [warning.message for warning in caught]
-    near = [each for each in found if isinstance(each, NearTies)]
-    told = [_joined(near) if isinstance(each, NearTies) else str(each) for each in found]
-    return list(dict.fromkeys(told))
+    """List the sentences of warnings that were caught, each once and in their order.
+
+    Near-ties of several run files become one sentence, in the place of the first.
+    """
+    messages = [warning.message for warning in caught]
+    near_ties = [message for message in messages if isinstance(message, NearTies)]
+    sentences = [
+        _joined(near_ties) if isinstance(message, NearTies) else str(message)
+        for message in messages
+    ]
+    return list(dict.fromkeys(sentences))
 
 
-def _joined(near: list[NearTies]) -> str:
-    first, *others = near
-    if not others:
+def _joined(near_ties: list[NearTies]) -> str:
+    """Word the near-ties of one or more run files in one sentence, with their total."""
+    first, *later = near_ties
+    if not later:
         return str(first)
-    total = sum(each.count for each in near)
-    return f"{len(near)} run files (the first is {first.path}): {_near_ties(total)}"
+    total = sum(warning.count for warning in near_ties)
+    return f"{len(near_ties)} run files (the first is {first.path}): {_near_ties(total)}"
 
 
 def _near_ties(count: int) -> str:
@@ -217,6 +260,6 @@ def _near_ties(count: int) -> str:
     )
 
 
-def warn(finding: str) -> None:
-    """Warn of what is remarkable about the input."""
-    warnings.warn(finding, InputWarning, stacklevel=3)
+def warn(sentence: str) -> None:
+    """Warn the caller of the caller of something remarkable about the input."""
+    warnings.warn(sentence, InputWarning, stacklevel=3)

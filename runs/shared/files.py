@@ -1,4 +1,4 @@
-"""Files written whole or not at all, and files read, unpacked."""
+"""Files that are written whole or not at all, and files that are read and unpacked."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COPIES = 8
 """How often a file is in memory while it is read, as bytes, lines and columns, and rounded up."""
 
 SMALL = 1 << 16
-"""Bytes of a file for which there is memory."""
+"""Size in bytes below which a file is read without asking how much memory is free."""
 
 GZIPPED = b"\x1f\x8b"
 """What a gzipped file begins with."""
@@ -37,7 +37,7 @@ LOWEST_PRINTABLE = 0x20
 def write_atomically(path: Path, content: bytes) -> None:
     """Write a file so that, whatever happens, it is there whole, as it was, or not at all.
 
-    Missing folders are made.
+    Missing folders are made. An OSError names the path.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{uuid4().hex[:8]}{PARTIAL}")
@@ -55,7 +55,7 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 
 def path_within(folder: Path, name: str) -> Path:
-    """Give the path of a file in a folder, by a name that may come from data.
+    """Join a folder and the name of a file in it, where the name may come from data.
 
     All that is written into a folder, or read from the folder of a study, goes through here.
 
@@ -81,7 +81,7 @@ def path_within(folder: Path, name: str) -> Path:
     as_windows = PureWindowsPath(name)
     is_relative = not (name.startswith("/") or as_windows.drive or "\\" in name)
     is_plain = as_windows.name != "" and ".." not in as_windows.parts
-    has_controls = any(ord(sign) < LOWEST_PRINTABLE for sign in name)
+    has_controls = any(ord(character) < LOWEST_PRINTABLE for character in name)
     path = folder / name
     if not (is_relative and is_plain and not has_controls and _leads_within(path, folder)):
         raise InputError(f"the file {name!r} is not in the folder {folder}.")
@@ -89,7 +89,10 @@ def path_within(folder: Path, name: str) -> Path:
 
 
 def _leads_within(path: Path, folder: Path) -> bool:
-    """Tell whether a path is below a folder when all symbolic links are followed."""
+    """Test whether a path is below a folder when all symbolic links are followed.
+
+    False, too, where links lead to themselves or the path cannot be resolved.
+    """
     try:
         target = path.resolve()
         # From Python 3.13 on, links that lead to themselves stay in the path.
@@ -100,14 +103,20 @@ def _leads_within(path: Path, folder: Path) -> bool:
 
 
 def write_within(folder: Path, name: str, content: bytes) -> Path:
-    """Write a file whole into a folder, nowhere else; give its path. See `path_within`."""
+    """Write a file whole into a folder, and return its path.
+
+    Raises InputError if the name leads out of the folder; see `path_within`.
+    """
     path = path_within(folder, name)
     write_atomically(path, content)
     return path
 
 
 def parquet_bytes(table: Any, **options: Any) -> bytes:
-    """Give the content of a Parquet file of an Arrow table, with pyarrow's options."""
+    """Write an Arrow table as the content of a Parquet file.
+
+    ``options`` are those of ``pyarrow.parquet.write_table``; compression is zstd by default.
+    """
     from pyarrow import parquet
 
     stream = BytesIO()
@@ -116,41 +125,80 @@ def parquet_bytes(table: Any, **options: Any) -> bytes:
 
 
 def read_within_memory(label: str | Path, stream: IO[bytes], size: int) -> bytes:
-    """Read a file of a size, unpacked if it is gzipped; refuse what memory cannot hold.
+    """Read a file, unpacked if it is gzipped, and refuse one that is too large for memory.
 
-    A file that says at its end how long it is when unpacked is refused by that.
+    An eighth of the memory that is free now is the limit. A gzipped file that states at its end
+    that it is longer when unpacked is refused without being unpacked.
+
+    Parameters
+    ----------
+    label
+        What messages call the file.
+    stream
+        The file, opened at its beginning.
+    size
+        Its size in bytes; 0 for a pipe, whose size is not known.
+
+    Raises
+    ------
+    InputError
+        If the file is above the limit, or memory runs out while it is read.
     """
     from psutil import virtual_memory
 
-    room = int(virtual_memory().available) // COPIES
-    limit = f"may have at most {room / 1e6:,.1f} MB unpacked, by the memory that is free now"
-    content, how_long = b"", "or more"
+    limit = int(virtual_memory().available) // COPIES
+    limit_in_words = (
+        f"may have at most {limit / 1e6:,.1f} MB unpacked, by the memory that is free now"
+    )
+    content = b""
+    stated_size = None
     try:
-        if size <= room:
+        if size <= limit:
             # Memory for all that is asked for is taken at once. A pipe has no size.
-            content = stream.read(min(size or room, room) + 1)
+            content = stream.read(min(size or limit, limit) + 1)
         if content[:2] == GZIPPED:
-            told = int.from_bytes(content[-4:], "little")
-            if room < told <= HIGHEST_RATIO * len(content):
-                size, how_long = told, "according to its last bytes, or is cut short"
+            last_bytes = int.from_bytes(content[-4:], "little")
+            if limit < last_bytes <= HIGHEST_RATIO * len(content):
+                stated_size = last_bytes
             else:
-                with gzip.open(BytesIO(content)) as packed:
-                    content = packed.read(min(told, room) + 1)
-                    if len(content) > told:  # Several gzipped files, one after the other.
-                        content += packed.read(room + 1 - len(content))
+                content = _unpacked(content, size=last_bytes, limit=limit)
     except MemoryError:
         raise InputError(
-            f"{label}: memory ran out while the file was read. A file {limit}; limits of this "
-            "process (ulimit -v) are lower."
+            f"{label}: memory ran out while the file was read. A file {limit_in_words}; limits of "
+            "this process (ulimit -v) are lower."
         ) from None
+    if stated_size is not None:
+        raise InputError(
+            f"{label}: a file {limit_in_words}; it has {stated_size / 1e6:,.1f} MB according to its "
+            "last bytes, or is cut short."
+        )
     size = max(size, len(content))
-    if size > room:
-        raise InputError(f"{label}: a file {limit}; it has {size / 1e6:,.1f} MB {how_long}.")
+    if size > limit:
+        raise InputError(f"{label}: a file {limit_in_words}; it has {size / 1e6:,.1f} MB or more.")
     return content
 
 
+def _unpacked(content: bytes, *, size: int, limit: int) -> bytes:
+    """Unpack a gzipped file up to one byte more than a limit, so that it can be refused.
+
+    ``size`` is the length when unpacked that the last bytes of the file state, which need not be
+    true: a file may hold several gzipped ones, one after the other.
+    """
+    with gzip.open(BytesIO(content)) as packed:
+        unpacked = packed.read(min(size, limit) + 1)
+        if len(unpacked) > size:
+            unpacked += packed.read(limit + 1 - len(unpacked))
+    return unpacked
+
+
 def read_bytes(path: Path) -> bytes:
-    """Read a file, unpacking it if it is gzipped."""
+    """Read a file, unpacked if it is gzipped.
+
+    Raises
+    ------
+    InputError
+        If it does not exist, cannot be read or unpacked, is empty or blank, or is too large.
+    """
     try:
         with path.open("rb") as stream:
             size = path.stat().st_size

@@ -1,4 +1,4 @@
-"""Progress: nothing by default, lines in a log, bars when a person watches; and costs of work."""
+"""Progress of work, shown as lines in a log or bars on a terminal; and the time that work takes."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from textwrap import fill
 from typing import Protocol
 
 SECONDS_OF_SILENCE = 60.0
-"""After so long a log is told how far the work is."""
+"""After so long a log gets a line with how far the work is."""
 
 
 @dataclass(frozen=True)
 class Bar:
-    """One piece of work under way: ``advance(steps=1, done="")`` says what is done."""
+    """One piece of work under way: ``advance(steps=1, done="")`` adds steps, and names the last."""
 
     advance: Callable[..., None]
 
@@ -28,7 +28,7 @@ class Progress(Protocol):
         """Begin a piece of work of so many steps."""
 
     def note(self, message: str) -> None:
-        """Say something once."""
+        """Show a message once."""
 
 
 class SilentProgress:
@@ -36,17 +36,17 @@ class SilentProgress:
 
     @contextmanager
     def __call__(self, label: str, total: int) -> Iterator[Bar]:
-        """Begin, in silence."""
+        """Begin a piece of work, and show nothing of it."""
         yield Bar(lambda steps=1, *, done="": None)
 
     def note(self, message: str) -> None:
-        """Pass over it."""
+        """Do nothing."""
 
 
 class ProgressLines:
-    """Writes a line when a piece of work ends, and each minute until then, for logs.
+    """Writes lines for logs: when a piece of work ends, and each minute until then.
 
-    The clock gives seconds.
+    ``clock`` returns seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
@@ -54,17 +54,22 @@ class ProgressLines:
 
     @contextmanager
     def __call__(self, label: str, total: int) -> Iterator[Bar]:
-        """Write what is done as it is named, or how far it is, and how long the work took."""
-        start = told = self._clock()
+        """Write a line for each step that has a name, one after each minute, and one at the end.
+
+        A line says how many of ``total`` steps are done; the last one, how many seconds all took.
+        """
+        start = self._clock()
+        last_line = start
         n_done = 0
 
         def advance(steps: int = 1, *, done: str = "") -> None:
-            nonlocal told, n_done
+            nonlocal last_line, n_done
             n_done += steps
             now = self._clock()
-            if done or now - told >= SECONDS_OF_SILENCE:
-                told = now
-                self.note(f"{label}: {f'{done}; ' if done else ''}{n_done:,} of {total:,}")
+            if done or now - last_line >= SECONDS_OF_SILENCE:
+                last_line = now
+                name = f"{done}; " if done else ""
+                self.note(f"{label}: {name}{n_done:,} of {total:,}")
 
         yield Bar(advance)
         self.note(f"{label}: {self._clock() - start:.1f} s")
@@ -84,17 +89,17 @@ class ProgressBars:
 
     @contextmanager
     def __call__(self, label: str, total: int) -> Iterator[Bar]:
-        """Draw a bar until the work ends."""
+        """Draw a bar of ``total`` steps until the work ends."""
         from rich import progress as rich
 
-        columns = (
+        with rich.Progress(
             rich.TextColumn("{task.description:<34}"),
             rich.BarColumn(bar_width=24),
             rich.MofNCompleteColumn(),
             rich.TimeElapsedColumn(),
             rich.TimeRemainingColumn(),
-        )
-        with rich.Progress(*columns, console=self._console) as bars:
+            console=self._console,
+        ) as bars:
             task = bars.add_task(label, total=total)
             yield Bar(lambda steps=1, *, done="": bars.advance(task, steps))
 
@@ -106,7 +111,7 @@ class ProgressBars:
 
 
 def choose_progress(*, quiet: bool) -> Progress:
-    """Choose: nothing if asked to be quiet, bars on a terminal, lines in a log."""
+    """Choose how to show progress: not at all if quiet, else bars on a terminal, lines in a log."""
     if quiet:
         return SilentProgress()
     return ProgressBars() if sys.stderr.isatty() else ProgressLines()
@@ -121,11 +126,15 @@ class Cost:
 
 
 class Clock:
-    """Measures from when it was made."""
+    """Measures wall time and CPU time from the moment when it is made."""
 
     def __init__(self) -> None:
-        self._wall, self._cpu = time.perf_counter(), time.process_time()
+        self._wall_start = time.perf_counter()
+        self._cpu_start = time.process_time()
 
     def cost(self) -> Cost:
-        """Give the cost so far."""
-        return Cost(time.perf_counter() - self._wall, time.process_time() - self._cpu)
+        """Measure the cost so far."""
+        return Cost(
+            seconds=time.perf_counter() - self._wall_start,
+            cpu_seconds=time.process_time() - self._cpu_start,
+        )

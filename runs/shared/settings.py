@@ -23,34 +23,47 @@ class Section(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    def with_absolute_paths(self, anchor: Callable[[Path], Path]) -> Self:
-        """Make the paths that are values absolute, in the sections within, too."""
+    def with_absolute_paths(self, to_absolute: Callable[[Path], Path]) -> Self:
+        """Make all paths absolute, also those in tuples and in the sections within.
 
-        def absolute(value: Any) -> Any:
+        ``to_absolute`` makes one path absolute. A new section is returned.
+        """
+
+        def convert(value: Any) -> Any:
             match value:
                 case Path():
-                    return anchor(value)
+                    return to_absolute(value)
                 case Section():
-                    return value.with_absolute_paths(anchor)
+                    return value.with_absolute_paths(to_absolute)
                 case tuple():
-                    return tuple(map(absolute, value))
+                    return tuple(map(convert, value))
             return value
 
-        made = {name: new for name, value in self if (new := absolute(value)) != value}
-        return self.model_copy(update=made)
+        changed_values = {}
+        for name, value in self:
+            converted = convert(value)
+            if converted != value:
+                changed_values[name] = converted
+        return self.model_copy(update=changed_values)
 
 
-def check_settings(what: str, kind: type[ModelT], given: Mapping[str, Any]) -> ModelT:
-    """Check the settings of what is named; refuse the first that breaks a rule."""
+def check_settings(owner: str, model: type[ModelT], values: Mapping[str, Any]) -> ModelT:
+    """Check settings by a model, and return them as one, with defaults where none is given.
+
+    ``owner`` is what messages call the owner of the settings, such as "system 'ease'". Raises
+    InputError for the first setting that does not exist or breaks a rule.
+    """
     try:
-        return kind.model_validate(dict(given))
+        return model.model_validate(dict(values))
     except ValidationError as error:
         fault = error.errors()[0]
-    setting, known = ".".join(map(str, fault["loc"])), [*kind.model_fields]
+    setting = ".".join(map(str, fault["loc"]))
+    setting_names = list(model.model_fields)
     if fault["type"] == "extra_forbidden":
-        hint = suggestion(setting, known) if known else "it has none."
-        raise InputError(f"{what} has no setting {setting!r}; {hint}")
-    raise InputError(broken_rule(f"{what}: the setting {setting!r}" if setting else what, fault))
+        hint = suggestion(setting, setting_names) if setting_names else "it has none."
+        raise InputError(f"{owner} has no setting {setting!r}; {hint}")
+    subject = f"{owner}: the setting {setting!r}" if setting else owner
+    raise InputError(broken_rule(subject, fault))
 
 
 WORDING = {
@@ -65,11 +78,11 @@ WORDING = {
     r"^Input is not a valid path for .*": "must be a path",
     " after validation, not .*|, unable to parse .*": "",
 }
-"""Patterns in the messages of pydantic, and what they become."""
+"""Regular expressions for words in the messages of pydantic, and what replaces them."""
 
 
 def shortened(value: Any, *, length: int = 200) -> str:
-    """Print a value, cut off where it is long."""
+    """Print a value as Python writes it, cut off with dots after ``length`` characters."""
     try:
         text = repr(value[:length] if isinstance(value, str) else value)
     except RecursionError:
@@ -78,18 +91,35 @@ def shortened(value: Any, *, length: int = 200) -> str:
 
 
 def broken_rule(subject: str, fault: Mapping[str, Any]) -> str:
-    """Say in a sentence which rule the subject, which may be empty, breaks, as pydantic found."""
+    """Word a fault that pydantic found as a sentence: subject, rule and value.
+
+    Parameters
+    ----------
+    subject
+        What breaks the rule, such as "`n`"; may be empty.
+    fault
+        One of the ``errors()`` of a ``ValidationError``.
+
+    Returns
+    -------
+    A sentence such as "`n` must be at least 1, got 0." The value is left out where the rule is a
+    validator's own ValueError, whose message stays as it is.
+    """
     rule = fault["msg"].removeprefix("Value error, ").removesuffix(".")
     if fault["type"] != "value_error":
         for pattern, words in WORDING.items():
             rule = re.sub(pattern, words, rule)
-        rule = f"{rule[0].lower()}{rule[1:]}, got {shortened(fault['input'])}"
-    joined = " " if rule.startswith("must ") else ": "
-    return f"{subject}{joined if subject else ''}{rule}{'' if rule.endswith('?') else '.'}"
+        lower_case = f"{rule[0].lower()}{rule[1:]}"
+        rule = f"{lower_case}, got {shortened(fault['input'])}"
+    end = "" if rule.endswith("?") else "."
+    if not subject:
+        return f"{rule}{end}"
+    separator = " " if rule.startswith("must ") else ": "
+    return f"{subject}{separator}{rule}{end}"
 
 
 def without_repetition(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Refuse a value that is given twice."""
+    """Refuse, with ValueError, values of which one is duplicated; return them as they are."""
     repeated = {value for value in values if values.count(value) > 1}
     if repeated:
         raise ValueError(f"{min(repeated)!r} is duplicated")
@@ -97,19 +127,26 @@ def without_repetition(values: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def not_above(name: str) -> AfterValidator:
-    """Refuse a number above another setting, which comes before it."""
+    """Make a validator that refuses a number above the value of another setting.
 
-    def check(number: int, others: ValidationInfo) -> int:
-        most = others.data.get(name, number)
-        if number > most:
-            raise ValueError(f"must be at most {most}, got {number}")
+    That setting, called ``name``, must be declared before. If its own value is refused, the number
+    is accepted.
+    """
+
+    def check(number: int, validation: ValidationInfo) -> int:
+        limit = validation.data.get(name, number)
+        if number > limit:
+            raise ValueError(f"must be at most {limit}, got {number}")
         return number
 
     return AfterValidator(check)
 
 
 def accepted_by(reader: Callable[[Any], Any]) -> AfterValidator:
-    """Refuse a name, or names, that a reader refuses with an `InputError`."""
+    """Make a validator that refuses values that a reader refuses with an `InputError`.
+
+    The values, such as names, stay as they are; what the reader returns is not used.
+    """
 
     def check(names: Any) -> Any:
         try:
@@ -122,6 +159,8 @@ def accepted_by(reader: Callable[[Any], Any]) -> AfterValidator:
 
 
 Whole = Annotated[int, Field(strict=True)]
+"""A whole number."""
+
 Repeats = Annotated[int, Field(strict=True, le=100_000)]
 """A number of random samples, replicates or repeats: results are kept for each."""
 
@@ -132,6 +171,8 @@ Depth = Annotated[int, Field(strict=True, ge=1, le=DEEPEST_RANK)]
 """A cut-off, or the depth of a ranking."""
 
 DISTINCT = AfterValidator(without_repetition)
+"""Refuses a value that is given twice."""
+
 Names = Annotated[tuple[str, ...], DISTINCT]
 Sizes = Annotated[tuple[Annotated[int, Field(strict=True, ge=1)], ...], DISTINCT]
 Cutoffs = Annotated[tuple[Depth, ...], DISTINCT]

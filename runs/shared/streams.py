@@ -1,4 +1,4 @@
-"""Random words keyed by what they are for, never by when they are drawn."""
+"""Random numbers keyed by what they are for, never by when they are drawn."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from numpy.typing import NDArray
 from runs.shared.arrays import Floats, Integers
 
 WORDS_PER_COUNT = 4
-"""Words that Philox 4x64 makes of one count of its counter."""
+"""Number of words that Philox 4x64 makes of each value of its counter."""
 
 
 def random_words(n_words: int, *key: int | str) -> NDArray[np.uint64]:
-    """Draw raw 64-bit words from the stream of a key such as (seed, stage, level, sample).
+    """Draw raw 64-bit words, of shape (n_words,), from the stream of a key.
 
-    Raw words of a counter-based generator (Philox 4x64, Salmon et al. 2011) stay the same in
-    every version of numpy, unlike the methods of ``numpy.random.Generator``.
+    A key is such as (seed, stage, level, sample); equal keys give equal words. Raw words of a
+    counter-based generator (Philox 4x64, Salmon et al. 2011) stay the same in every version of
+    numpy, unlike the methods of ``numpy.random.Generator``.
     """
     return _generator(key).random_raw(n_words)
 
@@ -27,19 +28,22 @@ def random_uniforms(places: Integers, *key: int | str) -> Floats:
 
     What a place (such as a user's number) gets does not depend on which other places are asked
     for, nor in which order. Places count from 0; the words from the first to the last are drawn.
-    Numbers are multiples of 2^-53, of shape (n,).
+    Numbers are multiples of 2^-53, of shape (n_places,).
     """
     if len(places) == 0:
         return np.zeros(0)
     first_count = int(places.min()) // WORDS_PER_COUNT
-    start = first_count * WORDS_PER_COUNT
+    first_place = first_count * WORDS_PER_COUNT
+    n_words = int(places.max()) + 1 - first_place
     generator = _generator(key)
     generator.advance(first_count)
-    words = generator.random_raw(int(places.max()) + 1 - start)
-    return np.asarray((words[places - start] >> np.uint64(11)) * 2.0**-53)
+    words = generator.random_raw(n_words)
+    highest_53_bits = words[places - first_place] >> np.uint64(11)
+    return np.asarray(highest_53_bits * 2.0**-53)
 
 
 def _generator(key: tuple[int | str, ...]) -> np.random.Philox:
+    """Make the generator of a key, whose own key is a hash of the text of that."""
     digest = blake2b(repr(key).encode(), digest_size=16).digest()
     return np.random.Philox(key=int.from_bytes(digest, "little"))
 
@@ -52,11 +56,14 @@ def splitmix64(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def id_hashes(ids: NDArray[np.str_], name: str) -> NDArray[np.uint64]:
-    """Hash each id once, into 64 bits that are the same on every machine."""
-    start = blake2b(name.encode(), digest_size=8)
+    """Hash each id into 64 bits, of shape (n_ids,), the same on every machine.
+
+    Hashes under another name, such as that of a stage, are independent of these.
+    """
+    hash_of_name = blake2b(name.encode(), digest_size=8)
     digests = bytearray()
-    for text in ids.tolist():
-        state = start.copy()
-        state.update(b"\n" + text.encode())
-        digests += state.digest()
+    for id in ids.tolist():
+        hash_of_id = hash_of_name.copy()
+        hash_of_id.update(b"\n" + id.encode())
+        digests += hash_of_id.digest()
     return np.frombuffer(bytes(digests), dtype="<u8").astype(np.uint64)

@@ -36,7 +36,7 @@ class Card(Document):
 def read(folder: Path, content: str | bytes) -> Card:
     path = folder / "card.json"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return read_document(path, Card, what="a card")
+    return read_document(path, Card, description="a card")
 
 
 def test_values_that_fit_are_read(tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ class Strict(Document):
 )
 def test_a_key_that_is_missing_or_unknown_is_named(value: Any, rule: str) -> None:
     with pytest.raises(InputError, match=rf"^a\.json is not a card: {rule}"):
-        checked_document(Path("a.json"), value, Strict, what="a card")
+        checked_document(Path("a.json"), value, Strict, description="a card")
 
 
 def test_a_file_may_have_64_mebibytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,10 +146,10 @@ def test_a_file_of_many_megabytes_is_not_read(tmp_path: Path) -> None:
     with path.open("wb") as stream:
         stream.truncate(1 << 40)
     with pytest.raises(InputError, match="it may have at most 67 MB, got 1,099,512"):
-        read_document(path, Card, what="a card")
+        read_document(path, Card, description="a card")
 
 
 def test_a_folder_in_place_of_the_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "card.json").mkdir()
     with pytest.raises(InputError, match="cannot be read"):
-        read_document(tmp_path / "card.json", Card, what="a card")
+        read_document(tmp_path / "card.json", Card, description="a card")
