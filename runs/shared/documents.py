@@ -60,9 +60,8 @@ def without_controls(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "".join(
-        _escape(character) if _is_control(character) else character for character in text
-    )
+    escapes = {character: _escape(character) for character in set(text) if _is_control(character)}
+    return "".join(escapes.get(character, character) for character in text)
 
 
 def _is_control(character: str) -> bool:

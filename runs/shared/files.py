@@ -169,8 +169,8 @@ def read_within_memory(label: str | Path, stream: IO[bytes], size: int) -> bytes
         ) from None
     if stated_size is not None:
         raise InputError(
-            f"{label}: a file {limit_in_words}; it has {stated_size / 1e6:,.1f} MB according to its "
-            "last bytes, or is cut short."
+            f"{label}: a file {limit_in_words}; it has {stated_size / 1e6:,.1f} MB according to "
+            "its last bytes, or is cut short."
         )
     size = max(size, len(content))
     if size > limit:
