@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
-from itertools import compress
+from functools import cached_property, lru_cache
 
 import numpy as np
 from scipy.special import stdtrit
@@ -21,10 +20,13 @@ CONFIDENCE = 0.95
 """Level of all intervals."""
 
 SUBSET_SHARE = 0.75
-"""Part of the families that is in a subset."""
+"""Share of the families that is in a subset."""
 
 N_SUBSETS = 200
-MIN_SYSTEMS, MIN_FAMILIES = 8, 5
+"""Number of random subsets of the families."""
+
+MIN_SYSTEMS = 8
+MIN_FAMILIES = 5
 """With fewer, intervals are not given: see docs/methods/intervals.md."""
 
 FEW_SYSTEMS = 12
@@ -46,7 +48,7 @@ class Families:
     family_numbers
         Number of the family of each system, from 0, of shape (n_systems,).
     by_similarity
-        Whether some were found by likeness (`families_by_similarity`).
+        Whether some were found by the similarity of scores (`families_by_similarity`).
     share_of_ties
         Share of the users for whom all systems have the same scores.
     """
@@ -60,104 +62,153 @@ class Families:
         """Number of systems."""
         return len(self.family_numbers)
 
-    @property
+    @cached_property
     def n_families(self) -> int:
         """Number of families."""
         return int(self.family_numbers.max(initial=-1)) + 1
 
     def subsets(self, *, seed: int) -> Masks:
-        """Draw three quarters of the families, and mark their systems.
+        """Draw random subsets of three quarters of the families, and mark their systems.
 
-        The result: of shape (n_subsets, n_systems); no subsets of too few systems or families.
+        The result has the shape (n_subsets, n_systems). With fewer than `MIN_SYSTEMS` systems or
+        `MIN_FAMILIES` families there are no subsets. It is read-only, as all calls share it.
         """
         return _subsets(tuple(self.family_numbers.tolist()), seed)
 
     def cautions(self) -> list[str]:
-        """Say that there are no intervals over systems, or why these may be too narrow."""
-        are_few = self.n_systems < MIN_SYSTEMS
-        if are_few or self.n_families < MIN_FAMILIES:
-            few = counted(self.n_systems, "system")
-            if not are_few:
-                few = counted(self.n_families, "family of systems")
-            return [
-                f"{few} are too few for an interval over systems; with other systems, any "
-                "comparison of measures could reverse."
-            ]
-        too_few = (
-            f"With {counted(self.n_systems, 'system')}, intervals over systems, and over users "
-            "and systems, "
-            "may hold less often than in 95 % (docs/methods/intervals.md)."
-        )
-        guessed = (
-            "Families of systems that are not named were found by the likeness of their scores. "
-            "Versions of one method whose scores deviate differently are taken to be unrelated, "
-            "which makes intervals over systems too narrow: name the families of runs in "
-            "`families` of [runs], and those of your own systems in `@system(family=...)`."
-        )
-        same = (
-            "By all report measures, systems score the same for "
-            f"{100 * self.share_of_ties:.0f} % of the users: intervals of differences over "
-            "users and systems may hold less often than in 95 % (docs/methods/intervals.md)."
-        )
-        holds = self.n_systems < FEW_SYSTEMS, self.share_of_ties > MANY_TIES, self.by_similarity
-        return [*compress((too_few, same, guessed), holds)]
+        """Write the cautions about intervals over systems, a sentence each.
+
+        With too few systems or families, the one caution is that there are no such intervals. Else
+        there may be three: few systems, many users with ties of all systems, and families that
+        were guessed from scores.
+        """
+        if self.n_systems < MIN_SYSTEMS:
+            return [_too_few(counted(self.n_systems, "system"))]
+        if self.n_families < MIN_FAMILIES:
+            return [_too_few(counted(self.n_families, "family of systems"))]
+        cautions = []
+        if self.n_systems < FEW_SYSTEMS:
+            cautions.append(
+                f"With {counted(self.n_systems, 'system')}, intervals over systems, and over users "
+                "and systems, may hold less often than in 95 % (docs/methods/intervals.md)."
+            )
+        if self.share_of_ties > MANY_TIES:
+            cautions.append(
+                "By all report measures, systems score the same for "
+                f"{100 * self.share_of_ties:.0f} % of the users: intervals of differences over "
+                "users and systems may hold less often than in 95 % (docs/methods/intervals.md)."
+            )
+        if self.by_similarity:
+            cautions.append(
+                "Families of systems that are not named were found by the likeness of their "
+                "scores. Versions of one method whose scores deviate differently are taken to be "
+                "unrelated, which makes intervals over systems too narrow: name the families of "
+                "runs in `families` of [runs], and those of your own systems in "
+                "`@system(family=...)`."
+            )
+        return cautions
+
+
+def _too_few(number: str) -> str:
+    """Write that a number, with its noun, is too small for intervals over systems."""
+    return (
+        f"{number} are too few for an interval over systems; with other systems, any "
+        "comparison of measures could reverse."
+    )
 
 
 @lru_cache
-def _subsets(families: tuple[int, ...], seed: int) -> Masks:
-    n_families, n_systems = len({*families}), len(families)
+def _subsets(family_numbers: tuple[int, ...], seed: int) -> Masks:
+    """Draw subsets of the families of systems; see `Families.subsets`.
+
+    ``family_numbers`` has the number of each system's family. Each subset takes the families with
+    the smallest of random numbers, a new one for each family and subset.
+    """
+    n_systems = len(family_numbers)
+    n_families = len(set(family_numbers))
     if n_systems < MIN_SYSTEMS or n_families < MIN_FAMILIES:
         return np.empty((0, n_systems), dtype=np.bool_)
-    drawn = [random_words(n_families, seed, "systems", n_families, n) for n in range(N_SUBSETS)]
-    chosen = np.argsort(np.array(drawn), axis=1, kind="stable")[
-        :, : round(SUBSET_SHARE * n_families)
-    ]
-    marks = np.zeros((N_SUBSETS, n_families), dtype=np.bool_)
-    np.put_along_axis(marks, chosen, True, axis=1)
-    marks = marks[:, families]
-    marks.setflags(write=False)
-    return marks
+    random_keys = np.array(
+        [
+            random_words(n_families, seed, "systems", n_families, subset)
+            for subset in range(N_SUBSETS)
+        ]
+    )
+    n_chosen = round(SUBSET_SHARE * n_families)
+    chosen_families = np.argsort(random_keys, axis=1, kind="stable")[:, :n_chosen]
+    is_family_chosen = np.zeros((N_SUBSETS, n_families), dtype=np.bool_)
+    np.put_along_axis(is_family_chosen, chosen_families, True, axis=1)
+    is_system_chosen = is_family_chosen[:, family_numbers]
+    is_system_chosen.setflags(write=False)
+    return is_system_chosen
 
 
-def families_by_similarity(scores: Scores, known: Mapping[str, str] | None = None) -> Families:
-    """Put systems into the families that are known by name, others into those of their likeness.
+def families_by_similarity(
+    scores: Scores, known_families: Mapping[str, str] | None = None
+) -> Families:
+    """Put systems into their known families, and the others into families by similar scores.
 
-    Systems are alike whose scores deviate from the means of users and systems in the same way: the
-    mean over the report measures of their correlation over users is `FAMILY_CORRELATION` or more,
-    in the mean over the pairs of two groups that are joined (average linkage).
+    Two systems are similar if their scores deviate in the same way from the means of users and
+    systems. The similarity of two systems is the mean, over the report measures, of their
+    correlation over users. Groups of systems are joined while the mean similarity over the pairs
+    of both groups is `FAMILY_CORRELATION` or more (average linkage).
+
+    Parameters
+    ----------
+    scores
+        Scores of the systems.
+    known_families
+        Names of families by system; a system that is not there has no known family.
+    """
+    known = known_families or {}
+    family_names = [known.get(system) for system in scores.systems]
+    unnamed = [system for system, name in enumerate(family_names) if name is None]
+    reported = scores.measures.indices(scores.measures.reported)
+    values = scores.weighted_values[reported]
+    is_tied = (values == values[:, :1]).all(axis=(0, 1))
+    clusters = dict(zip(unnamed, _clusters(values, unnamed), strict=True))
+    labels = []
+    for system, name in enumerate(family_names):
+        # No name of a family has a zero byte.
+        labels.append(f"\0{clusters[system]}" if name is None else name)
+    number_of_label = {label: number for number, label in enumerate(dict.fromkeys(labels))}
+    family_numbers = np.array([number_of_label[label] for label in labels], dtype=np.intp)
+    return Families(
+        family_numbers,
+        by_similarity=bool(unnamed),
+        share_of_ties=float(is_tied.mean()),
+    )
+
+
+def _clusters(values: Floats, systems: Sequence[int]) -> list[int]:
+    """Cluster some systems by similar scores, and number the cluster of each of them.
+
+    ``values`` are the scores of all systems, of shape (n_measures, n_systems, n_users); deviations
+    are from the means of all. See `families_by_similarity`. A single system is a cluster.
     """
     from scipy.cluster.hierarchy import fcluster, linkage
     from scipy.spatial.distance import squareform
 
-    known = known or {}
-    names = [known.get(system) for system in scores.systems]
-    others = [place for place, name in enumerate(names) if name is None]
-    found = [f"{place}" for place in range(len(others))]
-    values = scores.weighted_values[scores.measures.indices(scores.measures.reported)]
-    same = (values == values[:, :1]).all(axis=(0, 1))
-    if len(others) > 1:
-        rest = values - values.mean(axis=1, keepdims=True)
-        rest = (rest - rest.mean(axis=2, keepdims=True))[:, others]
-        lengths = np.sqrt((rest**2).sum(axis=2, keepdims=True))
-        unit = np.divide(rest, lengths, out=np.zeros_like(rest), where=lengths > 0)
-        apart = np.clip(1 - (unit @ unit.swapaxes(1, 2)).mean(axis=0), 0, None)
-        tree = linkage(squareform(apart, checks=False), "average")
-        found = [*map(str, fcluster(tree, 1 - FAMILY_CORRELATION, "distance"))]
-    # No name of a family has a zero byte.
-    own = dict(zip(others, found, strict=True))
-    labels = [f"\0{own[place]}" if name is None else name for place, name in enumerate(names)]
-    numbers = {label: number for number, label in enumerate(dict.fromkeys(labels))}
-    of_systems = np.array([numbers[label] for label in labels], dtype=np.intp)
-    return Families(of_systems, bool(others), float(same.mean()))
+    if len(systems) < 2:
+        return list(range(len(systems)))
+    deviations = values - values.mean(axis=1, keepdims=True)
+    deviations = (deviations - deviations.mean(axis=2, keepdims=True))[:, systems]
+    lengths = np.sqrt((deviations**2).sum(axis=2, keepdims=True))
+    without_length = np.zeros_like(deviations)
+    normalised = np.divide(deviations, lengths, out=without_length, where=lengths > 0)
+    correlations = normalised @ normalised.swapaxes(1, 2)
+    distances = np.clip(1 - correlations.mean(axis=0), 0, None)
+    tree = linkage(squareform(distances, checks=False), "average")
+    return list(fcluster(tree, 1 - FAMILY_CORRELATION, "distance"))
 
 
 N_CROSSED = 20
-"""Resamples of users, and subsets of systems, that show how much both interact."""
+"""Number of resamples of users, and of subsets of systems, that show how much both interact."""
 
 
 @dataclass(frozen=True, eq=False)
 class SubsetValues:
-    r"""Numbers within random subsets of three quarters of the families of systems.
+    r"""Values of measures within random subsets of three quarters of the families of systems.
 
     Parameters
     ----------
@@ -166,11 +217,11 @@ class SubsetValues:
     values
         Of shape (..., n_subsets); of too few systems or families there are no subsets.
     crossed
-        The same within the first `N_CROSSED` subsets for as many resamples of users, of shape (...,
-        n_resamples, n_subsets); NaN, or None, where they were not looked at.
+        The same within the first `N_CROSSED` subsets for as many resamples of users, of shape
+        (..., n_resamples, n_subsets); NaN, or None, where they were not computed.
     resampled
-        The numbers of all systems for resampled users, of shape (..., n_replicates), if they vary
-        otherwise than replicates that are moved to the numbers of the study do.
+        The values of all systems for resampled users, of shape (..., n_replicates), if they vary
+        otherwise than replicates that are moved to the values of the study do.
 
     References
     ----------
@@ -184,76 +235,105 @@ class SubsetValues:
     crossed: Floats | None = None
     resampled: Floats | None = None
 
-    def transformed(self, change: Callable[[Floats], Floats]) -> SubsetValues:
-        """Change the numbers, as by taking their logarithms or the differences of some."""
-        crossed, resampled = (
-            None if numbers is None else change(numbers)
-            for numbers in (self.crossed, self.resampled)
+    def transformed(self, transform: Callable[[Floats], Floats]) -> SubsetValues:
+        """Transform all values, for instance to their logarithms or to differences of some."""
+        return replace(
+            self,
+            values=transform(self.values),
+            crossed=None if self.crossed is None else transform(self.crossed),
+            resampled=None if self.resampled is None else transform(self.resampled),
         )
-        return replace(self, values=change(self.values), crossed=crossed, resampled=resampled)
 
-    @property
+    @cached_property
     def variances(self) -> Floats:
         r"""Variance over systems by the delete-d jackknife over families, of shape (...).
 
         With m of F families in a subset, and v the variance over subsets, m / (F - m) v. NaN
         without subsets.
         """
-        squares = (self.values - mean_of_defined(self.values)[..., np.newaxis]) ** 2
-        return self._scale * mean_of_defined(squares)
+        means = mean_of_defined(self.values)[..., np.newaxis]
+        squares = (self.values - means) ** 2
+        return self._jackknife_factor * mean_of_defined(squares)
 
-    @property
+    @cached_property
     def interaction_variances(self) -> Floats:
-        """Variance of the interaction of users and systems, of shape (...); 0 if not known.
+        """Variance of the interaction of users and systems, of shape (...); 0 if unknown.
 
-        The variance over users has it, for all systems, and so has that over systems, for all
-        users: what is left of ``crossed`` without the means of resamples and of subsets.
+        The variance over users includes it, for all systems, and so does that over systems, for all
+        users. It is the variance of what is left of ``crossed`` without the means of resamples and
+        of subsets.
         """
         if self.crossed is None:
             return np.zeros(self.values.shape[:-1])
-        rest = self.crossed - mean_of_defined(self.crossed)[..., np.newaxis]
-        rest = rest.swapaxes(-1, -2)
-        rest = rest - mean_of_defined(rest)[..., np.newaxis]
-        n_subsets, n_resamples = rest.shape[-2:]
-        freedom = max((n_subsets - 1) * (n_resamples - 1), 1)
-        squares = mean_of_defined(rest.reshape(*rest.shape[:-2], n_subsets * n_resamples) ** 2)
-        return np.nan_to_num(self._scale * squares * n_subsets * n_resamples / freedom)
+        residuals = self.crossed - mean_of_defined(self.crossed)[..., np.newaxis]
+        residuals = residuals.swapaxes(-1, -2)
+        residuals = residuals - mean_of_defined(residuals)[..., np.newaxis]
+        n_subsets, n_resamples = residuals.shape[-2:]
+        n_cells = n_subsets * n_resamples
+        degrees_of_freedom = max((n_subsets - 1) * (n_resamples - 1), 1)
+        cells = residuals.reshape(*residuals.shape[:-2], n_cells)
+        mean_squares = mean_of_defined(cells**2)
+        variances = self._jackknife_factor * mean_squares * n_subsets * n_resamples
+        return np.nan_to_num(variances / degrees_of_freedom)
 
     @property
-    def _size(self) -> int:
+    def _subset_size(self) -> int:
+        """Number of families in a subset."""
         return round(SUBSET_SHARE * self.n_families)
 
     @property
-    def _scale(self) -> float:
-        return self._size / max(self.n_families - self._size, 1)
+    def _jackknife_factor(self) -> float:
+        """Factor m / (F - m) of the delete-d jackknife, of m of F families in a subset."""
+        n_left_out = max(self.n_families - self._subset_size, 1)
+        return self._subset_size / n_left_out
 
     def half_widths(self) -> Floats:
-        """Say how far 95 % intervals over systems reach, by Student's t with F - 1 degrees."""
+        """Compute half-widths of 95 % intervals over systems, of shape (...).
+
+        They are by Student's t with F - 1 degrees of freedom, of F families. NaN without subsets.
+        """
         return half_widths_from([(self.variances, self.n_families - 1)])
 
-    def half_widths_over_both(self, users: Floats) -> Floats:
-        """Say the same of intervals over users and systems, of variances over users."""
-        return half_widths_from(
-            [(users, np.inf), (self.added_variances(users), self.n_families - 1)]
-        )
+    def half_widths_over_both(self, user_variances: Floats) -> Floats:
+        """Compute half-widths of 95 % intervals over users and systems, of shape (...).
+
+        ``user_variances``, of shape (...), are the variances over users. NaN without subsets.
+        """
+        system_variances = self.added_variances(user_variances)
+        return half_widths_from([(user_variances, np.inf), (system_variances, self.n_families - 1)])
 
     def added_variances(self, user_variances: Floats, *, are_differences: bool = False) -> Floats:
-        """Give the variance that systems add to that over users: their interaction counts once.
+        """Compute the variance that systems add to that over users, of shape (...).
 
-        As much of it is taken off as is known, but no more than the variance over users. Of
-        differences, it is taken to be the same share of every variance: that of single ones is too
-        uncertain to hold for all at once. At least as much is left as makes the sum the variance
-        over systems of what depends on pairs of them, which the jackknife overestimates most.
+        The interaction of users and systems is in both variances, and must count once. It is taken
+        off the variance over systems, but no more than the variance over users.
+
+        Of differences, the interaction is taken to be the same share of every variance: that of
+        single ones is too uncertain to hold for all at once. At least as much is left as makes the
+        sum the variance over systems of what depends on pairs of them, which the jackknife
+        overestimates most.
         """
-        variances, shared = self.variances, self.interaction_variances
+        variances = self.variances
+        interaction = self.interaction_variances
         if not are_differences:
-            return variances - np.minimum(np.minimum(shared, variances), user_variances)
-        known = shared > 0
-        total = variances[known].sum()
-        share = min(shared.sum() / total, 1.0) if total > 0 else 0.0
-        pairs = self.n_families * (self.n_families - 1) / max(self._size * (self._size - 1), 1)
-        too_large = self._scale * (pairs - 1)
-        return np.maximum(variances * (1 - share * known), variances / too_large - user_variances)
+            shared = np.minimum(interaction, variances)
+            return variances - np.minimum(shared, user_variances)
+        is_known = interaction > 0
+        total = variances[is_known].sum()
+        share = min(interaction.sum() / total, 1.0) if total > 0 else 0.0
+        remaining = np.where(is_known, variances * (1 - share), variances)
+        return np.maximum(remaining, variances / self._pair_overestimate - user_variances)
+
+    @property
+    def _pair_overestimate(self) -> float:
+        """Factor by which the jackknife overestimates the variance of what depends on pairs.
+
+        It is m / (F - m) (P / p - 1) of m of F families in a subset, with P ordered pairs of all
+        families, and p of those in a subset.
+        """
+        n_pairs = self.n_families * (self.n_families - 1)
+        n_subset_pairs = max(self._subset_size * (self._subset_size - 1), 1)
+        return self._jackknife_factor * (n_pairs / n_subset_pairs - 1)
 
 
 VarianceSource = tuple[Floats, float | Numbers]
@@ -261,16 +341,25 @@ VarianceSource = tuple[Floats, float | Numbers]
 
 
 def half_widths_from(sources: Sequence[VarianceSource], *, level: float = CONFIDENCE) -> Floats:
-    """Say how far intervals reach whose variances are the sums over sources, of shape (...).
+    """Compute half-widths of intervals whose variances are the sums over sources, of shape (...).
 
-    Student's t has the degrees of freedom by Satterthwaite (1946), An approximate distribution of
-    estimates of variance components; Welch (1947), The generalization of "Student's" problem when
-    several different population variances are involved, equation 28. NaN without any.
+    Each source has its variances, of shape (...), and their degrees of freedom: a number, infinity,
+    or an array of the same shape. Student's t has the degrees of freedom by Satterthwaite. The
+    result is 0 where the total variance is 0, and NaN where it is NaN or has 0 degrees of freedom.
+
+    References
+    ----------
+    Satterthwaite (1946), An approximate distribution of estimates of variance components; Welch
+    (1947), The generalization of "Student's" problem when several different population variances
+    are involved, equation 28.
     """
-    variances = np.stack([of_source for of_source, _ in sources])
-    total = variances.sum(axis=0)
+    total = np.stack([variances for variances, _ in sources]).sum(axis=0)
+    inverse_freedom = np.zeros(total.shape)
     with np.errstate(divide="ignore", invalid="ignore"):
-        shares = zip(variances / total, sources, strict=True)
-        parts = sum(np.where(share > 0, share**2 / n, 0.0) for share, (_, n) in shares)
-        quantiles = np.where(total > 0, stdtrit(1 / parts, (1 + level) / 2), 0.0)
-    return np.asarray(quantiles * np.sqrt(total))
+        for variances, degrees_of_freedom in sources:
+            shares = variances / total
+            parts = np.where(shares > 0, shares**2 / degrees_of_freedom, 0.0)
+            inverse_freedom = inverse_freedom + parts
+        t_quantiles = stdtrit(1 / inverse_freedom, (1 + level) / 2)
+        t_quantiles = np.where(total > 0, t_quantiles, 0.0)
+    return np.asarray(t_quantiles * np.sqrt(total))
