@@ -19,17 +19,16 @@ from analyses.ordering import COEFFICIENTS, Coefficient, find_coefficient
 from analyses.ordering.agreement import mean_of_defined
 from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.drawing import curve_styles, draw_matrix, panel_title
-from analyses.shared.estimate import (
-    SYSTEM_LIMIT_COLUMNS,
+from analyses.shared.estimate import Estimate
+from analyses.shared.estimates import SYSTEM_LIMIT_COLUMNS, Estimates
+from analyses.shared.families import N_CROSSED, Families, SubsetValues
+from analyses.shared.limits import (
     TAU_FACTOR,
-    Estimate,
-    Estimates,
     arcsine_limits,
     joint_quantile,
     standard_deviations,
     variance_stabilised,
 )
-from analyses.shared.families import N_CROSSED, Families, SubsetValues
 from analyses.shared.measure import Measures, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import join_pairs, listed

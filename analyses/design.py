@@ -13,7 +13,8 @@ from scipy.stats import rankdata
 from analyses.intervals.resampling import resampled_users
 from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.drawing import curve_styles, explain, label_curves, set_log_scale
-from analyses.shared.estimate import SMALLEST_RATIO, Estimate
+from analyses.shared.estimate import Estimate
+from analyses.shared.limits import SMALLEST_RATIO
 from analyses.shared.measure import Measures, pair_labels, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import applicable, listed, user_count

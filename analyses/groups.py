@@ -16,15 +16,15 @@ from analyses.intervals.resampling import percentiles, random_blocks, resampled_
 from analyses.ordering import DECIMALS, tau_b
 from analyses.shared.analysis import AnalysisSettings, SettingError, analysis
 from analyses.shared.drawing import colours, explain, panel_index
-from analyses.shared.estimate import (
+from analyses.shared.estimate import Estimate
+from analyses.shared.judgement_samples import sample_judgements
+from analyses.shared.limits import (
     RANDOM_LOSS_FACTOR,
-    Estimate,
     arcsine_limits,
     joint_quantile,
     normal_limits,
     ratio_limits,
 )
-from analyses.shared.judgement_samples import sample_judgements
 from analyses.shared.measure import Measures, pair_labels, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed
@@ -50,7 +50,7 @@ LIMITS: Sequence[Callable[[Floats, Floats], tuple[Floats, Floats]]] = (
     normal_limits,
     arcsine_limits,
     ratio_limits,
-    partial(arcsine_limits, wider=RANDOM_LOSS_FACTOR),
+    partial(arcsine_limits, factor=RANDOM_LOSS_FACTOR),
 )
 """How the limits of each quantity are found: those of areas as `RandomLoss` has them."""
 
@@ -280,7 +280,9 @@ class Groups(Result):
         found = np.stack([gaps[..., 0]] * 3)
         for q, n in np.ndindex(len(gaps), len(self.measures)):
             value, replicates = gaps[q, :, n, 0], gaps[q, :, n, 1:]
-            found[1:, q, :, n] = normal_limits(value, replicates, reach=joint_quantile(replicates))
+            found[1:, q, :, n] = normal_limits(
+                value, replicates, quantile=joint_quantile(replicates)
+            )
         return found
 
     def frames(self) -> Mapping[str, pd.DataFrame]:

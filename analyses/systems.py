@@ -12,7 +12,7 @@ from pydantic import Field
 from analyses.discrimination import CORRECTIONS_IN_WORDS
 from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.drawing import colours, explain, panel_index
-from analyses.shared.estimate import CONFIDENCE
+from analyses.shared.families import CONFIDENCE
 from analyses.shared.measure import Measures, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import letter_groups, letters_by_system, listed

@@ -11,8 +11,9 @@ import numpy as np
 
 from analyses.intervals.resampling import shifted_band
 from analyses.shared.drawing import curve_styles, draw_band, label_curves, panel_title
-from analyses.shared.estimate import TAU_FACTOR, Estimates, arcsine_limits, variance_stabilised
+from analyses.shared.estimates import Estimates
 from analyses.shared.families import Families, SubsetValues
+from analyses.shared.limits import TAU_FACTOR, arcsine_limits, variance_stabilised
 from analyses.shared.measure import Measures, tidy
 from analyses.shared.sentences import listed
 from analyses.shared.table import percent
@@ -127,7 +128,7 @@ class Curves:
         """
         values = area(self.levels, self.taus)
         replicates = area(self.levels, self.replicates.swapaxes(1, 2))
-        low, high = arcsine_limits(values, replicates, wider=self.wider)
+        low, high = arcsine_limits(values, replicates, factor=self.wider)
         return Estimates(
             name=f"area, {loss}",
             quantity="area under the curve of tau",
@@ -137,7 +138,7 @@ class Curves:
             values=values,
             low=low,
             high=high,
-            replicates=variance_stabilised(values, replicates, wider=self.wider),
+            replicates=variance_stabilised(values, replicates, factor=self.wider),
             systems=self.within,
             threshold=threshold,
             no_value=self._why_undefined(),

@@ -11,7 +11,8 @@ from scipy.stats import binomtest, friedmanchisquare, rankdata, studentized_rang
 
 from analyses.intervals.resampling import nan_if_constant, percentiles, resampled_users
 from analyses.ordering import DECIMALS, tau_b
-from analyses.shared.estimate import CONFIDENCE, NORMAL_QUANTILE, Limits
+from analyses.shared.families import CONFIDENCE
+from analyses.shared.limits import NORMAL_QUANTILE, Limits
 from runs import InputError
 from runs.shared.arrays import Floats, Masks
 from runs.shared.errors import warn

@@ -20,9 +20,9 @@ from analyses.intervals.systems import subset_taus
 from analyses.ordering import tau_b
 from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
 from analyses.ordering.coefficients import mean_coefficients, stack_levels
-from analyses.shared.estimate import RANDOM_LOSS_FACTOR
 from analyses.shared.families import Families, SubsetValues
 from analyses.shared.judgement_samples import LossSettings
+from analyses.shared.limits import RANDOM_LOSS_FACTOR
 from analyses.shared.measure import Measures, tidy
 from analyses.shared.result import Result
 from analyses.shared.table import percent
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from analyses.shared.estimate import Estimates
+    from analyses.shared.estimates import Estimates
     from analyses.shared.work import Work
 
 

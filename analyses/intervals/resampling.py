@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from analyses.intervals.systems import subset_taus
 from analyses.ordering import DECIMALS
 from analyses.ordering.agreement import mean_of_defined
-from analyses.shared.estimate import CONFIDENCE as CONFIDENCE
 from analyses.shared.exact_sums import sum_grid_exponents, sums_on_grid
+from analyses.shared.families import CONFIDENCE as CONFIDENCE
 from analyses.shared.families import N_CROSSED
 from analyses.shared.scores import RunDeviations
 from runs.shared.arrays import Floats, Masks, Numbers

@@ -12,7 +12,7 @@ from scipy.special import stdtrit
 
 from analyses.ordering import DECIMALS
 from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
-from analyses.shared.estimate import CONFIDENCE
+from analyses.shared.families import CONFIDENCE
 from runs.shared.arrays import Floats, Masks
 from runs.shared.parallel import single_threaded
 

@@ -20,7 +20,7 @@ from analyses.recall.parametrisations import VALIDATIONS, RecallSettings, Weight
 from analyses.recall.recall import draw_recalls, errors_of_means, measure_recall
 from analyses.shared.analysis import AnalysisSettings, Need, analysis
 from analyses.shared.drawing import colours, draw_band
-from analyses.shared.estimate import NORMAL_QUANTILE
+from analyses.shared.limits import NORMAL_QUANTILE
 from analyses.shared.measure import tidy
 from analyses.shared.result import Result, figure
 from analyses.shared.sentences import USER

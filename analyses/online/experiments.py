@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from analyses.online.rates import TAIL, OverTime
-from analyses.shared.estimate import NORMAL_QUANTILE
+from analyses.shared.limits import NORMAL_QUANTILE
 from analyses.shared.measure import Measure
 from analyses.shared.scores import Scores
 from analyses.shared.table import unescape_formula

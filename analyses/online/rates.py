@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import numpy as np
 
 from analyses.ordering.agreement import ratio_or_nan
-from analyses.shared.estimate import NORMAL_QUANTILE
+from analyses.shared.limits import NORMAL_QUANTILE
 from analyses.shared.measure import pair_labels
 from analyses.significance.corrections import holm
 from analyses.significance.permutation import pair_indices

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from analyses.shared.estimate import Estimates
+    from analyses.shared.estimates import Estimates
 
 Facts = ParamSpec("Facts")
 Method = TypeVar("Method", bound=Callable[..., Any])

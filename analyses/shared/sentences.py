@@ -8,12 +8,16 @@ from string import ascii_letters
 
 import numpy as np
 
-from analyses.shared.estimate import Estimates
+from analyses.shared.estimate import Estimate
+from analyses.shared.estimates import Estimates
 from analyses.shared.measure import Measure, sorted_cutoffs
 from analyses.shared.scores import TOPIC as TOPIC
 from analyses.shared.scores import USER as USER
-from analyses.shared.table import MISSING, rounded
+from analyses.shared.table import MISSING, percent, rounded, rounded_ratio
 from runs.shared.arrays import Masks, Numbers
+
+MAX_VALUES_LISTED = 3
+"""Of more numbers, a sentence has only the range."""
 
 MOST_NAMED, SMALLEST_P = 5, 0.001
 """Pairs that a sentence names at most; p-values below this are printed as such."""
@@ -32,16 +36,16 @@ def best_measures_sentence(estimates: Estimates, units: str = "users") -> str:
     if not ordered.measures:
         return ""
     if not ordered.acceptable().any():
-        first = ordered.compared_with_threshold(ordered.measures[:1])
+        first = compared_with_threshold(ordered, ordered.measures[:1])
         return (
-            f"No estimate reaches the threshold, {estimates.threshold_in_words}: "
+            f"No estimate reaches the threshold, {threshold_in_words(estimates)}: "
             f"{ordered.measures[0]} comes closest with {first}."
         )
     top, of_both = (
-        [*compress(ordered.measures, ordered.may_be_best(systems=systems))]
+        [*compress(ordered.measures, ordered.may_be_best(all_sources=systems))]
         for systems in (False, ordered.has_further_sources)
     )
-    names, found = listed([*map(str, top)]), ordered.values_in_words(top)
+    names, found = listed([*map(str, top)]), values_in_words(ordered, top)
     if len(ordered.measures) == 1:
         return f"{names} is {best}, with {found}."
     if not ordered.has_replicates:
@@ -82,7 +86,7 @@ def depth_sentence(estimates: Estimates, units: str = "users") -> str:
     metrics: dict[str, list[str]] = {"more": [], "less": []}
     of_both = []
     users, both = (
-        estimates.simultaneous_differences(pairs.values(), systems=systems)
+        estimates.simultaneous_differences(pairs.values(), all_sources=systems)
         for systems in (False, estimates.has_system_intervals)
     )
     for metric, over_users, over_both in zip(pairs, users, both, strict=True):
@@ -105,6 +109,69 @@ def depth_sentence(estimates: Estimates, units: str = "users") -> str:
         return f"Over {units}{' and systems' * estimates.has_system_intervals}, {sentence}"
     left = f"of {listed(of_both)} alone" if of_both else "of none"
     return f"Over {units}, {sentence} Over {units} and systems, that is true {left}."
+
+
+def threshold_in_words(estimates: Estimates) -> str:
+    """Print the threshold of estimates: a number, or a share with what it is of."""
+    threshold = estimates.threshold or 0.0
+    if estimates.shares is None:
+        return rounded(threshold, 1)
+    return f"{percent(threshold)} {estimates.requirement}"
+
+
+def compared_with_threshold(estimates: Estimates, measures: Sequence[Measure]) -> str:
+    """Print the numbers of measures, and their shares where the threshold is of shares.
+
+    Of more than `MAX_VALUES_LISTED` measures, the range is printed.
+    """
+    numbers = values_in_words(estimates, measures)
+    if estimates.shares is None:
+        return numbers
+    shares = [float(estimates.shares[index]) for index in estimates.measures.indices(measures)]
+    if len(shares) > MAX_VALUES_LISTED:
+        printed = f"{percent(min(shares))} to {percent(max(shares))}"
+    else:
+        printed = listed([percent(share) for share in shares])
+    return f"{numbers}; {printed} {estimates.requirement}"
+
+
+def values_in_words(estimates: Estimates, measures: Sequence[Measure]) -> str:
+    """Print the quantity with the numbers of measures: "tau = .69 [.64, .73] and .58 [.5, .66]".
+
+    Of more than `MAX_VALUES_LISTED` measures, the range is printed. Sentences name measures for
+    being the best, the nearest or the worst. Their intervals are therefore simultaneous for all
+    report measures: see `Estimates.joint_limits`.
+    """
+    low, high = estimates.joint_limits
+    chosen = [
+        Estimate(float(estimates.values[index]), float(low[index]), float(high[index]))
+        for index in estimates.measures.indices(measures)
+    ]
+    if len(chosen) > MAX_VALUES_LISTED:
+        return _range_in_words(estimates, chosen)
+    texts = []
+    for estimate in chosen:
+        decimals = estimate.decimals if estimates.decimals is None else estimates.decimals
+        texts.append(estimate.printed(decimals, by_ratio=estimates.by_ratio))
+    printed = listed(texts)
+    equals_sign = "" if printed.startswith("<") else "= "
+    return f"{estimates.quantity} {equals_sign}{printed}"
+
+
+def _range_in_words(estimates: Estimates, chosen: Sequence[Estimate]) -> str:
+    """Print the quantity of estimates with the least and the largest of the chosen values.
+
+    Both have the decimals of ``estimates``, or else those that all intervals support, but two at
+    least.
+    """
+    decimals = estimates.decimals
+    if decimals is None:
+        decimals = max(2, min(estimate.decimals for estimate in chosen))
+    values = [estimate.value for estimate in chosen]
+    print_number = rounded_ratio if estimates.by_ratio else rounded
+    least = print_number(min(values), decimals)
+    largest = print_number(max(values), decimals)
+    return f"{estimates.quantity} from {least} to {largest}"
 
 
 def plural(noun: str) -> str:

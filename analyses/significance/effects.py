@@ -8,8 +8,8 @@ import numpy as np
 from scipy.special import fdtri
 
 from analyses.ordering.agreement import ratio_or_nan
-from analyses.shared.estimate import Limits
 from analyses.shared.families import VarianceSource, half_widths_from
+from analyses.shared.limits import Limits
 from analyses.shared.scores import RunDeviations
 from analyses.significance.paired_tests import (
     exponents,

@@ -12,8 +12,8 @@ import numpy as np
 from scipy.special import chdtri, nctdtr, ndtr, ndtri, stdtrit
 
 from analyses.intervals.resampling import random_blocks, resampled_users, run_noise
-from analyses.shared.estimate import SMALLEST_RATIO, normal_limits
 from analyses.shared.families import N_CROSSED
+from analyses.shared.limits import SMALLEST_RATIO, normal_limits
 from analyses.shared.scores import RunDeviations
 from analyses.significance.paired_tests import for_all_pairs, normalised
 from analyses.significance.permutation import ROUNDING, find_scale
@@ -420,7 +420,7 @@ def _resample_measure(
     powers, crossed = p.sum(axis=0), p[:, :N_CROSSED].T @ groups.T
     powers *= observed.sum() / max(powers.mean(), SMALLEST_RATIO)
     p.sort(axis=0)
-    low, high = normal_limits(-np.sort(-observed), p[::-1], limits=(0.0, 1.0))
+    low, high = normal_limits(-np.sort(-observed), p[::-1], bounds=(0.0, 1.0))
     return powers, crossed, low, high
 
 

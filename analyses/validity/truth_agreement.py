@@ -10,14 +10,9 @@ import numpy as np
 from analyses.intervals.resampling import nan_if_constant, symmetric_interval
 from analyses.intervals.systems import pair_masks, subset_taus
 from analyses.ordering import tau_b
-from analyses.shared.estimate import (
-    TAU_FACTOR,
-    Estimate,
-    Limits,
-    arcsine_limits,
-    standard_deviations,
-)
+from analyses.shared.estimate import Estimate
 from analyses.shared.families import N_CROSSED, Families, SubsetValues
+from analyses.shared.limits import TAU_FACTOR, Limits, arcsine_limits, standard_deviations
 from analyses.shared.scores import Scores
 from analyses.significance.question import Question
 from analyses.validity.comparison import (

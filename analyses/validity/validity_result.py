@@ -21,8 +21,9 @@ from analyses.shared.drawing import (
     label_curves,
     panel_index,
 )
-from analyses.shared.estimate import Estimates, Limits, variance_stabilised
+from analyses.shared.estimates import Estimates
 from analyses.shared.families import Families, SubsetValues
+from analyses.shared.limits import Limits, variance_stabilised
 from analyses.shared.measure import Measures, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import applicable, best_measures_sentence, listed

@@ -12,10 +12,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from analyses.shared.drawing import THICK, THIN, colours, draw_intervals, explain, panel_index
-from analyses.shared.estimate import Estimates
+from analyses.shared.estimates import Estimates
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, table
-from analyses.shared.sentences import applicable, listed
+from analyses.shared.sentences import (
+    applicable,
+    compared_with_threshold,
+    listed,
+    threshold_in_words,
+    values_in_words,
+)
 from analyses.shared.table import Cell, Table, rounded
 from runs.shared.arrays import Floats
 from runs.shared.errors import counted
@@ -166,7 +172,7 @@ class Answer(Result):
         if not deciding or (TRUTH not in deciding and len(deciding) < len(WITHOUT_TRUTH)):
             return ()
         passed = [
-            set(compress(each.measures, each.may_be_best(systems=over) & each.acceptable()))
+            set(compress(each.measures, each.may_be_best(all_sources=over) & each.acceptable()))
             for each in deciding.values()
         ]
         first = next(iter(deciding.values()))
@@ -215,30 +221,30 @@ class Answer(Result):
         """Name the measures whose order of the systems is closest to the true one."""
         found = self.deciding[TRUTH]
         if not supported:
-            best = found.may_be_best(systems=self.is_over_more)
+            best = found.may_be_best(all_sources=self.is_over_more)
             first, *level = compress(found.measures, best)
             also = ""
             if level:
                 rest = "the others" if len(level) == len(found.measures) - 1 else both(level)
                 also = (
                     f" It is not significantly more valid than {rest} "
-                    f"({found.values_in_words(level)})."
+                    f"({values_in_words(found, level)})."
                 )
             sentence = (
-                f"No estimate reaches the threshold of validity, {found.threshold_in_words} (a "
+                f"No estimate reaches the threshold of validity, {threshold_in_words(found)} (a "
                 f"convention). {first} comes closest "
-                f"({found.compared_with_threshold([first])}).{also}"
+                f"({compared_with_threshold(found, [first])}).{also}"
             )
             return [(f"{sentence} {self._undecided(found)}".rstrip(), TRUTH)]
         others = [measure for measure in found.measures if measure not in supported]
         which = either(supported) if others else f"any of the {len(supported)} measures"
         other = "other " * bool(others)
         closest = f"no {other}measure orders the systems significantly closer to the truth"
-        answer = [(f"Report {which}: {closest} ({found.values_in_words(supported)}).", TRUTH)]
+        answer = [(f"Report {which}: {closest} ({values_in_words(found, supported)}).", TRUTH)]
         if others:
-            why = f"significantly less valid, or below the threshold of {found.threshold_in_words}"
+            why = f"significantly less valid, or below the threshold of {threshold_in_words(found)}"
             sentence = (
-                f"Do not rely on {both(others)}: {why} ({found.compared_with_threshold(others)})."
+                f"Do not rely on {both(others)}: {why} ({compared_with_threshold(found, others)})."
             )
             answer.append((sentence, TRUTH))
         return answer
@@ -314,7 +320,7 @@ class Answer(Result):
                 "low": found.low,
                 "high": found.high,
                 "acceptable": found.acceptable(),
-                "unbeaten": found.may_be_best(systems=found.has_further_sources),
+                "unbeaten": found.may_be_best(all_sources=found.has_further_sources),
                 "supported": [measure in supported for measure in found.measures],
             }
         )
@@ -378,7 +384,7 @@ class Answer(Result):
         number = panel_index(self.subjects, subject)
         found, colour = self.every[number], colours()[0]
         rows = {measure: row for row, measure in enumerate(self.rows)}
-        best = found.may_be_best(systems=found.has_further_sources)
+        best = found.may_be_best(all_sources=found.has_further_sources)
         low, high = found.limits_over_all_sources()
         shown = [number for number, measure in enumerate(found.measures) if measure in rows]
         places = np.array([rows[found.measures[number]] for number in shown])
@@ -429,29 +435,29 @@ class Answer(Result):
     def _thresholds(self) -> str:
         """The thresholds that the panels show, each once."""
         shown = [each for each in self.every if each.threshold and each.shares is None]
-        return listed([*dict.fromkeys(each.threshold_in_words for each in shown)])
+        return listed([*dict.fromkeys(threshold_in_words(each) for each in shown)])
 
 
 def respect(found: Estimates, *, systems: bool) -> str:
     """Say which measures are acceptable and unbeaten in one respect."""
     good = found.acceptable()
-    best = [*compress(found.measures, found.may_be_best(systems=systems) & good)]
+    best = [*compress(found.measures, found.may_be_best(all_sources=systems) & good)]
     if not best:
         first = found.measures[0]
-        nearest = f"{first} ({found.compared_with_threshold([first])})"
+        nearest = f"{first} ({compared_with_threshold(found, [first])})"
         if not good.any():
             return (
                 f"{found.subject}: no estimate reaches the threshold of "
-                f"{found.threshold_in_words}; {nearest} comes closest."
+                f"{threshold_in_words(found)}; {nearest} comes closest."
             )
         return (
             f"{found.subject}: every measure that reaches the threshold of "
-            f"{found.threshold_in_words} is significantly worse than another. The best is "
+            f"{threshold_in_words(found)} is significantly worse than another. The best is "
             f"{nearest}."
         )
     others = "another" if len(best) == len(found.measures) else either(best)
     better = f"no measure is significantly better than {others}"
-    return f"{found.subject}: {better} ({found.values_in_words(best)})."
+    return f"{found.subject}: {better} ({values_in_words(found, best)})."
 
 
 def both(some: Iterable[Measure]) -> str:

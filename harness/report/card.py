@@ -104,6 +104,8 @@ def _numbers(study: FinishedStudy, measure: Measure) -> dict[str, str]:
             own = estimates.by_label(beside).get(beside.labels[beside.index(measure)])
             if own is not None:
                 among = estimates.select(beside)
-                may = among.may_be_best(systems=among.has_further_sources)[beside.index(measure)]
+                may = among.may_be_best(all_sources=among.has_further_sources)[
+                    beside.index(measure)
+                ]
                 found[estimates.name] = f"{own}{', may be best' * bool(may)}"
     return found

@@ -16,7 +16,8 @@ import numpy as np
 
 from analyses.intervals.data_sets import DataSetRanks
 from analyses.intervals.resampling import percentiles, resample_means
-from analyses.shared.estimate import Estimate, Estimates
+from analyses.shared.estimate import Estimate
+from analyses.shared.estimates import Estimates
 from analyses.shared.figures import WRITERS, as_svg, draw_panels, figure_caption
 from analyses.shared.publish import as_csv, map_texts
 from analyses.shared.result import METRIC, FigureDeclaration, Result, title_of
@@ -353,7 +354,7 @@ def _best_of(estimates: Estimates) -> str:
     ordered = estimates.in_order()
     if not ordered.acceptable().any():
         return "no measure"
-    marked = ordered.may_be_best(systems=ordered.has_further_sources)
+    marked = ordered.may_be_best(all_sources=ordered.has_further_sources)
     unbeaten = [*map(str, compress(ordered.measures, marked))]
     all_may = 1 < len(unbeaten) == len(ordered.measures)
     return "any measure" if all_may else listed(unbeaten, "or")
@@ -377,7 +378,7 @@ def _signs(estimates: Estimates) -> dict[tuple[str, str], int]:
     """Say which of two measures is better beyond noise: 1 the first, -1 the second, 0 neither."""
     pairs, side = estimates.reported_pairs, -1 if estimates.lower_is_better else 1
     found: dict[tuple[str, str], int] = {}
-    every = estimates.simultaneous_differences(pairs, systems=estimates.has_further_sources)
+    every = estimates.simultaneous_differences(pairs, all_sources=estimates.has_further_sources)
     for (one, other), difference in zip(pairs, every, strict=True):
         sign = side * (int(difference.low > 0) - int(difference.high < 0))
         found |= {(str(one), str(other)): sign, (str(other), str(one)): -sign}

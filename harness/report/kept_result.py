@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from analyses.shared.estimate import Estimates
+from analyses.shared.estimates import Estimates
 from analyses.shared.evidence import read_evidence, to_evidence
 from analyses.shared.measure import Measures
 from analyses.shared.result import (

@@ -17,6 +17,7 @@ from analyses.shared.figures import draw_figure
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import figures_of
 from analyses.shared.scores import Scores
+from analyses.shared.sentences import values_in_words
 from analyses.shared.table import rounded
 from analyses.shared.work import ScoresWork
 from analyses.significance.power import PowerSamples
@@ -295,7 +296,7 @@ def test_dp_has_the_same_decimals_in_names_of_curves_tables_and_sentences(scores
     assert f"(DP {printed})" in str(line.get_label())
     cells = [row[1] for row in result.conventions().rows]
     assert any(str(cell).startswith(f"{printed} [") for cell in cells)
-    assert f"= {printed} [" in result.estimates().values_in_words([result.measures[number]])
+    assert f"= {printed} [" in values_in_words(result.estimates(), [result.measures[number]])
 
 
 @pytest.mark.slow

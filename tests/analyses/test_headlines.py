@@ -8,7 +8,7 @@ from analyses.correlation import Settings as OfCorrelation
 from analyses.correlation import correlation
 from analyses.discrimination import Settings as OfDiscrimination
 from analyses.discrimination import discrimination
-from analyses.shared.estimate import Estimates
+from analyses.shared.estimates import Estimates
 from analyses.shared.families import SubsetValues
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result

@@ -37,7 +37,8 @@ from analyses.popularity import popularity
 from analyses.sampled.correction import correct
 from analyses.sampled.metrics import rank_metric
 from analyses.sampled.samples import SampleDesign
-from analyses.shared.estimate import Estimates, variance_stabilised
+from analyses.shared.estimates import Estimates
+from analyses.shared.limits import variance_stabilised
 from analyses.significance.paired_tests import pair_means_and_deviations, t_of_moments
 from analyses.significance.permutation import pair_indices
 from analyses.significance.power import Likely, effects_of, users_for_share
@@ -527,7 +528,7 @@ def of_estimates(estimates: Estimates) -> Intervals:
 
 def best_of(estimates: Estimates, *, systems: bool = False) -> Held:
     """Mark the measures that may be best."""
-    marked = np.where(estimates.may_be_best(systems=systems), 1.0, 0.0)
+    marked = np.where(estimates.may_be_best(all_sources=systems), 1.0, 0.0)
     side = -1 if estimates.lower_is_better else 1
     return Held(estimates.values, marked, marked, best=side)
 

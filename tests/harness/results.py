@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from analyses.correlation import Correlation
 from analyses.discrimination import SIZES, Discrimination
 from analyses.popularity import Popularity, Removal
-from analyses.shared.estimate import NORMAL_QUANTILE, RANDOM_LOSS_FACTOR
 from analyses.shared.evidence import read_evidence, to_evidence
 from analyses.shared.families import Families, SubsetValues
 from analyses.shared.judgement_samples import Sampling
+from analyses.shared.limits import NORMAL_QUANTILE, RANDOM_LOSS_FACTOR
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result
 from analyses.significance.power import PowerSamples

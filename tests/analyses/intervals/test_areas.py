@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from analyses.intervals.areas import Curves, area
 from analyses.intervals.systems import subset_taus
 from analyses.ordering import tau_b
-from analyses.shared.estimate import Estimates
+from analyses.shared.estimates import Estimates
 from analyses.shared.families import SubsetValues
 from analyses.shared.measure import Measure, Measures
 from tests.analyses.made import unrelated

@@ -28,7 +28,7 @@ from analyses.intervals.resampling import (
     whole_numbers_below,
 )
 from analyses.ordering import tau_b
-from analyses.shared.estimate import arcsine_limits
+from analyses.shared.limits import arcsine_limits
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.scores import RunDeviations
 from analyses.sparsity import Settings, Sparsity, sparsity

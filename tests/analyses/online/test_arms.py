@@ -20,7 +20,7 @@ from analyses.online.arms import (
 from analyses.online.clicks import Clicks
 from analyses.online.logs import Logs
 from analyses.recall.recall import errors_of_means, measure_recall
-from analyses.shared.estimate import NORMAL_QUANTILE
+from analyses.shared.limits import NORMAL_QUANTILE
 from qrels.ranks.hidden_ranks import MISS, HiddenRanks
 from tests.analyses.made import Totals
 from tests.analyses.online.click_logs import experiment, written

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from analyses.shared.drawing import SPREAD
-from analyses.shared.estimate import Estimates
+from analyses.shared.estimates import Estimates
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import (
     FigureDeclaration,

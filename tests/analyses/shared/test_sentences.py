@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analyses.shared.estimate import Estimates
+from analyses.shared.estimates import Estimates
 from analyses.shared.families import SubsetValues
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.sentences import (

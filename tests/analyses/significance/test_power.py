@@ -13,7 +13,7 @@ from scipy.stats import chi2, nct, norm
 from scipy.stats import t as student
 
 from analyses.intervals.resampling import draw_weights, random_blocks
-from analyses.shared.estimate import ratio_limits
+from analyses.shared.limits import ratio_limits
 from analyses.significance.paired_tests import pair_means_and_deviations, t_test
 from analyses.significance.permutation import exact_test, pair_indices
 from analyses.significance.power import (

@@ -11,8 +11,8 @@ from matplotlib.colors import to_hex
 from numpy.typing import NDArray
 
 from analyses.intervals.resampling import shifted_band
-from analyses.shared.estimate import arcsine_limits
 from analyses.shared.families import SubsetValues
+from analyses.shared.limits import arcsine_limits
 from analyses.shared.measure import Measure, Measures
 from analyses.validity.loss_curves import TruthCurves
 from analyses.validity.truth_agreement import Uncertain

@@ -14,7 +14,7 @@ from scipy.stats import t
 
 from analyses.discrimination import Discrimination
 from analyses.shared.drawing import COLOURS, explanations
-from analyses.shared.estimate import Estimates
+from analyses.shared.estimates import Estimates
 from analyses.shared.families import SubsetValues
 from analyses.shared.measure import Measure, Measures
 from harness.report.answer import WITHOUT_TRUTH, Answer, Power, respect
