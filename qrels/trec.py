@@ -113,5 +113,5 @@ def _grades(columns: Columns) -> Ints:
         digits = GRADE.fullmatch(text)
         if digits is None or len(digits[2]) > MOST_DIGITS or int(digits[2]) > HIGHEST_GRADE:
             rule = f"a grade must be a whole number, at most {HIGHEST_GRADE}, found {text!r}."
-            raise columns.error(int((codes == code).argmax()), rule)
+            raise columns.error_at(int((codes == code).argmax()), rule)
     return np.array([int(GRADE.sub(r"\1\2", text)) for text in texts], dtype=np.int32)[codes]

@@ -117,12 +117,12 @@ def _check_fields(path: Path, number: int, fields: list[bytes]) -> None:
 
 
 def _only_tag(columns: Columns) -> str:
-    tags, codes = columns.names(TAG_FIELD)
+    tags, codes = columns.bounded_texts(TAG_FIELD)
     if len(tags) > 1:
         other = int((codes != codes[0]).argmax())
         first, second = tags[codes[0]], tags[codes[other]]
         finding = f"a run has one tag, found {second!r} after {first!r} in {columns.place(0)}"
-        raise columns.error(other, f"{finding}: are these two runs?")
+        raise columns.error_at(other, f"{finding}: are these two runs?")
     return escaped(tags[0])
 
 
@@ -178,15 +178,15 @@ def run_from_parquet(path: Path | str, content: bytes) -> RunFile:
     for name, field in COLUMNS.items():
         array = columns.arrays[field]
         if array.null_count:
-            raise columns.error(array.is_null().index(True).as_py(), f"the {name} is missing.")
-        texts, codes = ([], np.empty(0)) if name == "score" else columns.names(field)
+            raise columns.error_at(array.is_null().index(True).as_py(), f"the {name} is missing.")
+        texts, codes = ([], np.empty(0)) if name == "score" else columns.bounded_texts(field)
         unfit = first_unfit_id(texts)
         if unfit is not None:
             finding = f"no run can have the {name} {texts[unfit]!r}: it {id_fault(texts[unfit])}."
-            raise columns.error(int((codes == unfit).argmax()), finding)
+            raise columns.error_at(int((codes == unfit).argmax()), finding)
     scores = columns.numbers(SCORE_FIELD)
     for position in np.flatnonzero(np.isnan(scores))[:1]:
-        raise columns.error(int(position), "the score is not a number.")
+        raise columns.error_at(int(position), "the score is not a number.")
     return RunFile(path, _only_tag(columns), *Pairs.of_columns(columns), scores)
 
 

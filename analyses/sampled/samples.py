@@ -67,7 +67,7 @@ class SampledRanks(FullRanks):
     ) -> SampledRanks:
         """Take ranks of users with one relevant item each; single numbers hold for all users."""
         full = FullRanks.of(rank, n_candidates=n_candidates)
-        m = integers_by_row(n_negatives, len(full), what="number of negatives")
+        m = integers_by_row(n_negatives, len(full), name="number of negatives")
         return cls(full.rank, full.n_candidates, full.user, n_negatives=m, replace=replace)
 
     def __post_init__(self) -> None:

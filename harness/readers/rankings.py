@@ -88,7 +88,10 @@ def read_pairs(data: Any, what: str, number: Number) -> tuple[Pairs, Floats]:
         raise InputError(f"{table.what}: there is no item.")
     users, ids = Numbering.of(topic_ids), Numbering.of(item_ids)
     pairs = Pairs(users, ids, users.numbers(topic_ids), ids.numbers(item_ids))
-    wrong = {"has no number": np.flatnonzero(np.isnan(values)), "is duplicated": pairs.repeated()}
+    wrong = {
+        "has no number": np.flatnonzero(np.isnan(values)),
+        "is duplicated": pairs.duplicate_rows(),
+    }
     for finding, places in wrong.items():
         for place in places[:1]:
             raise table.error(int(place), f"{_name_of(pairs, place)} {finding}.")

@@ -52,10 +52,10 @@ class FullRanks:
         cls, rank: ArrayLike, *, n_candidates: ArrayLike, user: ArrayLike | None = None
     ) -> FullRanks:
         """Take ranks; by default each is of a user of its own, numbered as the rows."""
-        ranks = np.atleast_1d(as_integers(rank, what="rank"))
+        ranks = np.atleast_1d(as_integers(rank, name="rank"))
         n_rows = len(ranks)
-        users = np.arange(n_rows) if user is None else integers_by_row(user, n_rows, what="user")
-        return cls(ranks, integers_by_row(n_candidates, n_rows, what="number of candidates"), users)
+        users = np.arange(n_rows) if user is None else integers_by_row(user, n_rows, name="user")
+        return cls(ranks, integers_by_row(n_candidates, n_rows, name="number of candidates"), users)
 
     def __post_init__(self) -> None:
         wrong = (self.rank < 1) | (self.rank > self.n_candidates)

@@ -21,18 +21,23 @@ from runs.shared.errors import InputError, with_article
 from runs.shared.ids import LONGEST_ID, Numbering, escaped
 
 BLANKS = b"\t\v\f\r"
-BLANKS_ALONE = tuple(bytes([blank]) for blank in BLANKS)
+"""ASCII white space within a line, beside the space."""
+
+SINGLE_BLANKS = tuple(bytes([blank]) for blank in BLANKS)
 SPACES = bytes.maketrans(BLANKS, b" " * len(BLANKS))
 COMMENT = re.compile(rb"(?m)^#.*\n?")
-LOOKED_AT = 1 << 17
-"""Characters that are looked at together: as many as stay in cache."""
+
+BLOCK_SIZE = 1 << 17
+"""Number of characters that are compared together: as many as stay in cache."""
 
 MOST_AT_ONCE = 2**30
 """Bytes that Arrow reads at once: all of most files."""
 
 NumberedLines = Iterator[tuple[int, list[bytes]]]
-Checked = Callable[[Path, NumberedLines], Iterator[list[bytes]]]
-"""Gives the fields that count of each line, which comes with its physical number, or refuses it."""
+"""Physical number, from 1, and fields of each line."""
+
+LineChecker = Callable[[Path, NumberedLines], Iterator[list[bytes]]]
+"""Yields the fields of each line that count, or refuses a line with an InputError."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +58,8 @@ class Layout:
 class Columns:
     """Columns of a file: Arrow arrays by number of the field, of one element for each line.
 
-    In Parquet the lines are rows.
+    ``path``, ``content``: the file, or what it is called in messages, and its bytes; ``arrays``:
+    dictionaries of texts, or float64; ``unit``: "line", or "row" in Parquet.
     """
 
     path: Path | str
@@ -62,12 +68,17 @@ class Columns:
     unit: str = "line"
 
     def texts(self, field: int) -> tuple[list[str], Ints]:
-        """Give the distinct texts of a field, and which of them each line has."""
+        """Look up the distinct texts of a field, and which of them each line has, (n_lines,)."""
         column = self.arrays[field]
-        return column.dictionary.to_pylist(), np.asarray(np.from_dlpack(column.indices), np.int32)
+        codes = np.asarray(np.from_dlpack(column.indices), np.int32)
+        return column.dictionary.to_pylist(), codes
 
-    def names(self, field: int) -> tuple[list[str], Ints]:
-        """Give the texts of a field, none so long that an array of all would be too large."""
+    def bounded_texts(self, field: int) -> tuple[list[str], Ints]:
+        """Look up the distinct texts of a field as `texts` does, none longer than an id may be.
+
+        A longer one, of which an array of all would be too large, is refused with an InputError at
+        its first line.
+        """
         texts, codes = self.texts(field)
         too_long = next((code for code, text in enumerate(texts) if len(text) > LONGEST_ID), None)
         if too_long is not None:
@@ -75,104 +86,135 @@ class Columns:
                 f"an id or a name has at most {LONGEST_ID:,} characters, found one of "
                 f"{len(texts[too_long]):,} that begins with {texts[too_long][:20]!r}."
             )
-            raise self.error(int((codes == too_long).argmax()), finding)
+            raise self.error_at(int((codes == too_long).argmax()), finding)
         return texts, codes
 
     def numbers(self, field: int) -> Floats:
-        """Give the numbers of a field."""
+        """Look up the numbers of a field, float64 of shape (n_lines,)."""
         return np.asarray(np.from_dlpack(self.arrays[field]), np.float64)
 
-    def numbered(self, field: int) -> tuple[Numbering, Ints]:
-        """Number the texts of a field, in order."""
-        texts, codes = self.names(field)
+    def numbered_texts(self, field: int) -> tuple[Numbering, Ints]:
+        """Number the texts of a field in code-point order.
+
+        Returns the numbering, and the number of the text of each line, int32 of shape (n_lines,).
+        Texts longer than an id may be are refused.
+        """
+        texts, codes = self.bounded_texts(field)
         numbering = Numbering.of(texts)
-        return numbering, numbering.numbers(texts)[codes]
+        numbers_of_texts = numbering.numbers(texts)
+        return numbering, numbers_of_texts[codes]
 
     def line(self, position: int) -> tuple[int, list[bytes]]:
-        """Give physical number and fields of the line that an element stands for."""
-        lines = (line for line in _lines(self.content) if line[1])
+        """Look up the physical number, from 1, and the fields of the line of an element, from 0.
+
+        Lines without fields and comments have no element.
+        """
+        lines = ((number, fields) for number, fields in _lines(self.content) if fields)
         return next(islice(lines, position, None))
 
     def place(self, position: int) -> str:
-        """Say which line, or row, an element stands for."""
+        """Name the line, or row, of an element, as in "line 12"; elements count from 0."""
         number = self.line(position)[0] if self.unit == "line" else position + 1
         return f"{self.unit} {number}"
 
-    def error(self, position: int, finding: str) -> InputError:
-        """Make an error at the line, or row, of an element."""
+    def error_at(self, position: int, finding: str) -> InputError:
+        """Make an error at the line, or row, of an element, which counts from 0."""
         return InputError(f"{self.path}, {self.place(position)}: {finding}")
 
 
-def read_columns(path: Path, content: bytes, layout: Layout, checked: Checked) -> Columns:
+def read_columns(path: Path, content: bytes, layout: Layout, check_lines: LineChecker) -> Columns:
     """Read the fields of a file as trec_eval does: between runs of ASCII white space.
 
     Lines that begin with ``#`` are left out. A file with an odd line is read again line by line:
-    ``checked`` refuses it, or says which fields count.
+    ``check_lines`` refuses the line, or yields the fields that count.
+
+    Raises
+    ------
+    InputError
+        If the file begins with a byte order mark, has a NUL, or is not UTF-8.
     """
     import pyarrow as pa
 
     _require_text(path, content)
-    plain, arrays = _plain(content), None
-    if layout.skips_blank_lines or not (plain.startswith(b"\n") or b"\n\n" in plain):
+    plain_content = _plain(content)
+    has_blank_line = plain_content.startswith(b"\n") or b"\n\n" in plain_content
+    arrays = None
+    if layout.skips_blank_lines or not has_blank_line:
         # All lines at once are read some twenty times faster than one by one.
         with suppress(pa.ArrowInvalid):
-            arrays = _arrays(plain, layout)
+            arrays = _arrays(plain_content, layout)
     if arrays is None:
-        lines = checked(path, _lines(content))
-        arrays = _arrays(b"\n".join(b" ".join(fields) for fields in lines), layout)
+        lines = check_lines(path, _lines(content))
+        checked_content = b"\n".join(b" ".join(fields) for fields in lines)
+        arrays = _arrays(checked_content, layout)
     return Columns(path, content, arrays)
 
 
 def _plain(content: bytes) -> bytes:
-    r"""Separate fields by one space, and leave out comments."""
+    r"""Separate the fields of lines by one space, and leave out comments."""
     if _is_plain(content):
         return content
-    if any(blank in content for blank in BLANKS_ALONE):
+    if any(blank in content for blank in SINGLE_BLANKS):
         content = content.translate(SPACES)
     while b"  " in content:
         content = content.replace(b"  ", b" ")
     content = content.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip(b" ")
-    return COMMENT.sub(b"", content) if content[:1] == b"#" or b"\n#" in content else content
+    has_comment = content[:1] == b"#" or b"\n#" in content
+    return COMMENT.sub(b"", content) if has_comment else content
 
 
 def _is_plain(content: bytes) -> bool:
-    """Tell at a glance that no blank stands beside another or at an end, and that none is odd."""
-    if any(odd in content for odd in (*BLANKS_ALONE, b"#")) or content[:1] <= b" ":
+    """Test quickly whether fields are separated by one space, and there may be no comment.
+
+    False if a blank other than a space or newline, or a ``#``, is anywhere, or if a blank is at the
+    beginning, beside another, or a space is at the end.
+    """
+    has_odd_character = any(odd in content for odd in (*SINGLE_BLANKS, b"#"))
+    if has_odd_character or content[:1] <= b" ":
         return False
     characters = np.frombuffer(content, np.uint8)
-    for start in range(0, len(content), LOOKED_AT):
-        # One more than the next part begins with, so that no neighbours are missed.
-        blank = characters[start : start + LOOKED_AT + 1] <= ord(" ")
-        if (blank[1:] & blank[:-1]).any():
+    for start in range(0, len(content), BLOCK_SIZE):
+        # One more than the next block begins with, so that no neighbours are missed.
+        is_blank = characters[start : start + BLOCK_SIZE + 1] <= ord(" ")
+        if (is_blank[1:] & is_blank[:-1]).any():
             return False
     return content[-1:] != b" "
 
 
 def _arrays(content: bytes, layout: Layout) -> dict[int, Any]:
-    """Read the columns of fields between single spaces."""
+    """Read the columns of a layout, by number of the field, from lines separated by single spaces.
+
+    Columns are Arrow dictionaries of texts, or float64. Raises ``ArrowInvalid`` if a line has
+    another number of fields, or a number cannot be read.
+    """
     import pyarrow as pa
     from pyarrow import csv
 
-    text = pa.dictionary(pa.int32(), pa.string())
-    kinds = dict.fromkeys(layout.texts, text) | dict.fromkeys(layout.numbers, pa.float64())
-    size = min(len(content), MOST_AT_ONCE)
+    text_type = pa.dictionary(pa.int32(), pa.string())
+    types = dict.fromkeys(layout.texts, text_type) | dict.fromkeys(layout.numbers, pa.float64())
     table = csv.read_csv(
         pa.py_buffer(content),
         csv.ReadOptions(
-            column_names=list(map(str, range(layout.n_fields))), use_threads=False, block_size=size
+            column_names=[str(field) for field in range(layout.n_fields)],
+            use_threads=False,
+            block_size=min(len(content), MOST_AT_ONCE),
         ),
         csv.ParseOptions(delimiter=" ", quote_char=False),
         csv.ConvertOptions(
-            column_types={str(field): kind for field, kind in kinds.items()},
-            include_columns=list(map(str, kinds)),
+            column_types={str(field): column_type for field, column_type in types.items()},
+            include_columns=[str(field) for field in types],
             null_values=[],
         ),
     )
-    return dict(zip(kinds, (column.combine_chunks() for column in table.columns), strict=True))
+    columns = [column.combine_chunks() for column in table.columns]
+    return dict(zip(types, columns, strict=True))
 
 
 def _lines(content: bytes) -> NumberedLines:
-    """Split a file into lines at newlines only, and lines into fields at ASCII white space."""
+    """Split a file into lines at newlines only, and lines into fields at ASCII white space.
+
+    Yields physical number, from 1, and fields; a blank line has none, a comment is left out.
+    """
     lines: Sequence[bytes] = content.removesuffix(b"\n").split(b"\n")
     for number, fields in enumerate(map(bytes.split, lines), start=1):
         if not (fields and fields[0].startswith(b"#")):
@@ -180,23 +222,32 @@ def _lines(content: bytes) -> NumberedLines:
 
 
 def _require_text(path: Path, content: bytes) -> None:
+    """Refuse, at its line, a byte order mark, a NUL, and what is not UTF-8."""
     if content.startswith(BOM_UTF8):
-        finding = "a byte order mark, which trec_eval takes for a part of the first id; save the "
-        finding += "file as UTF-8 without it."
-        raise InputError.at_line(path, 1, finding)
+        raise InputError.at_line(
+            path,
+            1,
+            "a byte order mark, which trec_eval takes for a part of the first id; save the file as "
+            "UTF-8 without it.",
+        )
     if b"\0" in content:
-        line = content[: content.index(b"\0")].count(b"\n") + 1
+        line = _line_number(content, content.index(b"\0"))
         raise InputError.at_line(path, line, "a NUL byte; a TREC file is plain text.")
     try:
         content.isascii() or content.decode()
     except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
-        raise InputError.at_line(
-            path, line, f"not UTF-8 (byte {content[error.start]:#04x})."
-        ) from None
+        line = _line_number(content, error.start)
+        finding = f"not UTF-8 (byte {content[error.start]:#04x})."
+        raise InputError.at_line(path, line, finding) from None
 
 
-USER_FIELD, ITEM_FIELD = 0, 2
+def _line_number(content: bytes, position: int) -> int:
+    """Count lines from 1 up to the byte at a position."""
+    return content[:position].count(b"\n") + 1
+
+
+USER_FIELD = 0
+ITEM_FIELD = 2
 
 
 class Pairs(NamedTuple):
@@ -209,35 +260,48 @@ class Pairs(NamedTuple):
 
     @classmethod
     def of_columns(cls, columns: Columns) -> Pairs:
-        """Number users and items in code-point order, and refuse a pair that is duplicated."""
-        (users, user), (items, item) = columns.numbered(USER_FIELD), columns.numbered(ITEM_FIELD)
+        """Number users and items in code-point order.
+
+        Raises InputError if an id is too long, or if a pair is duplicated, at its second line.
+        """
+        users, user = columns.numbered_texts(USER_FIELD)
+        items, item = columns.numbered_texts(ITEM_FIELD)
         pairs = cls(users, items, user, item)
-        for second in pairs.repeated()[:1]:
-            own = (user == user[second]) & (item == item[second])
-            first = columns.place(int(own.argmax()))
-            pair = (
-                f"item {items.ids[item[second]]} is duplicated for user {users.ids[user[second]]}"
+        duplicates = pairs.duplicate_rows()
+        if len(duplicates) > 0:
+            second = int(duplicates[0])
+            is_same_pair = (user == user[second]) & (item == item[second])
+            first_place = columns.place(int(is_same_pair.argmax()))
+            finding = (
+                f"item {items.ids[item[second]]} is duplicated for user {users.ids[user[second]]}, "
+                f"first in {first_place}."
             )
-            raise columns.error(int(second), f"{pair}, first in {first}.")
+            raise columns.error_at(second, finding)
         return pairs
 
-    def repeated(self) -> Numbers:
-        """Give the positions, rising, of pairs that occur before."""
+    def duplicate_rows(self) -> Numbers:
+        """Find the rows, rising, whose pair of user and item is in an earlier row."""
         pairs = self.user.astype(np.int64) * len(self.items) + self.item
         order = np.argsort(pairs, kind="stable")
-        again = np.flatnonzero(pairs[order][1:] == pairs[order][:-1])
-        return np.sort(order[again + 1])
+        sorted_pairs = pairs[order]
+        equals_next = np.flatnonzero(sorted_pairs[1:] == sorted_pairs[:-1])
+        return np.sort(order[equals_next + 1])
 
 
 HALF_RANKS = "ranks that share ties are half ranks, so settle ties by item, min, max or at random"
 
 
 def place_in_group(groups: Integers) -> Longs:
-    """Number the members of each run of equal values from 1."""
+    """Number the members of each run of equal values from 1, int64 of the shape of ``groups``.
+
+    >>> place_in_group(np.array([3, 3, 0, 3]))
+    array([1, 2, 1, 1])
+    """
     rows = np.arange(len(groups))
     is_first = np.ones(len(groups), dtype=bool)
     is_first[1:] = groups[1:] != groups[:-1]
-    return rows - np.maximum.accumulate(np.where(is_first, rows, 0)) + 1
+    first_rows = np.maximum.accumulate(np.where(is_first, rows, 0))
+    return rows - first_rows + 1
 
 
 def offsets_of(counts: Integers) -> Longs:
@@ -249,25 +313,33 @@ def offsets_of(counts: Integers) -> Longs:
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
 
-def as_integers(numbers: ArrayLike, *, what: str) -> Longs:
-    """Read whole numbers."""
+def as_integers(numbers: ArrayLike, *, name: str) -> Longs:
+    """Read whole numbers, of any type and shape, as int64.
+
+    ``name`` is what errors call one of them, such as "rank". Raises InputError for a number that is
+    not whole, NaN or infinite.
+    """
     values = np.asarray(numbers)
     if values.dtype.kind in "iu":
         return values.astype(np.int64)
-    odd = ~(np.isfinite(values) & (values == np.floor(values)))
-    if odd.any():
+    is_odd = ~(np.isfinite(values) & (values == np.floor(values)))
+    if is_odd.any():
+        first_odd = values.ravel()[is_odd.argmax()]
         raise InputError(
-            f"{with_article(what)} must be a whole number, got {values.ravel()[odd.argmax()]}: "
-            f"{HALF_RANKS}."
+            f"{with_article(name)} must be a whole number, got {first_odd}: {HALF_RANKS}."
         )
     return values.astype(np.int64)
 
 
-def integers_by_row(numbers: ArrayLike, n_rows: int, *, what: str) -> Longs:
-    """Read one whole number for all rows, or one for each."""
-    values = as_integers(numbers, what=what)
+def integers_by_row(numbers: ArrayLike, n_rows: int, *, name: str) -> Longs:
+    """Read one whole number for all rows, or one for each, as int64 of shape (n_rows,).
+
+    ``name`` is what errors call one of them. Raises InputError for another shape, or a number that
+    is not whole.
+    """
+    values = as_integers(numbers, name=name)
     if values.shape not in ((), (n_rows,)):
-        raise InputError(f"there must be one {what} for all {n_rows} rows, or one for each.")
+        raise InputError(f"there must be one {name} for all {n_rows} rows, or one for each.")
     return np.broadcast_to(values, (n_rows,)).copy()
 
 
@@ -275,17 +347,29 @@ ROWS_AT_ONCE = 1 << 20
 
 
 def join_rows(*columns: tuple[Sequence[str], Integers]) -> bytes:
-    r"""Join the texts of each row, and all rows."""
+    r"""Join the texts of each row, and then all rows, without separators.
+
+    A column is its distinct texts, and which of them each row has, of shape (n_rows,).
+
+    >>> join_rows((["u ", "v "], np.array([0, 1])), (["1\n"], np.array([0, 0])))
+    b'u 1\nv 1\n'
+    """
     import pyarrow as pa
     import pyarrow.compute as compute
 
-    texts = [(pa.array(distinct, pa.large_string()), numbers) for distinct, numbers in columns]
-    blocks, nothing = [], pa.scalar("", pa.large_string())
-    for first in range(0, len(columns[0][1]), ROWS_AT_ONCE):
+    distinct_texts = [pa.array(texts, pa.large_string()) for texts, _ in columns]
+    codes = [column_codes for _, column_codes in columns]
+    separator = pa.scalar("", pa.large_string())
+    n_rows = len(codes[0])
+    blocks = []
+    for first in range(0, n_rows, ROWS_AT_ONCE):
         rows = slice(first, first + ROWS_AT_ONCE)
-        parts = [distinct.take(pa.array(numbers[rows])) for distinct, numbers in texts]
+        texts_of_rows = [
+            texts.take(pa.array(column_codes[rows]))
+            for texts, column_codes in zip(distinct_texts, codes, strict=True)
+        ]
+        joined = compute.binary_join_element_wise(*texts_of_rows, separator)
         # The joined texts lie one after the other in Arrow's memory.
-        joined = compute.binary_join_element_wise(*parts, nothing)
         blocks.append(joined.buffers()[2].to_pybytes())
     return b"".join(blocks)
 
@@ -294,7 +378,15 @@ ID_HEADERS = ("", "topic", "user", "query", "qid")
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Give number and fields of every line that is not blank."""
+    """Read a table with tabs, if its first line has one, or else with commas.
+
+    Yields the physical number, from 1, and the fields, stripped, of every line that is not blank.
+
+    Raises
+    ------
+    InputError
+        If the file does not exist, is a folder, or is no UTF-8 or no valid CSV.
+    """
     try:
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
@@ -318,7 +410,7 @@ def read_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def require_width(path: Path, line: int, row: list[str], heading: list[str]) -> list[str]:
-    """Give the row back if it has as many fields as the heading."""
+    """Refuse a row at its line if it has not as many fields as the heading; return the row."""
     if len(row) != len(heading):
         finding = f"{len(heading)} fields expected, as in the heading, found {len(row)}."
         raise InputError.at_line(path, line, finding)
@@ -326,19 +418,23 @@ def require_width(path: Path, line: int, row: list[str], heading: list[str]) -> 
 
 
 def distinct_names(path: Path, names: Sequence[tuple[int, str]], kind: str) -> tuple[str, ...]:
-    """Give names that are shown as they are; refuse those that are empty or duplicated."""
-    seen: set[str] = set()
+    """Write the control characters of names as escapes; refuse names that are empty or duplicated.
+
+    ``names`` are pairs of a line, for errors, and a name; ``kind`` is what they are names of, such
+    as "system".
+    """
+    known_names: set[str] = set()
     for line, name in names:
         if not name:
             raise InputError.at_line(path, line, f"{with_article(kind)} has no name.")
-        if name in seen:
+        if name in known_names:
             raise InputError.at_line(path, line, f"{kind} {name!r} is duplicated.")
-        seen.add(name)
+        known_names.add(name)
     return tuple(escaped(name) for _, name in names)
 
 
 def is_number(text: str) -> bool:
-    """Tell whether a text can be read as a number, be it infinite."""
+    """Test whether a text can be read as a number; NaN and infinity count."""
     try:
         float(text)
     except ValueError:
@@ -346,19 +442,25 @@ def is_number(text: str) -> bool:
     return True
 
 
-def read_number(path: Path, line: int, system: str, text: str, *, kind: str = "score") -> float:
-    """Read a finite number."""
+def read_number(path: Path, line: int, column: str, text: str, *, kind: str = "score") -> float:
+    """Read a finite number; refuse a missing one, and what is no finite number, at its place.
+
+    ``line`` and ``column`` are its place for errors, ``kind`` what it is.
+    """
     if not text:
-        raise InputError.at_line(path, line, f"column {system!r}: {with_article(kind)} is missing.")
+        finding = f"column {column!r}: {with_article(kind)} is missing."
+        raise InputError.at_line(path, line, finding)
     if not is_number(text) or not math.isfinite(float(text)):
-        raise InputError.at_line(
-            path, line, f"column {system!r}: a number expected, found {text!r}."
-        )
+        finding = f"column {column!r}: a number expected, found {text!r}."
+        raise InputError.at_line(path, line, finding)
     return float(text)
 
 
 def read_cutoff(path: Path, line: int, text: str) -> int | None:
-    """Read a cut-off; none for whole lists."""
+    """Read a cut-off, a whole number from 1 on; None, for whole lists, if the text is empty.
+
+    Refuses other texts with an InputError at the line.
+    """
     if not text:
         return None
     if not text.isdecimal() or int(text) < 1:

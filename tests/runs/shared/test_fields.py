@@ -89,7 +89,7 @@ def test_a_file_with_an_odd_line_is_read_line_by_line(content: str) -> None:
 def test_blanks_side_by_side_are_seen_wherever_a_part_ends(
     content: str, looked_at: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fields, "LOOKED_AT", looked_at)
+    monkeypatch.setattr(fields, "BLOCK_SIZE", looked_at)
     monkeypatch.setattr(fields, "_lines", None)
     assert rows_of(columns_of(content)) == TWO
 
@@ -119,17 +119,17 @@ def test_an_element_stands_for_its_physical_line() -> None:
     columns = columns_of("# note\nu x a 1\n\nv x b 2\n")
     assert columns.line(0) == (2, [b"u", b"x", b"a", b"1"])
     assert columns.place(1) == "line 4"
-    assert str(columns.error(1, "odd.")) == "a.txt, line 4: odd."
+    assert str(columns.error_at(1, "odd.")) == "a.txt, line 4: odd."
 
 
 def test_an_element_of_rows_stands_for_the_row_of_its_number_from_1() -> None:
     rows = Columns(PATH, b"", {}, unit="row")
-    assert str(rows.error(2, "odd.")) == "a.txt, row 3: odd."
+    assert str(rows.error_at(2, "odd.")) == "a.txt, row 3: odd."
 
 
 def test_texts_are_numbered_in_order() -> None:
     columns = columns_of("w x a 1\nu x b 1\nw x c 1\nv x a 1\n")
-    numbering, numbers = columns.numbered(0)
+    numbering, numbers = columns.numbered_texts(0)
     assert numbering.ids.tolist() == ["u", "v", "w"]
     assert numbers.tolist() == [2, 0, 2, 1]
 
@@ -137,12 +137,12 @@ def test_texts_are_numbered_in_order() -> None:
 def test_a_long_id_is_refused_at_its_line_by_how_it_begins() -> None:
     columns = columns_of(f"u x a 1\nu x {'b' * 25}{'c' * 1000} 1\n")
     with pytest.raises(InputError) as refused:
-        columns.names(2)
+        columns.bounded_texts(2)
     assert str(refused.value) == (
         "a.txt, line 2: an id or a name has at most 1,000 characters, found one of 1,025 that "
         f"begins with {'b' * 20!r}."
     )
-    assert columns_of(f"u x {'b' * 1000} 1\n").names(2)[0] == ["b" * 1000]
+    assert columns_of(f"u x {'b' * 1000} 1\n").bounded_texts(2)[0] == ["b" * 1000]
 
 
 @pytest.mark.parametrize(
@@ -170,11 +170,11 @@ def test_a_pair_that_is_duplicated_is_named_with_both_lines() -> None:
 def test_every_pair_that_occurs_before_is_listed() -> None:
     columns = columns_of("v x a 1\nu x b 1\nu x c 1\n")
     pairs = Pairs.of_columns(columns)
-    assert pairs.repeated().tolist() == []
+    assert pairs.duplicate_rows().tolist() == []
     user, item = (
         np.array(numbers, dtype=np.int32) for numbers in ([1, 0, 1, 0, 1], [0, 2, 0, 2, 0])
     )
-    assert pairs._replace(user=user, item=item).repeated().tolist() == [2, 3, 4]
+    assert pairs._replace(user=user, item=item).duplicate_rows().tolist() == [2, 3, 4]
 
 
 def test_members_of_groups_are_numbered_from_1() -> None:
@@ -184,7 +184,7 @@ def test_members_of_groups_are_numbered_from_1() -> None:
 
 def test_whole_numbers_may_come_as_floats() -> None:
     for numbers in ([1, 2], [1.0, 2.0], np.array([1, 2], dtype=np.uint8)):
-        found = as_integers(numbers, what="rank")
+        found = as_integers(numbers, name="rank")
         assert found.tolist() == [1, 2]
         assert found.dtype == np.int64
 
@@ -192,14 +192,14 @@ def test_whole_numbers_may_come_as_floats() -> None:
 @pytest.mark.parametrize(("numbers", "odd"), [([1.0, 2.5], "2.5"), ([np.inf, 1.0], "inf")])
 def test_what_is_not_whole_is_refused(numbers: list[float], odd: str) -> None:
     with pytest.raises(InputError, match=rf"^a rank must be a whole number, got {odd}: ranks that"):
-        as_integers(numbers, what="rank")
+        as_integers(numbers, name="rank")
 
 
 def test_one_number_is_spread_over_all_rows() -> None:
-    assert integers_by_row(7, 3, what="size").tolist() == [7, 7, 7]
-    assert integers_by_row([1, 2, 3], 3, what="size").tolist() == [1, 2, 3]
+    assert integers_by_row(7, 3, name="size").tolist() == [7, 7, 7]
+    assert integers_by_row([1, 2, 3], 3, name="size").tolist() == [1, 2, 3]
     with pytest.raises(InputError, match="one size for all 3 rows"):
-        integers_by_row([1, 2], 3, what="size")
+        integers_by_row([1, 2], 3, name="size")
 
 
 @pytest.mark.parametrize("at_once", [1, 2, 5])
