@@ -576,8 +576,8 @@ def _work(
     if not named:
         raise InputError("there is no measure: name some, such as 'nDCG@10' and 'bpref'.")
     asked = {"names": tuple(map(str, named)), "cutoffs": ()}
-    section = check_settings("the measures", MetricsSection, asked)
-    metrics = check_metrics(section, own=own)
+    section = read_settings_of("the measures", MetricsSection, asked)
+    metrics = check_metrics(section, user_metrics=own)
     run_files, systems = replicates_of(runs)
     collection = collect_lists(
         run_files,
@@ -586,7 +586,7 @@ def _work(
         source=str(qrels) if isinstance(qrels, str | PathLike) else "the qrels",
         systems=systems,
         popularity=None if popularity is None else counts_of(popularity),
-        least=least,
+        min_systems=least,
         depth=deepest_rank(section.measures, metrics),
     )
     catalogue = Catalogue(len(collection.items))

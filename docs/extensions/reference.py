@@ -153,7 +153,7 @@ def settings_reference(path: str, *, name: str = "") -> Iterator[str]:
     """
     module, _, attribute = path.rpartition(".")
     model: type[BaseModel] = getattr(importlib.import_module(module), attribute)
-    schema = model.model_json_schema(mode="validation") if name else study_schema(kind=model)
+    schema = model.model_json_schema(mode="validation") if name else study_schema(study_class=model)
     yield from section_of(schema, schema.get("$defs", {}), name)
 
 

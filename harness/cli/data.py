@@ -102,7 +102,7 @@ def world(like: Path, output: Path | None, format_: str, progress: Progress, **a
     To compare conclusions, run a study of the ratings and a study of the simulated data, and
     compare both with `harness compare`.
     """
-    from harness.study.inputs import kept_ratings
+    from harness.study.inputs import load_k_core
     from harness.study.sections import usual_split
     from harness.study.study import RatingsSection
     from qrels.ratings.datasets.rating_tables import format_rating_lines
@@ -112,7 +112,7 @@ def world(like: Path, output: Path | None, format_: str, progress: Progress, **a
 
     if output is not None and output.exists():
         raise InputError(f"{output} exists; --output must name a new folder.")
-    real = kept_ratings(given(RatingsSection, {"path": like, **asked}), usual_split())
+    real = load_k_core(given(RatingsSection, {"path": like, **asked}), usual_split())
     with progress("Fitting a world", 1) as bar:
         fitted = fit_world(real, given(LikeSettings, asked))
         bar.advance()
@@ -283,5 +283,5 @@ def schema(plugins: Paths, experiment: bool) -> None:
     from harness.study.study import Study
 
     kind = imported("harness.online.experiment_file.ExperimentStudy")() if experiment else Study
-    found = study_schema([path.resolve() for path in plugins], kind=kind)
+    found = study_schema([path.resolve() for path in plugins], study_class=kind)
     click.echo(json.dumps(found, indent=1, ensure_ascii=False))

@@ -99,12 +99,12 @@ class ExperimentRun(StudyRun):
             max(study.settings.cutoffs),
         )
         self.parts.build(RECORD, key, partial(record, self))
-        for analysis, settings in study.analyses.wanted():
+        for analysis, settings in study.analyses.chosen():
             self.keep_analysis(
                 analysis,
                 settings,
                 lambda: self.work,
-                self.parts.kept(RECORD),
+                self.parts.kept_parts(RECORD),
                 [table["sha256"] for table in self.inputs],
                 study.settings,
                 makers=[ExperimentWork],
@@ -119,7 +119,7 @@ class ExperimentRun(StudyRun):
         return {
             "lead": f"Do offline metrics follow clicks? {len(arms)} models, {size}; seed {seed}.",
             "data": f"Data: {name} ({size}); {len(arms)} models; study seed {seed}.",
-            "results": [analysis.key for analysis, _ in self.study.analyses.wanted()],
+            "results": [analysis.key for analysis, _ in self.study.analyses.chosen()],
             "inputs": self.inputs,
             "collection": {
                 "lists": facts["lists"],

@@ -13,7 +13,7 @@ from harness.online.arm_models import NeighbourModel, SystemModel
 from harness.online.click_world import ClickWorldSettings
 from harness.online.simulation import SimulationSettings
 from harness.recall import ALS_KNN, ITEM_COSINES, model_settings, similarity_of
-from harness.study.sections import NAMES, STUDIES, AnalysesSection, read_sections
+from harness.study.analyses_section import NAMES, STUDIES, AnalysesSection, read_sections
 from harness.study.study_file import Origin, StudyFile
 from recommenders import find_system, read_settings
 from runs import InputError
@@ -102,7 +102,9 @@ class ExperimentStudy(StudyFile):
     @property
     def settings(self) -> ArmSettings:
         """How the arms are compared, which all its analyses share."""
-        return next(each for each in self.analyses.asked.values() if isinstance(each, ArmSettings))
+        return next(
+            each for each in self.analyses.settings_by_key.values() if isinstance(each, ArmSettings)
+        )
 
     @classmethod
     def prepared(cls, values: dict[str, Any], origin: Origin) -> dict[str, Any]:
@@ -116,7 +118,7 @@ class ExperimentStudy(StudyFile):
 
     @model_validator(mode="after")
     def _has_what_is_needed(self) -> ExperimentStudy:
-        for analysis, _ in self.analyses.wanted():
+        for analysis, _ in self.analyses.chosen():
             if Need.EXPERIMENT not in analysis.needs:
                 raise ValueError(f"an experiment has no scores, which {analysis.key!r} needs")
         return self

@@ -17,21 +17,28 @@ from analyses.shared.sentences import TOPIC, USER
 from analyses.shared.work import CountedIn
 from harness.readers.rankings import judgements_in, judgements_of
 from harness.study.inputs import (
-    beside_trained,
     checksum,
     judge_test,
-    lists_of,
     load_ratings,
+    order_runs,
+    order_runs_beside_trained,
     read_runs,
+    relevance_threshold,
     split_ratings,
-    threshold_of,
 )
+from harness.study.sections import TruthSection
 from harness.study.study import QrelsSection, RatingsSection, Study, run_paths
-from harness.study.true_judgements import Ranked, TrueJudgements, of_file, of_world, read_truth
-from qrels import Qrels, Ratings, Split, describe, k_core, rating_scale, split_counts
-from qrels.qrels import judgement_facts, no_relevant_sentence
+from harness.study.true_judgements import (
+    StudyIds,
+    TrueJudgements,
+    judgements_of_file,
+    judgements_of_world,
+    read_truth,
+)
+from qrels import Qrels, Ratings, Scale, Split, describe, k_core, rating_scale, split_counts
+from qrels.qrels import judgement_facts, nothing_relevant
 from qrels.ratings.splitter import leakage
-from qrels.ratings.world import Observation, Truth
+from qrels.ratings.world import Observation, Truth, World
 from qrels.trec import QrelsFile, format_qrels
 from runs import InputError, InputWarning, Numbering, Run
 from runs.run_file import RunFile, common_items
@@ -62,19 +69,20 @@ class Collection:
         By run, the name of its system, where several may be of one; empty otherwise.
     truth
         The true ratings, where the study begins with a world.
-    judged_truly
+    true_judgements
         What the systems are truly judged by, if that is known.
-    true_lists
-        Lists of the runs that were made elsewhere for the users of the truth, where these are
-        others than the study judges.
+    true_runs
+        The runs that were made elsewhere, ranked for the users of the truth, where lists other
+        than those of the study are judged truly.
     observation
         What decides which ratings are observed, where the study begins with a world.
     threshold
         Lowest rating that is relevant, where the study begins with ratings.
     is_implicit
         Whether every rating is relevant.
-    trained
-        Training ratings of every item, of shape (n_items,), where they are known without a split.
+    training_counts
+        Number of training ratings of every item, of shape (n_items,), where they are known without
+        a split.
     """
 
     topics: Numbering
@@ -86,12 +94,12 @@ class Collection:
     runs: tuple[Run, ...] = ()
     replicated: tuple[str, ...] = ()
     truth: Truth | None = None
-    judged_truly: TrueJudgements | None = None
-    true_lists: tuple[Run, ...] = ()
+    true_judgements: TrueJudgements | None = None
+    true_runs: tuple[Run, ...] = ()
     observation: Observation | None = None
     threshold: float | None = None
     is_implicit: bool = False
-    trained: Numbers | None = None
+    training_counts: Numbers | None = None
 
     @property
     def unit(self) -> str:
@@ -99,61 +107,82 @@ class Collection:
         return TOPIC if self.split is None else USER
 
     @cached_property
-    def trec_ids(self) -> tuple[Numbering, Numbering]:
-        """Topics and items as TREC files carry them: by their ids, or by numbers in their place."""
+    def trec_topics(self) -> Numbering:
+        """Topics as TREC files write them: by their ids, or by numbers where ids do not fit.
+
+        Test users have the numbers that they have among all users of the training ratings.
+        """
         if self.split is None:
-            return trec_ids(self.topics), trec_ids(self.items)
-        users = trec_ids(self.split.train.users)
-        is_named = users is self.split.train.users
-        topics = self.topics if is_named else users.select(self.split.test_users)
-        return topics, trec_ids(self.items)
+            return carried(self.topics)
+        users = carried(self.split.train.users)
+        has_fit_ids = users is self.split.train.users
+        return self.topics if has_fit_ids else users.select(self.split.test_users)
+
+    @cached_property
+    def trec_items(self) -> Numbering:
+        """Items as TREC files write them: by their ids, or by numbers where ids do not fit."""
+        return carried(self.items)
 
     @property
-    def names(self) -> tuple[tuple[Numbering, Numbering], tuple[Numbering, Numbering]]:
-        """Topics and items: how TREC files carry them, and their ids."""
-        topics, items = self.trec_ids
-        return (topics, self.topics), (items, self.items)
+    def replaces_ids(self) -> bool:
+        """Whether TREC files have numbers in the place of ids of topics or items."""
+        return self.trec_topics is not self.topics or self.trec_items is not self.items
 
     def relevant_ratings(self) -> Ratings | None:
-        """Give the test ratings of relevant items, where the study begins with ratings."""
+        """Select the test ratings of relevant items; None where the study begins with runs."""
         if self.split is None or self.threshold is None:
             return None
         test = self.split.test
         return test.select(test.rating >= self.threshold)
 
     def popularity_counts(self) -> dict[CountedIn, Numbers]:
-        """Count the ratings of every item of the catalogue in training, in test, in both.
+        """Count the ratings of every item in training, in test, and in both.
 
-        The catalogue is every item with a rating; without ratings, every judged item.
-        Other items count -1.
+        Without training counts, counts judgements: "test" alone. The catalogue is every item with a
+        rating; without training counts, every judged item.
+
+        Returns
+        -------
+        Counts, each of shape (n_items,); -1 for items that are not in the catalogue.
         """
         test = np.bincount(self.qrels.items, minlength=len(self.items))
-        train = self.trained if self.split is None else self.split.train.item_counts()
+        train = self.training_counts if self.split is None else self.split.train.item_counts()
         if train is None:
             return {"test": np.where(test > 0, test, -1)}
-        counts: dict[CountedIn, Numbers]
-        counts = {"train": train, "test": test, "all": train + test}
-        return {name: np.where(train + test > 0, counts[name], -1) for name in counts}
+        total = train + test
+        in_catalogue = total > 0
+        return {
+            "train": np.where(in_catalogue, train, -1),
+            "test": np.where(in_catalogue, test, -1),
+            "all": np.where(in_catalogue, total, -1),
+        }
 
 
 def collect(study: Study) -> Collection:
-    """Read or make what the study begins with, and judge it."""
+    """Read or simulate what the study begins with, and judge it.
+
+    Raises InputError with file and line if the input breaks a rule.
+    """
     if study.ratings is not None:
-        return _from_ratings(study, study.ratings)
+        return _collect_ratings(study, study.ratings)
     assert study.qrels is not None, "a study begins with one of both"
-    return _from_trec_files(study, study.qrels)
+    return _collect_trec_files(study, study.qrels)
 
 
-def _from_ratings(study: Study, section: RatingsSection) -> Collection:
+def _collect_ratings(study: Study, section: RatingsSection) -> Collection:
+    """Load and split ratings, judge the test part, and read runs of other programs beside it.
+
+    Raises InputError if no test rating is relevant, or a system learns only from ratings higher
+    than all training ratings; warns where a split given as files tests unknown users or items.
+    """
     # Errors in files name the file.
     is_world = section.format == "world" and section.like is None
     with study.errors_at("ratings") if is_world else nullcontext():
         ratings, inputs, world = load_ratings(section, study.split)
-    truth = None if world is None else world.truth
     core = k_core(ratings, user_min=section.user_min, item_min=section.item_min)
     split = split_ratings(core, study.split, seed=study.seed)
     with study.errors_at("ratings", "threshold"):
-        threshold = threshold_of(section, ratings, tested=split.test)
+        threshold = relevance_threshold(section, ratings, test=split.test)
     with study.errors_at("ratings", "grades"):
         scale = rating_scale(ratings, threshold=threshold, rule=section.grades)
     is_implicit = bool(threshold <= ratings.rating.min())
@@ -161,12 +190,7 @@ def _from_ratings(study: Study, section: RatingsSection) -> Collection:
         qrels = judge_test(split, scale)
     if study.split.parts is not None:
         _warn_of_unknown(split, threshold=threshold)
-    highest = split.train.rating.max(initial=-np.inf)
-    for label, name in study.systems.labels.items():
-        positives = study.systems.positives_of(name)
-        if positives is not None and not positives <= highest:
-            with study.errors_at("systems", "positives"):
-                raise InputError(f"no training rating reaches {positives:g}: {label} cannot learn.")
+    _require_positive_ratings(study, split.train)
     facts = {
         "ratings": describe(core),
         "threshold": "none: everything is relevant" if is_implicit else threshold,
@@ -174,94 +198,154 @@ def _from_ratings(study: Study, section: RatingsSection) -> Collection:
         "split": split_counts(core, split) | leakage(split),
     }
     paths = run_paths(study)
+    checksums = [checksum(path) for path in (*study.split.files, *paths)]
     collection = Collection(
         topics=split.topics,
         items=core.items,
         qrels=qrels,
-        inputs=(*inputs, *map(checksum, [*study.split.files, *paths])),
+        inputs=(*inputs, *checksums),
         facts=facts | judgement_facts(qrels),
         split=split,
-        truth=truth,
+        truth=None if world is None else world.truth,
         observation=None if world is None else world.observation,
         threshold=threshold,
         is_implicit=is_implicit,
     )
-    run_files, replicated = read_runs(paths, study)
-    runs = beside_trained(run_files, study, split, collection.trec_ids, replicated)
-    collection = replace(collection, runs=runs, replicated=replicated)
+    run_files, systems = read_runs(paths, study)
+    runs = order_runs_beside_trained(
+        run_files,
+        study,
+        split,
+        systems,
+        trec_topics=collection.trec_topics,
+        trec_items=collection.trec_items,
+    )
+    collection = replace(collection, runs=runs, replicated=systems)
     if study.truth is None:
         return collection
     with study.errors_at("truth"):
-        if truth is None:
-            file = read_truth(study.truth, threshold=threshold, rule=section.grades)
-            ranked = Ranked(split.train.users, core.items, split.topics, split.train)
-            known = of_file(file, ranked, candidates=study.truth.judged_lists)
+        if world is None:
+            truth_file = read_truth(study.truth, threshold=threshold, rule=section.grades)
+            ids = StudyIds(split.train.users, core.items, split.topics, split.train)
+            true_judgements = judgements_of_file(
+                truth_file, ids, candidates=study.truth.judged_lists
+            )
         else:
-            own = study.truth.threshold
-            scale = scale if own is None else rating_scale(ratings, threshold=own)
-            lists = study.truth.judged_lists
-            known = of_world(truth, split, scale, candidates=lists, seed=study.seed)
-    return _with_truth(collection, known, run_files)
+            true_judgements = _judge_by_world(world, ratings, study, study.truth, split, scale)
+    return _with_truth(collection, true_judgements, run_files)
 
 
-def _with_truth(collection: Collection, known: TrueJudgements, files: list[RunFile]) -> Collection:
-    """Judge truly, too; lists that were made elsewhere are read anew where others are judged."""
-    runs: tuple[Run, ...] = ()
-    if known.has_own_lists:
-        named = known.trec_ids, collection.trec_ids[1]
+def _require_positive_ratings(study: Study, train: Ratings) -> None:
+    """Refuse a system that learns only from ratings higher than all training ratings."""
+    highest = train.rating.max(initial=-np.inf)
+    for label, name in study.systems.labels.items():
+        positives = study.systems.positives_of(name)
+        if positives is not None and not positives <= highest:
+            with study.errors_at("systems", "positives"):
+                raise InputError(f"no training rating reaches {positives:g}: {label} cannot learn.")
+
+
+def _judge_by_world(
+    world: World, ratings: Ratings, study: Study, section: TruthSection, split: Split, scale: Scale
+) -> TrueJudgements:
+    """Derive the true judgements from the simulated world.
+
+    True ratings are graded as the test ratings are, by the scale. If the section has a threshold of
+    its own, a scale of all ratings with that threshold grades them.
+    """
+    if section.threshold is not None:
+        scale = rating_scale(ratings, threshold=section.threshold)
+    return judgements_of_world(
+        world.truth, split, scale, candidates=section.judged_lists, seed=study.seed
+    )
+
+
+def _with_truth(
+    collection: Collection, true_judgements: TrueJudgements, run_files: Sequence[RunFile]
+) -> Collection:
+    """Add true judgements to a collection.
+
+    If lists other than those of the study are judged truly, the runs that were made elsewhere are
+    ranked again, for the users of the truth.
+    """
+    runs: list[Run] = []
+    if true_judgements.has_separate_lists:
+        users = true_judgements.trec_topics
+        items = collection.trec_items
         if collection.split is None:
-            named = known.topics, collection.items
+            users = true_judgements.topics
+            items = collection.items
         with warnings.catch_warnings():
-            # What is odd about runs was said when their usual lists were read.
+            # Findings about runs were reported when their usual lists were read.
             warnings.simplefilter("ignore", InputWarning)
-            runs = tuple(known.of_given(f.to_run(*named)) for f in files)
-    inputs = (*collection.inputs, *known.inputs)
-    facts = collection.facts | {"truth": known.facts}
-    return replace(collection, judged_truly=known, true_lists=runs, inputs=inputs, facts=facts)
+            for run_file in run_files:
+                run = run_file.to_run(users, items)
+                runs.append(true_judgements.restrict_lists(run))
+    return replace(
+        collection,
+        true_judgements=true_judgements,
+        true_runs=tuple(runs),
+        inputs=(*collection.inputs, *true_judgements.inputs),
+        facts=collection.facts | {"truth": true_judgements.facts},
+    )
 
 
 def _warn_of_unknown(split: Split, *, threshold: float) -> None:
-    """Warn of users and items of a given test part that have no training rating."""
+    """Warn if users or items of a given test part have no training rating."""
     test = split.test
-    users, items = test.user_counts() > 0, test.item_counts() > 0
-    n_users = np.count_nonzero(users & (split.train.user_counts() == 0))
-    new_items = items & (split.train.item_counts() == 0)
-    if n_users or new_items.any():
-        n_relevant = np.count_nonzero(new_items[test.item[test.rating >= threshold]])
+    is_test_user = test.user_counts() > 0
+    is_test_item = test.item_counts() > 0
+    is_new_user = is_test_user & (split.train.user_counts() == 0)
+    is_new_item = is_test_item & (split.train.item_counts() == 0)
+    if is_new_user.any() or is_new_item.any():
+        relevant_items = test.item[test.rating >= threshold]
+        n_relevant = np.count_nonzero(is_new_item[relevant_items])
         warn(
-            f"the given test part has {n_users:,} of {users.sum():,} users and {new_items.sum():,} "
-            f"of {items.sum():,} items ({n_relevant:,} relevant ratings) without training ratings. "
-            "Every number counts them, and systems never recommend such items."
+            f"the given test part has {is_new_user.sum():,} of {is_test_user.sum():,} users and "
+            f"{is_new_item.sum():,} of {is_test_item.sum():,} items ({n_relevant:,} relevant "
+            "ratings) without training ratings. Every number counts them, and systems never "
+            "recommend such items."
         )
 
 
-def _from_trec_files(study: Study, section: QrelsSection) -> Collection:
+def _collect_trec_files(study: Study, section: QrelsSection) -> Collection:
+    """Read qrels (a file, or a data set of ir_datasets) and runs, and true judgements if there are.
+
+    The lowest relevant grade is that of the section, else of the data set, else 1.
+    """
     if section.path is None:
         source = str(section.ir_datasets)
-        file, level = judgements_in(source)
+        file, usual_level = judgements_in(source)
         # These judgements are in no file of their own.
-        lines = format_qrels(file.to_qrels(file.items, relevance_level=1), file.users, file.items)
-        facts = {"ir_datasets": source, "sha256": sha256(lines).hexdigest()}
+        qrels = file.to_qrels(file.items, relevance_level=1)
+        lines = format_qrels(qrels, file.users, file.items)
+        qrels_facts = {"ir_datasets": source, "sha256": sha256(lines).hexdigest()}
     else:
-        file, level, source = judgements_of(section.path, section.columns), 1, str(section.path)
-        facts = checksum(section.path)
+        source = str(section.path)
+        file = judgements_of(section.path, section.columns)
+        usual_level = 1
+        qrels_facts = checksum(section.path)
     paths = run_paths(study)
     run_files, systems = read_runs(paths, study)
     with study.errors_at("truth"):
-        truth = None if study.truth is None else read_truth(study.truth)
-    level = section.relevance_level or level
-    others = () if truth is None else truth.judged.items.ids.tolist()
+        truth_file = None if study.truth is None else read_truth(study.truth)
     collection = collect_lists(
-        run_files, file, relevance_level=level, source=source, systems=systems, others=others
+        run_files,
+        file,
+        relevance_level=section.relevance_level or usual_level,
+        source=source,
+        systems=systems,
+        truly_judged_items=() if truth_file is None else truth_file.judged.items.ids.tolist(),
     )
-    collection = replace(collection, inputs=(facts, *map(checksum, paths)))
-    if study.truth is None or truth is None:
+    checksums = [checksum(path) for path in paths]
+    collection = replace(collection, inputs=(qrels_facts, *checksums))
+    if study.truth is None or truth_file is None:
         return collection
-    users = Numbering.of(np.concatenate([run_file.users.ids for run_file in run_files]))
-    ranked = Ranked(users, collection.items, collection.topics)
+    user_ids = np.concatenate([run_file.users.ids for run_file in run_files])
+    ids = StudyIds(Numbering.of(user_ids), collection.items, collection.topics)
     with study.errors_at("truth"):
-        known = of_file(truth, ranked, candidates=study.truth.judged_lists)
-    return _with_truth(collection, known, run_files)
+        true_judgements = judgements_of_file(truth_file, ids, candidates=study.truth.judged_lists)
+    return _with_truth(collection, true_judgements, run_files)
 
 
 def collect_lists(
@@ -272,22 +356,42 @@ def collect_lists(
     source: str,
     systems: tuple[str, ...] = (),
     popularity: Mapping[str, int] | None = None,
-    others: Sequence[str] = (),
-    least: int = 2,
+    truly_judged_items: Sequence[str] = (),
+    min_systems: int = 2,
     depth: float = inf,
 ) -> Collection:
-    """Judge runs by qrels, wherever they were read; at least two systems, or what is said.
+    """Judge runs by qrels, wherever both were read.
 
-    Lists are cut at the depth.
+    Items are those of the runs, of the qrels, of ``popularity`` and of ``truly_judged_items``.
+
+    Parameters
+    ----------
+    relevance_level
+        Lowest relevant grade.
+    source
+        Name of the qrels, for errors.
+    systems
+        Name of the system of each run; empty if each run is of a system of its own.
+    popularity
+        Number of training ratings by item id; other items count 0.
+    depth
+        Where lists are cut.
+
+    Raises
+    ------
+    InputError
+        If no judgement is relevant, there are fewer systems than ``min_systems``, or `order_runs`
+        refuses a run.
     """
-    items = common_items(run_files, file.items, [*(popularity or ()), *others])
+    items = common_items(run_files, file.items, [*(popularity or ()), *truly_judged_items])
     qrels = file.to_qrels(items, relevance_level=relevance_level)
     if not qrels.relevant.any():
-        raise InputError(f"{source}: {no_relevant_sentence(qrels)}")
-    trained = None if popularity is None else np.zeros(len(items), dtype=np.intp)
-    if trained is not None and popularity is not None:
-        trained[items.numbers(popularity)] = [*popularity.values()]
-    runs = lists_of(run_files, file.users, items, systems, least=least, depth=depth)
+        raise InputError(f"{source}: {nothing_relevant(qrels)}")
+    training_counts = None
+    if popularity is not None:
+        training_counts = np.zeros(len(items), dtype=np.intp)
+        training_counts[items.numbers(popularity)] = list(popularity.values())
+    runs = order_runs(run_files, file.users, items, systems, min_systems=min_systems, depth=depth)
     return Collection(
         topics=file.users,
         items=items,
@@ -296,5 +400,5 @@ def collect_lists(
         facts=judgement_facts(qrels, "topics"),
         runs=runs,
         replicated=systems,
-        trained=trained,
+        training_counts=training_counts,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import NamedTuple
 
 from harness.report.study_folder import TEST_FILE, TRAIN_FILE
 from harness.study.collection import Collection
@@ -17,49 +17,60 @@ from runs.shared.ids import id_table
 TRUE_QRELS = "true-qrels"
 """Name of the part that is the truth."""
 
-Names: TypeAlias = tuple[Numbering, Numbering]
-"""Users or items: as TREC files carry them, and by their ids."""
+
+class TrecIds(NamedTuple):
+    """Users or items: ids as TREC files write them, and ids of the input, in the same order.
+
+    Both are the same object where the ids of the input fit TREC files.
+    """
+
+    written: Numbering
+    ids: Numbering
+
+    @property
+    def are_replaced(self) -> bool:
+        """Whether numbers are written in the place of ids."""
+        return self.written is not self.ids
 
 
 def keep_input(parts: Parts, collection: Collection) -> None:
-    """Keep what a study begins with."""
-    topics, items = collection.names
+    """Write what a study begins with into its folder: qrels, split, simulated world, truth."""
+    topics = TrecIds(collection.trec_topics, collection.topics)
+    items = TrecIds(collection.trec_items, collection.items)
     parts.keep("qrels", qrels_files, collection.qrels, topics, items)
     if collection.split is not None:
         parts.keep("split", split_files, collection.split.train, collection.split.test)
     if collection.truth is not None:
         parts.keep("world", world_files, collection.truth)
-    known = collection.judged_truly
-    if known is not None:
-        parts.keep(
-            TRUE_QRELS, true_qrels_files, known.qrels, (known.trec_ids, known.topics), items[0]
-        )
+    truth = collection.true_judgements
+    if truth is not None:
+        true_topics = TrecIds(truth.trec_topics, truth.topics)
+        parts.keep(TRUE_QRELS, true_qrels_files, truth.qrels, true_topics, items.written)
 
 
-def qrels_files(qrels: Qrels, topics: Names, items: Names) -> Files:
-    """Write judgements, and which number stands for which id where TREC files cannot carry ids."""
-    files = {"qrels/test.qrels": format_qrels(qrels, topics[0], items[0])}
-    named = {"user": topics, "item": items}
-    numbered = {kind: names for kind, names in named.items() if names[0] is not names[1]}
-    if numbered:
-        files["ids.csv"] = id_table(numbered)
+def qrels_files(qrels: Qrels, topics: TrecIds, items: TrecIds) -> Files:
+    """Format judgements as TREC qrels; where numbers replace ids, add a table of both."""
+    files = {"qrels/test.qrels": format_qrels(qrels, topics.written, items.written)}
+    ids_by_kind = {"user": topics, "item": items}
+    replaced = {kind: ids for kind, ids in ids_by_kind.items() if ids.are_replaced}
+    if replaced:
+        files["ids.csv"] = id_table(replaced)
     return files
 
 
 def split_files(train: Ratings, test: Ratings) -> Files:
-    """Write training and test ratings."""
+    """Format training and test ratings as tables."""
     return {TRAIN_FILE: format_rating_lines(train), TEST_FILE: format_rating_lines(test)}
 
 
 def world_files(truth: Truth) -> Files:
-    """Write the truth of a simulated world."""
+    """Write the true ratings of a simulated world."""
     return {"world/truth.npz": truth.to_bytes()}
 
 
-def true_qrels_files(qrels: Qrels, topics: Names, items: Numbering) -> Files:
-    """Write the true judgements, and which number stands for which id."""
-    trec_ids, named = topics
-    files = {"truth/true.qrels": format_qrels(qrels, trec_ids, items)}
-    if trec_ids is not named:
+def true_qrels_files(qrels: Qrels, topics: TrecIds, trec_items: Numbering) -> Files:
+    """Format the true judgements as TREC qrels; where numbers replace ids, add a table of both."""
+    files = {"truth/true.qrels": format_qrels(qrels, topics.written, trec_items)}
+    if topics.are_replaced:
         files["truth/ids.csv"] = id_table({"user": topics})
     return files

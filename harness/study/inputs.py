@@ -7,13 +7,13 @@ from dataclasses import replace
 from hashlib import sha256
 from math import inf
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import numpy as np
 
 from harness.readers.rankings import read_run_files
-from harness.study.sections import SplitSection, numbered, systems_of
+from harness.study.sections import SplitSection, number_replicates, system_names
 from harness.study.study import RatingsSection, Study
 from qrels import Qrels, Ratings, Scale, Split, k_core, qrels_from_columns
 from qrels.ratings.datasets import read_ratings
@@ -33,47 +33,78 @@ from runs.shared.errors import prefixed_errors, warn
 from runs.shared.files import read_bytes
 from runs.shared.ids import require_fit_name
 
-Loaded: TypeAlias = tuple[Ratings, list[dict[str, Any]], World | None]
-"""Ratings, what they were read or made from, and the world that made them."""
+MAX_TAG_LENGTH = 150
+"""Maximum number of characters of a run's tag, written as it is in names of files."""
 
 
-def load_ratings(section: RatingsSection, split: SplitSection) -> Loaded:
-    """Read or make the ratings of a study; give what they were read or made from, too."""
+class LoadedRatings(NamedTuple):
+    """Ratings, and where they are from.
+
+    ``inputs`` has a dictionary for each file (path, sha256) or the settings of the world; ``world``
+    is the simulated world, None for ratings that were read.
+    """
+
+    ratings: Ratings
+    inputs: list[dict[str, Any]]
+    world: World | None
+
+
+def load_ratings(section: RatingsSection, split: SplitSection) -> LoadedRatings:
+    """Read the ratings of a study from files, or simulate them.
+
+    A split given as files has its own ratings: those of both parts.
+    """
     if split.parts is not None:
-        train, test = open_source(split.parts.train), open_source(split.parts.test)
+        train = open_source(split.parts.train)
+        test = open_source(split.parts.test)
         ratings = read_two_parts(train, test, **section.of_file)
-        return ratings, [facts_of(train), facts_of(test)], None
+        checksums = [source_checksum(train), source_checksum(test)]
+        return LoadedRatings(ratings, checksums, world=None)
     if section.like is not None:
-        return _like(section, section.like)
+        return _simulate_like(section, section.like)
     if section.path is None:
         settings = world_settings(section.preset, section.world)
         world = make_world(settings)
-        return world.ratings, [{"world": settings.model_dump()}], world
+        return LoadedRatings(world.ratings, [{"world": settings.model_dump()}], world)
     source = open_source(section.path)
-    return read_ratings(source, **section.of_file), [facts_of(source)], None
+    ratings = read_ratings(source, **section.of_file)
+    return LoadedRatings(ratings, [source_checksum(source)], world=None)
 
 
-def _like(section: RatingsSection, path: Path) -> Loaded:
-    """Make a world like the ratings of a file."""
-    source, settings = open_source(path), like_settings(section.world)
-    real = read_ratings(source, **section.of_file | {"format": None})
-    with prefixed_errors(source.label):
-        world = fit_world(real, settings).world
-    return world.ratings, [facts_of(source), {"world": settings.model_dump()}], world
+def _simulate_like(section: RatingsSection, path: Path) -> LoadedRatings:
+    """Fit a simulated world to the ratings of a file, and load the ratings of the world."""
+    source = open_source(path)
+    settings = like_settings(section.world)
+    # The format of the section is "world".
+    options = section.of_file | {"format": None}
+    real_ratings = read_ratings(source, **options)
+    with found_in(source.label):
+        world = fit_world(real_ratings, settings).world
+    inputs = [source_checksum(source), {"world": settings.model_dump()}]
+    return LoadedRatings(world.ratings, inputs, world)
 
 
-def facts_of(source: Source) -> dict[str, Any]:
-    """Give path and checksum of ratings, which may be in a folder or an archive."""
+def source_checksum(source: Source) -> dict[str, Any]:
+    """Compute the path and sha256 of ratings, which may be in a folder or an archive."""
     return {"path": source.label, "sha256": sha256(source.data).hexdigest()}
 
 
 def checksum(path: Path) -> dict[str, Any]:
-    """Give an input's path and checksum, for the manifest."""
+    """Compute the path and sha256 of an input file, for the manifest."""
     return {"path": str(path), "sha256": sha256(read_bytes(path)).hexdigest()}
 
 
-def threshold_of(section: RatingsSection, ratings: Ratings, *, tested: Ratings) -> float:
-    """Give the lowest rating that is relevant: what the study says, or what is usual."""
+def relevance_threshold(section: RatingsSection, ratings: Ratings, *, test: Ratings) -> float:
+    """Look up the lowest rating that is relevant: that of the study file, else the usual one.
+
+    For implicit feedback, and where all ratings are equal, it is the lowest rating.
+
+    Raises
+    ------
+    InputError
+        If the study file has none and the scale has no usual one; the sentence lists what each
+        possible threshold would do to the test ratings.
+    """
     lowest = float(ratings.rating.min())
     if section.threshold is not None:
         return section.threshold
@@ -81,9 +112,8 @@ def threshold_of(section: RatingsSection, ratings: Ratings, *, tested: Ratings) 
         return lowest
     usual = USUAL_THRESHOLD if section.is_drawn else usual_threshold(ratings)
     if usual is None:
-        effects = [
-            Threshold.evaluate(tested, each) for each in candidate_thresholds(ratings.rating)
-        ]
+        thresholds = candidate_thresholds(ratings.rating)
+        effects = [Threshold.over(test, threshold) for threshold in thresholds]
         lines = "\n".join(map(str, effects))
         raise InputError(
             "`threshold` in [ratings] is missing: the lowest rating that is relevant. Only scales "
@@ -94,14 +124,14 @@ def threshold_of(section: RatingsSection, ratings: Ratings, *, tested: Ratings) 
     return usual
 
 
-def kept_ratings(section: RatingsSection, split: SplitSection) -> Ratings:
-    """Read or make ratings, and take the k-core."""
-    ratings, _, _ = load_ratings(section, split)
-    return k_core(ratings, user_min=section.user_min, item_min=section.item_min)
+def load_k_core(section: RatingsSection, split: SplitSection) -> Ratings:
+    """Read or simulate ratings, and keep users and items with enough of them (the k-core)."""
+    loaded = load_ratings(section, split)
+    return k_core(loaded.ratings, user_min=section.user_min, item_min=section.item_min)
 
 
 def split_ratings(ratings: Ratings, section: SplitSection, *, seed: int) -> Split:
-    """Split ratings as the section says."""
+    """Split ratings by the method of a section; refuse a split without test ratings."""
     split = section.splitter(ratings, section.settings, seed=seed)
     if len(split.test) == 0:
         raise InputError(f"the split {section.splitter.name!r} leaves no test ratings.")
@@ -109,11 +139,16 @@ def split_ratings(ratings: Ratings, section: SplitSection, *, seed: int) -> Spli
 
 
 def judge_test(split: Split, scale: Scale) -> Qrels:
-    """Derive the judgements of the test users from their test ratings."""
+    """Derive the judgements of the test users, which are the topics, from their test ratings.
+
+    Raises InputError if no test rating is relevant.
+    """
+    topics = np.searchsorted(split.test_users, split.test.user)
+    grades = scale.grades_of(split.test.rating)
     qrels = qrels_from_columns(
-        np.searchsorted(split.test_users, split.test.user),
+        topics,
         split.test.item,
-        scale.grades_of(split.test.rating),
+        grades,
         n_users=len(split.test_users),
         relevance_level=scale.level,
     )
@@ -125,11 +160,19 @@ def judge_test(split: Split, scale: Scale) -> Qrels:
     return qrels
 
 
-LONGEST_TAG = 150
-
-
 def read_runs(paths: Sequence[Path], study: Study) -> tuple[list[RunFile], tuple[str, ...]]:
-    """Read the runs of a study, and which systems they are of, if several may be of one."""
+    """Read run files, and derive the systems that they are of.
+
+    Returns
+    -------
+    The files, and the name of the system of each. Without `replicates` in [runs], each run is of a
+    system of its own, and the names are empty.
+
+    Raises
+    ------
+    InputError
+        If TREC files cannot have the tag of a run, or `replicates` does not fit the tags.
+    """
     files = read_run_files(paths, {} if study.runs is None else study.runs.columns)
     for file in files:
         with prefixed_errors(file.path):
@@ -138,35 +181,54 @@ def read_runs(paths: Sequence[Path], study: Study) -> tuple[list[RunFile], tuple
     if pattern is None:
         return files, ()
     with study.errors_at("runs", "replicates"):
-        return numbered(files, pattern), systems_of(files, pattern)
+        return number_replicates(files, pattern), system_names(files, pattern)
 
 
-def beside_trained(
+def order_runs_beside_trained(
     run_files: Sequence[RunFile],
     study: Study,
     split: Split,
-    trec_ids: tuple[Numbering, Numbering],
     systems: Sequence[str],
+    *,
+    trec_topics: Numbering,
+    trec_items: Numbering,
 ) -> tuple[Run, ...]:
-    """Check the runs that stand beside the trained systems."""
-    topics, items = trec_ids
+    """Order the lists of runs that are compared with systems trained here.
+
+    Warns of recommendations that the user rated in training.
+
+    Parameters
+    ----------
+    systems
+        Name of the system of each run; empty if each run is of a system of its own.
+    trec_topics, trec_items
+        Ids of test users and of items as run files write them.
+
+    Raises
+    ------
+    InputError
+        If a run ranks an item without a rating, or `order_runs` refuses it.
+    """
     for file in run_files:
-        unknown = file.items.ids[items.numbers(file.items.ids) < 0].tolist()
+        is_unknown = trec_items.numbers(file.items.ids) < 0
+        unknown = file.items.ids[is_unknown].tolist()
         if unknown:
             raise InputError(
                 f"{file.path}: the item {unknown[0]!r} has no rating; with trained systems, "
                 "runs may only rank items that have ratings."
             )
-    runs = lists_of(run_files, topics, items, systems, others=tuple(study.systems.labels))
+    trained_systems = tuple(study.systems.labels)
+    runs = order_runs(run_files, trec_topics, trec_items, systems, trained_systems=trained_systems)
     if not runs:
         return ()
     # A rating of 0 is one, too.
     ones = replace(split.train, rating=np.ones(len(split.train)))
     was_rated: Any = ones.matrix()[split.test_users]
     for file, run in zip(run_files, runs, strict=True):
-        # They fill ranks in vain.
-        topic, column = np.nonzero(run.items >= 0)
-        n_rated = np.count_nonzero(was_rated[topic, run.items[topic, column]])
+        # Items rated in training fill ranks in vain.
+        topics, columns = np.nonzero(run.items >= 0)
+        items = run.items[topics, columns]
+        n_rated = np.count_nonzero(was_rated[topics, items])
         if n_rated:
             warn(
                 f"{file.path}: {n_rated:,} of its recommendations are items that "
@@ -175,55 +237,76 @@ def beside_trained(
     return runs
 
 
-def lists_of(
+def order_runs(
     run_files: Sequence[RunFile],
     topics: Numbering,
     items: Numbering,
     systems: Sequence[str],
     *,
-    others: Sequence[str] = (),
-    least: int = 2,
+    trained_systems: Sequence[str] = (),
+    min_systems: int = 2,
     depth: float = inf,
 ) -> tuple[Run, ...]:
-    """Order the lists of runs, and cut those that are longer than the depth.
+    """Order the lists of runs by their scores, and cut them at the depth.
+
+    A run is as deep as its longest list, or the depth if that is less.
+
+    Parameters
+    ----------
+    topics, items
+        Ids by number, as the run files write them; topics are the rows of the runs.
+    systems
+        Name of the system of each run; empty if each run is of a system of its own.
+    trained_systems
+        Names of systems that are trained here, which runs may not have.
 
     Raises
     ------
     InputError
-        If there are too few systems, or tags are long or of two systems.
+        If there are fewer systems than ``min_systems``; if a tag is that of a trained system, too
+        long for a name of a file, or differs from another by case at most; or if a run ranks for
+        no topic that is known.
     """
     names = systems or [file.system for file in run_files]
-    n_systems = len(set(systems) if systems else run_files) + len(others)
-    if n_systems < least:
+    n_given = len(set(systems)) if systems else len(run_files)
+    n_systems = n_given + len(trained_systems)
+    if n_systems < min_systems:
         raise InputError(f"a study compares at least two systems, got {n_systems}.")
-    first: dict[str, RunFile] = {}
+    file_by_tag: dict[str, RunFile] = {}
     for file, name in zip(run_files, names, strict=True):
-        if {file.system, name} & {*others}:
+        if file.system in trained_systems or name in trained_systems:
             raise InputError(
                 f"{file.path}: the tag {file.system!r} is the name of a trained system, too; "
                 "names of systems must differ."
             )
-        n_quoted = len(quote(file.system))
-        if n_quoted > LONGEST_TAG:
+        _require_short_tag(file)
+        tag = file.system.casefold()
+        if tag in file_by_tag:
             raise InputError(
-                f"{file.path}: the tag names the system's files, where it may take at most "
-                f"{LONGEST_TAG} characters; {file.system!r} takes {n_quoted}, as characters other "
-                "than letters from a to z and digits are written as three for each byte. "
-                "Shorten it."
+                f"{file.path}: the tag {file.system!r} is also that of {file_by_tag[tag].path}; "
+                "tags name systems and their files, and must differ by more than case. Rename one; "
+                "or, if these are several runs of a system, say so by `replicates` in [runs]."
             )
-        folded = file.system.casefold()
-        if folded in first:
-            raise InputError(
-                f"{file.path}: the tag {file.system!r} is also that of {first[folded].path}; tags "
-                "name systems and their files, and must differ by more than case. Rename one; or, "
-                "if these are several runs of a system, say so by `replicates` in [runs]."
-            )
-        first[folded] = file
+        file_by_tag[tag] = file
     for file in run_files:
         require_known_users(file, topics)
+    rows = np.arange(len(topics))
     runs = []
     for file in run_files:
         lists = file.ranked_lists(topics, items)
         longest = int(lists.lengths.max(initial=1))
-        runs.append(lists.to_run(np.arange(len(topics)), depth=int(min(longest, depth))))
+        run_depth = int(min(longest, depth))
+        runs.append(lists.to_run(rows, depth=run_depth))
     return tuple(runs)
+
+
+def _require_short_tag(file: RunFile) -> None:
+    """Refuse a run whose tag is too long for the name of a file, where it is written as in URLs."""
+    n_quoted = len(quote(file.system))
+    if n_quoted > MAX_TAG_LENGTH:
+        raise InputError(
+            f"{file.path}: the tag names the system's files, where it may take at most "
+            f"{MAX_TAG_LENGTH} characters; {file.system!r} takes {n_quoted}, as characters other "
+            "than letters from a to z and digits are written as three for each byte. "
+            "Shorten it."
+        )

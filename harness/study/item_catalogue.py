@@ -21,19 +21,33 @@ from runs import InputError
 from runs.shared.arrays import Floats
 
 EXAMPLE_SYSTEM = "example"
+"""Name of the system whose hidden items `example_catalogue` knows."""
+
 EXAMPLE_RANKS = np.array([1, 3, MISS, 2], dtype=np.uint16)
+"""Ranks of the hidden items of four judgements in `example_catalogue`."""
 
 LOWEST_PROPENSITY = np.finfo(np.float64).tiny
 
 
 def read_catalogue(section: ItemsSection, collection: Collection) -> Catalogue:
-    """Read the tables of items, and count the training ratings."""
-    items, split = collection.items, collection.split
-    known: dict[str, Any] = {}
+    """Read the tables of items that a study names, and count the training ratings.
+
+    The catalogue has popularity and profiles of test users if there are training ratings; a table
+    of popularity replaces counts of training ratings.
+
+    Raises
+    ------
+    InputError
+        If a count is no whole number, a judged item has no propensity, propensities of a world are
+        wanted where there is none, or a table does not fit the items.
+    """
+    items = collection.items
+    split = collection.split
+    properties: dict[str, Any] = {}
     if split is not None:
-        known["popularity"] = split.train.item_counts().astype(np.int64)
-        known["n_raters"] = int(np.count_nonzero(split.train.user_counts()))
-        known["profiles"] = split.train.matrix()[split.test_users]
+        properties["popularity"] = split.train.item_counts().astype(np.int64)
+        properties["n_raters"] = int(np.count_nonzero(split.train.user_counts()))
+        properties["profiles"] = split.train.matrix()[split.test_users]
     if section.popularity is not None:
         path = section.popularity
         counts = np.nan_to_num(read_item_values(path, items, what="count"))
@@ -42,39 +56,55 @@ def read_catalogue(section: ItemsSection, collection: Collection) -> Catalogue:
             raise InputError(
                 f"{path}: the count of an item must be a whole number, got {fractions[0]:g}."
             )
-        known["popularity"] = counts.astype(np.int64)
+        properties["popularity"] = counts.astype(np.int64)
     if section.propensities == "world":
-        known["propensities"] = _propensities_of_world(collection)
+        properties["propensities"] = _propensities_of_world(collection)
     elif section.propensities is not None:
         path = section.propensities
-        values = read_item_values(path, items, what="propensity", low=LOWEST_PROPENSITY, high=1.0)
-        known["propensities"] = _of_all_judged(path, values, collection)
+        propensities = read_item_values(
+            path, items, what="propensity", low=LOWEST_PROPENSITY, high=1.0
+        )
+        properties["propensities"] = _require_propensities(path, propensities, collection)
     if section.features is not None:
         features = read_features(section.features, items, columns=section.columns)
-        known["features"] = features.values
-        known["feature_names"] = features.names
-    return Catalogue(len(items), **known)
+        properties["features"] = features.values
+        properties["feature_names"] = features.names
+    return Catalogue(len(items), **properties)
 
 
 def _propensities_of_world(collection: Collection) -> Floats:
-    """Compute the probabilities of items to be observed in the world that the study begins with."""
-    split, truth, observation = collection.split, collection.truth, collection.observation
+    """Compute the probability of each item, (n_items,), to be observed in the simulated world.
+
+    Raises InputError if the study does not begin with a simulated world.
+    """
+    split = collection.split
+    truth = collection.truth
+    observation = collection.observation
     if split is None or truth is None or observation is None or collection.threshold is None:
         raise InputError(
             '`propensities` in [items] may be "world" only in a study of a simulated world; '
             "otherwise it must name a table."
         )
-    users = np.concatenate([split.train.user, split.test.user])
-    counts = np.bincount(users, minlength=len(split.train.users))
-    user_ids, item_ids = split.train.users.ids, split.train.items.ids
+    train = split.train
+    rating_users = np.concatenate([train.user, split.test.user])
+    ratings_per_user = np.bincount(rating_users, minlength=len(train.users))
     return item_propensities(
-        truth, observation, user_ids, item_ids, counts, threshold=collection.threshold
+        truth,
+        observation,
+        train.users.ids,
+        train.items.ids,
+        ratings_per_user,
+        threshold=collection.threshold,
     )
 
 
-def _of_all_judged(path: Path, propensities: Floats, collection: Collection) -> Floats:
-    """Require a propensity of every judged item; what is not judged is never weighed."""
-    missing = collection.qrels.items[np.isnan(propensities[collection.qrels.items])]
+def _require_propensities(path: Path, propensities: Floats, collection: Collection) -> Floats:
+    """Refuse propensities, (n_items,), of which one is missing (NaN) for a judged item.
+
+    Returns them with 1 for unjudged items without one, which are never weighed.
+    """
+    judged_items = collection.qrels.items
+    missing = judged_items[np.isnan(propensities[judged_items])]
     if len(missing):
         name = str(collection.items.ids[missing[0]])
         raise InputError(
@@ -85,22 +115,23 @@ def _of_all_judged(path: Path, propensities: Floats, collection: Collection) -> 
 
 
 def example_catalogue(study: Study, needs: Sequence[Validation]) -> Catalogue:
-    """Make a catalogue of three items and four judgements.
+    """Make a catalogue of three items and four judgements, on which metrics are tried.
 
-    What will be known in the study is known of them: of hidden items what a metric needs.
+    It has the properties that the catalogue of the study will have: of hidden items the ranks under
+    the validations that a metric needs.
     """
-    known: dict[str, Any] = {}
+    properties: dict[str, Any] = {}
     if study.ratings is not None:
-        known["n_raters"] = 3
-        known["profiles"] = csr_array(np.eye(3))
+        properties["n_raters"] = 3
+        properties["profiles"] = csr_array(np.eye(3))
         if needs:
             ranks = JudgedRanks(**dict.fromkeys(needs, EXAMPLE_RANKS))
-            known["hidden_ranks"] = {EXAMPLE_SYSTEM: ranks}
+            properties["hidden_ranks"] = {EXAMPLE_SYSTEM: ranks}
     if study.ratings is not None or study.items.popularity is not None:
-        known["popularity"] = np.ones(3, dtype=np.int64)
+        properties["popularity"] = np.ones(3, dtype=np.int64)
     if study.items.propensities is not None:
-        known["propensities"] = np.ones(3)
+        properties["propensities"] = np.ones(3)
     if study.items.features is not None:
-        known["features"] = np.eye(3)
-        known["feature_names"] = ("a", "b", "c")
-    return Catalogue(3, **known)
+        properties["features"] = np.eye(3)
+        properties["feature_names"] = ("a", "b", "c")
+    return Catalogue(3, **properties)

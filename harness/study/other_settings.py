@@ -16,34 +16,45 @@ from recommenders.shared.system import Place, Value, search_space
 from runs import InputError
 from runs.shared.streams import random_uniforms
 
-GOOD = 0.9
+MIN_SHARE_OF_BEST = 0.9
 """Share of the best score from which a trial is good enough to be drawn."""
 
 
 def with_other_settings(study: Study, number: int) -> Study:
     """Draw settings of all systems that have ranges to search; the study has a folder of its own.
 
-    A draw depends on the study's seed, the number, and the system alone.
+    With a folder of trials, draws one of the good trials of each system. A draw depends on the
+    study's seed, the number, and the system alone. The study is not repeated again.
     """
-    drawn, trials = dict(study.systems.settings), study.repeat.trials
+    settings = dict(study.systems.settings)
     for label, name in study.systems.labels.items():
         space = search_space(find_system(name).settings)
-        key = study.seed, "settings", label, number
-        uniforms = random_uniforms(np.arange(max(len(space), 1)), *key).tolist()
-        if space and trials is not None:
-            tried = good_trials(trials, label, space)
-            found = tried[int(uniforms[0] * len(tried))]
-        else:
-            each = zip(space.items(), uniforms, strict=False)
-            found = {setting: place.at(uniform) for (setting, place), uniform in each}
-        if found:
-            drawn[name] = {**drawn.get(name, {}), **found}
-    update = {
-        "systems": study.systems.model_copy(update={"settings": drawn}),
+        if space:
+            drawn_settings = _draw_settings(study, label, number, space)
+            settings[name] = {**settings.get(name, {}), **drawn_settings}
+    changes = {
+        "systems": study.systems.model_copy(update={"settings": settings}),
         "output": study.folder / "settings" / str(number),
         "repeat": RepeatSection(),
     }
-    return study.model_copy(update=update)
+    return study.model_copy(update=changes)
+
+
+def _draw_settings(
+    study: Study, label: str, number: int, space: Mapping[str, Place]
+) -> Mapping[str, Value]:
+    """Draw the settings of a system: from its good trials if there are some, else from its ranges.
+
+    ``space`` has the range or the choices of each setting.
+    """
+    uniforms = random_uniforms(np.arange(len(space)), study.seed, "settings", label, number)
+    if study.repeat.trials is not None:
+        trials = good_trials(study.repeat.trials, label, space)
+        return trials[int(uniforms[0] * len(trials))]
+    return {
+        setting: place.at(uniform)
+        for (setting, place), uniform in zip(space.items(), uniforms.tolist(), strict=True)
+    }
 
 
 @dataclass(frozen=True)
@@ -62,35 +73,44 @@ class Trial:
 
 
 def read_trials(path: Path, space: Mapping[str, Place]) -> list[Trial]:
-    """Read the table that `harness tune` writes of the trials of a system."""
+    """Read the table that `harness tune` writes of the trials of a system.
+
+    ``space`` has the range or the choices of each setting, which is a column of the table. Raises
+    InputError if the table cannot be read.
+    """
     import pandas as pd
 
+    trials = []
     try:
-        return [
-            Trial(
-                int(row["trial"]),
-                {name: place.read(row[name]) for name, place in space.items()},
-                float(row["score"]) if row["score"] else None,
-                float(row["seconds"]),
-                row["finding"],
+        table = pd.read_csv(path, dtype=str, keep_default_na=False)
+        for row in table.to_dict("records"):
+            trial = Trial(
+                number=int(row["trial"]),
+                settings={name: place.read(row[name]) for name, place in space.items()},
+                score=float(row["score"]) if row["score"] else None,
+                seconds=float(row["seconds"]),
+                finding=row["finding"],
             )
-            for row in pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")
-        ]
+            trials.append(trial)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(
             f"{path}: no trials can be read from it ({error}); move the table away."
         ) from None
+    return trials
 
 
 def good_trials(folder: Path, label: str, space: Mapping[str, Place]) -> list[Mapping[str, Value]]:
     """Read the settings of the trials of a system that score at least .9 of the best.
+
+    Of several tables of the system, the last that was written is read.
 
     Raises
     ------
     InputError
         If the folder has no table of the system, or one that cannot be read or has no score.
     """
-    paths = sorted(folder.glob(f"{file_stem(label)}-*.csv"), key=lambda path: path.stat().st_mtime)
+    tables = folder.glob(f"{file_stem(label)}-*.csv")
+    paths = sorted(tables, key=lambda path: path.stat().st_mtime)
     trials = read_trials(paths[-1], space) if paths else []
     scored = [(trial.score, trial.settings) for trial in trials if trial.score is not None]
     if not scored:
@@ -98,5 +118,5 @@ def good_trials(folder: Path, label: str, space: Mapping[str, Place]) -> list[Ma
             f"{folder}: no table of trials of {label!r} with a score is here; `harness tune` "
             "writes one, in the folder tuning of the study that is tuned."
         )
-    least = GOOD * max(score for score, _ in scored)
-    return [settings for score, settings in scored if score >= least]
+    best_score = max(score for score, _ in scored)
+    return [settings for score, settings in scored if score >= MIN_SHARE_OF_BEST * best_score]

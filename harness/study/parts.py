@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeAlias, cast
@@ -22,7 +23,7 @@ from scipy.sparse import issparse
 
 from analyses.shared.measure import Measures
 from harness.metrics.shared.metric import Metric
-from harness.study.reachable_code import Maker, made_by
+from harness.study.reachable_code import Maker, describe_makers
 from harness.study.store import Store
 from runs.shared.members import Member
 from runs.shared.progress import Clock, Cost
@@ -49,7 +50,7 @@ class Key:
 
 @dataclass(frozen=True)
 class KeptPart:
-    """A part that is kept, as an argument of others: its files, with their checksums."""
+    """A part in the study folder, as an argument of others: its files, with their checksums."""
 
     name: str
     files: Mapping[str, str]
@@ -77,37 +78,43 @@ class Parts:
         return self.store.folder
 
     def key(self, make: Maker, *arguments: Any, makers: Iterable[Maker] = ()) -> Key:
-        """Derive the key of a call; others may make the part, too."""
+        """Derive the key of a call from its arguments and the code that it reaches.
+
+        ``makers`` are further functions or classes that make the part. The arguments that a partial
+        function holds count, too. Raises TypeError for an argument without a description.
+        """
         description = Description(self._digests)
-        arguments_as_data = description.of(arguments)
-        return Key(content_key(arguments_as_data), made_by([make, *makers, *description.makers]))
+        values = (make, *arguments) if isinstance(make, partial) else arguments
+        arguments_as_data = description.of(values)
+        makers_of_part = [make, *makers, *description.makers]
+        return Key(content_key(arguments_as_data), describe_makers(makers_of_part))
 
     def keep(
         self, name: str, make: Callable[..., Files], *arguments: Any, makers: Iterable[Maker] = ()
     ) -> None:
-        """Keep what a function makes of its arguments, unless it is kept."""
+        """Call a function and write the files that it returns, unless the part is complete."""
         key = self.key(make, *arguments, makers=makers)
         self.build(name, key, lambda: make(*arguments))
 
     def build(self, name: str, key: Key, make: Callable[[], Files]) -> None:
-        """Make the files of a part, unless they are kept."""
+        """Make and write the files of a part, unless it is complete."""
         if self.lacks(name, key):
             clock = Clock()
             files = make()
             self.write(name, key, files, clock.cost())
 
     def lacks(self, name: str, key: Key) -> bool:
-        """Tell whether a part of the study is still to be made."""
+        """Check whether a part must be made, and enter its name among those of the study."""
         if name not in self.names:
             self.names.append(name)
         return not self.store.is_complete(name, key.arguments, key.made_by)
 
     def write(self, name: str, key: Key, files: Files, cost: Cost) -> None:
-        """Keep the files of a part."""
+        """Write the files of a part into the study folder, with its key and cost."""
         self.store.write(name, key.arguments, files, cost=cost, made_by=key.made_by)
 
-    def kept(self, *names: str) -> list[KeptPart]:
-        """Name parts that are kept, as arguments of others."""
+    def kept_parts(self, *names: str) -> list[KeptPart]:
+        """Look up parts in the study folder, as arguments of others; leave out missing ones."""
         entries = {name: self.store.ledger.entry(name) for name in names}
         return [KeptPart(name, entry.files) for name, entry in entries.items() if entry is not None]
 
@@ -139,7 +146,7 @@ class Description:
         self._digests = digests
 
     def of(self, value: Any) -> Any:
-        """Describe a value.
+        """Describe a value, and add the functions and classes in it to ``self.makers``.
 
         Raises
         ------
@@ -153,26 +160,31 @@ class Description:
         if isinstance(value, np.generic):
             return value.item()
         if issparse(value):
-            rows = cast(Any, value).tocsr()
-            return self.of([rows.shape, rows.indptr, rows.indices, rows.data])
+            matrix = cast(Any, value).tocsr()
+            return self.of([matrix.shape, matrix.indptr, matrix.indices, matrix.data])
         if isinstance(value, Path):
             return _file_digest(value)
         if isinstance(value, Mapping):
             return {str(name): self.of(content) for name, content in value.items()}
         if isinstance(value, Measures):
-            roles = {
-                "reported": value.reported,
-                "grid": value.grid,
-                "falling": value.lower_is_better_for,
-            }
             return {
                 "all": self.of(list(value)),
-                **{name: self.of([*m]) for name, m in roles.items()},
+                "reported": self.of(list(value.reported)),
+                "grid": self.of(list(value.grid)),
+                "falling": self.of(list(value.falling)),
             }
         if isinstance(value, list | tuple):
-            return [self.of(part) for part in value]
+            return [self.of(element) for element in value]
         if isinstance(value, set | frozenset):
-            return sorted(self.of(part) for part in value)
+            return sorted(self.of(element) for element in value)
+        return self._of_object(value)
+
+    def _of_object(self, value: Any) -> Any:
+        """Describe what is no plain data: by its name or its fields, with the code that it is of.
+
+        Functions and classes are described by None: they are makers. Raises TypeError for an object
+        of another kind.
+        """
         if isinstance(value, Enum):
             return value.name
         if isinstance(value, Metric):
@@ -183,25 +195,32 @@ class Description:
             return value.name
         if isinstance(value, BaseModel):
             return {name: self.of(content) for name, content in value}
+        if isinstance(value, partial):
+            self.makers.append(value.func)
+            return {"arguments": self.of(value.args), "keywords": self.of(value.keywords)}
         if is_dataclass(value) and not isinstance(value, type):
             self.makers.append(type(value))
-            return {each.name: self.of(getattr(value, each.name)) for each in fields(value)}
+            return {field.name: self.of(getattr(value, field.name)) for field in fields(value)}
         if callable(value):
             self.makers.append(value)
             return None
         raise TypeError(f"{type(value).__name__} has no description: {value!r}")
 
     def _array_digest(self, array: NDArray[Any]) -> str:
-        """Hash an array once: it is an argument of many parts."""
+        """Hash type, shape and content of an array, once: it is an argument of many parts.
+
+        The digest is kept by the id of the array, with the array, so that no other gets that id.
+        """
         if id(array) not in self._digests:
             digest = sha256(f"{array.dtype}{array.shape}".encode())
             digest.update(np.ascontiguousarray(array).data)
-            self._digests[id(array)] = array, digest.hexdigest()
-        return self._digests[id(array)][1]
+            self._digests[id(array)] = (array, digest.hexdigest())
+        _, hex_digest = self._digests[id(array)]
+        return hex_digest
 
 
 def _file_digest(path: Path) -> str:
-    """Hash a file, or the files of a folder."""
+    """Hash the content of a file; of a folder, the names and contents of all files in it."""
     if not path.is_dir():
         return sha256(path.read_bytes()).hexdigest()
     files = sorted(file for file in path.rglob("*") if file.is_file())

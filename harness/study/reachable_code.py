@@ -77,22 +77,34 @@ class ReachedCode:
         return versions_of(*sorted(names))
 
 
-def made_by(makers: Iterable[Maker]) -> dict[str, str]:
-    """Say what makes a part, as data: it is made again where this differs."""
-    places = frozenset(map(place_of, makers))
+def describe_makers(makers: Iterable[Maker]) -> dict[str, str]:
+    """Describe the code that makes a part, which is made again where this differs.
+
+    Returns
+    -------
+    The digest of the code under "code", and the versions of packages by distribution.
+    """
+    places = frozenset(place_of(maker) for maker in makers)
+    is_own_code = all(place.source.is_own for place in places)
+    if is_own_code:
+        return _describe_own_code(places)
     # Files of users may change while the program runs.
-    is_own = all(place.source.is_own for place in places)
-    return (_made_by if is_own else _made_by.__wrapped__)(places)
+    return _describe_code(places)
 
 
-@cache
-def _made_by(places: frozenset[Place]) -> dict[str, str]:
+def _describe_code(places: frozenset[Place]) -> dict[str, str]:
     reached = reach(places)
     return {"code": reached.digest, **reached.versions()}
 
 
+_describe_own_code = cache(_describe_code)
+
+
 def place_of(maker: Maker) -> Place:
-    """Find where a maker is defined; a user's function counts with its whole file."""
+    """Find the file and the name of a maker's definition.
+
+    Of a user's function this is its whole file.
+    """
     if isinstance(maker, Path):
         return Place(users_source(maker), WHOLE)
     if isinstance(maker, partial | cached_property):
@@ -103,11 +115,13 @@ def place_of(maker: Maker) -> Place:
         name = maker.__qualname__.partition(".<locals>")[0]
         return Place(own_source(maker.__module__), name)
     # A decorator of the project may wrap it.
-    return Place(users_source(Path(inspect.getfile(inspect.unwrap(maker)))), WHOLE)
+    function = inspect.unwrap(maker)
+    path = Path(inspect.getfile(function))
+    return Place(users_source(path), WHOLE)
 
 
 def reach(places: Iterable[Place]) -> ReachedCode:
-    """Follow names from definitions to all that they reach."""
+    """Follow names from definitions to all definitions and packages that they reach."""
     closure = _Closure()
     closure.follow(places)
     digest = sha256()
@@ -164,7 +178,10 @@ class _Closure:
     )
 
     def follow(self, places: Iterable[Place]) -> None:
-        """Take definitions, and all that they reach."""
+        """Add definitions, and all that they reach.
+
+        A definition that was reached without computing is read again once it computes.
+        """
         self.pending += [(place, True) for place in places]
         while self.pending:
             place, computes = self.pending.pop()
@@ -181,7 +198,10 @@ class _Closure:
                 self._take_packages_around(place.source)
 
     def _take(self, label: str, definition: Definition, *, computes: bool) -> None:
-        """Count a definition, and note what it names."""
+        """Add the digest of a definition; queue what it names, and used methods with it.
+
+        ``computes`` says whether it is used to compute: then the packages that it names count.
+        """
         self.digests[label] = definition.digest
         for target, is_computing in definition.references:
             if isinstance(target, Place):
@@ -194,7 +214,7 @@ class _Closure:
                 self._take(method_label, method, computes=True)
 
     def _keep_methods(self, label: str, definition: Definition) -> None:
-        """Count the methods of a class that are used; keep the others until they are."""
+        """Add the methods of a class that are used; keep the others until they are."""
         for number, (name, method) in enumerate(definition.methods):
             method_label = f"{label}.{name} of its class:{number}"
             if name in self.attributes:
@@ -203,20 +223,20 @@ class _Closure:
                 self.unused_methods[name].append((method_label, method))
 
     def _take_packages_around(self, source: SourceFile) -> None:
-        """Count the package of a user's file: a plug-in's by its version, too."""
+        """Add the packages that a user's file is in, whole, and their distribution's version."""
         self.packages.add(source.top_level)
         self.pending += [(Place(package, WHOLE), True) for package in source.packages()]
 
 
 def _definitions_at(place: Place) -> tuple[Definition, ...]:
-    """Read what is at a place."""
+    """Read the definitions at a place: several if statements define one name."""
     if place.source.is_own:
         return _own_definitions(place)
     return (_users_module(place.source),)
 
 
 def _users_module(source: SourceFile) -> Definition:
-    """Read a file of a user, which counts whole."""
+    """Read a file of a user, which counts whole, with the modules that it imports."""
     content = source.path.read_bytes()
     if source.path.suffix != ".py":
         return Definition(sha256(content).hexdigest(), frozenset(), frozenset())
@@ -234,15 +254,19 @@ def _users_module(source: SourceFile) -> Definition:
 
 @cache
 def _own_definitions(place: Place) -> tuple[Definition, ...]:
-    """Read a definition of the project, whose code does not change while it runs."""
+    """Read a definition of the project, whose code does not change while it runs.
+
+    A method is read with its class. What the module does when it is imported counts with each of
+    its definitions; that, and the whole module, have places of their own.
+    """
     source, name = place
     scope = module_scope(source.path.read_bytes())
     if name == EFFECTS:
         return tuple(_read_statement(source, scope, effect) for effect in scope.effects)
     if name == WHOLE:
         names = [EFFECTS, *scope.definitions]
-        references = {Reference(Place(source, each), computes=True) for each in names}
-        return (Definition("", frozenset(references), frozenset()),)
+        places = [Place(source, name_in_module) for name_in_module in names]
+        return (_reference_alone(*places),)
     top_level, _, method_name = name.partition(".")
     definitions = []
     for statement in scope.definitions[top_level]:
@@ -253,16 +277,21 @@ def _own_definitions(place: Place) -> tuple[Definition, ...]:
         if not method_name:
             definitions.append(definition)
             continue
-        of_class = Reference(Place(source, top_level), computes=True)
-        definitions.append(Definition("", frozenset([of_class]), frozenset()))
+        definitions.append(_reference_alone(Place(source, top_level)))
         definitions += [method for name, method in definition.methods if name == method_name]
     if scope.effects:
-        effects = Reference(Place(source, EFFECTS), computes=True)
-        definitions.append(Definition("", frozenset([effects]), frozenset()))
+        definitions.append(_reference_alone(Place(source, EFFECTS)))
     return tuple(definitions)
 
 
+def _reference_alone(*places: Place) -> Definition:
+    """Make a definition without syntax, which refers to other definitions."""
+    references = [Reference(place, computes=True) for place in places]
+    return Definition("", frozenset(references), frozenset())
+
+
 def _read_statement(source: SourceFile, scope: Scope, statement: ast.stmt) -> Definition:
+    """Read a statement of a module: a function, an assignment, or what runs at import."""
     scan = _Scan(source, scope)
     scan.enter(statement)
     return Definition(scan.digest(), frozenset(scan.references), frozenset(scan.attributes))
@@ -299,14 +328,15 @@ def _read_class(source: SourceFile, scope: Scope, statement: ast.ClassDef) -> De
             scan.include(method)
         else:
             methods.append((member.name, method))
-    declared = frozenset(scan.references), frozenset(scan.attributes)
-    return Definition(scan.digest(), *declared, tuple(methods))
+    return Definition(
+        scan.digest(), frozenset(scan.references), frozenset(scan.attributes), tuple(methods)
+    )
 
 
 def _is_called_by_others(
     source: SourceFile, scope: Scope, method: ast.FunctionDef | ast.AsyncFunctionDef
 ) -> bool:
-    """Tell whether a decorator of another package may call a method, as a validator's does."""
+    """Check whether a decorator of another package may call a method, as a validator's does."""
     scan = _Scan(source, scope)
     for decorator in method.decorator_list:
         scan.visit(decorator)
@@ -315,7 +345,15 @@ def _is_called_by_others(
 
 
 class _Scan(ast.NodeVisitor):
-    """Reads the syntax of statements, and what their names stand for."""
+    """Reads the syntax of statements, and what their names stand for.
+
+    Parameters
+    ----------
+    source
+        The file of the statements.
+    scope
+        What the names of its module stand for.
+    """
 
     def __init__(self, source: SourceFile, scope: Scope) -> None:
         self.source = source
@@ -335,7 +373,7 @@ class _Scan(ast.NodeVisitor):
         return sha256(" ".join(self._syntax).encode()).hexdigest()
 
     def enter(self, statement: ast.stmt, *, without_decorators: bool = False) -> None:
-        """Read a definition, whose parameters and variables hide names of the module."""
+        """Read a statement; parameters and variables of a function hide names of the module."""
         self._skipped_field = "decorator_list" if without_decorators else ""
         for node in ast.walk(statement):
             self._local_imports.update(imports_of(node))
@@ -351,15 +389,20 @@ class _Scan(ast.NodeVisitor):
 
     @contextmanager
     def declaring(self, *, values_compute: bool = False) -> Iterator[None]:
-        """Take what is named for declared: packages of others compute nothing by it."""
-        before = self._own_computes, self._others_compute
-        self._own_computes = self._own_computes and values_compute
+        """Read declarations while the block runs: packages of others compute nothing by them.
+
+        Definitions of the project compute by them only if ``values_compute``.
+        """
+        own_computed = self._own_computes
+        others_computed = self._others_compute
+        self._own_computes = own_computed and values_compute
         self._others_compute = False
         yield
-        self._own_computes, self._others_compute = before
+        self._own_computes = own_computed
+        self._others_compute = others_computed
 
     def refer(self, imported: Imported) -> None:
-        """Note what an import is of."""
+        """Add a reference to an imported definition, or to its package if that computes."""
         place = find_definition(imported, self.source)
         if place is not None:
             self.references.add(Reference(place, self._own_computes))
@@ -368,7 +411,7 @@ class _Scan(ast.NodeVisitor):
             self.references.add(Reference(package, computes=True))
 
     def visit(self, node: ast.AST) -> None:
-        """Read a node, and what is in it."""
+        """Read a node, and what is in it; leave out docstrings, warnings and errors."""
         match node:
             case (
                 ast.Expr(value=ast.Constant()) | ast.Expr(value=ast.Call(func=ast.Name(id="warn")))
@@ -399,16 +442,16 @@ class _Scan(ast.NodeVisitor):
                     self.visit(part)
 
     def visit_Import(self, node: ast.Import) -> None:
-        """Note packages of others that a function loads."""
+        """Add references to packages of others that a function loads."""
         for alias in node.names:
             if alias.name.partition(".")[0] not in PACKAGES:
                 self.refer(Imported(alias.name, None))
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
-        """Note nothing: names count where they are used."""
+        """Add nothing: names count where they are used."""
 
     def visit_Name(self, node: ast.Name) -> None:
-        """Note what a name stands for."""
+        """Add a reference to what a name stands for."""
         self._syntax.append(node.id)
         # What is assigned to, such as a field of a class, stands for nothing else.
         place = self._lookup(node.id) if isinstance(node.ctx, ast.Load) else None
@@ -418,7 +461,7 @@ class _Scan(ast.NodeVisitor):
             self.references.add(Reference(place, self._own_computes))
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
-        """Note an attribute; that of a module is a name of the module."""
+        """Add the name of an attribute; that of a module refers to a name of the module."""
         imported = self._lookup(node.value.id) if isinstance(node.value, ast.Name) else None
         if isinstance(imported, Imported):
             place = find_definition(imported, self.source)
@@ -430,18 +473,18 @@ class _Scan(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_Constant(self, node: ast.Constant) -> None:
-        """Note a text that may name an attribute."""
+        """Read a constant; a text may name an attribute."""
         self._syntax.append(repr(node.value))
         if isinstance(node.value, str) and node.value.isidentifier():
             self.attributes.add(node.value)
 
     def visit_MatchClass(self, node: ast.MatchClass) -> None:
-        """Note the attributes that a pattern asks for."""
+        """Add the names of the attributes that a pattern asks for."""
         self.attributes.update(node.kwd_attrs)
         self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> None:
-        """Note a module that is imported by its name."""
+        """Read a call; one that imports a module by its name refers to the module."""
         module = imported_by_name(node)
         if module is not None:
             self.refer(Imported(module, None))

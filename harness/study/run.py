@@ -46,41 +46,39 @@ def add_plugins(study: Study, paths: Sequence[Path]) -> Study:
         If a file is missing, fails, or declares no metric.
     """
     plugins = [path.resolve() for path in paths]
-    declared = [name for path in plugins for name in plugin_metrics(path)]
+    declared_names = [name for path in plugins for name in plugin_metrics(path)]
     metrics = study.metrics
-    known = {parse_name(name).name for name in metrics.names}
-    new = [name for name in declared if name not in known]
-    changed = {
-        "plugins": tuple(dict.fromkeys([*metrics.plugins, *plugins])),
-        "names": (*metrics.names, *new),
-        "report": metrics.report and (*metrics.report, *new),
-    }
-    # What the file does not name is not named by a plug-in that adds to it.
-    section = MetricsSection.model_construct(
-        _fields_set=metrics.model_fields_set | {"plugins"}, **(dict(metrics) | changed)
-    )
+    present_names = {parse_name(name).name for name in metrics.names}
+    new_names = [name for name in declared_names if name not in present_names]
+    fields = dict(metrics)
+    fields["plugins"] = tuple(dict.fromkeys([*metrics.plugins, *plugins]))
+    fields["names"] = (*metrics.names, *new_names)
+    fields["report"] = metrics.report and (*metrics.report, *new_names)
+    # A study that names no metrics still names none when a plug-in adds some.
+    fields_set = metrics.model_fields_set | {"plugins"}
+    section = MetricsSection.model_construct(_fields_set=fields_set, **fields)
     return study.model_copy(update={"metrics": section})
 
 
 def check_metrics(
     section: MetricsSection,
     *,
-    own: Sequence[Metric] = (),
+    user_metrics: Sequence[Metric] = (),
     example: Callable[[Sequence[Validation]], Catalogue] = lambda _: Catalogue(3),
     errors_at: Callable[..., AbstractContextManager[None]] = lambda *_: nullcontext(),
 ) -> dict[str, Metric]:
-    """Find the metrics of a section, and try them out.
+    """Look up the metrics of a section, and score an example with each measure.
 
     Parameters
     ----------
     section
         What is measured.
-    own
-        Metrics of one's own, which are known beside those of the plug-ins.
+    user_metrics
+        Metrics given as objects, which names may mean, as those of the plug-ins.
     example
-        Gives what they may know of three items, by what a metric needs of hidden items.
+        Makes a catalogue of three items, by the validations of hidden items that a metric needs.
     errors_at
-        Says where in a file a finding is.
+        Context of a key in a file, which begins errors with its line.
 
     Returns
     -------
@@ -89,10 +87,10 @@ def check_metrics(
     Raises
     ------
     InputError
-        If a metric does not exist or breaks a rule.
+        If a metric does not exist or breaks a rule, or two names mean the same metric.
     """
     with errors_at("metrics", "plugins"):
-        available = available_metrics(section.plugins, own)
+        available = available_metrics(section.plugins, user_metrics)
     metrics: dict[str, Metric] = {}
     for key, names in (("names", section.names), ("report", section.report or ())):
         with errors_at("metrics", key):
@@ -101,12 +99,13 @@ def check_metrics(
                 with errors.catching():
                     label = parse_name(name).label
                     metrics[label] = find_metric(label, available)
-            errors.raise_any()
-            first: dict[str, str] = {}
-            for label, metric in metrics.items():
+            findings.tell()
+            name_by_label: dict[str, str] = {}
+            for name, metric in metrics.items():
                 # One of them may spell a default out.
-                if (known := first.setdefault(metric.label, label)) != label:
-                    raise InputError(f"{known!r} and {label!r} are the same metric.")
+                first_name = name_by_label.setdefault(metric.label, name)
+                if first_name != name:
+                    raise InputError(f"{first_name!r} and {name!r} are the same metric.")
     with errors_at("metrics", "names"):
         for measure in section.measures:
             metric = metrics[measure.metric]
@@ -128,7 +127,7 @@ def check(study: Study) -> dict[str, Metric]:
     """
     example = partial(example_catalogue, study)
     metrics = check_metrics(study.metrics, example=example, errors_at=study.errors_at)
-    _references(study)
+    _reference_metrics(study)
     if study.ratings is None:
         return metrics
     with study.errors_at("systems", "names"):
@@ -143,14 +142,7 @@ def check(study: Study) -> dict[str, Metric]:
         if len(study.systems.labels) < len(study.systems.names):
             raise InputError("two systems have the same name: names without folders must differ.")
         _check_profiles(study.systems.names, metrics)
-    settings, positives = study.systems.settings, study.systems.positives
-    for key, values in (("settings", settings), ("positives", positives)):
-        for name in values if isinstance(values, dict) else ():
-            with study.errors_at("systems", key, label_of(name)):
-                if name not in study.systems.names:
-                    raise InputError(f"the study has no system {name!r} to set.")
-                if key == "settings":
-                    read_settings(name, settings[name])
+    _check_system_settings(study)
     if study.ratings.like is not None:
         with study.errors_at("ratings", "world"):
             like_settings(study.ratings.world)
@@ -160,11 +152,33 @@ def check(study: Study) -> dict[str, Metric]:
     return metrics
 
 
-def _references(study: Study) -> dict[str, Metric]:
-    """Find the metrics that say, on the truth, which system is better, and try them out."""
+def _check_system_settings(study: Study) -> None:
+    """Refuse settings that a system does not have, and tables of systems that the study lacks."""
+    section = study.systems
+    for name, options in section.settings.items():
+        with study.errors_at("systems", "settings", label_of(name)):
+            _require_system(study, name)
+            read_settings(name, options)
+    if isinstance(section.positives, dict):
+        for name in section.positives:
+            with study.errors_at("systems", "positives", label_of(name)):
+                _require_system(study, name)
+
+
+def _require_system(study: Study, name: str) -> None:
+    if name not in study.systems.names:
+        raise InputError(f"the study has no system {name!r} to set.")
+
+
+def _reference_metrics(study: Study) -> dict[str, Metric]:
+    """Look up the metrics of the reference measures, by name, and score an example with each.
+
+    Reference measures order the systems by the truth; without a truth there are none. Raises
+    InputError for metrics that do not exist, do not work, or hide items.
+    """
     if study.truth is None:
         return {}
-    found: dict[str, Metric] = {}
+    metrics: dict[str, Metric] = {}
     with study.errors_at("truth", "references"):
         available = available_metrics(study.metrics.plugins)
         for measure in study.truth.measures:
@@ -172,12 +186,15 @@ def _references(study: Study) -> dict[str, Metric]:
             if metric.needs:
                 raise InputError(f"{metric.label} hides items, and cannot be a reference measure.")
             try_out(metric, measure.cutoff, example_catalogue(study, ()))
-            found[measure.metric] = metric
-    return found
+            metrics[measure.metric] = metric
+    return metrics
 
 
 def _check_profiles(systems: Sequence[str], metrics: Mapping[str, Metric]) -> None:
-    """Refuse metrics that hide items from systems which score training users alone."""
+    """Refuse metrics that hide items if a system can score only users as they were in training.
+
+    ``systems`` are names in the study file; ``metrics`` are by name.
+    """
     hiding = [name for name, metric in metrics.items() if metric.needs]
     unable = [label_of(name) for name in systems if not find_system(name).scores_histories]
     if hiding and unable:
@@ -189,26 +206,32 @@ def _check_profiles(systems: Sequence[str], metrics: Mapping[str, Metric]) -> No
 
 
 def try_out(metric: Metric, cutoff: int | None, catalogue: Catalogue | None = None) -> None:
-    """Score three users, the last without judgements, to see whether the metric works at all.
+    """Score an example of three users, of whom the last has no judgements, to check a metric.
 
     Raises
     ------
     InputError
-        If it does not, asks for something that the catalogue does not hold, or one user's score
+        If the metric fails, needs something that the catalogue does not hold, or one user's score
         depends on who else is scored.
     """
-    together = metric(_example_lists(slice(3), catalogue), cutoff=cutoff)
-    for user, among_others in enumerate(together):
-        (alone,) = metric(_example_lists(slice(user, user + 1), catalogue), cutoff=cutoff)
-        if not np.isclose(among_others, alone, rtol=0, atol=1e-12):
+    all_users = _example_lists(slice(3), catalogue)
+    scores = metric(all_users, cutoff=cutoff)
+    for user, score in enumerate(scores):
+        one_user = _example_lists(slice(user, user + 1), catalogue)
+        (score_alone,) = metric(one_user, cutoff=cutoff)
+        if not np.isclose(score, score_alone, rtol=0, atol=1e-12):
             raise InputError(
                 f"metric {metric.label!r} must score every user by that user's lists alone: it "
-                f"gives one user {among_others:.6g} among others and {alone:.6g} alone."
+                f"gives one user {score:.6g} among others and {score_alone:.6g} alone."
             )
 
 
 def _try_on_items(run: SystemsRun) -> None:
-    """Score one user by what is known of the items, which may be no categories, before training."""
+    """Score an example with the study's properties of items, before anything is trained.
+
+    A metric refuses properties that it cannot use, such as numbers in place of categories. Studies
+    of fewer than three items, and metrics of hidden items, are left out.
+    """
     if run.catalogue.n_items < 3:
         return
     qrels = run.collection.qrels
@@ -231,10 +254,19 @@ def _example_lists(
     highest_grade: float = 1.0,
     relevance_level: float = 1.0,
 ) -> Judged:
-    """Give lists of three items to some of three users; the judgements are of the same items.
+    """Make lists of three items for some of three users; the judgements are of the same items.
 
     Before the data are read grades are 0 and 1, which every metric must take: a higher one might be
     above those of the data, and a score by it outside the range that the metric declares.
+
+    Parameters
+    ----------
+    users
+        Which of the three users.
+    catalogue
+        Properties of the items; None for nothing but their number.
+    highest_grade
+        Grade of the relevant items.
     """
     lists = np.array([[1.0, np.nan, 0.0], [np.nan, 1.0, np.nan], [np.nan, np.nan, np.nan]])
     judgements = np.array([[1.0, 1.0, 0.0], [1.0, np.nan, np.nan], [np.nan, np.nan, np.nan]])
@@ -243,29 +275,41 @@ def _example_lists(
         highest_grade * judgements[users],
         relevance_level=relevance_level,
     )
-    listed = np.array([[0, 1, 2], [2, 1, 0], [1, 2, 0]])[users].T
-    about = np.array([[0, 1, 2], [1, -1, -1], [-1, -1, -1]])[users].T
-    judged_as = np.array([[0, 1, 2], [3, -1, -1], [-1, -1, -1]])[users].T
-    numbers = np.arange(3)[users]
-    seen = ItemsOfLists(
-        catalogue or Catalogue(3), numbers, listed, about, judged_as, EXAMPLE_SYSTEM
+    ranked_items = np.array([[0, 1, 2], [2, 1, 0], [1, 2, 0]])
+    judged_items = np.array([[0, 1, 2], [1, -1, -1], [-1, -1, -1]])
+    judgement_numbers = np.array([[0, 1, 2], [3, -1, -1], [-1, -1, -1]])
+    seen = ItemsSeen(
+        catalogue or Catalogue(3),
+        users=np.arange(3)[users],
+        listed=ranked_items[users].T,
+        judged=judged_items[users].T,
+        judgements=judgement_numbers[users].T,
+        system=EXAMPLE_SYSTEM,
     )
     return judged.with_items(lambda: seen)
 
 
 def _warn_of_depth(measures: Measures, runs: Sequence[Run]) -> None:
-    """Say once which measures look below the end of all lists."""
+    """Warn of measures whose cut-off is below the end of all runs by other programs."""
     depth = max((run.depth for run in runs), default=inf)
-    beyond = [str(m) for m in measures if m.cutoff is not None and m.cutoff > depth]
-    if beyond:
+    deeper_measures = [
+        str(measure)
+        for measure in measures
+        if measure.cutoff is not None and measure.cutoff > depth
+    ]
+    if deeper_measures:
+        names = listed(deeper_measures)
         warn(
-            f"the longest ranking ends at rank {depth}, but {listed(beyond)} are deeper: missing "
+            f"the longest ranking ends at rank {depth}, but {names} are deeper: missing "
             "items count as not relevant."
         )
 
 
-def _without_needless(study: Study, collection: Collection) -> Study:
-    """Leave out what needs judged non-relevant items where there are none, unless it is named."""
+def _without_equivalent_metrics(study: Study, collection: Collection) -> Study:
+    """Leave out metrics that equal Recall if all items are relevant, and warn of it.
+
+    A study that names its metrics keeps them.
+    """
     if not collection.is_implicit or "names" in study.metrics.model_fields_set:
         return study
     names = tuple(name for name in study.metrics.names if name not in BECOMES)
@@ -273,7 +317,8 @@ def _without_needless(study: Study, collection: Collection) -> Study:
         "all items are relevant, so bpref and infAP would equal Recall: they are left out "
         "unless `names` in [metrics] has them."
     )
-    return study.model_copy(update={"metrics": study.metrics.model_copy(update={"names": names})})
+    metrics = study.metrics.model_copy(update={"names": names})
+    return study.model_copy(update={"metrics": metrics})
 
 
 def run_study(study: Study, *, n_jobs: int = 1, progress: Progress | None = None) -> Path:
@@ -298,32 +343,37 @@ def run_study(study: Study, *, n_jobs: int = 1, progress: Progress | None = None
     InputError
         If the study or its input breaks a rule.
     """
-    progress = SilentProgress() if progress is None else progress
-    stages, remarks = _prepared(study, n_jobs=n_jobs, progress=progress)
+    progress = Silent() if progress is None else progress
+    stages, remarks = _prepare(study, n_jobs=n_jobs, progress=progress)
     return stages.to_report(remarks)
 
 
-def find_in_world(study: Study, question: StudyWorld) -> Any:
-    """Run the study of another world, and find in it what is asked."""
+def compute_in_world(study: Study, question: StudyWorld) -> Any:
+    """Run the study of another world, and compute in it what an analysis asks for."""
     with warnings.catch_warnings():
-        # What is odd about the study's own world has been said.
+        # Findings about the input were reported for the world of the study.
         warnings.simplefilter("ignore", InputWarning)
-        stages, _ = _prepared(study, n_jobs=1, progress=SilentProgress())
+        stages, _ = _prepare(study, n_jobs=1, progress=Silent())
         stages.to_report(remarks=())
         return question(stages.work)
 
 
-def _prepared(study: Study, *, n_jobs: int, progress: Progress) -> tuple[Stages, list[str]]:
-    """Check a study and read its input; beside its stages are the warnings about the input."""
+def _prepare(study: Study, *, n_jobs: int, progress: Progress) -> tuple[Stages, list[str]]:
+    """Check a study and read its input; return its stages, and the warnings about the input.
+
+    Raises InputError if the study or its input breaks a rule.
+    """
     metrics = check(study)
-    run_other = partial(run_study, n_jobs=n_jobs, progress=progress)
-    repeats = {number: partial(run_other, other) for number, other in _repetitions(study).items()}
+    repeats = {
+        number: partial(run_study, repetition, n_jobs=n_jobs, progress=progress)
+        for number, repetition in _repetitions(study).items()
+    }
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", InputWarning)
         with progress("Reading the input", 1) as bar:
             collection = collect(study)
             bar.advance()
-        study = _without_needless(study, collection)
+        study = _without_equivalent_metrics(study, collection)
         _warn_of_depth(study.measures, collection.runs)
         run = SystemsRun(
             study=study,
@@ -332,20 +382,20 @@ def _prepared(study: Study, *, n_jobs: int, progress: Progress) -> tuple[Stages,
             progress=progress,
             collection=collection,
             metrics={label: metrics[label] for label in study.measures.metrics},
-            references=_references(study),
+            references=_reference_metrics(study),
         )
-        stages = Stages(run, find_in_world, repeats)
+        stages = Stages(run, compute_in_world, repeats)
         stages.check_settings()
         _try_on_items(run)
         stages.scores.warn_of_ties()
-    of_input = (warning for warning in caught if issubclass(warning.category, InputWarning))
-    return stages, warning_sentences(of_input)
+    input_warnings = [warning for warning in caught if issubclass(warning.category, InputWarning)]
+    return stages, remarks_of(input_warnings)
 
 
 def _repetitions(study: Study) -> dict[int, Study]:
     """Describe the same study under other seeds, or with other settings, by their number."""
     seeds = range(study.seed + 1, study.seed + study.repeat.seeds)
-    repetitions = {seed: study.under(seed) for seed in seeds}
+    repetitions = {seed: study.with_seed(seed) for seed in seeds}
     for number in range(2, study.repeat.settings + 1):
         repetitions[number] = with_other_settings(study, number)
     return repetitions

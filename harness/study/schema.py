@@ -8,8 +8,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from analyses.shared.analysis import analyses_with_plugins
-from harness.study.sections import METHOD, NAMES, STUDIES, USUAL, Register
+from analyses.shared.analysis import register_with
+from harness.study.analyses_section import NAMES, STUDIES, Register
+from harness.study.sections import METHOD, USUAL
 from harness.study.study import Study
 from harness.study.study_file import StudyFile
 from qrels import Splitter, splits
@@ -18,55 +19,73 @@ from recommenders import systems
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 
-def study_schema(plugins: Sequence[Path] = (), *, kind: type[StudyFile] = Study) -> dict[str, Any]:
-    """Describe every key of a study file: its type, range, default and meaning."""
+def study_schema(
+    plugins: Sequence[Path] = (), *, study_class: type[StudyFile] = Study
+) -> dict[str, Any]:
+    """Describe every key of a study file as JSON schema: its type, range, default and meaning.
+
+    Analyses are the built-in ones and those of the plug-in files.
+    """
     definitions: dict[str, Any] = {}
-    schema = _without_definitions(kind, definitions)
-    schema["properties"]["analyses"] = _of_analyses(analyses_with_plugins(plugins), definitions)
-    if kind is Study:
-        schema["properties"]["split"] = _of_split(splits(), definitions)
-        section = definitions["SystemsSection"]["properties"]["settings"]
-        section["properties"] = {
-            name: _without_definitions(s.settings, definitions) for name, s in systems().items()
+    schema = _schema_of(study_class, definitions)
+    schema["properties"]["analyses"] = _analyses_schema(register_with(plugins), definitions)
+    if study_class is Study:
+        schema["properties"]["split"] = _split_schema(splits(), definitions)
+        settings = definitions["SystemsSection"]["properties"]["settings"]
+        settings["properties"] = {
+            name: _schema_of(system.settings, definitions) for name, system in systems().items()
         }
     return {"$schema": DRAFT, **schema, "$defs": definitions}
 
 
-def _of_split(register: Mapping[str, Splitter[Any]], definitions: dict[str, Any]) -> dict[str, Any]:
-    """Describe the table [split]: a method with its options, or a user's file with its own."""
-    file: dict[str, Any] = {METHOD: {"type": "string", "pattern": r"\.py$"}}
-    tables = [{"type": "object", "required": [METHOD], "properties": file}]
+def _split_schema(
+    register: Mapping[str, Splitter[Any]], definitions: dict[str, Any]
+) -> dict[str, Any]:
+    """Describe the table [split]: a method with its options, or a user's file with its own.
+
+    Adds what the options refer to to ``definitions``.
+    """
+    method_of_file: dict[str, Any] = {METHOD: {"type": "string", "pattern": r"\.py$"}}
+    tables = [{"type": "object", "required": [METHOD], "properties": method_of_file}]
     for name, splitter in register.items():
-        table = _without_definitions(splitter.settings, definitions)
+        table = _schema_of(splitter.settings, definitions)
         table["properties"] = {METHOD: {"const": name}, **table["properties"]}
         table |= {"title": name, "description": splitter.summary}
-        tables.append(table if name == USUAL else table | {"required": [METHOD]})
+        if name != USUAL:
+            table["required"] = [METHOD]
+        tables.append(table)
     return {"anyOf": tables}
 
 
-def _of_analyses(register: Register, definitions: dict[str, Any]) -> dict[str, Any]:
-    """Describe the table [analyses]: a section for each analysis, or for a group of them."""
+def _analyses_schema(register: Register, definitions: dict[str, Any]) -> dict[str, Any]:
+    """Describe the table [analyses]: a section for each analysis, or for a group of them.
+
+    Adds what the options refer to to ``definitions``.
+    """
+    names = _list_of_names(
+        "Analyses to run; default: the usual ones, and those with a section of their own."
+    )
+    names["items"]["enum"] = list(dict.fromkeys(analysis.section for analysis in register.values()))
     sections: dict[str, Any] = {
         "plugins": {
             "description": "Python files that define analyses.",
             "type": "array",
             "items": {"type": "string"},
         },
-        NAMES: _names(
-            "Analyses to run; default: the usual ones, and those with a section of their own."
-        ),
+        NAMES: names,
     }
-    sections[NAMES]["items"]["enum"] = list(dict.fromkeys(a.section for a in register.values()))
     for analysis in register.values():
-        own = _without_definitions(analysis.settings, definitions)
-        own.setdefault("description", analysis.summary)
+        settings = _schema_of(analysis.settings, definitions)
+        settings.setdefault("description", analysis.summary)
         if analysis.group is None:
-            sections[analysis.section] = own
+            sections[analysis.section] = settings
             continue
-        studies = _names("Studies of the group to run.")
-        group = sections.setdefault(analysis.group, _table({STUDIES: studies}))
-        group["properties"][STUDIES]["items"]["enum"].append(analysis.name)
-        group["properties"] |= own["properties"]
+        if analysis.group not in sections:
+            studies = _list_of_names("Studies of the group to run.")
+            sections[analysis.group] = _table({STUDIES: studies})
+        properties = sections[analysis.group]["properties"]
+        properties[STUDIES]["items"]["enum"].append(analysis.name)
+        properties |= settings["properties"]
     return _table(sections)
 
 
@@ -74,12 +93,12 @@ def _table(properties: dict[str, Any]) -> dict[str, Any]:
     return {"type": "object", "additionalProperties": False, "properties": properties}
 
 
-def _names(description: str) -> dict[str, Any]:
+def _list_of_names(description: str) -> dict[str, Any]:
     return {"description": description, "type": "array", "items": {"enum": []}, "uniqueItems": True}
 
 
-def _without_definitions(model: type[BaseModel], definitions: dict[str, Any]) -> dict[str, Any]:
-    """Describe a model; what it refers to is put aside."""
+def _schema_of(model: type[BaseModel], definitions: dict[str, Any]) -> dict[str, Any]:
+    """Describe a model; move the definitions that it refers to into ``definitions``."""
     schema = model.model_json_schema()
     definitions |= schema.pop("$defs", {})
     return schema

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from math import inf
 from pathlib import Path
 
@@ -33,7 +33,7 @@ from harness.study.parts import Files
 from harness.study.system_lists import KeptLists, SystemLists
 from harness.study.systems_run import SystemsRun
 from harness.study.true_judgements import TrueJudgements
-from harness.study.workers import HIDDEN
+from harness.study.workers import HIDDEN_RANKS
 from qrels import Catalogue, Qrels, Ratings, judge
 from qrels.ranks.judged_ranks import JudgedRanks
 from runs import Numbering, Run
@@ -41,10 +41,10 @@ from runs.shared.arrays import Floats
 from runs.shared.errors import warn
 from runs.shared.progress import Progress
 
-LEAST_TIED_SHARE = 0.05
+MIN_TIED_SHARE = 0.05
 """Share of lists with equal scores from which a caution is worth it."""
 
-LEAST_RANGE = 0.001
+MIN_RANGE_OF_MEANS = 0.001
 """Range of a mean over the orders of equal scores from which a caution is worth it."""
 
 SCORES = "scores"
@@ -60,135 +60,177 @@ TRUE_SCORES_FILE = "truth/scores.parquet"
 
 @dataclass(frozen=True)
 class ScoreParts:
-    """Scores of the systems of a study, and the files that keep them."""
+    """Scores of the systems of a study, and the files that keep them.
+
+    Parameters
+    ----------
+    run
+        The run of the study.
+    lists
+        What its systems recommend.
+    """
 
     run: SystemsRun
     lists: SystemLists
 
     def keep(self) -> None:
-        """Keep the scores, means and coverage by the judgements, and the scores by the truth."""
-        run, parts = self.run, self.run.parts
-        study, collection = run.study, run.collection
-        scored = (
-            self.lists.recommended,
-            collection.qrels,
-            collection.topics,
-            study.measures,
-            run.metrics,
-            run.catalogue,
-            self.lists.files_of(HIDDEN),
-            study.metrics.average,
-            collection.unit,
+        """Score the systems by the judgements, and by the truth if it is known; write the files.
+
+        Parts of the study folder that are complete are not made again.
+        """
+        self._keep_scores()
+        self.run.keep_tables_and_figures("means", Means, part=SCORES)
+        self.run.keep_tables_and_figures("coverage", Coverage, part=SCORES)
+        true_judgements = self.run.collection.true_judgements
+        truth_section = self.run.study.truth
+        if true_judgements is not None and truth_section is not None:
+            self._keep_true_scores(true_judgements, truth_section.measures)
+
+    def _keep_scores(self) -> None:
+        """Score the systems by the judgements; write scores, means and coverage."""
+        run = self.run
+        collection = run.collection
+        make = partial(
+            score_files,
+            lists=self.lists.recommended,
+            qrels=collection.qrels,
+            topics=collection.topics,
+            measures=run.study.measures,
+            metrics=run.metrics,
+            catalogue=run.catalogue,
+            hidden_files=self.lists.files_of(HIDDEN_RANKS),
+            average=run.study.metrics.average,
+            unit=collection.unit,
         )
-        key = parts.key(score_files, *scored)
-        parts.build(SCORES, key, lambda: score_files(*scored, progress=run.progress))
-        run.keep_drawn("means", Means, of=SCORES)
-        run.keep_drawn("coverage", Coverage, of=SCORES)
-        known = collection.judged_truly
-        if known is None or study.truth is None:
-            return
-        truly_scored = (
-            self.lists.truly_judged,
+        run.parts.build(SCORES, run.parts.key(make), lambda: make(progress=run.progress))
+
+    def _keep_true_scores(
+        self, true_judgements: TrueJudgements, references: Sequence[Measure]
+    ) -> None:
+        """Score the systems by the truth, under the measures of the study and the references."""
+        run = self.run
+        collection = run.collection
+        make = partial(
+            true_score_files,
+            lists=self.lists.truly_judged,
             # Where the truth was read from changes no score.
-            replace(known, facts={}, inputs=()),
-            study.measures,
-            study.truth.measures,
-            {**run.references, **run.metrics},
-            run.catalogue,
-            None if collection.split is None else collection.split.train,
-            study.metrics.average,
-            None if collection.runs else study.seed,
+            true_judgements=replace(true_judgements, facts={}, inputs=()),
+            measures=run.study.measures,
+            references=references,
+            metrics={**run.references, **run.metrics},
+            catalogue=run.catalogue,
+            train=None if collection.split is None else collection.split.train,
+            average=run.study.metrics.average,
+            completing_seed=None if collection.runs else run.study.seed,
         )
-        true_key = parts.key(true_score_files, *truly_scored)
-        parts.build(
-            TRUE_SCORES, true_key, lambda: true_score_files(*truly_scored, progress=run.progress)
-        )
+        run.parts.build(TRUE_SCORES, run.parts.key(make), lambda: make(progress=run.progress))
 
     @cached_property
     def catalogue(self) -> Catalogue:
         """What metrics may know of items, with the hidden ranks of systems if any are kept."""
-        return with_hidden_ranks(self.run.catalogue, self.lists.files_of(HIDDEN))
+        return with_hidden_ranks(self.run.catalogue, self.lists.files_of(HIDDEN_RANKS))
 
     @cached_property
     def true_runs(self) -> list[Run]:
-        """The lists that the truth judges."""
-        known = self.run.collection.judged_truly
-        return [] if known is None else lists_to_judge(self.lists.truly_judged, known)
+        """The lists that the truth judges; none if no truth is known."""
+        true_judgements = self.run.collection.true_judgements
+        if true_judgements is None:
+            return []
+        return truly_judged_runs(self.lists.truly_judged, true_judgements)
 
     @cached_property
     def scores(self) -> Scores:
         """The scores of every system, measure and user by the judgements."""
-        return self._read(SCORES_FILE, RUNS_FILE, self._weights)
+        return self._read_scores(SCORES_FILE, RUNS_FILE, self._weights(self.run.collection.qrels))
 
     @cached_property
     def truth(self) -> Truth | None:
         """The scores by the truth; None if none is known."""
-        known, section = self.run.collection.judged_truly, self.run.study.truth
-        if known is None or section is None:
+        true_judgements = self.run.collection.true_judgements
+        truth_section = self.run.study.truth
+        if true_judgements is None or truth_section is None:
             return None
-        is_condensed = known.candidates == "judged"
+        is_condensed = true_judgements.candidates == "judged"
         notes: tuple[str, ...] = ()
         if is_condensed:
             is_trained = not self.run.collection.runs
             reported = self.run.study.measures.reported
-            notes = tuple(known.notes(self.true_runs, reported, trained=is_trained))
+            notes = tuple(true_judgements.notes(self.true_runs, reported, trained=is_trained))
+        weights = self._weights(true_judgements.qrels)
         return Truth(
-            scores=self._read(TRUE_SCORES_FILE, TRUE_RUNS_FILE, self._true_weights(known)),
-            references=section.measures,
-            origin=known.origin,
+            scores=self._read_scores(TRUE_SCORES_FILE, TRUE_RUNS_FILE, weights),
+            references=truth_section.measures,
+            origin=true_judgements.origin,
             condensed=is_condensed,
             notes=notes,
         )
 
-    @property
-    def _weights(self) -> Floats | None:
-        """Weights of the users; None if all weigh the same."""
-        return user_weights(self.run.collection.qrels, self.run.study.metrics.average)
+    def _weights(self, qrels: Qrels) -> Floats | None:
+        """Compute the weights of the users of qrels, (n_users,); None if all weigh the same."""
+        return user_weights(qrels, self.run.study.metrics.average)
 
-    def _true_weights(self, known: TrueJudgements) -> Floats | None:
-        return user_weights(known.qrels, self.run.study.metrics.average)
-
-    def _read(self, scores_file: str, runs_file: str, weights: Floats | None) -> Scores:
+    def _read_scores(self, scores_file: str, runs_file: str, weights: Floats | None) -> Scores:
+        """Read scores from the study folder; the second file only where runs are replicated."""
         folder = self.run.folder
         is_replicated = bool(self.run.collection.replicated)
         runs_path = folder / runs_file if is_replicated else None
         return read_scores(folder / scores_file, runs_path, weights)
 
     def warn_of_ties(self) -> None:
-        """Warn of given runs of which many lists have equal scores, and by how much they matter."""
+        """Warn if many lists of a given run have equal scores whose order matters.
+
+        That is at least 5 % of the lists, and a range of .001 of a mean over the orders.
+        """
         reported = self.run.study.measures.reported
-        depth = max(map(depth_of, reported))
-        deepest = None if depth == inf else int(depth)
-        qrels = self.run.collection.qrels
+        deepest = max(map(depth_of, reported))
+        depth = None if deepest == inf else int(deepest)
         for run in self.run.collection.runs:
-            share = 0.0 if run.tied is None else run.tied[:, :deepest].any(axis=1).mean()
-            if share < LEAST_TIED_SHARE:
+            if run.tied is None:
                 continue
-            grades = judge(run, qrels).grades
-            # An unjudged item is worth less than a relevant one, and more than a non-relevant one.
-            worth = np.where(np.isnan(grades), qrels.relevance_level - 0.5, grades)
-            orders = [run, run.with_ties_by(-worth), run.with_ties_by(worth)]
-            renamed = [replace(each, system=str(number)) for number, each in enumerate(orders)]
-            scores = score(
-                renamed,
-                qrels,
-                Measures(reported, reported=reported),
-                self.run.metrics,
-                users=self.run.collection.topics.ids,
-                catalogue=self.run.catalogue,
-            )
-            means = replace(scores, weights=self._weights).mean_values()
-            ranges = []
-            for measure, (mean, *ends) in zip(reported, means.tolist(), strict=True):
-                low, high = min(mean, *ends), max(mean, *ends)
-                if high - low >= LEAST_RANGE:
-                    ranges.append(f"{measure} {rounded(mean)} ({rounded(low)} to {rounded(high)})")
+            share = run.tied[:, :depth].any(axis=1).mean()
+            if share < MIN_TIED_SHARE:
+                continue
+            ranges = self._ranges_over_ties(run, reported)
             if ranges:
-                lists = f"{share:.0%} of the lists of {run.system}".replace("%", " %")
+                percentage = f"{share:.0%}".replace("%", " %")
                 warn(
-                    f"{lists} have items with equal scores, which are ordered by item id. With "
-                    f"other orders of these items, its means could be: {listed(ranges)}."
+                    f"{percentage} of the lists of {run.system} have items with equal scores, "
+                    "which are ordered by item id. With other orders of these items, its means "
+                    f"could be: {listed(ranges)}."
                 )
+
+    def _ranges_over_ties(self, run: Run, reported: Measures) -> list[str]:
+        """Score a run with its ties as they are, in the worst and in the best order.
+
+        Returns a text for each measure whose mean differs by at least `MIN_RANGE_OF_MEANS`, such as
+        "P@5 .2 (.1 to .3)".
+        """
+        qrels = self.run.collection.qrels
+        grades = judge(run, qrels).grades
+        # An unjudged item is worth less than a relevant one, and more than a non-relevant one.
+        worth = np.where(np.isnan(grades), qrels.relevance_level - 0.5, grades)
+        runs = [
+            replace(run, system="as read"),
+            replace(run.with_ties_by(-worth), system="worst"),
+            replace(run.with_ties_by(worth), system="best"),
+        ]
+        scores = score(
+            runs,
+            qrels,
+            Measures(reported, reported=reported),
+            self.run.metrics,
+            users=self.run.collection.topics.ids,
+            catalogue=self.run.catalogue,
+        )
+        means = replace(scores, weights=self._weights(qrels)).mean_values()
+        ranges = []
+        for measure, means_by_order in zip(reported, means.tolist(), strict=True):
+            mean = means_by_order[0]
+            low = min(means_by_order)
+            high = max(means_by_order)
+            if high - low >= MIN_RANGE_OF_MEANS:
+                ranges.append(f"{measure} {rounded(mean)} ({rounded(low)} to {rounded(high)})")
+        return ranges
 
 
 def score_files(
@@ -204,9 +246,25 @@ def score_files(
     *,
     progress: Progress,
 ) -> Files:
-    """Score every user, run and measure by the judgements; write scores, means and coverage."""
+    """Score every user, run and measure by the judgements; write scores, means and coverage.
+
+    Scores of several runs of one system are averaged; what its runs differ by is one more file.
+
+    Parameters
+    ----------
+    topics
+        The users of the qrels, in their order.
+    metrics
+        The metrics by name.
+    hidden_files
+        By system, the file of the ranks of its hidden items; empty if no metric needs them.
+    average
+        Whether users or judgements weigh the same in means.
+    unit
+        What scores are of: "user" or "topic".
+    """
     with progress("Scoring the runs", len(lists.files)) as bar:
-        by_run = score(
+        run_scores = score(
             lists.runs,
             qrels,
             measures,
@@ -215,15 +273,15 @@ def score_files(
             catalogue=with_hidden_ranks(catalogue, hidden_files),
             advance=bar.advance,
         )
-    by_run = replace(by_run, unit=unit, weights=user_weights(qrels, average))
+    run_scores = replace(run_scores, unit=unit, weights=user_weights(qrels, average))
     replicates = lists.replicates_of(lists.runs)
-    scores = averaged(by_run, replicates)
+    scores = averaged(run_scores, replicates)
     means = replace(Means.of(scores, metrics, average=average), unit=unit)
     files = {SCORES_FILE: scores_to_parquet(scores)}
     if replicates is not None:
-        spreads = spread(by_run, replicates, metrics)
-        means = replace(means, sizes=replicates.runs_per_system(), spreads=spreads)
-        files[RUNS_FILE] = to_evidence(deviations(by_run, replicates))
+        spreads = spread(run_scores, replicates, metrics)
+        means = replace(means, sizes=replicates.sizes, spreads=spreads)
+        files[RUNS_FILE] = to_evidence(deviations(run_scores, replicates))
     coverage = replace(Coverage.of(lists.runs, qrels), unit=unit)
     files[evidence_name("means")] = to_evidence(means)
     files[evidence_name("coverage")] = to_evidence(coverage)
@@ -231,7 +289,10 @@ def score_files(
 
 
 def with_hidden_ranks(catalogue: Catalogue, files: Mapping[str, Path]) -> Catalogue:
-    """Add to what is known of items where each system ranks hidden ones, if that is kept."""
+    """Add to a catalogue where each system ranks its hidden items, read from a file by system.
+
+    Without files, returns the catalogue as it is.
+    """
     if not files:
         return catalogue
     ranks = {system: read_evidence(path, JudgedRanks) for system, path in files.items()}
@@ -240,7 +301,7 @@ def with_hidden_ranks(catalogue: Catalogue, files: Mapping[str, Path]) -> Catalo
 
 def true_score_files(
     lists: KeptLists,
-    known: TrueJudgements,
+    true_judgements: TrueJudgements,
     measures: Measures,
     references: Sequence[Measure],
     metrics: Mapping[str, Metric],
@@ -251,44 +312,73 @@ def true_score_files(
     *,
     progress: Progress,
 ) -> Files:
-    """Score every user of the truth by it.
+    """Score every user of the truth by the true judgements; write the scores.
 
-    Lists of trained systems that hold truly judged items alone are completed, by a seed. Measures
-    are what the study measures, then other references, without those of hidden items: nothing is
-    hidden by a truth.
+    Measures are those of the study, then other references, without those of hidden items: nothing
+    is hidden by a truth.
+
+    Parameters
+    ----------
+    metrics
+        The metrics by name, those of the references too.
+    train
+        Training ratings, None without a split: profiles are rows of their users.
+    average
+        Whether users or judgements weigh the same in means.
+    completing_seed
+        Random seed of the order of truly judged items that a trained system does not rank, which
+        are appended to lists of judged items alone; None for runs by other programs.
     """
-    runs = lists_to_judge(lists, known)
+    runs = truly_judged_runs(lists, true_judgements)
     replicates = lists.replicates_of(runs)
-    if known.candidates == "judged" and completing_seed is not None:
+    if true_judgements.candidates == "judged" and completing_seed is not None:
         depth = max(run.items.shape[1] for run in runs)
-        runs = [known.completed(run, depth, seed=completing_seed) for run in runs]
-    own = measures.restricted_to(m for m in measures if not metrics[m.metric].needs)
-    others = [reference for reference in references if reference not in own]
-    profiles = None if train is None else train.matrix()[known.users]
+        runs = [
+            true_judgements.with_unranked_items(run, depth, seed=completing_seed) for run in runs
+        ]
+    truly_scored = [measure for measure in measures if not metrics[measure.metric].needs]
+    study_measures = measures.among(truly_scored)
+    other_references = [reference for reference in references if reference not in study_measures]
+    all_measures = Measures(
+        [*study_measures, *other_references],
+        reported=study_measures.reported,
+        grid=study_measures.grid,
+    )
+    profiles = None if train is None else train.matrix()[true_judgements.users]
     with progress("Scoring by the truth", len(runs)) as bar:
-        by_run = score(
+        run_scores = score(
             runs,
-            known.qrels,
-            Measures([*own, *others], reported=own.reported, grid=own.grid),
+            true_judgements.qrels,
+            all_measures,
             metrics,
-            users=known.topics.ids,
+            users=true_judgements.topics.ids,
             catalogue=replace(catalogue, profiles=profiles),
             advance=bar.advance,
         )
-    by_run = replace(by_run, weights=user_weights(known.qrels, average))
-    files = {TRUE_SCORES_FILE: scores_to_parquet(averaged(by_run, replicates))}
+    weights = user_weights(true_judgements.qrels, average)
+    run_scores = replace(run_scores, weights=weights)
+    scores = averaged(run_scores, replicates)
+    files = {TRUE_SCORES_FILE: scores_to_parquet(scores)}
     if replicates is not None:
-        files[TRUE_RUNS_FILE] = to_evidence(deviations(by_run, replicates))
+        files[TRUE_RUNS_FILE] = to_evidence(deviations(run_scores, replicates))
     return files
 
 
-def lists_to_judge(lists: KeptLists, known: TrueJudgements) -> list[Run]:
-    """Take the lists that the truth judges: of its users, from the usual ones if it has no own."""
-    return lists.runs if known.has_own_lists else [known.usual_lists(run) for run in lists.runs]
+def truly_judged_runs(lists: KeptLists, true_judgements: TrueJudgements) -> list[Run]:
+    """Select the lists that the truth judges, of its users.
+
+    They are made for the truth, or the usual lists of these users.
+    """
+    if true_judgements.has_separate_lists:
+        return lists.runs
+    return [true_judgements.select_users(run) for run in lists.runs]
 
 
 def read_scores(path: Path, runs_path: Path | None, weights: Floats | None) -> Scores:
-    """Read scores, and what the runs of one system differ by, if there are several of one."""
+    """Read scores, and what the runs of one system differ by if a path of that is given.
+
+    ``weights`` of the users have shape (n_users,); None if all weigh the same.
+    """
     scores = scores_from_parquet(path.read_bytes())
     runs = None if runs_path is None else read_evidence(runs_path, RunDeviations)
     return replace(scores, weights=weights, runs=runs)

@@ -1,24 +1,17 @@
-"""Tables of a study file: [analyses], [items], [repeat], [split], [truth], presets of systems."""
+"""Tables of a study file: [items], [repeat], [split], [truth], presets of systems."""
 
 from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypeAlias
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, SerializeAsAny, ValidationError, model_serializer, model_validator
+from pydantic import Field, ValidationError, model_serializer, model_validator
 
-from analyses.shared.analysis import (
-    Analysis,
-    AnalysisSettings,
-    Need,
-    analyses_with_plugins,
-    built_in_analyses,
-)
 from analyses.shared.measure import Measure
 from harness.metrics.shared.names import parse_name
 from harness.study.study_file import Origin, refused, sentence_of
@@ -29,17 +22,21 @@ from qrels.ratings.splitter import is_user_split
 from recommenders import system_set
 from runs import InputError
 from runs.run_file import RunFile
-from runs.shared.errors import require_known, suggestion
-from runs.shared.settings import Names, Section, Whole, accepted_by
+from runs.shared.settings import Names, Section, Whole, read_by
 
-SYSTEM, REPLICATE = "system", "replicate"
+SYSTEM = "system"
+REPLICATE = "replicate"
+"""Names of the groups of the regular expression that reads tags of runs."""
 
 MetricNames = Annotated[Names, accepted_by(lambda names: [parse_name(name) for name in names])]
 """Names of metrics, perhaps with options and a depth."""
 
 
-def tag_pattern(text: str) -> re.Pattern[str]:
-    """Read the regular expression of a study."""
+def parse_tag_pattern(text: str) -> re.Pattern[str]:
+    """Compile the regular expression of `replicates`; refuse one without a group for the system.
+
+    Raises ValueError, which pydantic words.
+    """
     try:
         pattern = re.compile(text)
     except re.error as error:
@@ -49,206 +46,56 @@ def tag_pattern(text: str) -> re.Pattern[str]:
     return pattern
 
 
-def systems_of(files: Sequence[RunFile], text: str) -> tuple[str, ...]:
-    """Name the system of each run, as the pattern finds it in the tag."""
-    pattern = tag_pattern(text)
-    first: dict[tuple[str, str], RunFile] = {}
+def system_names(files: Sequence[RunFile], text: str) -> tuple[str, ...]:
+    """Read the name of the system of each run from its tag, by a regular expression.
+
+    Raises InputError if a tag does not match, or two tags name the same replicate of a system.
+    """
+    pattern = parse_tag_pattern(text)
+    file_by_replicate: dict[tuple[str, str], RunFile] = {}
     names: list[str] = []
     for file in files:
-        found = pattern.fullmatch(file.system)
-        if found is None or not found[SYSTEM]:
+        match = pattern.fullmatch(file.system)
+        if match is None or not match[SYSTEM]:
             raise InputError(
                 f"{file.path}: the tag {file.system!r} does not match `replicates`, {text!r}, "
                 "which gives the system of each run."
             )
-        names.append(found[SYSTEM])
+        system = match[SYSTEM]
+        names.append(system)
         if REPLICATE not in pattern.groupindex:
             continue
-        own = found[SYSTEM], found[REPLICATE] or ""
-        if own in first:
+        replicate = match[REPLICATE] or ""
+        if (system, replicate) in file_by_replicate:
             raise InputError(
-                f"{file.path}: the tag {file.system!r} names the replicate {own[1]!r} of "
-                f"{own[0]!r}, and so does {first[own].path}."
+                f"{file.path}: the tag {file.system!r} names the replicate {replicate!r} of "
+                f"{system!r}, and so does {file_by_replicate[system, replicate].path}."
             )
-        first[own] = file
+        file_by_replicate[system, replicate] = file
     return tuple(names)
 
 
-def numbered(files: Sequence[RunFile], text: str) -> list[RunFile]:
-    """Number replicates that share a tag, which then name themselves.
+def number_replicates(files: Sequence[RunFile], text: str) -> list[RunFile]:
+    """Append a number from 1 to the tag of each run that shares its tag with others.
 
-    They may where the pattern does not tell replicates apart; other runs keep their tags.
+    Runs may share a tag where the regular expression has no group for replicates; where it has one,
+    tags stay as they are.
     """
-    if REPLICATE in tag_pattern(text).groupindex:
-        return [*files]
+    if REPLICATE in parse_tag_pattern(text).groupindex:
+        return list(files)
     tags = [file.system for file in files]
-    return [
-        replace(file, system=f"{tag}-{1 + tags[:place].count(tag)}")
-        if tags.count(tag) > 1
-        else file
-        for place, (file, tag) in enumerate(zip(files, tags, strict=True))
-    ]
+    numbered_files = []
+    for position, file in enumerate(files):
+        tag = file.system
+        if tags.count(tag) > 1:
+            number = 1 + tags[:position].count(tag)
+            file = replace(file, system=f"{tag}-{number}")
+        numbered_files.append(file)
+    return numbered_files
 
 
-PLUGINS = "plugins"
-NAMES = "names"
-"""The key that says which analyses are made."""
-
-STUDIES = "studies"
-"""The key by which a group says which of its members are made."""
-
-Register: TypeAlias = Mapping[str, Analysis[Any, Any]]
-"""Analyses by key."""
-
-
-class AnalysesSection(Section):
-    """Which analyses are made, and how.
-
-    In a file ``names`` says which are made: by default the usual ones, and every other that has a
-    section. Sections set options: there is one for each analysis, and one for a group, which has
-    the settings of all its members.
-
-    Parameters
-    ----------
-    plugins
-        Python files that declare an analysis each.
-    asked
-        Settings of the analyses that are made, by key.
-    """
-
-    plugins: tuple[Path, ...] = Field((), description="Python files that define analyses.")
-    asked: dict[str, SerializeAsAny[AnalysisSettings]] = Field(default_factory=dict)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _from_sections(cls, values: Any) -> Any:
-        """Read sections; what is read already is left as it is."""
-        if isinstance(values, Mapping) and "asked" not in values:
-            return read_sections(values, Origin("the study", ""))
-        return values
-
-    @model_serializer
-    def _as_sections(self) -> dict[str, Any]:
-        sections: dict[str, Any] = {}
-        for analysis, settings in self.wanted():
-            section = sections.setdefault(analysis.section, {})
-            if analysis.group is not None:
-                section.setdefault(STUDIES, []).append(analysis.name)
-            section |= settings.model_dump(mode="json", exclude_none=True)
-        plugins = [str(path) for path in self.plugins]
-        return {NAMES: list(sections), **({PLUGINS: plugins} if plugins else {}), **sections}
-
-    def wanted(self) -> Iterator[tuple[Analysis[Any, Any], Any]]:
-        """Give the analyses that are made, with their settings."""
-        for key, analysis in analyses_with_plugins(self.plugins, self.asked).items():
-            if key in self.asked:
-                yield analysis, self.asked[key]
-
-    def with_absolute_paths(self, anchor: Callable[[Path], Path]) -> Self:
-        """Make the paths that settings name absolute."""
-        asked = {key: settings.with_absolute_paths(anchor) for key, settings in self.asked.items()}
-        return self.model_copy(update={"asked": asked})
-
-
-def usual_analyses() -> AnalysesSection:
-    """Give the analyses that are made if a study says nothing."""
-    return AnalysesSection(asked=_usual(built_in_analyses(), ()))
-
-
-def read_sections(
-    values: Mapping[str, Any], origin: Origin, *, made: Collection[Need] = ()
-) -> dict[str, Any]:
-    """Read the sections of the analyses, each as its analysis declares it."""
-    plugins = tuple(origin.anchor(Path(path)) for path in values.get(PLUGINS, ()))
-    with origin.named("analyses", PLUGINS):
-        given = {name: section for name, section in values.items() if name not in (PLUGINS, NAMES)}
-        names = values.get(NAMES)
-        register = analyses_with_plugins(
-            plugins, [*given, *(names if isinstance(names, list) else ())]
-        )
-    read = {name: _read_section(name, section, register, origin) for name, section in given.items()}
-    if NAMES in values:
-        with origin.named("analyses", NAMES):
-            _check_names(values[NAMES], _sections(register), f"`{NAMES}` in [analyses]", "analysis")
-        chosen = [
-            read[name] if name in read else _read_section(name, {}, register, origin)
-            for name in values[NAMES]
-        ]
-    else:
-        chosen = [_usual(register, made), *read.values()]
-    return {PLUGINS: plugins, "asked": {key: s for each in chosen for key, s in each.items()}}
-
-
-def _usual(register: Register, made: Collection[Need]) -> dict[str, AnalysisSettings]:
-    return {a.key: a.settings() for a in register.values() if a.runs_by_default(made)}
-
-
-def _sections(register: Register) -> list[str]:
-    return list(dict.fromkeys(analysis.section for analysis in register.values()))
-
-
-def _read_section(
-    name: str, section: Any, register: Register, origin: Origin
-) -> dict[str, AnalysisSettings]:
-    """Read the settings of an analysis, or of the members of a group, by key.
-
-    Each member of a group is set by the keys that it knows.
-    """
-    table = ("analyses", name)
-    members: Register = {a.name: a for a in register.values() if a.section == name}
-    if not members:
-        known = _sections(register)
-        raise InputError(
-            f"{origin.place(*table)}: there is no `{name}` in [analyses]; {suggestion(name, known)}"
-        )
-    if not isinstance(section, Mapping):
-        place = origin.place(*table)
-        raise InputError(f"{place}: `{name}` in [analyses] must be a table, got {section!r}.")
-    values = dict(section)
-    if any(a.group for a in members.values()):
-        members, values = _members_of_group(name, members, section, origin)
-    read: dict[str, AnalysisSettings] = {}
-    for analysis in members.values():
-        fields = analysis.settings.model_fields
-        own = {k: v for k, v in values.items() if k in fields or analysis.group is None}
-        try:
-            read[analysis.key] = analysis.settings.model_validate(own)
-        except ValidationError as error:
-            raise InputError(sentence_of(error, origin, analysis.settings, table=table)) from None
-    return read
-
-
-def _members_of_group(
-    group: str, members: Register, section: Mapping[str, Any], origin: Origin
-) -> tuple[Register, dict[str, Any]]:
-    """Give the members of a group that are wanted, and what sets them."""
-    values = dict(section)
-    wanted = values.pop(STUDIES, [name for name, a in members.items() if not a.on_request])
-    subject = f"`{STUDIES}` in [analyses.{group}]"
-    with origin.named("analyses", group, STUDIES):
-        if not wanted:
-            raise InputError(f"{subject} must not be empty, got {wanted!r}.")
-        _check_names(wanted, members, subject, "study")
-    known = sorted({STUDIES, *(key for a in members.values() for key in a.settings.model_fields)})
-    for key in values:
-        if key not in known:
-            with origin.named("analyses", group, key):
-                hint = suggestion(key, known)
-                raise InputError(f"there is no `{key}` in [analyses.{group}]; {hint}")
-    return {name: members[name] for name in wanted}, values
-
-
-def _check_names(wanted: Any, known: Collection[str], subject: str, kind: str) -> None:
-    """Refuse what is no list of different names that are known."""
-    if not isinstance(wanted, list | tuple):
-        raise InputError(f"{subject} must be a list of names, got {wanted!r}.")
-    require_known(f"{subject}: no {kind} is called", wanted, list(known))
-    for name in wanted:
-        if list(wanted).count(name) > 1:
-            raise InputError(f"{subject}: {name!r} is duplicated.")
-
-
-PATHS = ("features", "popularity", "propensities")
+TABLE_FIELDS = ("features", "popularity", "propensities")
+"""Fields of [items] that may name a table."""
 
 
 class ItemsSection(Section):
@@ -274,7 +121,8 @@ class ItemsSection(Section):
     @property
     def files(self) -> list[Path]:
         """The tables that are read."""
-        return [path for name in PATHS if isinstance(path := getattr(self, name), Path)]
+        values = [getattr(self, name) for name in TABLE_FIELDS]
+        return [value for value in values if isinstance(value, Path)]
 
 
 class RepeatSection(Section):
@@ -303,7 +151,8 @@ class RepeatSection(Section):
     )
 
     @model_validator(mode="after")
-    def _of_one_kind(self) -> Self:
+    def _seeds_or_settings(self) -> Self:
+        """Refuse to repeat with both seeds and settings, and trials without other settings."""
         if self.seeds > 1 and self.settings > 1:
             raise ValueError("`seeds` and `settings` are repeated in two studies, not in one")
         if self.trials is not None and self.settings == 1:
@@ -313,6 +162,7 @@ class RepeatSection(Section):
 
 METHOD = "method"
 USUAL = "user-random"
+"""Name of the split of a study that names none."""
 
 
 class SplitSection(Section):
@@ -327,7 +177,7 @@ class SplitSection(Section):
     @model_validator(mode="before")
     @classmethod
     def _from_table(cls, values: Any) -> Any:
-        """Read a table; what is read already is left as it is."""
+        """Read the table of a file; what is read already is left as it is."""
         if isinstance(values, Mapping) and not isinstance(values.get("settings"), SplitSettings):
             return read_split(values, Origin("the study", ""))
         return values
@@ -338,7 +188,7 @@ class SplitSection(Section):
 
     @property
     def splitter(self) -> Splitter[Any]:
-        """The split that is meant."""
+        """The split by name or file, as it is declared."""
         return find_split(self.method)
 
     @property
@@ -352,9 +202,10 @@ class SplitSection(Section):
         return self.settings.find_parts()
 
     def within_training(self) -> SplitSection:
-        """Give what splits the training part again, or tests the validation part that is given.
+        """Describe the split of the training part for validation.
 
-        Where parts are given and none of them is for validation, that is the usual split.
+        It is the same split again; if parts are given as files, their validation part, or without
+        one the usual split.
         """
         if self.parts is not None and self.parts.validation is None:
             return usual_split()
@@ -362,26 +213,32 @@ class SplitSection(Section):
 
 
 def usual_split() -> SplitSection:
-    """Give the split of a study that says nothing of it."""
+    """Choose the split of a study that names none, with its default settings."""
     return SplitSection(method=USUAL, settings=find_split(USUAL).settings())
 
 
 def read_split(values: Mapping[str, Any], origin: Origin) -> Mapping[str, Any]:
-    """Read the settings of a split as its method declares them."""
+    """Read the table [split]: a method, and settings as the method declares them.
+
+    Returns fields of a `SplitSection`; a method that is not a text is left to its check. Raises
+    InputError with file and line if there is no such split, a setting breaks a rule, or a folder
+    lacks the files of a given split.
+    """
     method = values.get(METHOD, USUAL)
     if not isinstance(method, str):
         return {METHOD: method}
-    with origin.named("split", METHOD):
-        method = str(origin.anchor(Path(method))) if is_user_split(method) else method
+    with origin.errors_at("split", METHOD):
+        if is_user_split(method):
+            method = str(origin.anchor(Path(method)))
         splitter = find_split(method)
-    own = {name: value for name, value in values.items() if name != METHOD}
+    option_values = {name: value for name, value in values.items() if name != METHOD}
     try:
-        settings = splitter.settings.model_validate(own)
+        settings = splitter.settings.model_validate(option_values)
     except ValidationError as error:
         raise InputError(sentence_of(error, origin, splitter.settings, table=("split",))) from None
-    settings = settings.with_absolute_paths(origin.anchor)
-    with origin.named("split", "folder"):
-        settings.find_parts()  # It refuses a folder that does not hold them.
+    settings = settings.anchored(origin.anchor)
+    with origin.errors_at("split", "folder"):
+        settings.parts  # noqa: B018  (it refuses a folder that does not hold them)
     return {METHOD: method, "settings": settings}
 
 
@@ -395,7 +252,7 @@ class TruthSection(FileOptions):
     """What the systems are truly judged by: everything, or items drawn at random.
 
     Neither training nor tuning sees it. The options of [ratings] say how a file is read; ``format``
-    may be "qrels", too. A simulated world has a truth without a word about it.
+    may be "qrels", too. A simulated world has a truth without this table.
     """
 
     path: Path | None = Field(
@@ -421,7 +278,8 @@ class TruthSection(FileOptions):
     @property
     def measures(self) -> tuple[Measure, ...]:
         """The references; a name without a depth stands for whole lists."""
-        return tuple(Measure(name.label, name.cutoff) for name in map(parse_name, self.references))
+        names = [parse_name(text) for text in self.references]
+        return tuple(Measure(name.label, name.cutoff) for name in names)
 
     @property
     def judged_lists(self) -> Candidates:
@@ -430,37 +288,48 @@ class TruthSection(FileOptions):
 
     @property
     def is_qrels(self) -> bool:
-        """Whether the file says, or its name does, that it is a qrels file."""
+        """Whether the file has the format of qrels: by ``format``, else by the end of its name."""
         if self.format is None and self.path is not None:
-            return any(ending in (".qrels", ".qrel") for ending in self.path.suffixes)
+            return any(suffix in (".qrels", ".qrel") for suffix in self.path.suffixes)
         return self.format == QRELS
 
 
-FOLDER = files("harness.study").joinpath("presets")
+PRESETS_FOLDER = files("harness.study").joinpath("presets")
 
 
 def with_preset(section: Mapping[str, Any]) -> dict[str, Any]:
-    """Complete a section of systems by the preset that it names; what it says itself holds.
+    """Complete a table [systems] by the preset that it names; what the table has itself holds.
 
-    Settings of systems that are not among its names are left out.
+    Settings of the preset for systems that are not among the names of the table are left out.
     """
-    preset = _read(section["preset"])
+    preset = _read_preset(section["preset"])
     names = section.get("names", preset["names"])
     try:
-        chosen = system_set(names) if isinstance(names, str) else tuple(names)
+        chosen_systems = system_set(names) if isinstance(names, str) else tuple(names)
     except (InputError, TypeError):
-        chosen = ()
-    own = {name: value for name, value in preset["settings"].items() if name in chosen}
-    given = section.get("settings", {})
-    made = {**section, "names": names}
-    if isinstance(given, dict):
-        both = {n: own[n] | v for n, v in given.items() if n in own and isinstance(v, dict)}
-        made["settings"] = own | given | both
-    return made
+        # The check of the section refuses such names.
+        chosen_systems = ()
+    settings = {
+        name: options for name, options in preset["settings"].items() if name in chosen_systems
+    }
+    completed = {**section, "names": names}
+    option_values = section.get("settings", {})
+    if isinstance(option_values, dict):
+        for name, options in option_values.items():
+            if name in settings and isinstance(options, dict):
+                settings[name] = settings[name] | options
+            else:
+                settings[name] = options
+        completed["settings"] = settings
+    return completed
 
 
-def _read(name: Any) -> dict[str, Any]:
-    known = sorted(file.name.removesuffix(".toml") for file in FOLDER.iterdir())
-    if name not in known:
-        raise refused(f"there is no preset {name!r}; there are {', '.join(known)}", "preset")
-    return tomllib.loads(FOLDER.joinpath(f"{name}.toml").read_text(encoding="utf-8"))
+def _read_preset(name: Any) -> dict[str, Any]:
+    """Read the file of a preset: names of systems and their settings.
+
+    Refuses another name for pydantic, which words the error.
+    """
+    names = sorted(file.name.removesuffix(".toml") for file in PRESETS_FOLDER.iterdir())
+    if name not in names:
+        raise refused(f"there is no preset {name!r}; there are {', '.join(names)}", "preset")
+    return tomllib.loads(PRESETS_FOLDER.joinpath(f"{name}.toml").read_text(encoding="utf-8"))

@@ -41,12 +41,17 @@ class Imported(NamedTuple):
     name: str | None
 
     def within(self, package: Sequence[str]) -> Imported:
-        """Name the module from the outermost package, if it is named from the one it is used in."""
-        level = len(self.module) - len(self.module.lstrip("."))
+        """Make a relative import (leading dots) absolute; an absolute one stays as it is.
+
+        ``package`` has the names of the packages around the import, the outermost first.
+        """
+        relative_name = self.module.lstrip(".")
+        level = len(self.module) - len(relative_name)
         if not level:
             return self
-        names = [*package[: len(package) - level + 1], self.module[level:]]
-        return self._replace(module=".".join(filter(None, names)))
+        n_packages = len(package) - level + 1
+        names = [*package[:n_packages], relative_name]
+        return self._replace(module=".".join(name for name in names if name))
 
 
 @dataclass(frozen=True)
@@ -115,7 +120,7 @@ class Place(NamedTuple):
 
 
 def own_source(module: str) -> SourceFile:
-    """Find the file of a module of the project."""
+    """Find the file of a module of the project; ModuleNotFoundError if there is none."""
     path = module_path(module, ROOT)
     if path is None:
         raise ModuleNotFoundError(module)
@@ -123,7 +128,7 @@ def own_source(module: str) -> SourceFile:
 
 
 def users_source(path: Path) -> SourceFile:
-    """Describe a file of a user."""
+    """Describe a file of a user: its modules are named from the outermost package around it."""
     root = path.parent
     while (root / "__init__.py").is_file():
         root = root.parent
@@ -134,9 +139,10 @@ def users_source(path: Path) -> SourceFile:
 
 
 def find_definition(imported: Imported, source: SourceFile) -> Place | None:
-    """Find what an import in a file is of; None if it counts by the version of its package.
+    """Find the definition that an import in a file names.
 
-    A name that a module hands on is looked up in the module that defines it.
+    None if its code counts by the version of its package. A name that a module imports itself is
+    looked up in the module that defines it.
     """
     absolute = imported.within(source.package)
     module, name = absolute
@@ -157,7 +163,10 @@ def find_definition(imported: Imported, source: SourceFile) -> Place | None:
 
 
 def _find_name(name: str, home: SourceFile) -> Place | None:
-    """Find a name of a module: where it is defined, or the submodule that it is."""
+    """Find where a name of a module is defined; in a package it may be a submodule.
+
+    None if it is imported from a package of others; the whole module if it is not found.
+    """
     if home.is_package:
         submodule = module_path(f"{home.module}.{name}", home.root)
         if submodule is not None:
@@ -171,7 +180,10 @@ def _find_name(name: str, home: SourceFile) -> Place | None:
 
 
 def _roots_of(top_level: str, source: SourceFile) -> list[Path]:
-    """Find the folders that a module is named from, if its code counts by its content."""
+    """Find the folders that a package or module is imported from, if its code counts by content.
+
+    Empty for the standard library, for what is not found, and for installed distributions.
+    """
     if source.is_own or not top_level or top_level in sys.stdlib_module_names:
         return []
     if source.package and top_level == source.package[0]:
@@ -179,23 +191,26 @@ def _roots_of(top_level: str, source: SourceFile) -> list[Path]:
     spec = find_top_level(top_level, beside=source.beside)
     if spec is None:
         return []
+    paths: list[str] = []
     if spec.submodule_search_locations is not None:
-        places = [*spec.submodule_search_locations]
-    else:
-        places = [spec.origin] if spec.has_location and spec.origin else []
-    return [Path(place).parent for place in places if is_users_file(place)]
+        paths += spec.submodule_search_locations
+    elif spec.has_location and spec.origin:
+        paths.append(spec.origin)
+    return [Path(path).parent for path in paths if is_users_file(path)]
 
 
 def module_path(name: str, folder: Path) -> Path | None:
-    """Find the file of a module of the project, or of one in a folder of a user."""
+    """Find the file of a module, by its name in the project or from a folder; None without one."""
     # Files of users may come and go while the program runs.
     return _own_module_path(name, folder) if folder == ROOT else _module_path(name, folder)
 
 
 def _module_path(name: str, folder: Path) -> Path | None:
-    place = folder.joinpath(*name.split("."))
-    files = (place / "__init__.py", *(place.with_name(place.name + end) for end in SUFFIXES))
-    return next((path for path in files if path.is_file()), None)
+    """Find the file of a module: of a package its ``__init__.py``; None if there is no file."""
+    stem = folder.joinpath(*name.split("."))
+    paths = [stem / "__init__.py"]
+    paths += [stem.with_name(stem.name + suffix) for suffix in SUFFIXES]
+    return next((path for path in paths if path.is_file()), None)
 
 
 _own_module_path = cache(_module_path)
@@ -230,7 +245,10 @@ def module_scope(content: bytes) -> Scope:
 
 
 def _add_statement(statement: ast.stmt, scope: Scope) -> None:
-    """Enter a statement of a module under the names that it defines."""
+    """Add a statement of a module to its scope, under the names that it defines or imports.
+
+    A block for type checkers alone counts by the statements in it; a constant is left out.
+    """
     match statement:
         case ast.Import() | ast.ImportFrom():
             scope.imports.update(imports_of(statement))
@@ -242,7 +260,7 @@ def _add_statement(statement: ast.stmt, scope: Scope) -> None:
         case ast.Expr(value=ast.Constant()):
             pass
         case _:
-            names = _defined_in(statement)
+            names = _names_defined_in(statement)
             for name in names:
                 scope.definitions.setdefault(name, []).append(statement)
             for node in ast.walk(statement):
@@ -252,7 +270,7 @@ def _add_statement(statement: ast.stmt, scope: Scope) -> None:
                 scope.effects.append(statement)
 
 
-def _defined_in(statement: ast.stmt) -> list[str]:
+def _names_defined_in(statement: ast.stmt) -> list[str]:
     """List the names that a compound statement or an assignment defines."""
     names = []
     pending: list[ast.AST] = [statement]
@@ -269,7 +287,7 @@ def _defined_in(statement: ast.stmt) -> list[str]:
 
 
 def imports_of(node: ast.AST) -> dict[str, Imported]:
-    """Read an import statement: what each name stands for; empty for another node."""
+    """Read an import statement: what each name stands for, by name; empty for another node."""
     imports = {}
     match node:
         case ast.Import(names=aliases):

@@ -36,10 +36,10 @@ from harness.study.score_parts import (
     SCORES,
     TRUE_SCORES,
     ScoreParts,
-    lists_to_judge,
     read_scores,
     score_files,
     true_score_files,
+    truly_judged_runs,
     with_hidden_ranks,
 )
 from harness.study.study import Study
@@ -47,8 +47,8 @@ from harness.study.study_run import run_to_report
 from harness.study.system_lists import KeptLists, SystemLists, maker_of_system
 from harness.study.systems_run import SystemsRun
 from harness.study.true_judgements import TrueJudgements
-from harness.study.work import OF_SINGLE_LISTS, StudyWork
-from harness.study.workers import RANKS, RUN, WHOLE, recommended_lists
+from harness.study.work import NEEDS_SINGLE_LISTS, StudyWork
+from harness.study.workers import CANDIDATE_RANKS, RELEVANT_RANKS, RUN, recommended_lists
 from qrels import FullRanks
 from recommenders import rankable, read_settings, train_by
 from runs import InputError
@@ -69,10 +69,14 @@ REPLICATED = (
     "Intervals cover other users and other runs; tests cover other users alone."
 )
 
-RENAMED = (
+REPLACED_IDS = (
     "TREC files cannot carry some of the ids: in run and qrels files numbers stand in their "
     "place, and ids.csv says for which."
 )
+
+
+ResultClasses: TypeAlias = Sequence[tuple[str, type[Result]]]
+"""Keys and classes of results, in the order of the report."""
 
 
 @dataclass(frozen=True)
@@ -83,15 +87,15 @@ class Stages:
     ----------
     run
         The run of the study.
-    find_in_world
-        Runs a study of another world, and finds in it what is asked.
+    compute_in_world
+        Runs a study of another world, and computes in it what an analysis asks for.
     repeats
         By other seed, or number of settings: runs the whole study under it, and returns the path of
         its report.
     """
 
     run: SystemsRun
-    find_in_world: Callable[[Study, StudyWorld], Any]
+    compute_in_world: Callable[[Study, StudyWorld], Any]
     repeats: Mapping[int, Callable[[], Path]] = field(default_factory=dict)
 
     @cached_property
@@ -110,8 +114,12 @@ class Stages:
         return [analysis.key for analysis, _ in self.run.analyses]
 
     def check_settings(self) -> None:
-        """Refuse tables and settings of analyses that do not fit, before anything is trained."""
-        run, study = self.run, self.run.study
+        """Refuse tables and settings of analyses that do not fit, before anything is trained.
+
+        Raises InputError with file and line; warns of items without features.
+        """
+        run = self.run
+        study = run.study
         with study.errors_at("items"):
             features = run.catalogue.features
         n_unknown = 0 if features is None else np.count_nonzero(~features.any(axis=1))
@@ -119,76 +127,92 @@ class Stages:
             items = counted(int(n_unknown), "item")
             warn(f"{study.items.features}: {items} without features.")
         with study.errors_at("metrics", "names"):
-            self._check_hidden()
+            self._check_hidden_items()
         facts = StudyFacts(
             systems=self.lists.systems,
             measures=study.measures,
             has_training=run.collection.split is not None and bool(study.systems.names),
-            has_truth=run.collection.judged_truly is not None,
+            has_truth=run.collection.true_judgements is not None,
             best_ranks=self._best_ranks,
             require_world=partial(with_world, study),
         )
         for analysis, settings in run.analyses:
             if Need.SINGLE_LISTS in analysis.needs and run.collection.replicated:
                 with study.errors_at("analyses", analysis.section):
-                    raise InputError(f"{analysis.key} {OF_SINGLE_LISTS}")
+                    raise InputError(f"{analysis.key} {NEEDS_SINGLE_LISTS}")
             try:
                 settings.check(facts)
             except SettingError as error:
                 with study.errors_at("analyses", analysis.section, error.key):
                     raise InputError(str(error)) from error
 
-    def _check_hidden(self) -> None:
-        """Refuse to hide items from runs, or in time where ratings have none."""
-        run, split = self.run, self.run.collection.split
-        if not run.hidden_under or split is None:
+    def _check_hidden_items(self) -> None:
+        """Refuse metrics of hidden items (LOO, LLOO) where they have no value.
+
+        That is if an analysis needs a truth and no metric else is measured, if there are runs by
+        other programs, or for LLOO if ratings have no time.
+        """
+        run = self.run
+        split = run.collection.split
+        if not run.hidden_validations or split is None:
             return
-        needing = [analysis.key for analysis, _ in run.analyses if Need.TRUTH in analysis.needs]
-        if needing and all(metric.needs for metric in run.metrics.values()):
+        needing_truth = [
+            analysis.key for analysis, _ in run.analyses if Need.TRUTH in analysis.needs
+        ]
+        if needing_truth and all(metric.needs for metric in run.metrics.values()):
             raise InputError(
-                f"LOO and LLOO are undefined against ground truth, which the analysis {needing[0]} "
-                "needs: add other metrics, or leave it out of `names` in [analyses]."
+                f"LOO and LLOO are undefined against ground truth, which the analysis "
+                f"{needing_truth[0]} needs: add other metrics, or leave it out of `names` in "
+                "[analyses]."
             )
         if run.collection.runs:
             raise InputError(
                 "LOO and LLOO need systems that the study trains; the run "
                 f"{run.collection.runs[0].system!r} is by another program."
             )
-        if "lloo" in run.hidden_under and split.train.time is None:
+        if "lloo" in run.hidden_validations and split.train.time is None:
             raise InputError("LLOO hides items rated later, but the ratings have no time.")
 
     def _best_ranks(self) -> FullRanks:
-        """Rank as a perfect system does."""
+        """Compute the ranks of a perfect system among all candidates.
+
+        Raises InputError if the study does not begin with ratings.
+        """
         collection = self.run.collection
-        split, relevant = collection.split, collection.relevant_ratings()
+        split = collection.split
+        relevant = collection.relevant_ratings()
         if split is None or relevant is None:
             raise InputError("ranks among all candidates need training ratings.")
         candidates = self.run.study.systems.candidates_in(split)
         return rankable(split.train, relevant, candidates=candidates).best_ranks()
 
     def to_report(self, remarks: Sequence[str]) -> Path:
-        """Make the parts of the study, or what is left of them, and its report."""
+        """Make the parts of the study that are missing, and write its report.
+
+        ``remarks`` are warnings about the input. Returns the path of the report.
+        """
         return run_to_report(
             self.run, make=self.make, facts=self.facts, as_run=self.as_run, remarks=remarks
         )
 
     def as_run(self) -> bytes:
         """Write the study with all defaults spelled out; nothing of systems if none is trained."""
-        study, ratings, systems = self.run.study, self.run.study.ratings, self.run.study.systems
+        study = self.run.study
+        ratings = study.ratings
         if ratings is None:
             return study.to_toml(without=("split", "systems"), folder=self.run.folder)
         if not ratings.implicit:
             ratings = ratings.model_copy(update={"threshold": self.run.collection.threshold})
-        settings = {
-            name: read_settings(name, systems.settings.get(name, {})).model_dump(mode="json")
-            for name in systems.names
-        }
-        systems = systems.model_copy(update={"settings": settings})
+        settings = {}
+        for name in study.systems.names:
+            system_settings = read_settings(name, study.systems.settings.get(name, {}))
+            settings[name] = system_settings.model_dump(mode="json")
+        systems = study.systems.model_copy(update={"settings": settings})
         study = study.model_copy(update={"ratings": ratings, "systems": systems})
         return study.to_toml(folder=self.run.folder)
 
     def make(self) -> None:
-        """Make all parts, or what is left of them."""
+        """Make all parts that are missing, in this order: input, lists, scores, analyses."""
         keep_input(self.run.parts, self.run.collection)
         self.lists.keep()
         self.scores.keep()
@@ -197,12 +221,12 @@ class Stages:
                 analysis,
                 settings,
                 lambda: self.work,
-                *self._used_by(analysis, settings),
+                *self._input_of(analysis, settings),
                 makers=self._makers_for(analysis),
             )
         if self.repeats:
             self._keep_repeats()
-        if self._compared:
+        if self._estimating_analyses():
             self._keep_answer()
 
     @cached_property
@@ -220,40 +244,70 @@ class Stages:
             metrics=run.metrics,
             catalogue=self.scores.catalogue,
             known_families=self.lists.families,
-            ranks=self.lists.files_of(RANKS),
-            whole=self.lists.files_of(WHOLE),
+            relevant_rank_files=self.lists.files_of(RELEVANT_RANKS),
+            candidate_rank_files=self.lists.files_of(CANDIDATE_RANKS),
             known_truth=self.scores.truth,
             replicates=self.lists.recommended.replicates_of(self.lists.recommended.runs),
-            worlds=OtherWorlds(run, self.find_in_world),
+            run_in_worlds=OtherWorlds(run, self.compute_in_world),
         )
 
-    def _used_by(self, analysis: Analysis[Any, Any], settings: AnalysisSettings) -> list[Any]:
-        """Name what an analysis is made from: what its needs bring, and scores and judgements."""
-        run, parts, needs = self.run, self.run.parts, analysis.all_needs(settings)
+    def _input_of(self, analysis: Analysis[Any, Any], settings: AnalysisSettings) -> list[Any]:
+        """List what an analysis is computed from, for its key.
+
+        An analysis of other worlds: the sections that describe them. One of full ranks: ranks and
+        families. Any other: also lists, judgements, scores, metrics and the catalogue.
+        """
+        run = self.run
+        parts = run.parts
+        needs = analysis.all_needs(settings)
         if Need.WORLDS in needs:
             study = run.study
-            sections = (study.ratings, study.split, study.systems, study.items, study.truth)
-            return [*sections, study.metrics, run.metrics, run.references]
-        used: list[KeptPart] = []
-        if {Need.CANDIDATE_RANKS, Need.ALL_CANDIDATE_RANKS} & needs:
-            used += parts.kept(*self.lists.parts_of(WHOLE))
+            return [
+                study.ratings,
+                study.split,
+                study.systems,
+                study.items,
+                study.truth,
+                study.metrics,
+                run.metrics,
+                run.references,
+            ]
+        kept_parts: list[KeptPart] = []
+        if needs & {Need.CANDIDATE_RANKS, Need.ALL_CANDIDATE_RANKS}:
+            kept_parts += parts.kept_parts(*self.lists.part_names(CANDIDATE_RANKS))
         if Need.TRUTH in needs:
-            used += parts.kept(TRUE_QRELS, TRUE_SCORES)
+            kept_parts += parts.kept_parts(TRUE_QRELS, TRUE_SCORES)
         if Need.FULL_RANKS in needs:
-            used += parts.kept(*self.lists.parts_of(RANKS))
-            return [used, self.lists.families]
-        used += parts.kept(SCORES, "qrels", "split", *self.lists.parts_of(RUN))
-        known = (run.collection.qrels.relevance_level, run.collection.trained)
-        return [used, run.metrics, run.catalogue, self.lists.families, known]
+            kept_parts += parts.kept_parts(*self.lists.part_names(RELEVANT_RANKS))
+            return [kept_parts, self.lists.families]
+        kept_parts += parts.kept_parts(SCORES, "qrels", "split", *self.lists.part_names(RUN))
+        return [
+            kept_parts,
+            run.metrics,
+            run.catalogue,
+            self.lists.families,
+            run.collection.qrels.relevance_level,
+            run.collection.training_counts,
+        ]
 
     def _makers_for(self, analysis: Analysis[Any, Any]) -> list[Maker]:
-        """List what makes an analysis beside its own code; of other worlds, what studies them."""
+        """List the code that an analysis uses beside its own.
+
+        For other worlds this is the code of all stages of a study.
+        """
         if Need.WORLDS not in analysis.needs:
-            reading: list[Maker] = [read_scores, lists_to_judge, with_hidden_ranks]
-            return [StudyWork, KeptLists, TrueJudgements.notes, *reading]
+            return [
+                StudyWork,
+                KeptLists,
+                TrueJudgements.notes,
+                read_scores,
+                truly_judged_runs,
+                with_hidden_ranks,
+            ]
         study = self.run.study
-        systems = [maker_of_system(name) for name in study.systems.names]
-        stages: list[Maker] = [
+        return [
+            StudyWork,
+            *(maker_of_system(name) for name in study.systems.names),
             study.split.splitter.make,
             collect,
             train_by,
@@ -261,12 +315,14 @@ class Stages:
             score_files,
             true_score_files,
         ]
-        return [StudyWork, *systems, *stages]
 
-    @property
-    def _compared(self) -> list[str]:
-        """Keys of the analyses that have a number for each measure."""
-        return [a.key for a, _ in self.run.analyses if a.result.estimates is not Result.estimates]
+    def _estimating_analyses(self) -> list[str]:
+        """List the keys of the analyses that have a number for each measure."""
+        return [
+            analysis.key
+            for analysis, _ in self.run.analyses
+            if analysis.result.estimates is not Result.estimates
+        ]
 
     @property
     def _varied(self) -> Varied:
@@ -274,127 +330,188 @@ class Stages:
         return "settings" if self.run.study.repeat.settings > 1 else "splits"
 
     def _keep_repeats(self) -> None:
-        """Run the study under other seeds, or with other settings, and put the results together."""
+        """Run the study under other seeds, or with other settings, and combine the results."""
         varied = self._varied
-        is_of_settings = varied == "settings"
-        numbers = [1 if is_of_settings else self.run.study.seed, *self.repeats]
+        noun = "Settings" if varied == "settings" else "Seed"
+        first_number = 1 if varied == "settings" else self.run.study.seed
+        numbers = [first_number, *self.repeats]
         folders = [self.run.folder]
-        for place, (number, make) in enumerate(self.repeats.items(), start=2):
-            which = "Settings" if is_of_settings else "Seed"
-            self.run.progress.note(f"{which} {number}, {place} of {len(numbers)}:")
-            folders.append(make().parent)
-        kinds = {key: kind for key, kind in self._kinds.items() if key not in (ANSWER, REPEATS)}
-        files = [evidence_files(folder, ["means", *kinds]) for folder in folders]
-        made_from = (files, list(kinds.items()), numbers, varied)
-        key = self.run.parts.key(repeats_in, *made_from)
+        for position, (number, run_repetition) in enumerate(self.repeats.items(), start=2):
+            self.run.progress.note(f"{noun} {number}, {position} of {len(numbers)}:")
+            report = run_repetition()
+            folders.append(report.parent)
+        classes = {
+            key: result_class
+            for key, result_class in self._result_classes.items()
+            if key not in (ANSWER, REPEATS)
+        }
+        combine = partial(
+            repeats_from_files,
+            files=[evidence_files(folder, ["means", *classes]) for folder in folders],
+            result_classes=list(classes.items()),
+            numbers=numbers,
+            varied=varied,
+        )
         unit = self.run.collection.unit
         self.run.keep_result(
-            REPEATS, key, Repeats, lambda: replace(repeats_in(*made_from), unit=unit)
+            REPEATS, self.run.parts.key(combine), Repeats, lambda: replace(combine(), unit=unit)
         )
 
     def _keep_answer(self) -> None:
-        """Answer which measure can be trusted, by what the analyses found."""
-        kinds = {key: kind for key, kind in self._kinds.items() if key in self._compared}
-        files = evidence_files(self.run.folder, kinds)
+        """Answer which measures can be trusted, from the results of the analyses.
+
+        If the study is repeated with other settings of the systems, the answer is over all of them.
+        """
+        estimating = self._estimating_analyses()
+        classes = {
+            key: result_class
+            for key, result_class in self._result_classes.items()
+            if key in estimating
+        }
         repeats = None
         if self.repeats and self._varied == "settings":
             repeats = self.run.folder / evidence_name(REPEATS)
-        made_from = (files, list(kinds.items()), repeats)
-        key = self.run.parts.key(answer_in, *made_from)
+        answer = partial(
+            answer_from_files,
+            files=evidence_files(self.run.folder, classes),
+            result_classes=list(classes.items()),
+            repeats=repeats,
+        )
         unit = self.run.collection.unit
-        self.run.keep_result(ANSWER, key, Answer, lambda: replace(answer_in(*made_from), unit=unit))
+        self.run.keep_result(
+            ANSWER, self.run.parts.key(answer), Answer, lambda: replace(answer(), unit=unit)
+        )
 
     @cached_property
-    def _kinds(self) -> dict[str, type[Result]]:
-        """Classes of the results of the analyses, in the order of the report."""
-        kinds = {analysis.key: analysis.result for analysis, _ in self.run.analyses}
-        by_truth = [a.key for a, _ in self.run.analyses if Need.TRUTH in a.needs]
-        return in_report_order(kinds, by_truth=by_truth)
+    def _result_classes(self) -> dict[str, type[Result]]:
+        """Classes of the results of the analyses, by key, in the order of the report."""
+        classes = {analysis.key: analysis.result for analysis, _ in self.run.analyses}
+        by_truth = [
+            analysis.key for analysis, _ in self.run.analyses if Need.TRUTH in analysis.needs
+        ]
+        return in_report_order(classes, by_truth=by_truth)
 
-    @property
     def _results(self) -> list[str]:
-        """Keys of all results, in the order of the report."""
+        """List the keys of all results, in the order of the report."""
         results = ["means", "coverage", *self.analyses]
-        if self._compared:
+        if self._estimating_analyses():
             results.insert(0, ANSWER)
         if self.repeats:
             results.append(REPEATS)
         return results
 
     def facts(self) -> dict[str, Any]:
-        """Describe the study for the manifest, as far as its kind alone knows it."""
-        study, collection = self.run.study, self.run.collection
-        units = plural(collection.unit)
-        is_of_runs = collection.split is None
-        if collection.replicated:
-            n_systems = f"{counted(len(self.lists.systems), 'system')} (means over their runs)"
-        else:
-            n_systems = counted(len(self.lists.systems), "run" if is_of_runs else "system")
-        n_units = counted(collection.facts[units], collection.unit)
-        counts = f"{n_units}, {counted(collection.facts['judgements'], 'judgement')}"
+        """Describe the study for the manifest, as far as only a study of systems knows it.
+
+        Has two sentences (lead, data), names of results and systems, checksums, counts, and notes.
+        """
+        study = self.run.study
+        collection = self.run.collection
+        systems = self._counted_systems()
+        counts = self._counted_judgements()
         simulated = "" if collection.truth is None else " of a simulated world"
-        measures = listed([*map(str, study.measures.reported)])
-        compared = "systems" if is_of_runs else "recommenders"
-        trained = "" if is_of_runs else " (the test ratings)"
-        notes = {
-            **{metric.note: True for metric in self.run.metrics.values() if metric.note},
+        measures = listed([str(measure) for measure in study.measures.reported])
+        is_of_runs = collection.split is None
+        noun = "systems" if is_of_runs else "recommenders"
+        tested = "" if is_of_runs else " (the test ratings)"
+        holds_by_note = {metric.note: True for metric in self.run.metrics.values() if metric.note}
+        holds_by_note |= {
             TIES: True,
             WEIGHTED: study.metrics.average == "judgements",
             REPLICATED: bool(collection.replicated),
-            RENAMED: any(written is not named for written, named in collection.names),
+            REPLACED_IDS: collection.replaces_ids,
         }
         tables = [path for _, settings in self.run.analyses for path in settings.files()]
-        read = [checksum(path) for path in [*study.items.files, *tables]]
+        table_checksums = [checksum(path) for path in [*study.items.files, *tables]]
         return {
-            "lead": f"Can these measures be trusted to compare {compared}? {n_systems}, {counts}"
-            f"{trained}{simulated}; the measures {measures}.{self._about_truth()}",
-            "data": f"Data: {study.name}{simulated} ({counts}); {n_systems}; study seed "
+            "lead": f"Can these measures be trusted to compare {noun}? {systems}, {counts}"
+            f"{tested}{simulated}; the measures {measures}.{self._description_of_truth()}",
+            "data": f"Data: {study.name}{simulated} ({counts}); {systems}; study seed "
             f"{study.seed}.",
-            "ranked for": units,
-            "results": self._results,
-            "inputs": [*collection.inputs, *read],
+            "ranked for": plural(collection.unit),
+            "results": self._results(),
+            "inputs": [*collection.inputs, *table_checksums],
             "collection": collection.facts,
             "systems": list(self.lists.systems),
-            "sources": self.lists.sources,
+            "sources": self.lists.sources(),
             "families": self.lists.families,
-            "notes": [note for note, holds in notes.items() if holds],
+            "notes": [note for note, holds in holds_by_note.items() if holds],
         }
 
-    def _about_truth(self) -> str:
-        """Describe what orders the systems truly, where a world is known and validity is asked."""
+    def _counted_systems(self) -> str:
+        """Write the number of systems, such as "12 systems"; of given runs, "12 runs"."""
+        collection = self.run.collection
+        n_systems = len(self.lists.systems)
+        if collection.replicated:
+            return f"{counted(n_systems, 'system')} (means over their runs)"
+        return counted(n_systems, "run" if collection.split is None else "system")
+
+    def _counted_judgements(self) -> str:
+        """Write the numbers of users and judgements: "60 users, 1,200 judgements"."""
+        collection = self.run.collection
+        n_users = collection.facts[plural(collection.unit)]
+        n_judgements = collection.facts["judgements"]
+        return f"{counted(n_users, collection.unit)}, {counted(n_judgements, 'judgement')}"
+
+    def _description_of_truth(self) -> str:
+        """Describe what orders the systems truly, if validity is analysed in a simulated world.
+
+        Empty otherwise.
+        """
         truth = self.run.study.truth
         is_of_world = self.run.collection.truth is not None
         if truth is None or not is_of_world or "validity" not in self.analyses:
             return ""
-        first, *others = truth.references
-        references = listed([f"{first} (in the answer)", *others], "or")
+        reference, *other_references = truth.references
+        references = listed([f"{reference} (in the answer)", *other_references], "or")
         return f" True orderings are by {references}, from the true preferences of all items."
 
 
-Kinds: TypeAlias = Sequence[tuple[str, type[Result]]]
-"""Keys and classes of results, in the order of the report."""
-
-
 def evidence_files(folder: Path, keys: Iterable[str]) -> dict[str, Path]:
-    """Name the files of results in the folder of a study."""
+    """Compose the paths of the files of results in the folder of a study, by key."""
     return {key: folder / evidence_name(key) for key in keys}
 
 
-def answer_in(files: Mapping[str, Path], kinds: Kinds, repeats: Path | None) -> Answer:
-    """Answer by results in files, under all settings of the systems if these were repeated."""
-    results = {key: read_evidence(files[key], kind) for key, kind in kinds}
+def answer_from_files(
+    files: Mapping[str, Path], result_classes: ResultClasses, repeats: Path | None
+) -> Answer:
+    """Compute the answer from results in files.
+
+    If a file of repetitions with other settings of the systems is given, results are over all of
+    these settings.
+    """
+    results = {key: read_evidence(files[key], result_class) for key, result_class in result_classes}
     if repeats is not None:
         over_settings = read_evidence(repeats, Repeats)
-        results = {key: under_repeats(found, over_settings) for key, found in results.items()}
+        results = {key: under_repeats(result, over_settings) for key, result in results.items()}
     return answer_of(results)
 
 
-def repeats_in(
-    files: Sequence[Mapping[str, Path]], kinds: Kinds, numbers: Sequence[int], varied: Varied
+def repeats_from_files(
+    files: Sequence[Mapping[str, Path]],
+    result_classes: ResultClasses,
+    numbers: Sequence[int],
+    varied: Varied,
 ) -> Repeats:
-    """Put the results of several studies together, each in files of its own."""
-    means = [read_evidence(of_study["means"], Means) for of_study in files]
-    results: list[list[Result]] = [
-        [read_evidence(of_study[key], kind) for key, kind in kinds] for of_study in files
-    ]
+    """Combine the results of several studies, which differ by seed or by settings.
+
+    Parameters
+    ----------
+    files
+        By study: the files of its means and results, by key.
+    numbers
+        The seed of each study, or the number of its settings.
+    varied
+        What the studies differ by.
+    """
+    means = []
+    results: list[list[Result]] = []
+    for files_of_study in files:
+        means.append(read_evidence(files_of_study["means"], Means))
+        results.append(
+            [
+                read_evidence(files_of_study[key], result_class)
+                for key, result_class in result_classes
+            ]
+        )
     return gather(means, results, numbers, varied)

@@ -29,7 +29,12 @@ class Store:
     Parameters
     ----------
     folder
-        Made, if it is missing, when it is held.
+        Its path. It is made, if it is missing, when it is locked.
+
+    Raises
+    ------
+    InputError
+        If the path has a NUL or is a file, or the folder has files of something else than a study.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -46,35 +51,38 @@ class Store:
             )
 
     @contextmanager
-    def held(self) -> Iterator[None]:
-        """Keep other processes from writing here."""
+    def locked(self) -> Iterator[None]:
+        """Lock the folder against other processes while the block runs; make it if it is missing.
+
+        Removes files that a killed process left half written. Raises InputError if another process
+        holds the lock, or the folder cannot be made.
+        """
         from filelock import FileLock, Timeout
 
-        path = self.ledger.place(f"{LEDGER}/lock")
-        with as_input_error(f"{self.folder}: the study folder cannot be made", OSError):
+        lock_path = self.ledger.place(f"{LEDGER}/lock")
+        with refusing(f"{self.folder}: the study folder cannot be made", OSError):
             self.ledger.folder.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(path)
+        lock = FileLock(lock_path)
         try:
             lock.acquire(timeout=0)
         except Timeout:
             raise InputError(f"{self.folder}: another process is using this folder.") from None
         try:
-            # Half-written files of a process that was killed.
-            for path in self.folder.rglob(f".*{PARTIAL}"):
-                path.unlink()
+            for half_written in self.folder.rglob(f".*{PARTIAL}"):
+                half_written.unlink()
             yield
         finally:
             lock.release()
 
     def is_complete(self, part: str, key: str, made_by: Mapping[str, str]) -> bool:
-        """Tell whether a part was made from this key, by this code, and is as it was."""
+        """Check whether a part was made from this key, by this code, and its files are unchanged.
+
+        ``made_by`` has the digest of the code and the versions of packages.
+        """
         entry = self.ledger.entry(part)
-        return (
-            entry is not None
-            and entry.key == key
-            and entry.made_by == made_by
-            and all(self.ledger.checksum(name) == known for name, known in entry.files.items())
-        )
+        if entry is None or entry.key != key or entry.made_by != made_by:
+            return False
+        return all(self.ledger.checksum(name) == checksum for name, checksum in entry.files.items())
 
     def write(
         self,
@@ -88,19 +96,19 @@ class Store:
         """Write the files of a part, then enter it in the ledger.
 
         Files of an earlier version of the part that are no longer among them are removed. All
-        names are announced in the ledger before, so that none is forgotten by who is killed here.
+        names are entered in the ledger before, so that none is forgotten if the process is killed.
         """
         self.unfinish()
-        earlier = self.ledger.entry(part)
-        former = set() if earlier is None else earlier.files.keys()
-        places = {name: self.ledger.place(name) for name in files}
-        names = sorted(former | files.keys())
+        earlier_entry = self.ledger.entry(part)
+        earlier_files = set() if earlier_entry is None else set(earlier_entry.files)
+        paths = {name: self.ledger.place(name) for name in files}
+        names = sorted(earlier_files | files.keys())
         announced = Entry(key="", files=dict.fromkeys(names, ""), seconds=0.0, cpu_seconds=0.0)
         self.ledger.enter(part, announced)
-        for name in former - files.keys():
+        for name in earlier_files - files.keys():
             self.ledger.place(name).unlink(missing_ok=True)
         for name, content in files.items():
-            write_atomically(places[name], content)
+            write_whole(paths[name], content)
         checksums = {name: sha256(content).hexdigest() for name, content in files.items()}
         entry = Entry(
             key=key,
@@ -112,11 +120,11 @@ class Store:
         self.ledger.enter(part, entry)
 
     def unfinish(self) -> None:
-        """Remove the manifest: it says that a study is finished, and does not outlive a change."""
+        """Remove the manifest, which marks a study as finished and must not outlive a change."""
         (self.folder / "manifest.json").unlink(missing_ok=True)
 
     def remove_others(self, parts: set[str]) -> None:
-        """Remove the files of parts that the study no longer has."""
+        """Remove all parts but these, with their files and their entries in the ledger."""
         for part in self.ledger.parts:
             entry = self.ledger.entry(part)
             if part in parts or entry is None:
@@ -131,7 +139,10 @@ class Store:
 
 
 def portable(path: str, folder: Path) -> str:
-    """Write an absolute path as it counts from a folder, or from a home folder that it is in."""
+    """Write an absolute path relative to a folder.
+
+    A path in the home folder is written from there ("~/..."), unless the folder is there, too.
+    """
     home = Path.home()
     if Path(path).is_relative_to(home) and not folder.resolve().is_relative_to(home):
         return f"~/{Path(path).relative_to(home)}"
@@ -139,14 +150,17 @@ def portable(path: str, folder: Path) -> str:
 
 
 def with_portable_paths(value: Any, folder: Path) -> Any:
-    """Write every absolute path in a tree of values, keys among them, as `portable` does."""
+    """Replace every absolute path in a tree of values, keys among them, as `portable` does.
+
+    Trees are of mappings, lists and tuples, which become dictionaries and lists.
+    """
     if isinstance(value, Mapping):
         return {
-            with_portable_paths(key, folder): with_portable_paths(each, folder)
-            for key, each in value.items()
+            with_portable_paths(key, folder): with_portable_paths(content, folder)
+            for key, content in value.items()
         }
     if isinstance(value, list | tuple):
-        return [with_portable_paths(each, folder) for each in value]
+        return [with_portable_paths(element, folder) for element in value]
     if isinstance(value, str) and len(value) > 1 and Path(value).is_absolute():
         return portable(value, folder)
     return value

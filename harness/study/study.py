@@ -15,18 +15,16 @@ from analyses.shared.measure import Measure, Measures, depth_of
 from analyses.shared.table import listing
 from harness.metrics.shared.names import ParsedName, parse_name
 from harness.scoring.means import Average
+from harness.study.analyses_section import AnalysesSection, read_sections, usual_analyses
 from harness.study.sections import (
     QRELS,
-    AnalysesSection,
     ItemsSection,
     MetricNames,
     RepeatSection,
     SplitSection,
     TruthSection,
-    read_sections,
+    parse_tag_pattern,
     read_split,
-    tag_pattern,
-    usual_analyses,
     usual_split,
     with_preset,
 )
@@ -48,20 +46,23 @@ PAPER_METRICS = ("P", "Recall", "AP", "nDCG", "RR", "bpref", "infAP")
 SYSTEMS = ("random", "popularity", "svd", "item-knn", "puresvd", "wrmf", "ease")
 
 
-def _of_set(names: Any) -> Any:
-    """Put the systems of a set in place of its name."""
+def _expand_set(names: Any) -> Any:
+    """Replace the name of a set of systems by its systems; a list of names stays as it is."""
     return system_set(names) if isinstance(names, str) else names
 
 
-def _as_rule(value: Any) -> Any:
-    """Refuse what is no rule by which ratings become grades."""
+def _check_grade_rule(value: Any) -> Any:
+    """Check a rule by which ratings become grades: "values", "ranks", or rising thresholds.
+
+    Thresholds become a tuple of floats. Raises ValueError for anything else; None stays None.
+    """
     if value in (None, "values", "ranks"):
         return value
     is_list = isinstance(value, list | tuple) and len(value) > 0
-    if is_list and all(isinstance(cut, int | float) for cut in value):
-        rises = all(low < high for low, high in pairwise(value))
-        if rises and all(map(isfinite, value)):
-            return tuple(map(float, value))
+    if is_list and all(isinstance(threshold, int | float) for threshold in value):
+        is_rising = all(low < high for low, high in pairwise(value))
+        if is_rising and all(isfinite(threshold) for threshold in value):
+            return tuple(float(threshold) for threshold in value)
     raise ValueError(f'must be "values", "ranks" or a list of rising thresholds, got {value!r}')
 
 
@@ -78,7 +79,7 @@ class RatingsSection(FileOptions):
         description="Lowest rating that counts as relevant; default: 4 on scales that end at 5, "
         "no threshold for implicit feedback.",
     )
-    grades: Annotated[GradeRule | None, BeforeValidator(_as_rule)] = Field(
+    grades: Annotated[GradeRule | None, BeforeValidator(_check_grade_rule)] = Field(
         None,
         description='Relevance grades: "values" or "ranks" of the ratings, or a list of '
         "thresholds; default: values, or ranks if ratings have more than three decimals.",
@@ -99,6 +100,7 @@ class RatingsSection(FileOptions):
 
     @model_validator(mode="after")
     def _path_or_world(self) -> RatingsSection:
+        """Refuse settings of a world with a file, and the other way round."""
         if self.format == "world" and self.path is not None:
             raise ValueError('a study of format "world" has no `path`')
         if self.format != "world" and (self.preset is not None or self.like or self.world):
@@ -113,7 +115,7 @@ class RatingsSection(FileOptions):
 class SystemsSection(Section):
     """The systems to train, and the depth of their rankings."""
 
-    names: Annotated[Names, BeforeValidator(_of_set)] = Field(
+    names: Annotated[Names, BeforeValidator(_expand_set)] = Field(
         SYSTEMS, description="Names of systems, or of a set: valcarce-2018, all."
     )
     depth: Depth = Field(100, description="Depth of the rankings.")
@@ -136,35 +138,41 @@ class SystemsSection(Section):
 
     @model_validator(mode="before")
     @classmethod
-    def _of_preset(cls, values: Any) -> Any:
-        is_asked = isinstance(values, dict) and values.get("preset") is not None
-        return with_preset(values) if is_asked else values
+    def _complete_by_preset(cls, values: Any) -> Any:
+        has_preset = isinstance(values, dict) and values.get("preset") is not None
+        return with_preset(values) if has_preset else values
 
     @property
     def labels(self) -> dict[str, str]:
-        """Names by what the systems are called in runs and tables, in the order of the study."""
+        """By the label of a system in runs and tables: its name in the study file, in its order."""
         return {label_of(name): name for name in self.names}
 
     def positives_of(self, name: str) -> float | None:
-        """Give the lowest rating that a system learns from; None for all ratings."""
+        """Look up the lowest rating that a system, by name, learns from; None for all ratings."""
         return self.positives.get(name) if isinstance(self.positives, dict) else self.positives
 
     def candidates_in(self, split: Split) -> Masks | None:
-        """Mark the items that may be recommended; None for all that have training ratings."""
+        """Mark the items that may be recommended, (n_items,); None: all with training ratings."""
         return None if self.candidates == "trained" else split.test.item_counts() > 0
 
     def with_absolute_paths(self, anchor: Callable[[Path], Path]) -> Self:
         """Make the paths of users' systems, such as ``my_system.py:MyScorer``, absolute."""
 
         def absolute(name: str) -> str:
-            is_user = is_user_system(name)
-            return f"{anchor(file_of(name))}:{name.rpartition(':')[2]}" if is_user else name
+            if not is_user_system(name):
+                return name
+            class_name = name.rpartition(":")[2]
+            return f"{anchor(file_of(name))}:{class_name}"
 
-        update: dict[str, Any] = {"names": tuple(map(absolute, self.names))}
-        for key, values in (("settings", self.settings), ("positives", self.positives)):
-            if isinstance(values, dict):
-                update[key] = {absolute(name): value for name, value in values.items()}
-        return self.model_copy(update=update)
+        changes: dict[str, Any] = {
+            "names": tuple(absolute(name) for name in self.names),
+            "settings": {absolute(name): options for name, options in self.settings.items()},
+        }
+        if isinstance(self.positives, dict):
+            changes["positives"] = {
+                absolute(name): lowest for name, lowest in self.positives.items()
+            }
+        return self.model_copy(update=changes)
 
 
 class RunsSection(Section):
@@ -176,7 +184,7 @@ class RunsSection(Section):
         description="Names of the columns user, item, score, rank and system of run tables; "
         "default: recognised.",
     )
-    replicates: Annotated[str, accepted_by(tag_pattern)] | None = Field(
+    replicates: Annotated[str, read_by(parse_tag_pattern)] | None = Field(
         None,
         description="Regular expression for run tags, if a system has several runs: with a group "
         "(?P<system>...), and optionally (?P<replicate>...).",
@@ -189,7 +197,8 @@ class RunsSection(Section):
 
     def with_absolute_paths(self, anchor: Callable[[Path], Path]) -> Self:
         """Make the paths and patterns absolute."""
-        return self.model_copy(update={"paths": tuple(str(anchor(Path(p))) for p in self.paths)})
+        paths = tuple(str(anchor(Path(path))) for path in self.paths)
+        return self.model_copy(update={"paths": paths})
 
 
 class QrelsSection(Section):
@@ -227,7 +236,7 @@ class MetricsSection(Section):
         description="Metrics or measures. A measure, such as nDCG@10 or bpref@all, has one depth; "
         "a metric without depth is computed at all `cutoffs`, or on whole rankings without them.",
     )
-    cutoffs: Annotated[Cutoffs, AfterValidator(lambda each: tuple(sorted(each)))] = Field(
+    cutoffs: Annotated[Cutoffs, AfterValidator(lambda cutoffs: tuple(sorted(cutoffs)))] = Field(
         PAPER_CUTOFFS, description="Cut-offs, for curves over cut-offs."
     )
     report: MetricNames | None = Field(
@@ -246,20 +255,29 @@ class MetricsSection(Section):
 
     @property
     def measures(self) -> Measures:
-        """The grid, and what is compared; by metric, rising."""
-        deep = [name for name in map(parse_name, self.names) if not name.has_depth]
-        grid = [Measure(name.label, cutoff) for name in deep for cutoff in self.cutoffs]
-        named, reported = (
-            [self._at_its_depth(parse_name(name)) for name in names]
-            for names in (self.names, self.report or self.names)
+        """The grid of metrics and cut-offs, and report measures; by metric, then rising depth."""
+        names = [parse_name(text) for text in self.names]
+        report_names = [parse_name(text) for text in self.report or self.names]
+        grid = [
+            Measure(name.label, cutoff)
+            for name in names
+            if not name.has_depth
+            for cutoff in self.cutoffs
+        ]
+        named = [self._measure_of(name) for name in names]
+        reported = [self._measure_of(name) for name in report_names]
+        measures = [*named, *grid, *reported]
+        labels = list(dict.fromkeys(measure.metric for measure in measures))
+        ordered = sorted(
+            set(measures), key=lambda measure: (labels.index(measure.metric), depth_of(measure))
         )
-        every = [*named, *grid, *reported]
-        labels = list(dict.fromkeys(measure.metric for measure in every))
-        ordered = sorted(set(every), key=lambda m: (labels.index(m.metric), depth_of(m)))
         return Measures(ordered, reported=dict.fromkeys(reported), grid=grid)
 
-    def _at_its_depth(self, name: ParsedName) -> Measure:
-        """Take a metric where its name says, or at the deepest cut-off, or of whole lists."""
+    def _measure_of(self, name: ParsedName) -> Measure:
+        """Make the measure of a name: at its depth, else at the deepest of ``cutoffs``.
+
+        Without cut-offs, or if the name says so ("@all"), it is of whole lists.
+        """
         deepest = self.cutoffs[-1] if self.cutoffs and not name.has_depth else None
         return Measure(name.label, name.cutoff or deepest)
 
@@ -294,34 +312,33 @@ class Study(StudyFile):
     repeat: RepeatSection = RepeatSection()
 
     def __repr__(self) -> str:
-        lists = {"runs": self.runs.paths} if self.runs else {"systems": self.systems.labels}
-        named = lists | {"measures": self.measures.reported, "analyses": self.analyses.asked}
-        return listing(f"Study {self.name!r}, seed {self.seed}", named, "harness.run_study(study)")
+        """List runs or systems, measures and analyses, and the call that runs the study."""
+        compared = {"runs": self.runs.paths} if self.runs else {"systems": self.systems.labels}
+        contents = compared | {
+            "measures": self.measures.reported,
+            "analyses": self.analyses.settings_by_key,
+        }
+        return listing(
+            f"Study {self.name!r}, seed {self.seed}", contents, "harness.run_study(study)"
+        )
 
     __str__ = __repr__
 
     @model_validator(mode="after")
-    def _one_beginning(self) -> Study:
-        ratings, truth = self.ratings, self.truth
+    def _fits_together(self) -> Study:
+        """Refuse sections that do not go together: each names the key that breaks a rule."""
+        ratings = self.ratings
         if ratings is None and (self.runs is None) != (self.qrels is None):
             raise ValueError("[runs] and [qrels] need each other")
         if (ratings is None) == (self.qrels is None):
-            both = ", and not both" * (ratings is not None)
-            raise ValueError(f"a study needs [ratings], or [runs] and [qrels]{both}")
+            not_both = "" if ratings is None else ", and not both"
+            raise ValueError(f"a study needs [ratings], or [runs] and [qrels]{not_both}")
         for key in ("seeds", "settings"):
             if ratings is None and getattr(self.repeat, key) > 1:
                 raise refused(f"given runs are the same for all {key}", "repeat", key)
         is_world = ratings is not None and ratings.format == "world"
         if ratings is not None:
-            n_sources = is_world + (ratings.path is not None) + (self.split.parts is not None)
-            if n_sources == 0:
-                raise refused('`path` or format = "world" is missing', "ratings")
-            if n_sources > 1:
-                raise refused(
-                    "a given split has its own ratings: [ratings] may say how they are read, but "
-                    'has no `path` and no format = "world"',
-                    "ratings",
-                )
+            self._check_source(ratings)
             deepest = max(self.measures.cutoffs, default=0)
             if deepest > self.systems.depth:
                 raise ValueError(
@@ -332,28 +349,47 @@ class Study(StudyFile):
             self.measures.require(self.figures.measures, self.figures.cutoffs)
         except InputError as error:
             raise refused(str(error).rstrip("."), "figures") from None
-        if truth is not None and is_world and truth.path is not None:
-            raise refused("a simulated world has its own truth: it has no `path`", "truth")
-        if truth is not None and not is_world and truth.path is None:
-            raise refused("`path` is missing: only a simulated world has its own", "truth")
+        if self.truth is not None:
+            if is_world and self.truth.path is not None:
+                raise refused("a simulated world has its own truth: it has no `path`", "truth")
+            if not is_world and self.truth.path is None:
+                raise refused("`path` is missing: only a simulated world has its own", "truth")
         return self
 
-    def under(self, seed: int) -> Study:
-        """Give the same study with another random seed and study folder."""
+    def _check_source(self, ratings: RatingsSection) -> None:
+        """Refuse ratings that are not from one source: a file, a world, or parts of a split."""
+        is_world = ratings.format == "world"
+        n_sources = sum([is_world, ratings.path is not None, self.split.parts is not None])
+        if n_sources == 0:
+            raise refused('`path` or format = "world" is missing', "ratings")
+        if n_sources > 1:
+            raise refused(
+                "a given split has its own ratings: [ratings] may say how they are read, but "
+                'has no `path` and no format = "world"',
+                "ratings",
+            )
+
+    def with_seed(self, seed: int) -> Study:
+        """Copy the study with another random seed and a study folder of its own, in "seeds"."""
         folder = self.folder / SEEDS / str(seed)
         return self.model_copy(update={"seed": seed, "output": folder, "repeat": RepeatSection()})
 
     @classmethod
     def prepared(cls, values: dict[str, Any], origin: Origin) -> dict[str, Any]:
-        """Read the split, and every section of an analysis, as their own files declare them."""
-        values = values | _truth_in(values)
-        read: dict[str, Any] = {}
-        if isinstance(values.get("split"), dict):
-            read["split"] = read_split(values["split"], origin)
-        if isinstance(analyses := values.get("analyses", {}), dict):
-            made = (Need.TRUTH,) if "truth" in values else ()
-            read["analyses"] = read_sections(analyses, origin, made=made)
-        return values | read
+        """Read the split, and every section of an analysis, as their own files declare them.
+
+        ``values`` are the tables of the study file; adds a table [truth] where the input has one.
+        """
+        values = values | _usual_truth(values)
+        split = values.get("split")
+        analyses = values.get("analyses", {})
+        sections: dict[str, Any] = {}
+        if isinstance(split, dict):
+            sections["split"] = read_split(split, origin)
+        if isinstance(analyses, dict):
+            available_needs = (Need.TRUTH,) if "truth" in values else ()
+            sections["analyses"] = read_sections(analyses, origin, available_needs=available_needs)
+        return values | sections
 
     @property
     def shift(self) -> float:
@@ -366,9 +402,13 @@ class Study(StudyFile):
         return self.metrics.measures
 
 
-def _truth_in(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Give a world its truth without a word, and runs one in their own format."""
-    ratings, truth = values.get("ratings"), values.get("truth")
+def _usual_truth(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Complete the table [truth]: a world has its own, and for given runs its format is qrels.
+
+    ``values`` are the tables of a study file. Empty if nothing is to be completed.
+    """
+    ratings = values.get("ratings")
+    truth = values.get("truth")
     if truth is None and isinstance(ratings, dict) and ratings.get("format") == "world":
         return {"truth": {}}
     if isinstance(truth, dict) and "qrels" in values and "ratings" not in values:
@@ -400,7 +440,7 @@ def read_study(path: Path, *, changes: Mapping[str, Any] | None = None) -> Study
 
 
 def run_paths(study: Study) -> list[Path]:
-    """Find the run files of a study.
+    """Find the run files of a study; none if it has no section [runs].
 
     Raises
     ------

@@ -25,7 +25,7 @@ from runs.shared.errors import as_input_error, prefixed_errors
 from runs.shared.settings import Section, Whole, broken_rule
 
 NOT_TOML = (ValueError, RecursionError)
-"""Errors of a syntax, of a number of thousands of digits, and of nesting thousands deep."""
+"""Errors of the TOML reader: of syntax, numbers of thousands of digits, nesting thousands deep."""
 
 
 Changes: TypeAlias = Mapping[str, Any] | None
@@ -51,17 +51,20 @@ class Origin:
     base: Path = field(default=Path(), compare=False)
 
     def anchor(self, path: Path) -> Path:
-        """Make a path absolute."""
-        with as_input_error(f"{str(path)!r} cannot be a path", ValueError, RuntimeError):
+        """Make a path absolute: relative ones count from the folder of the file.
+
+        Raises InputError for what cannot be a path.
+        """
+        with refusing(f"{str(path)!r} cannot be a path", ValueError, RuntimeError):
             return (self.base / os.path.expanduser(path)).resolve()
 
-    def named(self, *location: str) -> AbstractContextManager[None]:
-        """Put the file and the line of a key before what is found wrong with it."""
-        return prefixed_errors(self.place(*location))
+    def errors_at(self, *location: str) -> AbstractContextManager[None]:
+        """Begin errors of the block with the file and the line of a key: its tables, then it."""
+        return found_in(self.place(*location))
 
     def place(self, *location: str) -> str:
-        r"""Name the file and, if the key is found, its line."""
-        line = _line_of(self.text, list(location))
+        """Name the file and, if the key or its table is found, the line: "a.toml, line 3"."""
+        line = _line_of(self.text, location)
         return f"{self.source}, line {line}" if line else self.source
 
 
@@ -75,13 +78,13 @@ class StudyFile(Section):
     _origin: Origin | None = PrivateAttr(default=None)
 
     def __init__(self, /, **values: Any) -> None:
-        read = values.pop("_origin", None)
-        origin = read or Origin("the study", "")
+        origin_of_file = values.pop("_origin", None)
+        origin = origin_of_file or Origin("the study", "")
         try:
             super().__init__(**self.prepared(values, origin))
         except ValidationError as error:
             raise InputError(sentence_of(error, origin, type(self))) from None
-        self._origin = read
+        self._origin = origin_of_file
 
     @property
     def folder(self) -> Path:
@@ -89,8 +92,8 @@ class StudyFile(Section):
         return self.output or Path(f"study-{self.name}")
 
     def errors_at(self, *location: str) -> AbstractContextManager[None]:
-        """Put the file and the line of a key before what is found wrong with it."""
-        return nullcontext() if self._origin is None else self._origin.named(*location)
+        """Begin errors of the block with the file and the line of a key, if there is a file."""
+        return nullcontext() if self._origin is None else self._origin.errors_at(*location)
 
     @classmethod
     def read(cls, path: Path, *, changes: Changes = None) -> Self:
@@ -99,13 +102,14 @@ class StudyFile(Section):
 
     @classmethod
     def demo(cls, *, changes: Changes = None) -> Self:
-        """Give the study that runs when no file is named, which is beside the class."""
-        text = files(cls.__module__.rpartition(".")[0]).joinpath("demo.toml").read_text("utf-8")
+        """Read the study that runs when no file is named: demo.toml in the package of the class."""
+        package = cls.__module__.rpartition(".")[0]
+        text = files(package).joinpath("demo.toml").read_text("utf-8")
         return cls.parse(text, source="demo.toml", changes=changes)
 
     @classmethod
     def parse(cls, text: str, *, source: str, base: Path = Path(), changes: Changes = None) -> Self:
-        """Make a study of TOML text.
+        """Make a study from TOML text.
 
         Parameters
         ----------
@@ -117,13 +121,23 @@ class StudyFile(Section):
             The folder that relative input paths count from.
         changes
             Top-level values that replace those of the text.
+
+        Raises
+        ------
+        InputError
+            If the text is not TOML (a run or a table of ratings is recognised), or a value breaks a
+            rule.
         """
         try:
             values = tomllib.loads(text)
         except NOT_TOML as error:
-            finding = f"not a TOML file: {str(error).rstrip('.')}."
-            if kind := trec_kind(text.encode()):
-                finding = f"this is {kind}, not a study file; `harness evaluate` scores runs."
+            trec_format = trec_kind(text.encode())
+            syntax_error = str(error).rstrip(".")
+            finding = f"not a TOML file: {syntax_error}."
+            if trec_format:
+                finding = (
+                    f"this is {trec_format}, not a study file; `harness evaluate` scores runs."
+                )
             elif source.endswith((".csv", ".tsv", ".dat", ".data", ".inter", ".gz")):
                 finding += f" `harness init {source}` writes a study file for ratings."
             raise InputError(f"{source}: {finding}") from None
@@ -133,26 +147,27 @@ class StudyFile(Section):
 
     @classmethod
     def prepared(cls, values: dict[str, Any], origin: Origin) -> dict[str, Any]:
-        """Read what other modules know how to read; by default nothing."""
+        """Read the sections that other modules define, before they are checked; by default none."""
         return values
 
     def to_toml(self, *, without: Collection[str] = (), folder: Path | None = None) -> bytes:
-        """Write the study with every default spelled out, as TOML; some tables may be left out.
+        """Write the study as TOML with every default spelled out, without some tables.
 
-        For a file in a folder, paths of inputs count from there, and where that is is not said.
+        If the folder of the file is given, paths of inputs are relative to it, and an absolute
+        study folder is left out.
         """
         import tomli_w
 
         values = self.model_dump(mode="json", exclude_none=True, exclude={*without, "output"})
         if folder is not None:
             values = with_portable_paths(values, folder)
-        is_told = self.output is not None and not (folder and self.output.is_absolute())
-        output = {"output": str(self.output)} if is_told else {}
-        return tomli_w.dumps(output | values).encode()
+        if self.output is not None and not (folder and self.output.is_absolute()):
+            values = {"output": str(self.output), **values}
+        return tomli_w.dumps(values).encode()
 
 
 def read_text(path: Path) -> str:
-    """Read the text of a study file."""
+    """Read the text of a study file; a missing or unreadable one is an InputError."""
     try:
         return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
@@ -162,7 +177,7 @@ def read_text(path: Path) -> str:
 
 
 def tables_in(path: Path) -> set[str]:
-    """Name the tables and keys on top of a study file; none, if it is not TOML."""
+    """List the tables and keys on top of a study file; empty if it is not TOML."""
     try:
         return set(tomllib.loads(read_text(path)))
     except NOT_TOML:
@@ -172,16 +187,28 @@ def tables_in(path: Path) -> set[str]:
 def sentence_of(
     error: ValidationError, origin: Origin, root: type[BaseModel], *, table: Sequence[str] = ()
 ) -> str:
-    """Turn the first finding of pydantic into a sentence with file, line, key, rule and value."""
+    """Word the first finding of pydantic: a sentence with file, line, key, rule and value.
+
+    Parameters
+    ----------
+    origin
+        Where the values are from.
+    root
+        The model that they break.
+    table
+        The tables that hold the values of the model, from the outermost.
+    """
     finding = error.errors()[0]
-    inner = [str(part) for part in finding["loc"] if not isinstance(part, int)]
-    inner += finding.get("ctx", {}).get("within", [])
-    location = [*table, *inner]
+    # Positions in a list have no line.
+    keys_in_model = [str(key) for key in finding["loc"] if not isinstance(key, int)]
+    keys_in_model += finding.get("ctx", {}).get("within", [])
+    location = [*table, *keys_in_model]
     place = origin.place(*location)
     key = f"`{location[-1]}`" if location else ""
-    within = f" in [{'.'.join(location[:-1])}]" if len(location) > 1 else ""
+    tables = ".".join(location[:-1])
+    within = f" in [{tables}]" if tables else ""
     if finding["type"] == "extra_forbidden":
-        return f"{place}: there is no {key}{within}; {_known_keys(inner, root)}"
+        return f"{place}: there is no {key}{within}; {_hint_of_keys(keys_in_model, root)}"
     if finding["type"] == "missing":
         return f"{place}: {key}{within} is missing."
     if finding["type"] == "model_type":
@@ -190,36 +217,57 @@ def sentence_of(
 
 
 def refused(rule: str, *location: str) -> PydanticCustomError:
-    """Say in a validator of a whole model which of its keys breaks a rule."""
+    """Make the error of a validator of a whole model, whose key breaks a rule.
+
+    ``rule`` is a sentence without a full stop; ``location`` are the tables of the key, and the key.
+    """
     return PydanticCustomError("value_error", "{rule}", {"rule": rule, "within": list(location)})
 
 
-def _known_keys(location: list[str], root: type[BaseModel]) -> str:
+def _hint_of_keys(location: Sequence[str], root: type[BaseModel]) -> str:
+    """Word which key may be meant by one that a model does not have, or which keys there are.
+
+    ``location`` are the tables in the model, from the outermost, and the key.
+    """
     section = root
-    for part in location[:-1]:
-        annotation = section.model_fields[part].annotation
-        candidates = getattr(annotation, "__args__", (annotation,))
-        section = next(c for c in candidates if isinstance(c, type) and issubclass(c, BaseModel))
-    close = get_close_matches(location[-1], section.model_fields, n=1)
-    if close:
-        return f"did you mean `{close[0]}`?"
-    return f"there are {', '.join(f'`{key}`' for key in section.model_fields) or 'no keys'}."
+    for table in location[:-1]:
+        annotation = section.model_fields[table].annotation
+        # A table that may be missing is a union with None.
+        alternatives = getattr(annotation, "__args__", (annotation,))
+        section = next(
+            alternative
+            for alternative in alternatives
+            if isinstance(alternative, type) and issubclass(alternative, BaseModel)
+        )
+    similar = get_close_matches(location[-1], section.model_fields, n=1)
+    if similar:
+        return f"did you mean `{similar[0]}`?"
+    keys = ", ".join(f"`{key}`" for key in section.model_fields) or "no keys"
+    return f"there are {keys}."
 
 
-def _line_of(text: str, location: list[str]) -> int | None:
-    """Find the line of a key, or of the table that should hold it; None if there is none."""
-    table, best = "", None
+def _line_of(text: str, location: Sequence[str]) -> int | None:
+    """Find the line of a key in TOML text, or of the table that should hold it.
+
+    ``location`` are the tables from the outermost, and the key, which may be a table itself. None
+    if neither is there.
+    """
+    table = ""
+    table_line = None
+    name = ".".join(location)
+    name_of_table = ".".join(location[:-1])
     for number, line in enumerate(text.splitlines(), start=1):
         header = re.match(r"\s*\[+\s*([^\]]+?)\s*\]+", line)
-        key = re.match(r"\s*([\w.\"'-]+)\s*=", line)
+        assignment = re.match(r"\s*([\w.\"'-]+)\s*=", line)
         if header:
             table = header[1].replace('"', "").replace("'", "")
-            if location and table == ".".join(location):
+            if location and table == name:
                 return number
-            if len(location) > 1 and table == ".".join(location[:-1]):
-                best = number
-        elif key and location:
-            name = key[1].strip("\"'")
-            if ".".join(part for part in (table, name) if part) == ".".join(location):
+            if len(location) > 1 and table == name_of_table:
+                table_line = number
+        elif assignment and location:
+            key = assignment[1].strip("\"'")
+            full_name = ".".join(part for part in (table, key) if part)
+            if full_name == name:
                 return number
-    return best
+    return table_line

@@ -38,7 +38,7 @@ ResultT = TypeVar("ResultT", bound=Result)
 FIGURES = "figures"
 """The section of the options of figures, and its key in the manifest."""
 
-REPORTED = (
+REPORTED_DISTRIBUTIONS = (
     *("numpy", "scipy", "numba", "llvmlite", "pandas", "pyarrow", "matplotlib", "joblib"),
     *("lenskit", "torch", "scikit-learn", "implicit"),
 )
@@ -47,7 +47,7 @@ REPORTED = (
 
 @dataclass(frozen=True)
 class StudyRun:
-    """A run of a study in its folder: what all that makes its parts have in common.
+    """A run of a study in its folder.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class StudyRun:
         *made_from: Any,
         makers: Iterable[Maker],
     ) -> None:
-        """Keep what an analysis finds, and what is drawn of it.
+        """Run an analysis, and write its result with tables and figures, unless complete.
 
         Parameters
         ----------
@@ -92,88 +92,108 @@ class StudyRun:
         makers
             What it uses of code, beside its own.
         """
-        arguments = (settings, self.study.seed, *made_from)
-        key = self.parts.key(analysis.make, *arguments, makers=makers)
+        key = self.parts.key(analysis.make, settings, self.study.seed, *made_from, makers=makers)
 
-        def find() -> ResultT:
+        def analyse() -> ResultT:
             with self.study.errors_at("analyses", analysis.section):
                 return analysis(work(), settings)
 
-        # What a user's analysis shows is kept.
         is_users = not analysis.make.__module__.startswith("analyses.")
-        self.keep_result(analysis.key, key, analysis.result, find, is_users=is_users)
+        self.keep_result(analysis.key, key, analysis.result, analyse, is_users=is_users)
 
     def keep_result(
         self,
         name: str,
         key: Key,
-        kind: type[ResultT],
-        find: Callable[[], ResultT],
+        result_class: type[ResultT],
+        compute: Callable[[], ResultT],
         *,
         is_users: bool = False,
     ) -> None:
-        """Keep a result, and what is drawn of it, as two parts.
+        """Write a result and its tables and figures as two parts, unless they are complete.
 
         Parameters
         ----------
         name, key
             The name of the result, which its part has too, and the key of the part.
-        kind
+        result_class
             Class of the result.
-        find
+        compute
             Computes the result.
         is_users
             Whether a user's file defines the class: then what it shows is kept, too, as the file
             may be gone, or another, when it is read.
         """
-        self.parts.build(name, key, lambda: {evidence_name(name): to_evidence(find())})
-        self.keep_drawn(name, kind, of=name, is_users=is_users)
+        self.parts.build(name, key, lambda: {evidence_name(name): to_evidence(compute())})
+        self.keep_tables_and_figures(name, result_class, part=name, is_users=is_users)
 
-    def keep_drawn(self, name: str, kind: type[Result], *, of: str, is_users: bool = False) -> None:
-        """Keep what is drawn of a result, which is in a part."""
+    def keep_tables_and_figures(
+        self, name: str, result_class: type[Result], *, part: str, is_users: bool = False
+    ) -> None:
+        """Write the tables and figures of a result, unless they are complete.
+
+        Parameters
+        ----------
+        name
+            The name of the result.
+        result_class
+            Its class.
+        part
+            Name of the part whose files hold the result.
+        is_users
+            Whether a user's file defines the class; see `keep_result`.
+        """
         path = self.folder / evidence_name(name)
         options: FigureOptions = self.study.figures
         write = users_result_files if is_users else result_files
-        evidence = [part.files[evidence_name(name)] for part in self.parts.kept(of)]
-        key = self.parts.key(
-            write, name, evidence, options.set_options, makers=drawing_methods(kind)
-        )
+        checksums = [kept.files[evidence_name(name)] for kept in self.parts.kept_parts(part)]
+        makers = drawing_methods(result_class)
+        key = self.parts.key(write, name, checksums, options.given, makers=makers)
 
         def draw() -> Files:
             with self.progress("Drawing figures", 1) as bar:
-                files = write(name, read_evidence(path, kind), options)
+                files = write(name, read_evidence(path, result_class), options)
                 bar.advance()
             return files
 
         self.parts.build(f"drawn-{name}", key, draw)
 
 
-def drawing_methods(kind: type[Result]) -> list[Maker]:
-    """List the methods of a class of results that its files in the study folder are made by."""
+def drawing_methods(result_class: type[Result]) -> list[Maker]:
+    """List the methods of a class of results that its files in the study folder are made by.
+
+    These are its frames, its caption, and for each figure the method that draws it, the part of the
+    result that it shows, and the values of its panels.
+    """
     names = ["frames", "caption"]
-    for face in figures_of(kind):
-        names += [face.method, face.part or "", plural(face.panels or "")]
+    for figure in figures_of(result_class):
+        names += [figure.method, figure.of or "", plural(figure.panels or "")]
+    unique_names = dict.fromkeys(names)
+    members = [getattr_static(result_class, name, None) for name in unique_names]
     # Fields of the class are no methods.
-    methods = (getattr_static(kind, name, None) for name in dict.fromkeys(names))
-    return [m for m in methods if callable(m) or isinstance(m, property | cached_property)]
+    return [
+        member
+        for member in members
+        if callable(member) or isinstance(member, property | cached_property)
+    ]
 
 
 def result_files(name: str, result: Result, options: FigureOptions) -> Files:
-    """Write the tables and figures of a result, by their names in the study folder."""
+    """Write the tables (CSV) and figures (SVG) of a result, by their names in the study folder."""
     files: Files = {}
     for table, frame in result.frames().items():
-        files[f"tables/{table}.csv"] = as_csv(map_texts(frame, escape_formula)).encode()
-    for face in figures_of(type(result)):
-        if face.applies_to(result):
-            drawn = figure_files(result, face, kinds=("svg",), usual=options)
-            files |= {
-                f"figures/{face.file_stem}.{ending}": content for ending, content in drawn.items()
-            }
+        text = as_csv(with_texts(frame, guarded))
+        files[f"tables/{table}.csv"] = text.encode()
+    for figure in figures_of(type(result)):
+        if figure.is_of(result):
+            images = figure_files(result, figure, kinds=("svg",), usual=options)
+            for ending, content in images.items():
+                files[f"figures/{figure.file}.{ending}"] = content
     return files
 
 
 def users_result_files(name: str, result: Result, options: FigureOptions) -> Files:
-    """Write the same of the result of a user's analysis, and whatever else it shows."""
+    """Write the tables and figures of the result of a user's analysis, and all else it shows."""
     return {kept_name(name): keep_result(result), **result_files(name, result, options)}
 
 
@@ -185,7 +205,10 @@ def run_to_report(
     as_run: Callable[[], bytes],
     remarks: Sequence[str] = (),
 ) -> Path:
-    """Make the parts of a study, or what is left of them, and its manifest and report.
+    """Make the parts of a study that are missing, and write its manifest and report.
+
+    Prints remarks on the input, the answer of the study, and cautions that were not remarked on.
+    Figure options that matplotlib refuses are an InputError before the work.
 
     Parameters
     ----------
@@ -194,7 +217,7 @@ def run_to_report(
     make
         Makes the parts.
     facts
-        Gives what the manifest says of this kind of study alone, once the parts are made.
+        Collects what the manifest says of this kind of study alone, once the parts are made.
     as_run
         Writes the study file with all defaults spelled out.
     remarks
@@ -205,14 +228,15 @@ def run_to_report(
     Path
         Path of the report.
     """
-    folder, store = run.folder, run.parts.store
+    folder = run.folder
+    store = run.parts.store
     for remark in remarks:
         run.progress.note(f"Warning: {remark}")
-    # A look that there is not is refused before the work.
-    with run.study.errors_at(FIGURES), run.study.figures.style_context():
+    # A style that does not exist is refused before the work.
+    with run.study.errors_at(FIGURES), run.study.figures.look():
         pass
-    with store.held():
-        # What refuses to be made leaves a finished study finished.
+    with store.locked():
+        # If a part is refused, a finished study stays finished.
         make()
         store.unfinish()
         write_within(folder, "study.toml", as_run())
@@ -221,8 +245,9 @@ def run_to_report(
         write_within(folder, MANIFEST, manifest.encode())
         finished = FinishedStudy(folder, read_manifest(folder))
         write_within(folder, "report.html", render_report(finished))
-    for sentence in finished.result(ANSWER).findings() if ANSWER in finished.kinds else ():
-        run.progress.note(f"Answer: {sentence}")
+    if ANSWER in finished.kinds:
+        for sentence in finished.result(ANSWER).findings():
+            run.progress.note(f"Answer: {sentence}")
     for check in checks_of(finished):
         if check.sentence not in remarks:
             run.progress.note(f"To bear in mind: {check.sentence}")
@@ -230,60 +255,76 @@ def run_to_report(
 
 
 def _manifest(run: StudyRun, facts: Mapping[str, Any], remarks: Sequence[str]) -> dict[str, Any]:
-    """Describe what the study was made from, by what, and what it cost."""
-    study, folder = run.study, run.folder
+    """Describe what the study was made from, by what, and what it cost.
+
+    ``facts`` are those of its kind of study, with its ``inputs``; paths are written relative to the
+    study folder, in the remarks too.
+    """
+    study = run.study
     ledger = run.parts.store.ledger
-    entries = {name: ledger.entry(name) for name in run.parts.names}
-    made = {name: entry for name, entry in entries.items() if entry is not None}
-    paths_read = [each["path"] for each in facts["inputs"] if "path" in each]
+    entries = {}
+    for name in run.parts.names:
+        entry = ledger.entry(name)
+        if entry is not None:
+            entries[name] = entry
+    paths_read = [file["path"] for file in facts["inputs"] if "path" in file]
+    # A path may begin with another.
     longest_first = sorted(paths_read, key=len, reverse=True)
-    portable_paths = {path: portable(path, folder) for path in longest_first}
+    portable_paths = {path: portable(path, run.folder) for path in longest_first}
     return {
         "study": study.name,
         "seed": study.seed,
         FIGURES: study.figures.set_options,
         **facts,
-        "inputs": with_portable_paths(facts["inputs"], folder),
-        "warnings": [_with_paths(portable_paths, remark) for remark in remarks],
+        "inputs": with_portable_paths(facts["inputs"], run.folder),
+        "warnings": [_replace_paths(remark, portable_paths) for remark in remarks],
         "seconds": {
-            name: {"wall": entry.seconds, "cpu": entry.cpu_seconds} for name, entry in made.items()
+            name: {"wall": entry.seconds, "cpu": entry.cpu_seconds}
+            for name, entry in entries.items()
         },
-        "made by": {name: entry.made_by for name, entry in made.items()},
+        "made by": {name: entry.made_by for name, entry in entries.items()},
         "workers": run.n_jobs,
         "versions": versions(),
         "host": machine(),
     }
 
 
-def _with_paths(paths: Mapping[str, str], text: str) -> str:
-    """Put other paths in the place of those in a text."""
-    for path, other in paths.items():
-        text = text.replace(path, other)
+def _replace_paths(text: str, replacements: Mapping[str, str]) -> str:
+    """Replace each path in a text by another."""
+    for path, replacement in replacements.items():
+        text = text.replace(path, replacement)
     return text
 
 
 def machine() -> dict[str, Any]:
-    """Describe on what the study was made; nothing is made again where this differs."""
+    """Describe the operating system, processor and BLAS that made the study.
+
+    Nothing is made again where this differs.
+    """
     from threadpoolctl import threadpool_info
 
-    keys = ("internal_api", "version", "architecture")
-    blas = [info for info in threadpool_info() if info["user_api"] == "blas"]
+    blas_libraries = set()
+    for library in threadpool_info():
+        if library["user_api"] == "blas":
+            keys = ("internal_api", "version", "architecture")
+            blas_libraries.add(" ".join(str(library.get(key, "")) for key in keys))
     return {
         "system": platform.platform(),
         "processor": platform.machine(),
-        "blas": sorted({" ".join(str(info.get(key, "")) for key in keys) for info in blas}),
+        "blas": sorted(blas_libraries),
     }
 
 
 def versions() -> dict[str, str]:
-    """Look up the versions of Python, the harness, its commit, and what computes for it."""
+    """Look up the versions of Python, of the harness (and its commit), and of main dependencies.
+
+    Without a git checkout there is no commit.
+    """
+    of_harness = {"python": platform.python_version(), "harness": __version__}
     commit = _commit()
-    return {
-        "python": platform.python_version(),
-        "harness": __version__,
-        **({"commit": commit} if commit else {}),
-        **versions_of(*REPORTED),
-    }
+    if commit:
+        of_harness["commit"] = commit
+    return of_harness | versions_of(*REPORTED_DISTRIBUTIONS)
 
 
 @cache

@@ -17,22 +17,22 @@ from harness.study.parts import Files, Key
 from harness.study.reachable_code import Maker
 from harness.study.study import Study
 from harness.study.systems_run import SystemsRun
-from harness.study.true_judgements import drawn_places
+from harness.study.true_judgements import sample_user_indices
 from harness.study.workers import (
-    HIDDEN,
-    RANKS,
+    CANDIDATE_RANKS,
+    HIDDEN_RANKS,
+    RELEVANT_RANKS,
     RUN,
     TRUE_RUN,
-    WHOLE,
-    Hidden,
-    Learning,
-    OwnLists,
+    HiddenItems,
     SystemPart,
-    learnt_from,
+    TrainingTask,
+    UserCandidates,
     restarts_in_silence,
     train_and_rank,
+    training_ratings,
 )
-from qrels import Split
+from qrels import Ratings, Split
 from recommenders import (
     PROCESS_BYTES,
     UNKNOWN_FAMILY,
@@ -65,7 +65,7 @@ class KeptLists:
     are_replicated
         Whether several runs may be of one system.
     topics, items
-        Topics and items as the files carry them.
+        Topics and items as the files write them.
     depth
         Depth of the lists; None for that of the longest in a file.
     """
@@ -85,10 +85,8 @@ class KeptLists:
         ]
 
     def replicates_of(self, runs: Sequence[Run]) -> Replicates | None:
-        """Tell which of these runs are of which system; None if each is of its own."""
-        return (
-            Replicates.group_by_system(self.system_of_runs, runs) if self.are_replicated else None
-        )
+        """Group these runs, one for each file, by system; None if systems have one run each."""
+        return Replicates.of(self.system_of_runs, runs) if self.are_replicated else None
 
 
 @dataclass(frozen=True)
@@ -105,26 +103,25 @@ class SystemLists:
     @cached_property
     def run_names(self) -> tuple[str, ...]:
         """Names of the runs: those of the systems, but where several runs are of one."""
-        return self.trained + tuple(run.system for run in self.run.collection.runs)
+        return self.trained_systems + tuple(run.system for run in self.run.collection.runs)
 
     @cached_property
     def system_of_runs(self) -> tuple[str, ...]:
         """Names of the systems, by run."""
         replicated = self.run.collection.replicated
-        return self.trained + replicated if replicated else self.run_names
+        return self.trained_systems + replicated if replicated else self.run_names
 
     @cached_property
-    def trained(self) -> tuple[str, ...]:
+    def trained_systems(self) -> tuple[str, ...]:
         """Names of the systems that are trained here."""
         is_trained = self.run.collection.split is not None
         return tuple(self.run.study.systems.labels) if is_trained else ()
 
-    @property
     def sources(self) -> dict[str, tuple[str, str]]:
-        """Summary and source of each system that is trained."""
+        """Look up the summary and the publication of each system that is trained, by its name."""
         labels = self.run.study.systems.labels
-        specs = {label: find_system(labels[label]) for label in self.trained}
-        return {label: (spec.summary, spec.source) for label, spec in specs.items()}
+        members = {label: find_system(labels[label]) for label in self.trained_systems}
+        return {label: (member.summary, member.source) for label, member in members.items()}
 
     @cached_property
     def families(self) -> dict[str, str]:
@@ -134,180 +131,238 @@ class SystemLists:
         """
         study = self.run.study
         families = {}
-        for label in self.trained:
+        for label in self.trained_systems:
             family = find_system(study.systems.labels[label]).family
             if family != UNKNOWN_FAMILY:
                 families[label] = label if family == "baseline" else family
-        named = {} if study.runs is None else study.runs.families
-        for system in named:
+        families_of_runs = {} if study.runs is None else study.runs.families
+        for system in families_of_runs:
             with study.errors_at("runs", "families", system):
                 require_known("there is no run", [system], self.systems)
-        return families | named
+        return families | families_of_runs
 
     @cached_property
-    def names(self) -> Mapping[SystemPart, tuple[str, ...]]:
-        """Names of the runs or systems of which each part is kept."""
-        truth = self.run.collection.judged_truly
-        has_true_lists = truth is not None and truth.has_own_lists
+    def names_by_part(self) -> Mapping[SystemPart, tuple[str, ...]]:
+        """By part that systems may have: names of the runs or systems of which it is kept."""
+        truth = self.run.collection.true_judgements
+        has_true_runs = truth is not None and truth.has_separate_lists
+        has_relevant_ranks = Need.FULL_RANKS in self.run.needs
+        has_hidden_ranks = bool(self.run.hidden_validations)
         return {
             RUN: self.run_names,
-            RANKS: self.trained if Need.FULL_RANKS in self.run.needs else (),
-            HIDDEN: self.trained if self.run.hidden_under else (),
-            WHOLE: self.trained if self._ranks_all_candidates else (),
-            TRUE_RUN: self.run_names if has_true_lists else (),
+            RELEVANT_RANKS: self.trained_systems if has_relevant_ranks else (),
+            HIDDEN_RANKS: self.trained_systems if has_hidden_ranks else (),
+            CANDIDATE_RANKS: self.trained_systems if self._ranks_all_candidates() else (),
+            TRUE_RUN: self.run_names if has_true_runs else (),
         }
 
-    @property
     def _ranks_all_candidates(self) -> bool:
+        """Check whether an analysis needs ranks of all candidates.
+
+        Some analyses need them of all test users or not at all: then they must be few enough.
+        """
         split = self.run.collection.split
         if split is None:
             return False
         if Need.CANDIDATE_RANKS in self.run.needs:
             return True
-        all_fit = len(self._ranked_rows(split)) == len(split.test_users)
-        return Need.ALL_CANDIDATE_RANKS in self.run.needs and all_fit
+        ranks_all_users = len(self._ranked_rows(split)) == len(split.test_users)
+        return Need.ALL_CANDIDATE_RANKS in self.run.needs and ranks_all_users
 
     def _ranked_rows(self, split: Split) -> Longs:
         """Draw the rows of the test users whose candidates are all ranked."""
-        return drawn_places(split.test_users, len(split.train.items), self.run.study.seed)
+        return sample_user_indices(split.test_users, len(split.train.items), self.run.study.seed)
 
-    def parts_of(self, *kinds: SystemPart) -> list[str]:
-        """Name the parts of some kinds in the ledger."""
-        return [kind.of(system) for kind in kinds for system in self.names[kind]]
+    def part_names(self, *parts: SystemPart) -> list[str]:
+        """List the names in the ledger of parts that systems may have, for all their systems."""
+        return [part.part_name(system) for part in parts for system in self.names_by_part[part]]
 
-    def files_of(self, kind: SystemPart) -> dict[str, Path]:
-        """List the files of a kind of part, by system."""
-        return {system: self.run.folder / kind.file(system) for system in self.names[kind]}
+    def files_of(self, part: SystemPart) -> dict[str, Path]:
+        """List the files of a part that systems may have, by system."""
+        folder = self.run.folder
+        return {system: folder / part.file_name(system) for system in self.names_by_part[part]}
 
     def keep(self) -> None:
-        """Train the systems and rank for every topic; write the runs that were made elsewhere."""
+        """Train the systems and rank for every topic; write the runs that were made elsewhere.
+
+        Parts of the study folder that are complete are not made again.
+        """
         collection = self.run.collection
-        topics, items = collection.trec_ids
         for run in collection.runs:
-            self._keep_lists(RUN, run, topics, items)
-        truth = collection.judged_truly
-        if truth is not None:
-            for run in collection.true_lists:
-                self._keep_lists(TRUE_RUN, run, truth.trec_ids, items)
+            self._keep_run(RUN, run)
+        for run in collection.true_runs:
+            self._keep_run(TRUE_RUN, run)
         if collection.split is not None:
             self._train(collection.split)
 
-    def _keep_lists(self, kind: SystemPart, run: Run, topics: Numbering, items: Numbering) -> None:
-        name = kind.of(run.system)
-        file = kind.file(run.system)
-        self.run.parts.keep(name, list_files, run, topics, items, file, kind == TRUE_RUN)
+    def _keep_run(self, part: SystemPart, run: Run) -> None:
+        """Write the lists of a run that was made elsewhere, unless they are complete."""
+        self.run.parts.keep(
+            part.part_name(run.system),
+            list_files,
+            run,
+            self._trec_topics(part),
+            self.run.collection.trec_items,
+            part.file_name(run.system),
+            part == TRUE_RUN,
+        )
+
+    def _trec_topics(self, part: SystemPart) -> Numbering:
+        """Look up the topics of lists as TREC files write them: those of the truth, or the usual.
+
+        Lists that the truth judges are of the users of the truth.
+        """
+        truth = self.run.collection.true_judgements
+        if part == TRUE_RUN and truth is not None:
+            return truth.trec_topics
+        return self.run.collection.trec_topics
 
     @cached_property
     def recommended(self) -> KeptLists:
         """The lists that the judgements judge."""
         collection = self.run.collection
-        topics, items = collection.trec_ids
         return KeptLists(
             files=tuple(self.files_of(RUN).values()),
             system_of_runs=self.system_of_runs,
             are_replicated=bool(collection.replicated),
-            topics=topics,
-            items=items,
+            topics=collection.trec_topics,
+            items=collection.trec_items,
             depth=None if collection.split is None else self.run.study.systems.depth,
         )
 
     @cached_property
     def truly_judged(self) -> KeptLists:
-        """The lists that the truth judges, if these are others."""
-        truth = self.run.collection.judged_truly
-        files = self.files_of(TRUE_RUN)
-        if truth is None or not files:
+        """The lists that the truth judges: those made for it, or the usual ones."""
+        files = tuple(self.files_of(TRUE_RUN).values())
+        if not files:
             return self.recommended
-        topics = truth.trec_ids
-        return replace(self.recommended, files=tuple(files.values()), topics=topics, depth=None)
+        topics = self._trec_topics(TRUE_RUN)
+        return replace(self.recommended, files=files, topics=topics, depth=None)
 
     def _train(self, split: Split) -> None:
-        """Train the systems of which a part is missing."""
-        study, parts = self.run.study, self.run.parts
-        needed = self._needed_by_parts(split)
-        keys: dict[str, dict[SystemPart, Key]] = {}
-        for system, name in study.systems.labels.items():
-            settings = read_settings(name, study.systems.settings.get(name, {}))
-            made_from = (system, settings, learning_of(study, name, split))
-            makers = [train_by, learnt_from, list_files, to_evidence, maker_of_system(name)]
-            keys[system] = {
-                kind: parts.key(kind.make, *made_from, arguments, makers=makers)
-                for kind, arguments in needed.items()
-            }
-        missing = {
-            system: [kind for kind, key in of_system.items() if parts.lacks(kind.of(system), key)]
-            for system, of_system in keys.items()
+        """Train the systems of which a part is missing, in worker processes; write these parts.
+
+        Raises InputError before the training if a system cannot learn from the ratings, or needs
+        more memory than there is.
+        """
+        parts = self.run.parts
+        arguments = self._arguments_by_part(split)
+        keys = {
+            system: self._keys_by_part(system, split, arguments)
+            for system in self.run.study.systems.labels
         }
-        pending = [system for system, kinds in missing.items() if kinds]
-        if not pending:
+        missing: dict[str, list[SystemPart]] = {}
+        for system, key_by_part in keys.items():
+            missing_parts = [
+                part
+                for part, key in key_by_part.items()
+                if parts.lacks(part.part_name(system), key)
+            ]
+            if missing_parts:
+                missing[system] = missing_parts
+        if not missing:
             return
         self._check_amounts(split)
+        n_workers = self._count_workers(list(missing), split)
         tasks = []
-        bytes_needed = []
-        for system in pending:
-            name = study.systems.labels[system]
-            given_settings = study.systems.settings.get(name, {})
-            learning = learning_of(study, name, split)
-            learnt = learnt_from(split.train, learning.positives, learning.shift)
-            bytes_needed.append(PROCESS_BYTES + require_memory(name, given_settings, learnt))
-            needed_here = {kind: needed[kind] for kind in missing[system]}
-            tasks.append(delayed(train_and_rank)(name, given_settings, learning, needed_here))
-        available = psutil.virtual_memory().available
-        n_jobs = min(self.run.n_jobs, len(pending))
-        n_workers = workers_within(available, bytes_needed, n_jobs=n_jobs)
-        workers = process_pool(n_workers, return_as="generator_unordered")
-        with self.run.progress("Training and ranking", len(pending)) as bar, restarts_in_silence():
-            for system, made in workers(iter(tasks)):
-                for kind, timed in made.items():
-                    files = self._files(kind, system, timed.value)
-                    parts.write(kind.of(system), keys[system][kind], files, timed.cost)
-                seconds = sum(timed.cost.seconds for timed in made.values())
+        for system, missing_parts in missing.items():
+            name = self.run.study.systems.labels[system]
+            settings = self.run.study.systems.settings.get(name, {})
+            task = training_task(self.run.study, name, split)
+            missing_arguments = {part: arguments[part] for part in missing_parts}
+            tasks.append(delayed(train_and_rank)(name, settings, task, missing_arguments))
+        workers = processes(n_workers, return_as="generator_unordered")
+        with self.run.progress("Training and ranking", len(tasks)) as bar, restarts_in_silence():
+            for system, values in workers(iter(tasks)):
+                for part, timed in values.items():
+                    files = self._files(part, system, timed.value)
+                    parts.write(part.part_name(system), keys[system][part], files, timed.cost)
+                seconds = sum(timed.cost.seconds for timed in values.values())
                 bar.advance(done=f"{system}, {seconds:.1f} s")
 
-    def _needed_by_parts(self, split: Split) -> dict[SystemPart, tuple[Any, ...]]:
-        """Name what each part of a trained system needs beside the system."""
-        collection = self.run.collection
-        relevant, truth = collection.relevant_ratings(), collection.judged_truly
-        needed: dict[SystemPart, tuple[Any, ...]] = {RUN: ()}
-        if self.names[RANKS] and relevant is not None:
-            needed[RANKS] = (relevant,)
-        if self.names[HIDDEN]:
-            # Test ratings and judgements have one order: by user, then item.
-            relevant_marks = collection.qrels.relevant
-            needed[HIDDEN] = (Hidden(split.test, relevant_marks, self.run.hidden_under),)
-        if self.names[TRUE_RUN] and truth is not None:
-            listed = truth.listed(len(split.train.items))
-            needed[TRUE_RUN] = (OwnLists(truth.users, listed),)
-        if self.names[WHOLE]:
-            needed[WHOLE] = (self._ranked_rows(split),)
-        return needed
+    def _keys_by_part(
+        self, system: str, split: Split, arguments: Mapping[SystemPart, tuple[Any, ...]]
+    ) -> dict[SystemPart, Key]:
+        """Derive the keys of the parts of a system from its settings, its task, and its code.
 
-    def _files(self, kind: SystemPart, system: str, made: Any) -> Files:
-        """Write a part of a trained system: lists, or ranks as evidence."""
-        file = kind.file(system)
-        if not isinstance(made, Run):
-            return {file: to_evidence(made)}
-        topics, items = self.run.collection.trec_ids
-        truth = self.run.collection.judged_truly
-        is_true = kind == TRUE_RUN
-        if is_true and truth is not None:
-            topics = truth.trec_ids
-        return list_files(made, topics, items, file, is_true)
+        ``arguments`` are what each part needs beside the trained system.
+        """
+        study = self.run.study
+        name = study.systems.labels[system]
+        settings = read_settings(name, study.systems.settings.get(name, {}))
+        task = training_task(study, name, split)
+        makers = [train_by, training_ratings, list_files, to_evidence, maker_of_system(name)]
+        return {
+            part: self.run.parts.key(
+                part.make, system, settings, task, part_arguments, makers=makers
+            )
+            for part, part_arguments in arguments.items()
+        }
+
+    def _count_workers(self, systems: Sequence[str], split: Split) -> int:
+        """Compute how many systems may be trained at a time in the memory that is available.
+
+        Raises InputError if one of them needs more memory than there is.
+        """
+        section = self.run.study.systems
+        bytes_needed = []
+        for system in systems:
+            name = section.labels[system]
+            task = training_task(self.run.study, name, split)
+            ratings = training_ratings(split.train, task.positives, task.shift)
+            n_bytes = require_memory(name, section.settings.get(name, {}), ratings)
+            bytes_needed.append(PROCESS_BYTES + n_bytes)
+        available = psutil.virtual_memory().available
+        n_jobs = min(self.run.n_jobs, len(systems))
+        return workers_within(available, bytes_needed, n_jobs=n_jobs)
+
+    def _arguments_by_part(self, split: Split) -> dict[SystemPart, tuple[Any, ...]]:
+        """Collect what each part of a trained system needs beside the system.
+
+        Parts that the study does not keep are left out.
+        """
+        collection = self.run.collection
+        truth = collection.true_judgements
+        relevant = collection.relevant_ratings()
+        arguments: dict[SystemPart, tuple[Any, ...]] = {RUN: ()}
+        if self.names_by_part[RELEVANT_RANKS] and relevant is not None:
+            arguments[RELEVANT_RANKS] = (relevant,)
+        if self.names_by_part[HIDDEN_RANKS]:
+            # Test ratings and judgements have one order: by user, then item.
+            is_relevant = collection.qrels.relevant
+            hidden_items = HiddenItems(split.test, is_relevant, self.run.hidden_validations)
+            arguments[HIDDEN_RANKS] = (hidden_items,)
+        if self.names_by_part[TRUE_RUN] and truth is not None:
+            allowed_items = truth.allowed_items(len(split.train.items))
+            arguments[TRUE_RUN] = (UserCandidates(truth.users, allowed_items),)
+        if self.names_by_part[CANDIDATE_RANKS]:
+            arguments[CANDIDATE_RANKS] = (self._ranked_rows(split),)
+        return arguments
+
+    def _files(self, part: SystemPart, system: str, value: Any) -> Files:
+        """Write a part of a trained system: lists as a run, ranks as evidence."""
+        file = part.file_name(system)
+        if not isinstance(value, Run):
+            return {file: to_evidence(value)}
+        topics = self._trec_topics(part)
+        return list_files(
+            value, topics, self.run.collection.trec_items, file, is_true=part == TRUE_RUN
+        )
 
     def _check_amounts(self, split: Split) -> None:
-        """Refuse ratings below 0 for all systems that take them for amounts."""
-        section, shift = self.run.study.systems, self.run.study.shift
-        lowest_learnt = {
-            label: min(
-                float(learnt_from(part, section.positives_of(name)).rating.min(initial=0.0))
-                for part in (split.train, split.test)
-            )
-            for label, name in section.labels.items()
-            if find_system(name).amounts
-        }
-        below = [label for label, lowest in lowest_learnt.items() if lowest + shift < 0]
+        """Refuse ratings below 0, after the shift, for all systems that take them for amounts."""
+        section = self.run.study.systems
+        shift = self.run.study.shift
+        lowest_by_system: dict[str, float] = {}
+        for label, name in section.labels.items():
+            if find_system(name).amounts:
+                positives = section.positives_of(name)
+                lowest_in_train = _lowest_rating(split.train, positives)
+                lowest_in_test = _lowest_rating(split.test, positives)
+                lowest_by_system[label] = min(lowest_in_train, lowest_in_test)
+        below = [label for label, lowest in lowest_by_system.items() if lowest + shift < 0]
         if below:
-            lowest = min(lowest_learnt.values())
+            lowest = min(lowest_by_system.values())
             raise InputError(
                 f"{', '.join(below)} cannot learn from ratings below 0, and the lowest is "
                 f"{lowest:g}: set `shift = {-np.floor(lowest):g}` in [ratings], which is added for "
@@ -315,19 +370,28 @@ class SystemLists:
             )
 
 
+def _lowest_rating(ratings: Ratings, positives: float | None) -> float:
+    """Compute the lowest rating from ``positives`` on (None: of all), or 0 if that is lower."""
+    return float(training_ratings(ratings, positives).rating.min(initial=0.0))
+
+
 def list_files(run: Run, topics: Numbering, items: Numbering, file: str, is_true: bool) -> Files:
-    """Write the lists of a system, which are not all empty."""
+    """Write the lists of a run, with ids as TREC files write them.
+
+    Raises InputError if all lists are empty; ``is_true`` says that they are judged by the truth.
+    """
     if not run.lengths.any():
-        truly = "lists none of the truly judged items."
-        lacks = truly if is_true else "recommends nothing to any test user."
-        raise InputError(f"the system {run.system!r} {lacks}")
+        reason = "recommends nothing to any test user."
+        if is_true:
+            reason = "lists none of the truly judged items."
+        raise InputError(f"the system {run.system!r} {reason}")
     return {file: run_to_parquet(run, topics, items)}
 
 
-def learning_of(study: Study, name: str, split: Split) -> Learning:
-    """Describe what a system of a study learns from, and for whom it ranks."""
+def training_task(study: Study, name: str, split: Split) -> TrainingTask:
+    """Describe what a system of a study, by name, learns from, and for whom it ranks."""
     section = study.systems
-    return Learning(
+    return TrainingTask(
         ratings=split.train,
         users=split.test_users,
         seed=study.seed,
@@ -339,5 +403,5 @@ def learning_of(study: Study, name: str, split: Split) -> Learning:
 
 
 def maker_of_system(name: str) -> Maker:
-    """Find the function of a system, or the file of a user that declares it."""
+    """Look up the function of a system, or the file of a user that declares it."""
     return file_of(name) if is_user_system(name) else find_system(name).make

@@ -24,11 +24,11 @@ class SystemsRun(StudyRun):
     Parameters
     ----------
     collection
-        On what systems are studied.
+        What the systems are judged on.
     metrics
         The metrics by name.
     references
-        The metrics by name that say, on the truth, which system is better.
+        By name, the metrics of the reference measures, which order the systems by the truth.
     """
 
     study: Study
@@ -39,20 +39,23 @@ class SystemsRun(StudyRun):
     @cached_property
     def analyses(self) -> list[tuple[Analysis[Any, Any], Any]]:
         """The analyses of the study, with their settings."""
-        return list(self.study.analyses.wanted())
+        return list(self.study.analyses.chosen())
 
     @cached_property
     def needs(self) -> frozenset[Need]:
         """What the analyses need beside the lists."""
-        return frozenset(
-            need for analysis, settings in self.analyses for need in analysis.all_needs(settings)
-        )
+        needs: set[Need] = set()
+        for analysis, settings in self.analyses:
+            needs |= analysis.all_needs(settings)
+        return frozenset(needs)
 
     @cached_property
-    def hidden_under(self) -> tuple[Validation, ...]:
-        """Validations under which metrics ask where hidden items are ranked."""
-        needed = {name for metric in self.metrics.values() for name in metric.needs}
-        return tuple(name for name in VALIDATIONS if name in needed)
+    def hidden_validations(self) -> tuple[Validation, ...]:
+        """Validations under which metrics need ranks of hidden items; empty if none does."""
+        needs: set[Validation] = set()
+        for metric in self.metrics.values():
+            needs.update(metric.needs)
+        return tuple(validation for validation in VALIDATIONS if validation in needs)
 
     @cached_property
     def catalogue(self) -> Catalogue:

@@ -13,7 +13,7 @@ from analyses.shared.measure import Measures
 from analyses.shared.sentences import listed
 from harness.readers.rankings import judgements_of
 from harness.report.checks import OF_WORLD
-from harness.study.inputs import checksum, facts_of
+from harness.study.inputs import checksum, source_checksum
 from harness.study.sections import QRELS, Candidates, TruthSection
 from qrels import Qrels, Ratings, Scale, Split, qrels_from_columns, rating_scale
 from qrels.grades import GradeRule
@@ -30,18 +30,22 @@ from runs.shared.fields import place_in_group
 from runs.shared.ids import trec_ids
 from runs.shared.streams import random_uniforms
 
-MOST_PAIRS = 30_000_000
+MAX_PAIRS = 30_000_000
 """Pairs of user and item of a world that are judged; users are drawn where there are more."""
 
 USERS_AT_ONCE = 256
+"""Number of users whose true ratings are held in memory at a time."""
 
-LEAST_LISTED = 0.95
+MIN_SCORED_SHARE = 0.95
 """Share of the truly judged items that a system scores without a caution."""
 
 LISTS = {"judged": "of items with a true judgement", "all": "of all items, as for the study"}
+"""Which lists are judged, as the manifest describes it, by candidates."""
 
-LEFT_OUT = "judgements left out: of users or items that the study does not know, or of training"
-UNTOLD = "test users without a true judgement"
+UNUSED_JUDGEMENTS = (
+    "judgements left out: of users or items that the study does not know, or of training"
+)
+UNJUDGED_USERS = "test users without a true judgement"
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,8 +54,8 @@ class TrueJudgements:
 
     Parameters
     ----------
-    trec_ids, topics
-        The users of the truth: how TREC files carry them, and their ids.
+    trec_topics, topics
+        The users of the truth: as TREC files write them, and by their ids.
     qrels
         Their judgements, over the items of the study; none of what they rated in training.
     origin
@@ -68,7 +72,7 @@ class TrueJudgements:
         Path and sha256 of what was read.
     """
 
-    trec_ids: Numbering
+    trec_topics: Numbering
     topics: Numbering
     qrels: Qrels
     origin: str
@@ -79,85 +83,131 @@ class TrueJudgements:
     inputs: tuple[dict[str, Any], ...] = ()
 
     @property
-    def has_own_lists(self) -> bool:
+    def has_separate_lists(self) -> bool:
         """Whether other lists than those of the study are judged."""
         return self.candidates == "judged" or bool((self.rows < 0).any())
 
-    def usual_lists(self, run: Run) -> Run:
-        """Take the lists of these users from those of the topics of the study."""
+    def judged_items(self) -> Qrels:
+        """Select the judgements but those of a negative grade, which count as unjudged."""
+        return self.qrels.keep(self.qrels.grades >= 0)
+
+    def select_users(self, run: Run) -> Run:
+        """Select the lists of the users of the truth from a run over the topics of the study."""
         return Run(run.system, run.items[self.rows])
 
-    def listed(self, n_items: int) -> Sparse | None:
-        """Mark what each user's own list may hold, of shape (n_users, n_items); None for all."""
+    def allowed_items(self, n_items: int) -> Sparse | None:
+        """Mark the items that a user's list may hold, of shape (n_users, n_items).
+
+        These are the judged items of the user. None if lists are of all items.
+        """
         from scipy.sparse import csr_array
 
         if self.candidates == "all":
             return None
-        judged = self.qrels.keep(self.qrels.grades >= 0)
+        judged = self.judged_items()
         marks = np.ones(len(judged.items), dtype=np.bool_)
         return csr_array((marks, judged.items, judged.offsets), shape=(judged.n_users, n_items))
 
-    def completed(self, run: Run, depth: int, *, seed: int) -> Run:
-        """Rank the judged items last that the system leaves out, as far down as the depth.
+    def with_unranked_items(self, run: Run, depth: int, *, seed: int) -> Run:
+        """Append the judged items that a system does not rank to its lists, down to a depth.
 
         They are in a random order, which is the same for all systems.
+
+        Parameters
+        ----------
+        run
+            Lists of the users of the truth, of shape (n_users, run depth); not deeper than
+            ``depth``.
+
+        Returns
+        -------
+        Lists of shape (n_users, depth), with -1 at the end of those that are shorter.
         """
-        judged = self.qrels.keep(self.qrels.grades >= 0)
-        n_items = 1 + max(int(judged.items.max(initial=0)), int(run.items.max(initial=0)))
-        user = np.repeat(np.arange(judged.n_users), np.diff(judged.offsets))
-        shuffled = np.argsort(random_uniforms(np.arange(len(user)), seed, "unscored"))
-        user, item = user[shuffled], judged.items[shuffled]
-        listed_user, rank = np.nonzero(run.items >= 0)
-        taken = listed_user * n_items + run.items[listed_user, rank]
-        left = ~np.isin(user.astype(np.int64) * n_items + item, taken)
-        order = np.argsort(user[left], kind="stable")
-        user, item = user[left][order], item[left][order]
-        places = (run.items >= 0).sum(axis=1)[user] + place_in_group(user) - 1
-        fits = places < depth
-        items = np.full((len(run.items), depth), -1, dtype=run.items.dtype)
-        items[:, : run.items.shape[1]] = run.items
-        items[user[fits], places[fits]] = item[fits]
-        return replace(run, items=items)
+        judged = self.judged_items()
+        highest_item = max(int(judged.items.max(initial=0)), int(run.items.max(initial=0)))
+        n_items = 1 + highest_item
+        users = np.repeat(np.arange(judged.n_users), np.diff(judged.offsets))
+        uniforms = random_uniforms(np.arange(len(users)), seed, "unscored")
+        shuffled = np.argsort(uniforms)
+        users = users[shuffled]
+        items = judged.items[shuffled]
+
+        is_filled = run.items >= 0
+        ranked_users, ranked_columns = np.nonzero(is_filled)
+        ranked_pairs = ranked_users * n_items + run.items[ranked_users, ranked_columns]
+        is_unranked = ~np.isin(users.astype(np.int64) * n_items + items, ranked_pairs)
+        users = users[is_unranked]
+        items = items[is_unranked]
+
+        by_user = np.argsort(users, kind="stable")
+        users = users[by_user]
+        items = items[by_user]
+        columns = is_filled.sum(axis=1)[users] + place_in_group(users) - 1
+        fits = columns < depth
+        lists = np.full((len(run.items), depth), -1, dtype=run.items.dtype)
+        lists[:, : run.items.shape[1]] = run.items
+        lists[users[fits], columns[fits]] = items[fits]
+        return replace(run, items=lists)
 
     def notes(self, lists: Sequence[Run], reported: Measures, *, trained: bool) -> Iterator[str]:
-        """Say what scores on lists of judged items alone cannot show."""
+        """Word what scores on lists of judged items alone cannot show, a sentence each.
+
+        Parameters
+        ----------
+        lists
+            The lists of every system, of shape (n_users, depth).
+        reported
+            The measures that are compared.
+        trained
+            Whether the systems are trained here; then shares of scored items are reported.
+        """
         yield (
             "The truth is scored on condensed lists, which favours bpref and other measures of "
             "condensed lists."
         )
-        n_judged = np.diff(self.qrels.keep(self.qrels.grades >= 0).offsets)
-        room = np.minimum(n_judged, max(run.items.shape[1] for run in lists)).sum()
-        shares = {run.system: float((run.items >= 0).sum() / room) for run in lists}
-        few = {system: share for system, share in shares.items() if share < LEAST_LISTED}
-        if few and trained:
-            named = [f"{system} ({share:.0%})".replace("%", " %") for system, share in few.items()]
+        n_judged = np.diff(self.judged_items().offsets)
+        deepest = max(run.items.shape[1] for run in lists)
+        n_rankable = np.minimum(n_judged, deepest).sum()
+        incomplete = []
+        for run in lists:
+            share = float((run.items >= 0).sum() / n_rankable)
+            if share < MIN_SCORED_SHARE:
+                percentage = f"{share:.0%}".replace("%", " %")
+                incomplete.append(f"{run.system} ({percentage})")
+        if incomplete and trained:
             yield (
-                f"Some systems do not score all truly judged items: {listed(named)}. The items "
-                "that they leave out are ranked last, in a random order that all systems share."
+                f"Some systems do not score all truly judged items: {listed(incomplete)}. The "
+                "items that they leave out are ranked last, in a random order that all systems "
+                "share."
             )
-        typical = int(np.median(n_judged))
-        deep = [str(measure) for measure in reported if (measure.cutoff or 0) >= typical]
+        median = int(np.median(n_judged))
+        deep = [str(measure) for measure in reported if (measure.cutoff or 0) >= median]
         if deep:
             yield (
-                f"Half of the users have at most {typical} truly judged items, so that measures at "
+                f"Half of the users have at most {median} truly judged items, so that measures at "
                 f"this depth or deeper hardly depend on the ranking: {listed(deep)}. Report them "
                 "at a smaller depth ([metrics] report)."
             )
 
-    def of_given(self, run: Run) -> Run:
-        """Take what may be listed from lists of these users that were made elsewhere."""
+    def restrict_lists(self, run: Run) -> Run:
+        """Remove unjudged items from lists of the users of the truth, if only judged ones count.
+
+        Lists keep their shape, (n_users, depth): items move up, and -1 fills the end.
+        """
         if self.candidates == "all":
             return run
-        items = np.full_like(run.items, -1)
-        judged = self.qrels.keep(self.qrels.grades >= 0)
-        for user, ranked in enumerate(run.items):
-            own = judged.items[slice(*judged.offsets[user : user + 2])]
-            kept = ranked[np.isin(ranked, own)]
-            items[user, : len(kept)] = kept
-        return Run(run.system, items)
+        lists = np.full_like(run.items, -1)
+        judged = self.judged_items()
+        for user, ranked_items in enumerate(run.items):
+            start = judged.offsets[user]
+            stop = judged.offsets[user + 1]
+            judged_items = judged.items[start:stop]
+            remaining = ranked_items[np.isin(ranked_items, judged_items)]
+            lists[user, : len(remaining)] = remaining
+        return Run(run.system, lists)
 
 
-class Ranked(NamedTuple):
+class StudyIds(NamedTuple):
     """Users whom systems rank for, the items they rank, and the topics of the study.
 
     ``train`` is what the users rated in training, over the same numbering, where that is known.
@@ -169,24 +219,44 @@ class Ranked(NamedTuple):
     train: Ratings | None = None
 
 
-def of_world(
+def judgements_of_world(
     truth: world.Truth, split: Split, scale: Scale, *, candidates: Candidates, seed: int
 ) -> TrueJudgements:
-    """Judge every item that a user did not rate in training by its true rating."""
+    """Judge every item that a user did not rate in training by its true rating.
+
+    All test users are judged, or a random sample of them if there are more than `MAX_PAIRS` pairs
+    of user and item.
+
+    Parameters
+    ----------
+    scale
+        Grades the true ratings, each as the nearest rating.
+    candidates
+        Whether lists of judged items alone are judged ("judged"), or the usual ones ("all").
+
+    Raises
+    ------
+    InputError
+        If no true rating is relevant.
+    """
     n_items = len(split.train.items)
-    users = split.test_users[drawn_places(split.test_users, n_items, seed)]
-    rows = truth.users.numbers(split.train.users.ids[users])
-    columns = truth.items.numbers(split.train.items.ids)
+    users = split.test_users[sample_user_indices(split.test_users, n_items, seed)]
+    world_users = truth.users.numbers(split.train.users.ids[users])
+    world_items = truth.items.numbers(split.train.items.ids)
     rated = split.train.matrix()
-    offsets = np.append(0, np.cumsum(n_items - split.train.user_counts()[users])).astype(np.int64)
-    items, grades = np.empty((2, offsets[-1]), dtype=np.int32)
-    for first in range(0, len(users), USERS_AT_ONCE):
-        some = slice(first, min(first + USERS_AT_ONCE, len(users)))
-        here = slice(offsets[some.start], offsets[some.stop])
-        left = np.ones((some.stop - some.start, n_items), dtype=np.bool_)
-        left[rated[users[some]].nonzero()] = False
-        items[here] = np.nonzero(left)[1]
-        grades[here] = scale.nearest_grades(truth.ratings(rows[some])[:, columns][left])
+    n_unrated = n_items - split.train.user_counts()[users]
+    offsets = np.append(0, np.cumsum(n_unrated)).astype(np.int64)
+    n_judgements = offsets[-1]
+    items = np.empty(n_judgements, dtype=np.int32)
+    grades = np.empty(n_judgements, dtype=np.int32)
+    for start in range(0, len(users), USERS_AT_ONCE):
+        stop = min(start + USERS_AT_ONCE, len(users))
+        is_unrated = np.ones((stop - start, n_items), dtype=np.bool_)
+        is_unrated[rated[users[start:stop]].nonzero()] = False
+        judgements = slice(offsets[start], offsets[stop])
+        items[judgements] = np.nonzero(is_unrated)[1]
+        true_ratings = truth.ratings(world_users[start:stop])[:, world_items][is_unrated]
+        grades[judgements] = scale.nearest_grades(true_ratings)
     qrels = Qrels(offsets, items, grades, scale.level)
     if not qrels.relevant.any():
         raise InputError(
@@ -197,73 +267,125 @@ def of_world(
     facts = {
         "threshold": scale.threshold,
         "grades": f"{scale.rule}, true ratings rounded to the scale",
-        UNTOLD: len(split.test_users) - len(users),
+        UNJUDGED_USERS: len(split.test_users) - len(users),
     }
-    ranked = Ranked(split.train.users, split.train.items, split.topics, split.train)
-    return _over(ranked, users, qrels, OF_WORLD, candidates, facts)
+    ids = StudyIds(split.train.users, split.train.items, split.topics, split.train)
+    return _over_users(
+        ids, users, qrels, origin=OF_WORLD, candidates=candidates, source_facts=facts
+    )
 
 
-def drawn_places(users: Ints, n_items: int, seed: int) -> Longs:
-    """Draw places of as many users as may be judged or ranked on all items, if not all may."""
-    most = max(MOST_PAIRS // n_items, 1)
-    if len(users) <= most:
-        return np.arange(len(users))
-    order = np.argsort(random_uniforms(np.arange(len(users)), seed, "truth"), kind="stable")
-    return np.sort(order[:most])
+def sample_user_indices(users: Ints, n_items: int, seed: int) -> Longs:
+    """Draw indices of users, rising, so that users times items are at most `MAX_PAIRS`.
+
+    All indices, if that many pairs are few enough; at least one.
+    """
+    max_users = max(MAX_PAIRS // n_items, 1)
+    indices = np.arange(len(users))
+    if len(users) <= max_users:
+        return indices
+    uniforms = random_uniforms(indices, seed, "truth")
+    order = np.argsort(uniforms, kind="stable")
+    return np.sort(order[:max_users])
 
 
-def of_file(file: TruthFile, ranked: Ranked, *, candidates: Candidates) -> TrueJudgements:
-    """Keep the judgements of users for whom systems rank, of items that they may rank."""
+def judgements_of_file(file: TruthFile, ids: StudyIds, *, candidates: Candidates) -> TrueJudgements:
+    """Select the judgements of users for whom systems rank, of items that they may rank.
+
+    If training ratings are known, leaves out users without any, and pairs that are rated there.
+    Warns of judgements that are left out and of topics without a judgement.
+
+    Raises
+    ------
+    InputError
+        If no judgement is left, or none that is relevant.
+    """
     path = file.input["path"]
+    users = ids.users
+    items = ids.items
     # Runs that are given have the ids of their qrels, whatever these are.
-    is_carried = file.is_trec and ranked.train is not None
-    names = [trec_ids(n) if is_carried else n for n in (ranked.users, ranked.items)]
-    user = names[0].numbers(file.judged.users.ids)[file.judged.user]
-    item = names[1].numbers(file.judged.items.ids)[file.judged.item]
-    kept = (user >= 0) & (item >= 0)
-    if ranked.train is not None:
-        has_profile = np.append(ranked.train.user_counts() > 0, False)
-        known = ranked.train.user * np.int64(len(ranked.items)) + ranked.train.item
-        kept &= has_profile[user] & ~np.isin(user * np.int64(len(ranked.items)) + item, known)
-    if not kept.any():
+    if file.is_trec and ids.train is not None:
+        users = carried(users)
+        items = carried(items)
+    user = users.numbers(file.judged.users.ids)[file.judged.user]
+    item = items.numbers(file.judged.items.ids)[file.judged.item]
+    is_usable = (user >= 0) & (item >= 0)
+    if ids.train is not None:
+        n_items = np.int64(len(ids.items))
+        # The last entry is for the number -1, of unknown users.
+        has_profile = np.append(ids.train.user_counts() > 0, False)
+        training_pairs = ids.train.user * n_items + ids.train.item
+        is_in_training = np.isin(user * n_items + item, training_pairs)
+        is_usable &= has_profile[user] & ~is_in_training
+    if not is_usable.any():
         raise InputError(
-            f"{path}: none of its {len(kept):,} judgements is of a user and an item of the "
+            f"{path}: none of its {len(is_usable):,} judgements is of a user and an item of the "
             "study without a training rating; do the ids match?"
         )
-    users, topic = np.unique(user[kept], return_inverse=True)
+    judged_users, topic = np.unique(user[is_usable], return_inverse=True)
     qrels = qrels_from_columns(
-        topic, item[kept], file.judged.grade[kept], n_users=len(users), relevance_level=file.level
+        topic,
+        item[is_usable],
+        file.judged.grade[is_usable],
+        n_users=len(judged_users),
+        relevance_level=file.level,
     )
     if not qrels.relevant.any():
         raise InputError(
-            f"{path}: none of the {kept.sum():,} judgements that the study can use is relevant: "
-            f"the highest grade is {qrels.grades.max()}, the lowest relevant one {file.level}."
+            f"{path}: none of the {is_usable.sum():,} judgements that the study can use is "
+            f"relevant: the highest grade is {qrels.grades.max()}, the lowest relevant one "
+            f"{file.level}."
         )
-    untold = ~np.isin(ranked.topics.ids, ranked.users.ids[users])
-    counts = {LEFT_OUT: int((~kept).sum()), UNTOLD: int(untold.sum())}
+    is_unjudged_topic = ~np.isin(ids.topics.ids, ids.users.ids[judged_users])
+    counts = {
+        UNUSED_JUDGEMENTS: int((~is_usable).sum()),
+        UNJUDGED_USERS: int(is_unjudged_topic.sum()),
+    }
     if any(counts.values()):
-        finding = "; ".join(f"{n:,} {what}" for what, n in counts.items() if n)
+        finding = "; ".join(f"{count:,} {subject}" for subject, count in counts.items() if count)
         warn(f"{path} (truth): {finding}.")
-    origin = f"of {PurePath(path).name}"
-    facts = file.facts | counts
-    made = _over(ranked, users.astype(np.int32), qrels, origin, candidates, facts)
-    return replace(made, inputs=(file.input,))
+    true_judgements = _over_users(
+        ids,
+        judged_users.astype(np.int32),
+        qrels,
+        origin=f"of {PurePath(path).name}",
+        candidates=candidates,
+        source_facts=file.facts | counts,
+    )
+    return replace(true_judgements, inputs=(file.input,))
 
 
-def _over(
-    ranked: Ranked,
+def _over_users(
+    ids: StudyIds,
     users: Ints,
     qrels: Qrels,
+    *,
     origin: str,
     candidates: Candidates,
-    facts: Mapping[str, Any],
+    source_facts: Mapping[str, Any],
 ) -> TrueJudgements:
-    """Name the users, find them among the topics of the study, and count their judgements."""
-    topics, written = ranked.users.select(users), trec_ids(ranked.users)
-    named = topics if written is ranked.users else written.select(users)
-    told = {"truth": origin, "lists": LISTS[candidates], **judgement_facts(qrels), **facts}
-    rows = ranked.topics.numbers(topics.ids)
-    return TrueJudgements(named, topics, qrels, origin, candidates, told, users, rows)
+    """Look up ids and topics of the judged users, and count their judgements.
+
+    ``users`` has the number of each row of the qrels among all users whom systems rank for.
+    """
+    topics = ids.users.select(users)
+    trec_users = carried(ids.users)
+    facts = {
+        "truth": origin,
+        "lists": LISTS[candidates],
+        **judgement_facts(qrels),
+        **source_facts,
+    }
+    return TrueJudgements(
+        trec_topics=topics if trec_users is ids.users else trec_users.select(users),
+        topics=topics,
+        qrels=qrels,
+        origin=origin,
+        candidates=candidates,
+        facts=facts,
+        users=users,
+        rows=ids.topics.numbers(topics.ids),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,7 +403,7 @@ class TruthFile:
     input
         Path and sha256.
     is_trec
-        Whether ids are those that TREC files carry.
+        Whether ids are those that TREC files write.
     """
 
     judged: QrelsFile
@@ -294,16 +416,29 @@ class TruthFile:
 def read_truth(
     section: TruthSection, *, threshold: float | None = None, rule: GradeRule | None = None
 ) -> TruthFile:
-    """Read the file that a section names."""
+    """Read the file of true judgements: qrels, or ratings that become grades.
+
+    Parameters
+    ----------
+    threshold, rule
+        Lowest relevant rating and rule of grades of the study's own ratings. A threshold of the
+        section replaces both.
+
+    Raises
+    ------
+    InputError
+        If the format is unknown, no threshold is stated or usual, or no rating is relevant.
+    """
     assert section.path is not None, "only a simulated world has no file"
     if section.is_qrels:
-        return _of_qrels(section, section.path)
+        return _read_true_qrels(section, section.path)
     if section.format is not None:
         require_choice("format", section.format, (*FORMATS, QRELS))
     source = open_source(section.path)
     ratings = read_ratings(source, **section.of_file)
     if section.threshold is not None:
-        threshold, rule = section.threshold, None
+        threshold = section.threshold
+        rule = None
     if section.implicit:
         threshold = float(ratings.rating.min())
     elif threshold is None:
@@ -314,18 +449,22 @@ def read_truth(
             f"{describe_values(ratings.rating)}."
         )
     scale = rating_scale(ratings, threshold=threshold, rule=rule)
-    grade = scale.grades_of(ratings.rating)
-    if not (grade >= scale.level).any():
+    grades = scale.grades_of(ratings.rating)
+    if not (grades >= scale.level).any():
         raise InputError(
             f"{source.label}: no true rating reaches the threshold {scale.threshold:g}: nothing is "
             f"truly relevant. The ratings are: {describe_values(ratings.rating)}."
         )
-    judged = QrelsFile(ratings.users, ratings.items, ratings.user, ratings.item, grade)
+    judged = QrelsFile(ratings.users, ratings.items, ratings.user, ratings.item, grades)
     facts = {"threshold": scale.threshold, "grades": scale.rule}
-    return TruthFile(judged, scale.level, facts, facts_of(source))
+    return TruthFile(judged, scale.level, facts, source_checksum(source))
 
 
-def _of_qrels(section: TruthSection, path: Path) -> TruthFile:
+def _read_true_qrels(section: TruthSection, path: Path) -> TruthFile:
+    """Read true judgements in the format of qrels; grades from the threshold (or 1) are relevant.
+
+    Raises InputError if the threshold is not a whole number of at least 1.
+    """
     level = 1.0 if section.threshold is None else section.threshold
     if level < 1 or not level.is_integer():
         raise InputError(

@@ -25,7 +25,8 @@ from runs.replicates import Replicates
 from runs.shared.arrays import Floats, Ints, Numbers
 from runs.shared.progress import Progress, SilentProgress
 
-OF_SINGLE_LISTS = "is of one list for each user and system; these have replicates."
+NEEDS_SINGLE_LISTS = "is of one list for each user and system; these have replicates."
+"""Ends a sentence that refuses an analysis of a study with several runs of one system."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -41,19 +42,19 @@ class StudyWork(Work):
     metrics
         The metrics by name.
     catalogue
-        What they may know of items.
-    ranks
-        By system: the file that keeps its full ranks.
-    whole
-        By system: the file that keeps its ranks of all candidates.
+        What metrics may know of items.
+    relevant_rank_files
+        By system: the file of the ranks of its relevant items among all candidates.
+    candidate_rank_files
+        By system: the file of its ranks of all candidates of some users.
     known_families
         The families of systems, by name, where they are known.
     known_truth
         What the systems are truly worth, if that is known.
     replicates
         Which runs are of which system, where several may be of one.
-    worlds
-        What runs the study in other worlds, if that can be done.
+    run_in_worlds
+        Runs the study in other worlds, if that can be done.
     """
 
     name: str
@@ -65,12 +66,12 @@ class StudyWork(Work):
     scores: Scores = field()
     metrics: Mapping[str, Metric] = field()
     catalogue: Catalogue = field()
-    ranks: Mapping[str, Path] = field(default_factory=dict)
-    whole: Mapping[str, Path] = field(default_factory=dict)
+    relevant_rank_files: Mapping[str, Path] = field(default_factory=dict)
+    candidate_rank_files: Mapping[str, Path] = field(default_factory=dict)
     known_families: Mapping[str, str] = field(default_factory=dict)
     known_truth: Truth | None = None
     replicates: Replicates | None = None
-    worlds: Callable[[Sequence[OtherWorld], StudyWorld], Iterator[Any]] | None = None
+    run_in_worlds: Callable[[Sequence[OtherWorld], StudyWorld], Iterator[Any]] | None = None
 
     @property
     def unit(self) -> str:
@@ -91,21 +92,23 @@ class StudyWork(Work):
     def scales(self) -> Mapping[Measure, int]:
         """Scales of the measures whose scores are whole numbers over a common divisor.
 
-        Weighted scores are not.
+        Empty if users are weighted, as weighted scores are not. Where a score is the mean over
+        runs of a system, numbers of runs are part of the divisor.
         """
         if self.scores.weights is not None:
             return {}
-        divisor = 1 if self.replicates is None else self.replicates.common_denominator()
-        scales = {
-            measure: self.metrics[measure.metric].lattice(measure.cutoff)
-            for measure in self.scores.measures
-            if measure.cutoff is not None
-        }
-        return {measure: divisor * scale for measure, scale in scales.items() if scale is not None}
+        divisor = 1 if self.replicates is None else self.replicates.divisor
+        scales = {}
+        for measure in self.scores.measures:
+            if measure.cutoff is not None:
+                scale = self.metrics[measure.metric].lattice(measure.cutoff)
+                if scale is not None:
+                    scales[measure] = divisor * scale
+        return scales
 
     @cached_property
     def activity(self) -> Numbers:
-        """Training ratings of each scored user; judgements, where nothing is trained."""
+        """Number of training ratings of each scored user; of judgements, without training."""
         split = self.collection.split
         if split is None:
             return np.diff(self.qrels.offsets)
@@ -113,62 +116,89 @@ class StudyWork(Work):
 
     @cached_property
     def popularity_counts(self) -> Mapping[CountedIn, Numbers]:
-        """Ratings of every item, by where they are counted."""
+        """Number of ratings of every item, (n_items,), by where they are counted."""
         return self.collection.popularity_counts()
 
     @cached_property
     def recommended(self) -> Mapping[str, Ints]:
-        """By system: the items of its lists."""
+        """By system: the items of its lists, (n_users, depth).
+
+        Raises InputError if there are several runs of a system.
+        """
         if self.replicates is not None:
-            raise InputError(f"the analysis {OF_SINGLE_LISTS}")
+            raise InputError(f"the analysis {NEEDS_SINGLE_LISTS}")
         return {run.system: run.items for run in self.runs}
 
     @cached_property
     def full_ranks(self) -> Mapping[str, FullRanks]:
         """By system: where the relevant items stand among all candidates."""
-        return {system: read_evidence(path, FullRanks) for system, path in self.ranks.items()}
+        return {
+            system: read_evidence(path, FullRanks)
+            for system, path in self.relevant_rank_files.items()
+        }
 
     @cached_property
     def candidate_ranks(self) -> Mapping[str, CandidateRanks]:
         """By system: where all candidates of some users stand."""
-        return {system: read_evidence(path, CandidateRanks) for system, path in self.whole.items()}
+        return {
+            system: read_evidence(path, CandidateRanks)
+            for system, path in self.candidate_rank_files.items()
+        }
 
     def in_worlds(self, worlds: Sequence[OtherWorld], study: StudyWorld) -> Iterator[Any]:
-        """Train the systems in other worlds, and give what is found in each, in their order."""
-        if self.worlds is None:
+        """Run the study in other worlds; yield what ``study`` computes in each, in their order.
+
+        Refuses a study of real ratings, which cannot be simulated again.
+        """
+        if self.run_in_worlds is None:
             self._refuse("a simulated world")
-        return self.worlds(worlds, study)
+        return self.run_in_worlds(worlds, study)
 
     @cached_property
     def judged_twice(self) -> tuple[Numbers, Numbers, Numbers]:
-        """What both the qrels and the truth judge: numbers of users, and the grades of both."""
-        truth = self.collection.judged_truly
+        """Pairs of user and item that both the qrels and the truth judge.
+
+        Numbers of the users in the study, grades of the qrels, and true grades, each of shape
+        (n_pairs,). Grades below 0 are no judgements. Refuses a study without a truth.
+        """
+        truth = self.collection.true_judgements
         if truth is None:
             self._refuse("a truth")
-        own, true, n_items = self.qrels, truth.qrels, len(self.collection.items)
-        users = self.collection.topics.numbers(truth.topics.ids)[true.users].astype(np.int64)
-        judged = own.grades >= 0
-        truly_judged = (users >= 0) & (true.grades >= 0)
-        keys = (own.users.astype(np.int64) * n_items + own.items)[judged]
-        true_keys = (users * n_items + true.items)[truly_judged]
-        both, one, other = np.intersect1d(keys, true_keys, return_indices=True)
-        return (
-            (both // n_items).astype(np.intp),
-            own.grades[judged][one].astype(np.intp),
-            true.grades[truly_judged][other].astype(np.intp),
+        n_items = len(self.collection.items)
+        qrels = self.qrels
+        true_qrels = truth.qrels
+        user_numbers = self.collection.topics.numbers(truth.topics.ids)
+        true_users = user_numbers[true_qrels.users].astype(np.int64)
+        is_judged = qrels.grades >= 0
+        is_truly_judged = (true_users >= 0) & (true_qrels.grades >= 0)
+        # A number for each pair of user and item.
+        pairs = qrels.users.astype(np.int64) * n_items + qrels.items
+        true_pairs = true_users * n_items + true_qrels.items
+        common_pairs, places, true_places = np.intersect1d(
+            pairs[is_judged], true_pairs[is_truly_judged], return_indices=True
         )
+        users = common_pairs // n_items
+        grades = qrels.grades[is_judged][places]
+        true_grades = true_qrels.grades[is_truly_judged][true_places]
+        return users.astype(np.intp), grades.astype(np.intp), true_grades.astype(np.intp)
 
     def accumulation(self, measure: Measure) -> str:
-        """Say how relevant items add up to the score."""
+        """Look up how relevant items add up to the score of a measure."""
         return self.metrics[measure.metric].accumulation
 
     def score_lists(self, measure: Measure, grades: Floats) -> Floats:
-        """Score lists of grades."""
+        """Score lists of grades, (n_lists, depth), NaN where nothing is judged.
+
+        No items are judged beside those of the list. Returns scores of shape (n_lists,).
+        """
         judged = Judged(grades, grades, self.qrels.relevance_level)
         return self.metrics[measure.metric](judged, cutoff=measure.cutoff)
 
     def rescorer(self, n_samples: int) -> SumSamples:
-        """Give what scores the systems anew, and say what metrics outside the kernel will cost."""
+        """Make a function that scores the systems on samples of the judgements.
+
+        Prints a note if a metric is outside the fast kernel: then ``n_samples`` samples are slow.
+        """
         scorer = SampleScorer(
             self.runs,
             self.qrels,
@@ -179,8 +209,9 @@ class StudyWork(Work):
             self.replicates,
         )
         if scorer.by_definition:
+            names = ", ".join(scorer.by_definition)
             self.progress.note(
-                f"{', '.join(scorer.by_definition)}: scored from all ranks of every list, "
+                f"{names}: scored from all ranks of every list, "
                 f"{n_samples:,} samples of the judgements one by one, which is slow."
             )
         return scorer

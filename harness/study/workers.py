@@ -22,18 +22,22 @@ from runs.shared.parallel import CLUSTER_OPTION, LOCAL, processes_on_cluster
 from runs.shared.progress import Clock, Cost
 
 
-class OwnLists(NamedTuple):
-    """Users for whom other lists are made, and marks of what alone each may hold.
+class UserCandidates(NamedTuple):
+    """Numbers of users, and marks of the only items that each may be recommended.
 
-    Without marks, of shape (n_users, n_items), they hold what all lists may.
+    Marks have shape (n_users, n_items); None allows what all lists of the study may hold.
     """
 
     users: Ints
     items: Sparse | None
 
 
-class Hidden(NamedTuple):
-    """What is hidden in turn: test ratings, which of them, and under which validations."""
+class HiddenItems(NamedTuple):
+    """Test ratings whose items are hidden in turn.
+
+    ``relevant`` marks those that are hidden, of shape (n_test_ratings,); ``validations`` are "loo"
+    and "lloo", the rules by which a profile is made without the hidden item.
+    """
 
     test: Ratings
     relevant: Masks
@@ -41,7 +45,7 @@ class Hidden(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Learning:
+class TrainingTask:
     """What a system learns from, and for whom it ranks.
 
     Parameters
@@ -77,77 +81,78 @@ class TrainedSystem:
 
     label: str
     scorer: BatchScorer
-    learning: Learning
+    task: TrainingTask
 
 
-def train_system(system: str, settings: Mapping[str, Any], learning: Learning) -> TrainedSystem:
-    """Train a system."""
-    ratings = learnt_from(learning.ratings, learning.positives, learning.shift)
-    scorer = train(system, settings, ratings, seed=learning.seed)
-    return TrainedSystem(label_of(system), scorer, learning)
+def train_system(system: str, settings: Mapping[str, Any], task: TrainingTask) -> TrainedSystem:
+    """Train a system, by name or path of its file, on the ratings that it learns from."""
+    ratings = training_ratings(task.ratings, task.positives, task.shift)
+    scorer = train(system, settings, ratings, seed=task.seed)
+    return TrainedSystem(label_of(system), scorer, task)
 
 
 def recommended_lists(trained: TrainedSystem) -> Run:
-    """Recommend items to every user."""
-    learning = trained.learning
+    """Recommend items to every user of the task; lists have shape (n_users, depth)."""
+    task = trained.task
     return recommend(
         trained.scorer,
-        learning.ratings,
-        learning.users,
+        task.ratings,
+        task.users,
         system=trained.label,
-        depth=learning.depth,
-        candidates=learning.candidates,
+        depth=task.depth,
+        candidates=task.candidates,
     )
 
 
 def relevant_ranks(trained: TrainedSystem, relevant: Ratings) -> FullRanks:
-    """Rank the relevant items among all candidates."""
-    learning = trained.learning
-    return full_ranks(trained.scorer, learning.ratings, relevant, candidates=learning.candidates)
+    """Rank the relevant items, given as test ratings, among all candidates."""
+    task = trained.task
+    return full_ranks(trained.scorer, task.ratings, relevant, candidates=task.candidates)
 
 
-def hidden_ranks(trained: TrainedSystem, hidden: Hidden) -> JudgedRanks:
-    """Rank items that are hidden in turn."""
-    learning = trained.learning
+def hidden_ranks(trained: TrainedSystem, hidden: HiddenItems) -> JudgedRanks:
+    """Rank test items that are hidden in turn, with profiles of all else that the users rated.
+
+    Ratings of the profiles, and the lowest that counts, are shifted as those of the training.
+    """
+    task = trained.task
     assert isinstance(trained.scorer, HistoriesScorer), "other systems are refused before"
-    split = Split(
-        learnt_from(learning.ratings, None, learning.shift),
-        learnt_from(hidden.test, None, learning.shift),
-    )
-    lowest = None if learning.positives is None else learning.positives + learning.shift
+    train_part = training_ratings(task.ratings, None, task.shift)
+    test_part = training_ratings(hidden.test, None, task.shift)
+    positives = None if task.positives is None else task.positives + task.shift
     return rank_held_out(
         trained.scorer,
-        split,
+        Split(train_part, test_part),
         hidden.relevant,
-        candidates=learning.candidates,
+        candidates=task.candidates,
         validations=hidden.validations,
-        positives=lowest,
+        positives=positives,
     )
 
 
-def truly_judged_lists(trained: TrainedSystem, lists: OwnLists) -> Run:
-    """Rank for the users of the truth what their lists may hold."""
-    learning = trained.learning
+def truly_judged_lists(trained: TrainedSystem, candidates: UserCandidates) -> Run:
+    """Recommend items to the users of the truth, among those that their lists may hold."""
+    task = trained.task
     return recommend(
         trained.scorer,
-        learning.ratings,
-        lists.users,
+        task.ratings,
+        candidates.users,
         system=trained.label,
-        depth=learning.depth,
-        candidates=learning.candidates if lists.items is None else None,
-        own=lists.items,
+        depth=task.depth,
+        candidates=task.candidates if candidates.items is None else None,
+        own=candidates.items,
     )
 
 
 def all_candidate_ranks(trained: TrainedSystem, rows: Longs) -> CandidateRanks:
-    """Rank all candidates of the users in some rows."""
-    learning = trained.learning
+    """Rank all candidates of some users, given by their rows among the users of the task."""
+    task = trained.task
     return candidate_ranks(
         trained.scorer,
-        learning.ratings,
-        learning.users[rows],
+        task.ratings,
+        task.users[rows],
         topic=rows,
-        candidates=learning.candidates,
+        candidates=task.candidates,
     )
 
 
@@ -170,33 +175,33 @@ class SystemPart:
     suffix: str
     make: Callable[..., Any]
 
-    def of(self, system: str) -> str:
-        """Name the part in the ledger."""
+    def part_name(self, system: str) -> str:
+        """Compose the name of a system's part in the ledger."""
         return f"{self.name}-{file_stem(system)}"
 
-    def file(self, system: str) -> str:
-        """Name its file."""
+    def file_name(self, system: str) -> str:
+        """Compose the name of a system's file in the study folder."""
         return f"{self.folder}/{file_stem(system)}.{self.suffix}"
 
 
 RUN = SystemPart("run", "runs", "parquet", recommended_lists)
 """What a system recommends."""
 
-RANKS = SystemPart("ranks", "ranks", "npz", relevant_ranks)
+RELEVANT_RANKS = SystemPart("ranks", "ranks", "npz", relevant_ranks)
 """Where it ranks the relevant items among all candidates."""
 
-HIDDEN = SystemPart("hidden", "hidden", "npz", hidden_ranks)
+HIDDEN_RANKS = SystemPart("hidden", "hidden", "npz", hidden_ranks)
 """Where it ranks items that are hidden in turn."""
 
 TRUE_RUN = SystemPart("true-run", "truth/runs", "parquet", truly_judged_lists)
 """Its lists that the truth judges."""
 
-WHOLE = SystemPart("ranks-all", "ranks/all", "npz", all_candidate_ranks)
+CANDIDATE_RANKS = SystemPart("ranks-all", "ranks/all", "npz", all_candidate_ranks)
 """Its ranks of all candidates of some users."""
 
 
 def file_stem(system: str) -> str:
-    """Write what a file name may not hold in the manner of URLs: two systems never share a file."""
+    """Quote, as URLs do, what a file name may not hold: two systems never share a file."""
     return re.sub(r"[^\w+=@.-]", lambda match: quote(match[0], safe=""), system)
 
 
@@ -204,7 +209,7 @@ Label = TypeVar("Label")
 
 
 class Timed(NamedTuple):
-    """What was made, and what it cost."""
+    """A value, and what it cost to compute."""
 
     value: Any
     cost: Cost
@@ -213,63 +218,68 @@ class Timed(NamedTuple):
 def train_and_rank(
     system: str,
     settings: Mapping[str, Any],
-    learning: Learning,
+    task: TrainingTask,
     parts: Mapping[SystemPart, tuple[Any, ...]],
 ) -> tuple[str, dict[SystemPart, Timed]]:
     """Train one system, and make parts of it.
 
     Parameters
     ----------
-    system, settings, learning
+    system, settings, task
         See `train_system`.
     parts
-        What each part needs beside the trained system.
+        What each part needs beside the trained system: further arguments of its function.
 
     Returns
     -------
     What the system is called in tables, and the parts; the cost of training is that of the first.
     """
     clock = Clock()
-    trained = train_system(system, settings, learning)
-    made: dict[SystemPart, Timed] = {}
+    trained = train_system(system, settings, task)
+    values: dict[SystemPart, Timed] = {}
     for part, arguments in parts.items():
         value = part.make(trained, *arguments)
-        made[part] = Timed(value, clock.cost())
+        values[part] = Timed(value, clock.cost())
         clock = Clock()
-    return trained.label, made
+    return trained.label, values
 
 
-def learnt_from(ratings: Ratings, positives: float | None, shift: float = 0.0) -> Ratings:
-    """Give the ratings that a system learns from: those from the lowest positive one on, or all.
+def training_ratings(ratings: Ratings, positives: float | None, shift: float = 0.0) -> Ratings:
+    """Select the ratings that a system learns from, and add a shift to each.
 
-    To each of them the shift is added.
+    These are the ratings of at least ``positives``; None selects all. Without a shift either, the
+    ratings are returned as they are.
     """
-    learnt = ratings if positives is None else ratings.select(ratings.rating >= positives)
-    return replace(learnt, rating=learnt.rating + shift) if shift else learnt
+    selected = ratings if positives is None else ratings.select(ratings.rating >= positives)
+    return replace(selected, rating=selected.rating + shift) if shift else selected
 
 
 def try_and_rank(
-    label: Label, system: str, settings: Mapping[str, Any], learning: Learning
+    label: Label, system: str, settings: Mapping[str, Any], task: TrainingTask
 ) -> tuple[Label, Run | str, Cost]:
-    """Train and recommend as `train_and_rank` does, or say in a sentence why that failed.
+    """Train and recommend as `train_and_rank` does; a failure is a sentence in place of the run.
 
-    Unusual settings may fail anywhere in the libraries below. What no settings could mend, a
-    package that is not installed, is raised.
+    Unusual settings may fail anywhere in the libraries below. An error that no settings could
+    avoid, a package that is not installed, is raised. The label is returned as it came.
     """
     clock = Clock()
     try:
-        _, made = train_and_rank(system, settings, learning, {RUN: ()})
-        return label, *made[RUN]
+        _, values = train_and_rank(system, settings, task, {RUN: ()})
     except Exception as error:
         if isinstance(error.__cause__, ModuleNotFoundError):
             raise
-        kind = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
-        return label, " ".join(f"{kind}{error}".split()), clock.cost()
+        prefix = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
+        words = f"{prefix}{error}".split()
+        return label, " ".join(words), clock.cost()
+    return label, values[RUN].value, values[RUN].cost
 
 
 @contextmanager
 def trained_on(cluster: str | None, systems: Iterable[str]) -> Iterator[None]:
-    """Let systems be trained by the workers of a cluster, or here for None."""
+    """Train systems on the workers of a cluster while the block runs; None trains them here.
+
+    Raises InputError if a system is in a user's file, which other machines may not have.
+    """
     users_systems = [label_of(system) for system in systems if is_user_system(system)]
     if users_systems and cluster not in (None, LOCAL):
         raise InputError(
@@ -282,7 +292,7 @@ def trained_on(cluster: str | None, systems: Iterable[str]) -> Iterator[None]:
 
 @contextmanager
 def restarts_in_silence() -> Iterator[None]:
-    """Do not warn when joblib replaces a worker that holds much memory: nothing is lost."""
+    """Suppress joblib's warning that it replaced a worker of much memory: nothing is lost."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
         yield

@@ -28,8 +28,8 @@ from harness.study.run import check, try_out
 from harness.study.store import Store
 from harness.study.study import Study
 from harness.study.study_file import read_text
-from harness.study.system_lists import learning_of, maker_of_system
-from harness.study.workers import file_stem, learnt_from, restarts_in_silence, try_and_rank
+from harness.study.system_lists import maker_of_system, training_task
+from harness.study.workers import file_stem, restarts_in_silence, training_ratings, try_and_rank
 from harness.tuning.validation import Validation, validation_of
 from harness.version import __version__
 from recommenders import (
@@ -85,7 +85,7 @@ def tune(
         label: Search(study, label, found, cutoff, sampler, space, validation, n_trials)
         for label, space in spaces.items()
     }
-    with Store(study.folder).held():
+    with Store(study.folder).locked():
         for search in searches.values():
             search.read()
         made = sum(min(len(search.trials), n_trials) for search in searches.values())
@@ -161,7 +161,7 @@ class Search:
     def needed(self) -> int:
         """Bytes that a trial takes, going by what the defaults need."""
         estimate = find_system(self.system).need
-        train = learnt_from(self.validation.split.train, self._positives, self.study.shift)
+        train = training_ratings(self.validation.split.train, self._positives, self.study.shift)
         settings = read_settings(self.system, self.given)
         return PROCESS_BYTES + (estimate(train, settings).n_bytes if estimate else 0)
 
@@ -278,10 +278,10 @@ class Search:
 
     def task(self, trial: Trial) -> Any:
         """Make the task of training and ranking with the settings of a trial."""
-        learning = learning_of(self.study, self.system, self.validation.split)
+        training = training_task(self.study, self.system, self.validation.split)
         settings = {**self.given, **trial.settings}
         return delayed(try_and_rank)(
-            (self.label, trial), self.system, settings, replace(learning, depth=self.cutoff)
+            (self.label, trial), self.system, settings, replace(training, depth=self.cutoff)
         )
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from harness.study.inputs import judge_test, kept_ratings, split_ratings, threshold_of
+from harness.study.inputs import judge_test, load_k_core, relevance_threshold, split_ratings
 from harness.study.parts import content_key
 from harness.study.sections import SplitSection
 from harness.study.study import RatingsSection, Study
@@ -32,9 +32,9 @@ def validation_of(study: Study) -> Validation:
             raise InputError("tuning needs a study of ratings, this one has given runs.")
     section = study.split.within_training()
     if section.parts is not None:
-        known = kept_ratings(study.ratings, section)
+        known = load_k_core(study.ratings, section)
         return _held_out(known, section, study.ratings, seed=study.seed)
-    known = kept_ratings(study.ratings, study.split)
+    known = load_k_core(study.ratings, study.split)
     train = split_ratings(known, study.split, seed=study.seed).train
     with prefixed_errors("the training part cannot be split again for validation"):
         # Only users and items that have a training rating.
@@ -46,6 +46,6 @@ def _held_out(
     ratings: Ratings, section: SplitSection, rules: RatingsSection, *, seed: int
 ) -> Validation:
     split = split_ratings(ratings, section, seed=seed)
-    threshold = threshold_of(rules, ratings, tested=split.test)
+    threshold = relevance_threshold(rules, ratings, test=split.test)
     scale = rating_scale(ratings, threshold=threshold, rule=rules.grades)
     return Validation(split, judge_test(split, scale))

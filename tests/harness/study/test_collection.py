@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from harness.study.collection import Collection, collect
-from harness.study.input_files import qrels_files
+from harness.study.input_files import TrecIds, qrels_files
 from harness.study.study import Study
 from runs import InputError, InputWarning
 from tests.harness.small import DRAWN, JUDGEMENTS, TREC, write_collection, write_ratings, write_run
@@ -90,15 +90,20 @@ def test_a_rule_for_grades_that_does_not_fit_is_answered_with_its_line(tmp_path:
         collect_text(RATINGS + "threshold = 2\ngrades = [1, 3]\n", tmp_path)
 
 
+def ids_of(collection: Collection) -> str:
+    """The table of the numbers that stand for ids."""
+    topics = TrecIds(collection.trec_topics, collection.topics)
+    items = TrecIds(collection.trec_items, collection.items)
+    return qrels_files(collection.qrels, topics, items)["ids.csv"].decode()
+
+
 def test_ids_that_a_trec_file_cannot_carry_have_numbers_in_their_order(tmp_path: Path) -> None:
     lines(tmp_path, *(row.replace("u1", "#1").replace("i", "item ") for row in SOME))
     collection = collect_text(RATINGS + "implicit = true\n", tmp_path)
     assert collection.topics.ids.tolist() == ["#1", "u0", "u2", "u3"]
-    assert [numbers.ids.tolist() for numbers in collection.trec_ids] == [
-        list("1234"),
-        list("12345"),
-    ]
-    table = qrels_files(collection.qrels, *collection.names)["ids.csv"].decode().splitlines()
+    assert collection.trec_topics.ids.tolist() == list("1234")
+    assert collection.trec_items.ids.tolist() == list("12345")
+    table = ids_of(collection).splitlines()
     assert (table[0], table[1], table[5]) == ("kind,number,id", "user,1,#1", "item,1,item 0")
 
 
@@ -113,9 +118,10 @@ def given_runs(folder: Path, *names: str) -> Collection:
 
 def test_ids_of_given_runs_that_do_not_fit_have_numbers_too(tmp_path: Path) -> None:
     collection = given_runs(tmp_path, "a", "b")
-    assert [numbers.ids.tolist() for numbers in collection.trec_ids] == [["u1"], ["1", "2"]]
-    assert "ids.csv" in qrels_files(collection.qrels, *collection.names)
-    assert [run.items.tolist() for run in collection.true_lists] == [[[0, -1]], [[0, -1]]]
+    assert collection.trec_topics.ids.tolist() == ["u1"]
+    assert collection.trec_items.ids.tolist() == ["1", "2"]
+    assert ids_of(collection) == "kind,number,id\nitem,1,#7\nitem,2,i\n"
+    assert [run.items.tolist() for run in collection.true_runs] == [[[0, -1]], [[0, -1]]]
 
 
 def test_the_name_of_a_given_run_must_fit(tmp_path: Path) -> None:

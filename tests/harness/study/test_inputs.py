@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 
 from harness.study.inputs import (
-    beside_trained,
     checksum,
-    facts_of,
     judge_test,
-    kept_ratings,
-    lists_of,
+    load_k_core,
     load_ratings,
+    order_runs,
+    order_runs_beside_trained,
     read_runs,
+    relevance_threshold,
+    source_checksum,
     split_ratings,
-    threshold_of,
 )
 from harness.study.sections import SplitSection
 from harness.study.study import RatingsSection, Study
@@ -71,7 +71,9 @@ def run_file(system: str, lists: dict[str, str], *, path: str = "") -> RunFile:
 
 
 def beside(*files: RunFile) -> tuple[Run, ...]:
-    return beside_trained(files, TRAINED, split(), (split().topics, ITEMS), ())
+    return order_runs_beside_trained(
+        files, TRAINED, split(), (), trec_topics=split().topics, trec_items=ITEMS
+    )
 
 
 # Runs beside trained systems
@@ -135,7 +137,7 @@ def test_without_runs_there_are_none() -> None:
 
 
 def lists(*files: RunFile, systems: Sequence[str] = (), **how: object) -> tuple[Run, ...]:
-    return lists_of(files, USERS, ITEMS, systems, **how)  # type: ignore[arg-type]
+    return order_runs(files, USERS, ITEMS, systems, **how)  # type: ignore[arg-type]
 
 
 def test_lists_are_cut_at_the_depth_and_as_long_as_their_longest() -> None:
@@ -149,8 +151,8 @@ def test_lists_are_cut_at_the_depth_and_as_long_as_their_longest() -> None:
 def test_two_systems_are_compared_whatever_the_number_of_runs() -> None:
     first, second = run_file("one", {"u0": "a"}), run_file("two", {"u0": "b"})
     assert len(lists(first, second)) == 2
-    assert len(lists(first, least=1)) == 1
-    assert len(lists(first, others=("trained",))) == 1
+    assert len(lists(first, min_systems=1)) == 1
+    assert len(lists(first, trained_systems=("trained",))) == 1
     with pytest.raises(InputError, match="compares at least two systems, got 1"):
         lists(first)
     # Two runs of one system are one system.
@@ -204,7 +206,7 @@ def thresholds(values: list[float], **settings: object) -> float:
     section = RatingsSection(path=Path("r.csv"), **settings)
     rows = [(f"u{n % 3}", "abcd"[n // 3], value) for n, value in enumerate(values)]
     ratings = ratings_of(sorted(rows))
-    return threshold_of(section, ratings, tested=ratings)
+    return relevance_threshold(section, ratings, test=ratings)
 
 
 def test_the_threshold_is_that_of_the_study_or_what_is_usual() -> None:
@@ -220,10 +222,10 @@ def test_the_threshold_is_that_of_the_study_or_what_is_usual() -> None:
 def test_in_a_world_that_is_drawn_4_is_usual_even_if_no_rating_is_5() -> None:
     drawn = RatingsSection(format="world")
     ratings = ratings_of([("u0", "a", 1.0), ("u1", "a", 3.0)])
-    assert threshold_of(drawn, ratings, tested=ratings) == 4
+    assert relevance_threshold(drawn, ratings, test=ratings) == 4
     like = RatingsSection(format="world", like=Path("r.csv"))
     with pytest.raises(InputError, match="is missing"):
-        threshold_of(like, ratings, tested=ratings)
+        relevance_threshold(like, ratings, test=ratings)
 
 
 def test_test_users_are_judged_by_the_grades_of_their_test_ratings() -> None:
@@ -280,16 +282,16 @@ def test_ratings_come_with_the_checksum_of_their_file(of_file: Sections, tmp_pat
     assert [fact["sha256"] for fact in facts] == [sha256(LINES.encode()).hexdigest()]
     assert world is None
     assert checksum(tmp_path / "r.csv")["sha256"] == facts[0]["sha256"]
-    assert facts_of(open_source(tmp_path / "r.csv")) == facts[0]
+    assert source_checksum(open_source(tmp_path / "r.csv")) == facts[0]
 
 
 def test_the_k_core_is_kept(of_file: Sections) -> None:
     section, of_split = of_file
-    kept = kept_ratings(section, of_split)
+    kept = load_k_core(section, of_split)
     assert kept.users.ids.tolist() == ["u0"]
     assert kept.rating.tolist() == [5, 3]
     twice = section.model_copy(update={"user_min": 0, "item_min": 2})
-    assert kept_ratings(twice, of_split).rating.tolist() == [5, 4]
+    assert load_k_core(twice, of_split).rating.tolist() == [5, 4]
 
 
 def test_a_split_is_the_one_of_the_section(of_file: Sections) -> None:

@@ -11,7 +11,7 @@ from analyses.shared.work import OtherWorld, Work
 from analyses.validity import ValiditySweep
 from harness.readers.scores import scores_from_parquet
 from harness.study.other_worlds import with_world
-from harness.study.run import find_in_world
+from harness.study.run import compute_in_world
 from harness.study.study import Study
 from qrels.ratings.world import PRESETS
 from runs import InputError
@@ -63,7 +63,7 @@ def test_the_study_of_a_world_is_what_it_is_when_it_is_run_by_itself(
     """In the world itself, of strength 1, a study of its own scores the same."""
     world = OtherWorld(strength=0.0, density=1.0, seed=5)
     study = Study.parse(BASE, source="study.toml", base=tmp_path, changes={"output": tmp_path})
-    work = find_in_world(with_world(study, world), WorkItself())
+    work = compute_in_world(with_world(study, world), WorkItself())
     world_text = BASE.replace("seed = 3", "seed = 5").replace(
         "gini = 0.5", "gini = 0.5\nstrength = 0.0\nseed = 5"
     )

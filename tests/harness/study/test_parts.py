@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -212,6 +213,15 @@ def test_data_have_no_makers() -> None:
     assert description.makers == []
 
 
+def test_a_partial_function_is_described_by_its_arguments() -> None:
+    description = Description({})
+    assert description.of(partial(Facts, "a", values=2)) == {
+        "arguments": ["a"],
+        "keywords": {"values": 2},
+    }
+    assert description.makers == [Facts]
+
+
 def test_what_has_no_description_is_refused() -> None:
     with pytest.raises(TypeError, match="bytes has no description: b'a'"):
         digest_of([b"a"])
@@ -281,6 +291,13 @@ def test_a_key_is_that_of_the_arguments(parts: Parts) -> None:
     assert parts.key(made_of, 1).arguments == digest_of(1)
 
 
+def test_the_arguments_of_a_partial_function_count(parts: Parts) -> None:
+    key = parts.key(partial(made_of, 1))
+    assert key == parts.key(partial(made_of, 1))
+    assert key.arguments != parts.key(partial(made_of, 2)).arguments
+    assert key.made_by == parts.key(made_of).made_by
+
+
 def test_a_part_is_lacking_until_it_is_written_and_when_it_is_damaged(parts: Parts) -> None:
     key = parts.key(made_of, 1)
     assert parts.lacks("part", key)
@@ -308,7 +325,7 @@ def test_parts_are_named_in_the_order_in_which_they_are_asked_for(parts: Parts) 
 def test_parts_that_are_kept_are_known_by_their_files(parts: Parts) -> None:
     parts.write("part", parts.key(made_of, 1), {"file": b"1"}, Cost(0.0, 0.0))
     parts.write("other", parts.key(made_of, 1), {"else": b"2"}, Cost(0.0, 0.0))
-    kept = parts.kept("other", "missing", "part")
+    kept = parts.kept_parts("other", "missing", "part")
     assert kept == [
         KeptPart("other", {"else": sha256(b"2").hexdigest()}),
         KeptPart("part", {"file": sha256(b"1").hexdigest()}),

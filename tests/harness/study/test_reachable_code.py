@@ -290,7 +290,7 @@ def makers(finished: Path) -> Mapping[str, list[Place]]:
 
     kept_alive: list[Mapping[str, str]] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("harness.study.parts.made_by", record)
+        patch.setattr("harness.study.parts.describe_makers", record)
         patch.setattr(Store, "is_complete", is_complete)
         run_text(WHOLE, finished, output=finished)
     return by_part
@@ -326,7 +326,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def forget_code() -> None:
     for cached in (
-        reachable_code._made_by,
+        reachable_code._describe_own_code,
         reachable_code._own_definitions,
         source_files._own_module_path,
     ):
@@ -396,11 +396,11 @@ def test_other_code_makes_again_exactly_what_reaches_it(
 DIGESTS = """
 from analyses.exposure import Exposure
 from analyses.users import users
-from harness.study.reachable_code import made_by
+from harness.study.reachable_code import describe_makers
 from harness.study.study_run import drawing_methods, result_files
 from harness.study.work import StudyWork
-print(made_by([result_files, *drawing_methods(Exposure)])["code"])
-print(made_by([users.make, StudyWork])["code"])
+print(describe_makers([result_files, *drawing_methods(Exposure)])["code"])
+print(describe_makers([users.make, StudyWork])["code"])
 """
 
 

@@ -185,7 +185,7 @@ def _interrupt(*_: object, **__: object) -> None:
 
 
 def test_a_held_folder_is_refused(copied: Path) -> None:
-    with Store(copied).held(), pytest.raises(InputError, match="another process is using"):
+    with Store(copied).locked(), pytest.raises(InputError, match="another process is using"):
         run_text(WHOLE, copied, output=copied)
 
 

@@ -134,7 +134,7 @@ def test_an_analysis_of_a_file_is_described(tmp_path: Path) -> None:
 
 
 def test_a_study_of_an_experiment_trains_nothing(analyses: dict[str, Any]) -> None:
-    schema = study_schema(kind=ExperimentStudy)
+    schema = study_schema(study_class=ExperimentStudy)
     assert set(schema["properties"]) == set(ExperimentStudy.model_fields)
     assert "SystemsSection" not in schema["$defs"]
     assert schema["properties"]["analyses"]["properties"] == analyses

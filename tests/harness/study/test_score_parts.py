@@ -18,10 +18,10 @@ from harness.scoring.means import Coverage, Means
 from harness.scoring.score import score
 from harness.study.score_parts import (
     ScoreParts,
-    lists_to_judge,
     read_scores,
     score_files,
     true_score_files,
+    truly_judged_runs,
     with_hidden_ranks,
 )
 from harness.study.system_lists import KeptLists, SystemLists
@@ -171,7 +171,7 @@ TRUE_QRELS = Qrels(np.array([0, 2, 4]), np.array([0, 1, 1, 2], np.int32), np.arr
 """User v, then u: for v only a is relevant, b is not; for u b and c are."""
 
 KNOWN = TrueJudgements(
-    trec_ids=Numbering.of(["w", "x"]),
+    trec_topics=Numbering.of(["w", "x"]),
     topics=Numbering.of(["v1", "w1"]),
     qrels=TRUE_QRELS,
     origin="by hand",
@@ -269,9 +269,9 @@ def test_profiles_are_those_of_the_users_of_the_truth(
 
 
 def test_the_truth_judges_its_own_lists_or_the_usual_ones_of_its_users(lists: KeptLists) -> None:
-    usual = lists_to_judge(lists, KNOWN)
+    usual = truly_judged_runs(lists, KNOWN)
     assert [run.items.tolist() for run in usual] == [items[::-1] for items in LISTS.values()]
-    own = lists_to_judge(lists, replace(KNOWN, candidates="judged"))
+    own = truly_judged_runs(lists, replace(KNOWN, candidates="judged"))
     assert [run.items.tolist() for run in own] == [*LISTS.values()]
 
 
@@ -312,7 +312,7 @@ def test_a_study_keeps_its_scores_and_what_is_drawn_of_them(given: Path) -> None
     scores = parts_of(TREC, given)
     scores.keep()
     names = ["scores", "drawn-means", "drawn-coverage"]
-    assert scores.run.parts.names == [*scores.lists.parts_of(RUN), *names]
+    assert scores.run.parts.names == [*scores.lists.part_names(RUN), *names]
     assert scores.scores.values.tolist() == [[[1, 1, 0], [0, 0, 0]], [[0.5, 0.5, 0.5], [0, 0.5, 0]]]
     assert scores.scores.systems == ("full", "partial")
     assert scores.scores.weights is None
@@ -408,11 +408,11 @@ def test_hidden_ranks_of_trained_systems_are_scored(trained: ScoreParts) -> None
 
 @pytest.mark.slow
 def test_lists_of_trained_systems_are_completed_for_the_truth(trained: ScoreParts) -> None:
-    truth, known = trained.truth, trained.run.collection.judged_truly
+    truth, known = trained.truth, trained.run.collection.true_judgements
     assert truth is not None
     assert known is not None
     assert [*truth.scores.measures] == [Measure("P", 2)]
-    runs = [known.completed(run, 4, seed=3) for run in trained.true_runs]
+    runs = [known.with_unranked_items(run, 4, seed=3) for run in trained.true_runs]
     for number, run in enumerate(runs):
         marks = np.zeros((len(run.items), 15))
         marks[known.qrels.users, known.qrels.items] = known.qrels.relevant

@@ -10,15 +10,13 @@ from analyses.shared.measure import Measure
 from harness.study.collection import collect
 from harness.study.run import check
 from harness.study.sections import (
-    AnalysesSection,
     ItemsSection,
     RepeatSection,
     SplitSection,
     TruthSection,
-    numbered,
-    systems_of,
-    tag_pattern,
-    usual_analyses,
+    number_replicates,
+    parse_tag_pattern,
+    system_names,
     usual_split,
     with_preset,
 )
@@ -58,239 +56,52 @@ def tagged(*tags: str) -> list[RunFile]:
 
 
 def test_a_pattern_must_name_the_system() -> None:
-    assert tag_pattern(SEEDS).groupindex == {"system": 1, "replicate": 2}
+    assert parse_tag_pattern(SEEDS).groupindex == {"system": 1, "replicate": 2}
     with pytest.raises(ValueError, match=r"must have a group \(\?P<system>\.\.\.\), got 'x'"):
-        tag_pattern("x")
+        parse_tag_pattern("x")
     with pytest.raises(ValueError, match="must be a regular expression"):
-        tag_pattern("(?P<system>")
+        parse_tag_pattern("(?P<system>")
 
 
 def test_the_whole_tag_says_the_system() -> None:
-    assert systems_of(tagged("a-seed1", "b-seed1", "a-seed2"), SEEDS) == ("a", "b", "a")
+    assert system_names(tagged("a-seed1", "b-seed1", "a-seed2"), SEEDS) == ("a", "b", "a")
     with pytest.raises(InputError, match=r"^1\.run: the tag 'b-seed1x' does not match"):
-        systems_of(tagged("a-seed1", "b-seed1x"), SEEDS)
+        system_names(tagged("a-seed1", "b-seed1x"), SEEDS)
 
 
 def test_the_name_of_a_system_may_not_be_empty() -> None:
     with pytest.raises(InputError, match=r"^0\.run: the tag '-seed1' does not match"):
-        systems_of(tagged("-seed1"), SEEDS)
+        system_names(tagged("-seed1"), SEEDS)
 
 
 def test_two_runs_of_one_replicate_are_refused() -> None:
     files = tagged("a-seed1", "a-seed2", "a-seed2")
     finding = r"^2\.run: the tag 'a-seed2' names the replicate '2' of 'a', and so does 1\.run\.$"
     with pytest.raises(InputError, match=finding):
-        systems_of(files, SEEDS)
+        system_names(files, SEEDS)
 
 
 def test_a_replicate_without_a_number_is_one_of_its_own() -> None:
-    assert systems_of(tagged("a-seed", "a-seed1"), SEEDS) == ("a", "a")
+    assert system_names(tagged("a-seed", "a-seed1"), SEEDS) == ("a", "a")
     optional = r"(?P<system>[a-z])(?P<replicate>\d)?"
-    assert systems_of(tagged("a", "a1"), optional) == ("a", "a")
+    assert system_names(tagged("a", "a1"), optional) == ("a", "a")
     with pytest.raises(InputError, match="names the replicate '' of 'a'"):
-        systems_of(tagged("a", "a"), optional)
+        system_names(tagged("a", "a"), optional)
 
 
 def test_a_pattern_without_replicates_takes_any_number_of_runs() -> None:
-    assert systems_of(tagged("a", "a", "b"), "(?P<system>.+)") == ("a", "a", "b")
+    assert system_names(tagged("a", "a", "b"), "(?P<system>.+)") == ("a", "a", "b")
 
 
 def test_runs_that_share_a_tag_are_numbered_from_1() -> None:
-    files = numbered(tagged("a", "b", "a", "a"), "(?P<system>.+)")
+    files = number_replicates(tagged("a", "b", "a", "a"), "(?P<system>.+)")
     assert [file.system for file in files] == ["a-1", "b", "a-2", "a-3"]
     assert [file.path for file in files] == ["0.run", "1.run", "2.run", "3.run"]
 
 
 def test_runs_that_the_pattern_tells_apart_keep_their_tags() -> None:
-    files = numbered(tagged("a-seed1", "a-seed1"), SEEDS)
+    files = number_replicates(tagged("a-seed1", "a-seed1"), SEEDS)
     assert [file.system for file in files] == ["a-seed1", "a-seed1"]
-
-
-# Analyses
-
-USUAL = ["correlation", "discrimination", "popularity", "sparsity", "systems", "users"]
-
-
-def asked(table: str) -> list[str]:
-    return [*parse(RATINGS + table).analyses.asked]
-
-
-def test_the_usual_analyses_are_made_where_nothing_is_named() -> None:
-    assert sorted(usual_analyses().asked) == USUAL
-    assert sorted(asked("")) == USUAL
-    assert sorted(AnalysesSection.model_validate({}).asked) == USUAL
-
-
-def test_a_study_with_a_truth_has_the_analysis_of_validity() -> None:
-    truth = '[truth]\npath = "true.csv"\n'
-    assert sorted(asked(truth)) == [*USUAL, "validity"]
-    assert sorted(asked(truth + "[analyses.swaps]\n")) == sorted([*USUAL, "validity", "swaps"])
-
-
-def test_a_section_adds_its_analysis_to_the_usual_ones() -> None:
-    assert sorted(asked("[analyses.swaps]\n")) == sorted([*USUAL, "swaps"])
-    assert sorted(asked("[analyses.sparsity]\n")) == USUAL
-
-
-def test_names_choose_the_analyses_in_their_order_and_sections_set_them() -> None:
-    table = '[analyses]\nnames = ["users", "sparsity"]\n[analyses.sparsity]\nsamples = 3\n'
-    section = parse(RATINGS + table + "[analyses.swaps]\n").analyses
-    assert [*section.asked] == ["users", "sparsity"]
-    assert section.asked["sparsity"].model_dump()["samples"] == 3
-    assert section.asked["users"] == type(section.asked["users"])()
-
-
-def test_what_is_asked_is_given_with_its_settings() -> None:
-    section = parse(RATINGS + "[analyses]\nnames = ['swaps']\n[analyses.swaps]\nrepeats = 7\n")
-    ((analysis, settings),) = section.analyses.wanted()
-    assert analysis.key == "swaps"
-    assert settings.repeats == 7
-
-
-def test_an_analysis_that_is_read_is_not_read_again() -> None:
-    section = usual_analyses()
-    assert AnalysesSection.model_validate({"asked": section.asked}) == section
-    assert AnalysesSection(plugins=(), asked={}).asked == {}
-
-
-SAMPLED = ["sampled_estimates", "sampled_sizes", "sampled_ranks"]
-
-
-def test_a_group_has_all_its_members_or_those_that_are_named() -> None:
-    assert asked("[analyses]\nnames = ['sampled']\n") == SAMPLED
-    table = "[analyses]\nnames = ['sampled']\n[analyses.sampled]\nstudies = ['ranks', 'sizes']\n"
-    assert sorted(asked(table)) == ["sampled_ranks", "sampled_sizes"]
-
-
-def test_a_member_of_a_group_that_is_on_request_is_made_if_it_is_named() -> None:
-    assert "online_click_agreement" in asked("[analyses.online]\nrates = 'a.csv'\n")
-    assert "online_arm_rates" not in asked("[analyses.online]\nrates = 'a.csv'\n")
-    assert "online_arm_rates" in asked("[analyses.online]\nstudies = ['arm_rates']\n")
-
-
-def test_a_key_of_a_group_sets_the_members_that_know_it() -> None:
-    table = "[analyses.sampled]\nrepeats = 7\nreplace = false\n"
-    settings = parse(RATINGS + table).analyses.asked
-    assert settings["sampled_estimates"].model_dump()["repeats"] == 7
-    assert settings["sampled_estimates"].model_dump()["replace"] is False
-    assert settings["sampled_sizes"].model_dump()["replace"] is False
-    assert settings["sampled_ranks"].model_dump() == {}
-
-
-def test_analyses_are_written_as_the_sections_that_they_are_read_from() -> None:
-    table = "[analyses]\nnames = ['sampled', 'swaps']\n[analyses.sampled]\nrepeats = 7\n"
-    section = parse(RATINGS + table).analyses
-    written = section.model_dump()
-    assert written["names"] == ["sampled", "swaps"]
-    assert written["swaps"] == {"repeats": 200}
-    assert written["sampled"]["studies"] == ["estimates", "sizes", "ranks"]
-    assert written["sampled"]["repeats"] == 7
-    # Settings that are not set are left out.
-    assert "n_max" not in written["sampled"]
-    assert "plugins" not in written
-    assert AnalysesSection.model_validate(written) == section
-
-
-MY_ANALYSIS = """
-from dataclasses import dataclass
-from pathlib import Path
-from analyses.shared.analysis import AnalysisSettings, analysis
-from analyses.shared.result import Result
-from pydantic import Field
-
-class Settings(AnalysisSettings):
-    table: Path | None = Field(None, description="A table.")
-    best: int = Field(2, ge=2, description="A number.")
-
-@dataclass(frozen=True, eq=False)
-class Mine(Result):
-    pass
-
-@analysis("mine", source="-")
-def mine(work, settings: Settings) -> Mine:
-    \"\"\"Make nothing.\"\"\"
-    return Mine()
-"""
-
-
-@pytest.fixture
-def plugin(tmp_path: Path) -> Path:
-    (tmp_path / "mine.py").write_text(MY_ANALYSIS)
-    return tmp_path
-
-
-def test_an_analysis_of_a_file_is_usual_and_its_paths_count_from_the_study(plugin: Path) -> None:
-    table = "[analyses]\nplugins = ['mine.py']\n[analyses.mine]\ntable = 'a.csv'\n"
-    section = parse(RATINGS + table, plugin).analyses
-    assert sorted(section.asked) == sorted([*USUAL, "mine"])
-    assert section.plugins == (plugin / "mine.py",)
-    assert section.asked["mine"].files() == [plugin / "a.csv"]
-    written = section.model_dump()
-    assert written["plugins"] == [str(plugin / "mine.py")]
-    assert "plugins" not in written["names"]
-    assert AnalysesSection.model_validate(written) == section
-
-
-def test_a_setting_of_a_file_that_breaks_its_rule_is_answered_with_its_line(plugin: Path) -> None:
-    table = "[analyses]\nplugins = ['mine.py']\n[analyses.mine]\nbest = 1\n"
-    finding = "study.toml, line 7: `best` in [analyses.mine] must be at least 2, got 1."
-    assert refusal(RATINGS + table, plugin) == finding
-
-
-@pytest.mark.parametrize(
-    ("table", "finding"),
-    [
-        ("[analyses]\nplugins = ['no.py']\n", "line 5: /data/no.py: the analysis does not exist."),
-        ("[analyses]\nsparsity = 3\n", "line 5: `sparsity` in [analyses] must be a table, got 3."),
-        (
-            "[analyses.sparsty]\n",
-            "line 4: there is no `sparsty` in [analyses]; did you mean 'sparsity'?",
-        ),
-        (
-            "[analyses]\nnames = ['sparsty']\n",
-            "line 5: `names` in [analyses]: no analysis is called 'sparsty'; did you mean "
-            "'sparsity'?",
-        ),
-        (
-            "[analyses]\nnames = 'sparsity'\n",
-            "line 5: `names` in [analyses] must be a list of names, got 'sparsity'.",
-        ),
-        (
-            "[analyses]\nnames = ['users', 'swaps', 'users']\n",
-            "line 5: `names` in [analyses]: 'users' is duplicated.",
-        ),
-        (
-            "[analyses.sampled]\nstudies = []\n",
-            "line 5: `studies` in [analyses.sampled] must not be empty, got [].",
-        ),
-        (
-            "[analyses.sampled]\nstudies = ['rank']\n",
-            "line 5: `studies` in [analyses.sampled]: no study is called 'rank'; did you mean "
-            "'ranks'?",
-        ),
-        (
-            "[analyses.sampled]\nrepeat = 3\n",
-            "line 5: there is no `repeat` in [analyses.sampled]; did you mean 'repeats'?",
-        ),
-        (
-            "[analyses.sparsity]\nsample = 3\n",
-            "line 5: there is no `sample` in [analyses.sparsity]; did you mean `samples`?",
-        ),
-        (
-            "[analyses.sparsity]\nsamples = 0\n",
-            "line 5: `samples` in [analyses.sparsity] must be at least 1, got 0.",
-        ),
-    ],
-)
-def test_a_wrong_table_of_analyses_is_answered_with_its_line(table: str, finding: str) -> None:
-    assert refusal(RATINGS + table) == f"study.toml, {finding}"
-
-
-def test_paths_of_settings_become_absolute(plugin: Path) -> None:
-    table = "[analyses]\nplugins = ['mine.py']\nnames = ['mine']\n[analyses.mine]\ntable = 'a'\n"
-    section = parse(RATINGS + table, plugin).analyses
-    moved = section.with_absolute_paths(lambda path: Path("/elsewhere") / path.name)
-    assert moved.asked["mine"].files() == [Path("/elsewhere/a")]
 
 
 # Items

@@ -112,14 +112,14 @@ def test_half_written_files_of_a_killed_process_are_swept_up(store: Store) -> No
     debris.parent.mkdir(parents=True)
     debris.touch()
     (store.folder / LEDGER).mkdir()
-    with store.held():
+    with store.locked():
         assert not debris.exists()
 
 
 def test_a_folder_is_held_by_one_at_a_time(store: Store) -> None:
     second = Store(store.folder)
-    with store.held(), pytest.raises(InputError, match="another process is using"):
-        second.held().__enter__()
+    with store.locked(), pytest.raises(InputError, match="another process is using"):
+        second.locked().__enter__()
 
 
 def test_a_folder_with_other_things_is_refused(tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     store = Store(tmp_path / "file" / "study")
     with pytest.raises(InputError, match="cannot be made"):
-        store.held().__enter__()
+        store.locked().__enter__()
 
 
 OUTSIDE = ["../mine.txt", "tables/../../mine.txt", "/mine.txt", "", ".", "..", "a\0b"]
@@ -182,7 +182,7 @@ def test_a_lock_that_a_link_leads_out_to_is_not_touched(
     else:
         mine.write_text("mine")
     place.symlink_to(mine)
-    with pytest.raises(InputError, match="is not in the folder"), store.held():
+    with pytest.raises(InputError, match="is not in the folder"), store.locked():
         pass
     assert mine.is_dir() or mine.read_text() == "mine"
     assert not mine.is_dir() or list(mine.iterdir()) == []

@@ -118,7 +118,7 @@ def test_inputs_count_from_the_folder_of_the_study_file(tmp_path: Path) -> None:
 
 
 def test_all_usual_analyses_are_made_where_the_table_is_absent() -> None:
-    asked = parse(RATINGS).analyses.asked
+    asked = parse(RATINGS).analyses.settings_by_key
     usual = {"systems", "correlation", "sparsity", "popularity", "users", "discrimination"}
     assert set(asked) == usual
     assert [key for key, settings in asked.items() if settings != type(settings)()] == []
@@ -141,7 +141,7 @@ def test_what_cannot_be_sampled_is_refused_with_its_line(line: str, sentence: st
 
 
 def made(table: str) -> list[str]:
-    return [analysis.key for analysis, _ in parse(RATINGS + table).analyses.wanted()]
+    return [analysis.key for analysis, _ in parse(RATINGS + table).analyses.chosen()]
 
 
 def test_only_the_analyses_named_are_made() -> None:
@@ -229,6 +229,6 @@ def test_a_study_made_in_python_is_that_of_a_file_that_says_the_same() -> None:
 
 def test_the_study_under_another_seed_has_a_folder_in_that_of_the_study() -> None:
     study = Study(name="x", ratings={"format": "world"}, output=Path("out"), repeat={"seeds": 3})
-    other = study.under(7)
+    other = study.with_seed(7)
     assert (other.seed, other.folder) == (7, Path("out/seeds/7"))
     assert other.repeat.seeds == 1

@@ -75,7 +75,7 @@ def test_a_key_may_be_dotted_or_indented() -> None:
 def test_findings_are_named_with_their_place() -> None:
     origin = Origin("study.toml", TEXT)
     finding = r"^study\.toml, line 4: wrong\.$"
-    with pytest.raises(InputError, match=finding), origin.named("first", "a"):
+    with pytest.raises(InputError, match=finding), origin.errors_at("first", "a"):
         raise InputError("wrong.")
 
 

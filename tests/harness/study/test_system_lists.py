@@ -11,15 +11,16 @@ from analyses.shared.evidence import read_evidence
 from harness.study import system_lists, true_judgements
 from harness.study.run import run_study
 from harness.study.study import Study
-from harness.study.system_lists import SystemLists, learning_of, list_files, maker_of_system
+from harness.study.system_lists import SystemLists, list_files, maker_of_system, training_task
 from harness.study.workers import (
-    HIDDEN,
-    RANKS,
+    CANDIDATE_RANKS,
+    HIDDEN_RANKS,
+    RELEVANT_RANKS,
     RUN,
     TRUE_RUN,
-    WHOLE,
-    Hidden,
-    OwnLists,
+    HiddenItems,
+    SystemPart,
+    UserCandidates,
     all_candidate_ranks,
     hidden_ranks,
     recommended_lists,
@@ -64,6 +65,10 @@ SAMPLED = "[analyses]\nnames = ['sampled']\n[analyses.sampled]\nstudies = ['esti
 TREC = 'name = "given"\n[runs]\npaths = ["*.run"]\n[qrels]\npath = "test.qrels"\n'
 
 
+PARTS = (RUN, RELEVANT_RANKS, HIDDEN_RANKS, TRUE_RUN, CANDIDATE_RANKS)
+NO_PARTS: dict[SystemPart, tuple[str, ...]] = dict.fromkeys(PARTS, ())
+
+
 def lists_of(text: str, base: Path, **options: Any) -> SystemLists:
     """The lists of a study whose folder is `study`; its cut-offs are below its short lists."""
     return SystemLists(systems_run(text + SHALLOW, base, **options))
@@ -75,7 +80,7 @@ def lists_of(text: str, base: Path, **options: Any) -> SystemLists:
 def test_a_study_that_trains_has_its_systems_before_given_runs(tmp_path: Path) -> None:
     write_run(tmp_path, "theirs", {"u01": ["i01"]})
     lists = lists_of(RATINGS + SYSTEMS + '[runs]\npaths = ["*.run"]\n' + NONE, tmp_path)
-    assert lists.trained == ("random", "uir-item")
+    assert lists.trained_systems == ("random", "uir-item")
     assert lists.run_names == lists.system_of_runs == lists.systems
     assert lists.systems == ("random", "uir-item", "theirs")
 
@@ -96,7 +101,7 @@ replicates = '(?P<system>[a-z]+)(-\d)?'""",
 
 
 def test_several_runs_may_be_of_one_system(replicated: SystemLists) -> None:
-    assert replicated.trained == ()
+    assert replicated.trained_systems == ()
     assert replicated.run_names == ("full-1", "full-2", "partial")
     assert replicated.system_of_runs == ("full", "full", "partial")
     assert replicated.systems == ("full", "partial")
@@ -117,16 +122,16 @@ def test_runs_are_told_apart_if_several_are_of_one_system(
 def test_trained_systems_have_a_summary_and_a_source(tmp_path: Path) -> None:
     lists = lists_of(RATINGS + SYSTEMS + NONE, tmp_path)
     spec = find_system("uir-item")
-    assert [*lists.sources] == ["random", "uir-item"]
-    assert lists.sources["uir-item"] == (spec.summary, spec.source)
+    assert [*lists.sources()] == ["random", "uir-item"]
+    assert lists.sources()["uir-item"] == (spec.summary, spec.source)
 
 
 def test_given_runs_have_no_sources(tmp_path: Path) -> None:
     write_collection(tmp_path)
     lists = lists_of(TREC + NONE, tmp_path)
-    assert lists.sources == {}
+    assert lists.sources() == {}
     assert lists.families == {}
-    assert lists.names == {RUN: ("full", "partial"), RANKS: (), HIDDEN: (), WHOLE: (), TRUE_RUN: ()}
+    assert lists.names_by_part == NO_PARTS | {RUN: ("full", "partial")}
 
 
 # Families
@@ -182,14 +187,14 @@ def test_families_of_runs_are_those_that_the_study_names(tmp_path: Path) -> None
 
 def test_every_system_has_lists_and_what_is_needed_beside(tmp_path: Path) -> None:
     both = ("random", "uir-item")
-    names = lists_of(RATINGS + SYSTEMS + NONE, tmp_path).names
-    assert names == {RUN: both, RANKS: (), HIDDEN: (), WHOLE: (), TRUE_RUN: ()}
-    names = lists_of(RATINGS + SYSTEMS + FULL, tmp_path).names
-    assert names == {RUN: both, RANKS: both, HIDDEN: (), WHOLE: (), TRUE_RUN: ()}
+    names = lists_of(RATINGS + SYSTEMS + NONE, tmp_path).names_by_part
+    assert names == NO_PARTS | {RUN: both}
+    names = lists_of(RATINGS + SYSTEMS + FULL, tmp_path).names_by_part
+    assert names == NO_PARTS | {RUN: both, RELEVANT_RANKS: both}
     hiding = lists_of(RATINGS + SYSTEMS + NONE, tmp_path, metrics=("P", "LOO(beta=0.5)"))
-    assert hiding.names == {RUN: both, RANKS: (), HIDDEN: both, WHOLE: (), TRUE_RUN: ()}
-    names = lists_of(RATINGS + SYSTEMS + JUDGED + NONE, tmp_path).names
-    assert names == {RUN: both, RANKS: (), HIDDEN: (), WHOLE: (), TRUE_RUN: both}
+    assert hiding.names_by_part == NO_PARTS | {RUN: both, HIDDEN_RANKS: both}
+    names = lists_of(RATINGS + SYSTEMS + JUDGED + NONE, tmp_path).names_by_part
+    assert names == NO_PARTS | {RUN: both, TRUE_RUN: both}
 
 
 @pytest.mark.parametrize(
@@ -204,22 +209,22 @@ def test_every_system_has_lists_and_what_is_needed_beside(tmp_path: Path) -> Non
 def test_all_candidates_are_ranked_if_that_is_needed_or_fits(
     table: str, most_pairs: int, is_kept: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(true_judgements, "MOST_PAIRS", most_pairs)
+    monkeypatch.setattr(true_judgements, "MAX_PAIRS", most_pairs)
     lists = lists_of(RATINGS + SYSTEMS + SAMPLED + table, tmp_path)
     split = lists.run.collection.split
     assert split is not None
     assert len(split.test_users) * len(split.train.items) == 11 * 15
-    assert lists.names[WHOLE] == (("random", "uir-item") if is_kept else ())
+    assert lists.names_by_part[CANDIDATE_RANKS] == (("random", "uir-item") if is_kept else ())
 
 
 def test_parts_and_their_files_are_named(tmp_path: Path) -> None:
     lists = lists_of(RATINGS + SYSTEMS + FULL, tmp_path)
-    assert lists.parts_of(RANKS, RUN) == [
+    assert lists.part_names(RELEVANT_RANKS, RUN) == [
         *("ranks-random", "ranks-uir-item"),
         *("run-random", "run-uir-item"),
     ]
-    assert lists.parts_of(HIDDEN) == []
-    assert lists.files_of(RANKS) == {
+    assert lists.part_names(HIDDEN_RANKS) == []
+    assert lists.files_of(RELEVANT_RANKS) == {
         name: tmp_path / f"study/ranks/{name}.npz" for name in ("random", "uir-item")
     }
 
@@ -250,8 +255,8 @@ def test_lists_for_the_truth_are_kept_beside(tmp_path: Path) -> None:
     lists = lists_of(TREC + '[truth]\npath = "true.qrels"\n' + NONE, tmp_path)
     lists.keep()
     # The first system lists nothing else of what is judged for u3.
-    assert lists.parts_of(TRUE_RUN) == ["true-run-full", "true-run-partial"]
-    assert lists.run.parts.names == [*lists.parts_of(RUN), *lists.parts_of(TRUE_RUN)]
+    assert lists.part_names(TRUE_RUN) == ["true-run-full", "true-run-partial"]
+    assert lists.run.parts.names == [*lists.part_names(RUN), *lists.part_names(TRUE_RUN)]
     kept = lists.truly_judged
     assert kept.files == tuple(lists.files_of(TRUE_RUN).values())
     assert (kept.system_of_runs, kept.depth) == (("full", "partial"), None)
@@ -293,7 +298,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> SystemLists:
     """Systems with all parts; the truth is of fewer users than are tested."""
     base = tmp_path_factory.mktemp("trained")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(true_judgements, "MOST_PAIRS", 7 * 15)
+        patch.setattr(true_judgements, "MAX_PAIRS", 7 * 15)
         lists = lists_of(EVERYTHING, base, metrics=HIDING, progress=Recorded())
         lists.keep()
     return lists
@@ -302,27 +307,27 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> SystemLists:
 def test_every_part_of_a_trained_system_is_kept(trained: SystemLists) -> None:
     """What is kept is what the system makes."""
     study, collection = trained.run.study, trained.run.collection
-    split, truth = collection.split, collection.judged_truly
+    split, truth = collection.split, collection.true_judgements
     assert split is not None
     assert truth is not None
     assert len(truth.users) == 7 < len(split.test_users)
-    system = train_system("uir-item", {}, learning_of(study, "uir-item", split))
-    place = {kind: trained.files_of(kind)["uir-item"] for kind in trained.names}
+    system = train_system("uir-item", {}, training_task(study, "uir-item", split))
+    place = {kind: trained.files_of(kind)["uir-item"] for kind in trained.names_by_part}
     expected = recommended_lists(system).items
-    run = read_run(place[RUN]).to_run(*collection.trec_ids, depth=4)
+    run = read_run(place[RUN]).to_run(collection.trec_topics, collection.trec_items, depth=4)
     np.testing.assert_array_equal(run.items, expected)
     np.testing.assert_array_equal(trained.recommended.runs[1].items, expected)
     relevant = split.test.select(split.test.rating >= 4)
-    ranks = read_evidence(place[RANKS], FullRanks)
+    ranks = read_evidence(place[RELEVANT_RANKS], FullRanks)
     np.testing.assert_array_equal(ranks.rank, relevant_ranks(system, relevant).rank)
     assert ranks.user.tolist() == relevant.user.tolist()
     marks = collection.qrels.relevant
-    hidden = read_evidence(place[HIDDEN], JudgedRanks)
-    left_out = hidden_ranks(system, Hidden(split.test, marks, ("loo",)))
-    np.testing.assert_array_equal(hidden.require("loo"), left_out.require("loo"))
-    own = truly_judged_lists(system, OwnLists(truth.users, truth.listed(15)))
+    hidden = read_evidence(place[HIDDEN_RANKS], JudgedRanks)
+    left_out = hidden_ranks(system, HiddenItems(split.test, marks, ("loo",)))
+    np.testing.assert_array_equal(hidden.known("loo"), left_out.known("loo"))
+    own = truly_judged_lists(system, UserCandidates(truth.users, truth.allowed_items(15)))
     np.testing.assert_array_equal(trained.truly_judged.runs[1].items, own.items)
-    whole = read_evidence(place[WHOLE], CandidateRanks)
+    whole = read_evidence(place[CANDIDATE_RANKS], CandidateRanks)
     np.testing.assert_array_equal(whole.rank, all_candidate_ranks(system, whole.topic).rank)
     assert len(whole.topic) == 7
 
@@ -330,9 +335,9 @@ def test_every_part_of_a_trained_system_is_kept(trained: SystemLists) -> None:
 def test_lists_are_read_as_deep_as_they_are_kept(trained: SystemLists) -> None:
     assert trained.recommended.depth == 4
     assert trained.truly_judged.depth is None
-    truth = trained.run.collection.judged_truly
+    truth = trained.run.collection.true_judgements
     assert truth is not None
-    assert trained.truly_judged.topics is truth.trec_ids
+    assert trained.truly_judged.topics is truth.trec_topics
 
 
 def test_progress_counts_the_systems(trained: SystemLists) -> None:
@@ -343,17 +348,17 @@ def test_progress_counts_the_systems(trained: SystemLists) -> None:
 
 
 def test_parts_are_asked_for_by_system(trained: SystemLists) -> None:
-    kinds = (RUN, RANKS, HIDDEN, TRUE_RUN, WHOLE)
-    expected = [kind.of(system) for system in ("random", "uir-item") for kind in kinds]
+    kinds = (RUN, RELEVANT_RANKS, HIDDEN_RANKS, TRUE_RUN, CANDIDATE_RANKS)
+    expected = [kind.part_name(system) for system in ("random", "uir-item") for kind in kinds]
     assert trained.run.parts.names == expected
 
 
 def test_only_what_is_missing_is_made_again(
     trained: SystemLists, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(true_judgements, "MOST_PAIRS", 7 * 15)
+    monkeypatch.setattr(true_judgements, "MAX_PAIRS", 7 * 15)
     before = {path: path.stat().st_mtime_ns for path in trained.run.folder.rglob("*.*")}
-    missing = trained.files_of(RANKS)["random"]
+    missing = trained.files_of(RELEVANT_RANKS)["random"]
     content = missing.read_bytes()
     missing.unlink()
     base = trained.run.folder.parent
@@ -369,7 +374,7 @@ def test_only_what_is_missing_is_made_again(
 def test_nothing_is_trained_where_nothing_is_missing(
     trained: SystemLists, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(true_judgements, "MOST_PAIRS", 7 * 15)
+    monkeypatch.setattr(true_judgements, "MAX_PAIRS", 7 * 15)
     base = trained.run.folder.parent
     again = lists_of(EVERYTHING, base, metrics=HIDING, progress=Recorded())
     again.keep()
@@ -401,14 +406,14 @@ def test_what_a_system_learns_from_is_that_of_the_study(tmp_path: Path) -> None:
     lists = lists_of(RATINGS.replace("threshold", "shift = 2.0\nthreshold") + options, tmp_path)
     split = lists.run.collection.split
     assert split is not None
-    learning = learning_of(lists.run.study, "uir-item", split)
-    assert learning.ratings is split.train
-    assert learning.users.tolist() == split.test_users.tolist()
-    assert (learning.seed, learning.depth, learning.shift) == (3, 4, 2.0)
-    assert learning.candidates is not None
-    assert learning.candidates.tolist() == (split.test.item_counts() > 0).tolist()
-    assert learning.positives == 3
-    assert learning_of(lists.run.study, "random", split).positives is None
+    task = training_task(lists.run.study, "uir-item", split)
+    assert task.ratings is split.train
+    assert task.users.tolist() == split.test_users.tolist()
+    assert (task.seed, task.depth, task.shift) == (3, 4, 2.0)
+    assert task.candidates is not None
+    assert task.candidates.tolist() == (split.test.item_counts() > 0).tolist()
+    assert task.positives == 3
+    assert training_task(lists.run.study, "random", split).positives is None
 
 
 def test_a_system_is_made_by_its_function_or_by_the_file_of_the_user() -> None:

@@ -36,10 +36,10 @@ def test_needs_are_those_of_all_analyses_with_their_settings(base: Path) -> None
 
 def test_items_are_hidden_as_metrics_ask_for(base: Path) -> None:
     text = TREC + "[analyses]\nnames = []\n"
-    assert systems_run(text, base).hidden_under == ()
-    assert systems_run(text, base, metrics=("P", "LLOO")).hidden_under == ("lloo",)
+    assert systems_run(text, base).hidden_validations == ()
+    assert systems_run(text, base, metrics=("P", "LLOO")).hidden_validations == ("lloo",)
     both = systems_run(text, base, metrics=("LLOO", "P", "LOO(beta=0.5)"))
-    assert both.hidden_under == ("loo", "lloo")
+    assert both.hidden_validations == ("loo", "lloo")
 
 
 def test_the_catalogue_is_of_all_items_and_the_tables_of_the_study(base: Path) -> None:

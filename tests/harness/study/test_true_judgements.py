@@ -12,7 +12,12 @@ from harness.scoring.score import score
 from harness.study import true_judgements
 from harness.study.collection import collect
 from harness.study.study import Study
-from harness.study.true_judgements import LEFT_OUT, UNTOLD, TrueJudgements, of_world
+from harness.study.true_judgements import (
+    UNJUDGED_USERS,
+    UNUSED_JUDGEMENTS,
+    TrueJudgements,
+    judgements_of_world,
+)
 from qrels import Catalogue, Ratings, Split, qrels_from_columns, rating_scale
 from qrels.ratings.world import Preferences, Truth
 from runs import InputError, InputWarning, Numbering, Run
@@ -57,7 +62,7 @@ STARS = Ratings(
 def judged(**options: int) -> TrueJudgements:
     scale = rating_scale(STARS, threshold=3.5)
     split = Split(TRAIN, TEST)
-    return of_world(TRUTH, split, scale, candidates="all", **{"seed": 1, **options})
+    return judgements_of_world(TRUTH, split, scale, candidates="all", **{"seed": 1, **options})
 
 
 def rows(known: TrueJudgements) -> list[tuple[str, str, int]]:
@@ -90,7 +95,7 @@ def test_true_scores_of_a_world_are_those_by_hand() -> None:
 
 def test_users_are_drawn_where_a_world_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
     everything = rows(judged())
-    monkeypatch.setattr(true_judgements, "MOST_PAIRS", 8)
+    monkeypatch.setattr(true_judgements, "MAX_PAIRS", 8)
     drawn = {seed: judged(seed=seed).topics.ids.tolist() for seed in range(9)}
     assert {len(users) for users in drawn.values()} == {2}
     assert len(set(map(tuple, drawn.values()))) > 1
@@ -101,7 +106,7 @@ def test_users_are_drawn_where_a_world_is_too_large(monkeypatch: pytest.MonkeyPa
 def test_a_threshold_that_no_true_rating_of_a_world_reaches_is_refused() -> None:
     inside = replace(TRUTH, cuts=np.array([-9.0, -0.5, 0.5, 9.0]))
     with pytest.raises(InputError, match="reaches the threshold 5: the highest grade is 4"):
-        of_world(
+        judgements_of_world(
             inside, Split(TRAIN, TEST), rating_scale(STARS, threshold=5.0), candidates="all", seed=1
         )
 
@@ -126,7 +131,7 @@ TEST_ROWS = "user,item,rating\na,z,4\na,y,2\nb,w,4\n"
 
 def collected(text: str, base: Path) -> TrueJudgements:
     study = Study.parse(text, source="study.toml", base=base, changes={})
-    known = collect(study).judged_truly
+    known = collect(study).true_judgements
     assert known is not None
     return known
 
@@ -170,7 +175,7 @@ def test_what_only_one_side_knows_is_counted_and_said(folder: Path) -> None:
     with pytest.warns(InputWarning, match="6 judgements left out: .*; 1 test users without"):
         known = collected(with_truth(folder, text), folder)
     assert rows(known) == [("a", "z", 4)]
-    assert (known.facts[LEFT_OUT], known.facts[UNTOLD]) == (6, 1)
+    assert (known.facts[UNUSED_JUDGEMENTS], known.facts[UNJUDGED_USERS]) == (6, 1)
 
 
 @pytest.mark.filterwarnings("ignore::runs.InputWarning")
@@ -223,15 +228,15 @@ def test_given_lists_are_condensed_to_what_is_truly_judged() -> None:
     known = replace(judged(), candidates="judged")
     run = Run("s", np.array([[3, 2, 0, 1], [3, 0, -1, -1], [1, -1, -1, -1]], np.int32))
     expected = [[2, 0, 1, -1], [0, -1, -1, -1], [1, -1, -1, -1]]
-    assert known.of_given(run).items.tolist() == expected
-    assert judged().of_given(run) is run
+    assert known.restrict_lists(run).items.tolist() == expected
+    assert judged().restrict_lists(run) is run
 
 
 def test_items_that_a_system_leaves_out_come_last_in_an_order_that_all_systems_share() -> None:
     known = replace(judged(), candidates="judged")
-    whole = known.completed(Run("s", np.full((3, 1), -1, np.int32)), 4, seed=1).items
+    whole = known.with_unranked_items(Run("s", np.full((3, 1), -1, np.int32)), 4, seed=1).items
     run = Run("s", np.array([[2, -1], [0, -1], [1, -1]], np.int32))
-    found = known.completed(run, 4, seed=1).items
+    found = known.with_unranked_items(run, 4, seed=1).items
     assert found[:, 0].tolist() == [2, 0, 1]
     for own, shared in zip(found.tolist(), whole.tolist(), strict=True):
         assert own[1:] == [*(item for item in shared if item != own[0]), -1][:3]
@@ -269,11 +274,11 @@ def test_a_system_that_leaves_out_more_than_one_in_twenty_judged_items_is_named(
 def test_lists_are_completed_by_the_other_judged_items_down_to_the_depth() -> None:
     run = Run("s", np.array([[2, -1], [-1, -1], [3, 1]], np.int32))
     known = judged()
-    deep = known.completed(run, 4, seed=1).items
+    deep = known.with_unranked_items(run, 4, seed=1).items
     assert [sorted(row) for row in deep.tolist()] == [[-1, 0, 1, 2], [-1, 0, 1, 2], [0, 1, 2, 3]]
     assert deep[0, 0] == 2
     assert deep[2, :2].tolist() == [3, 1]
     # Behind what is listed, nothing is left open.
     assert (deep[:2, 3] == -1).all()
-    shallow = known.completed(run, 2, seed=1).items
+    shallow = known.with_unranked_items(run, 2, seed=1).items
     np.testing.assert_array_equal(shallow, deep[:, :2])

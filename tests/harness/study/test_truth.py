@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from harness.cli.main import main
 from harness.readers.scores import scores_from_parquet
 from harness.report.study_folder import FinishedStudy
-from harness.study.true_judgements import LEFT_OUT
+from harness.study.true_judgements import UNUSED_JUDGEMENTS
 from harness.trec_eval.export import export_study
 from runs import InputError
 from tests.harness.small import (
@@ -194,7 +194,7 @@ def test_given_runs_are_condensed_to_what_is_truly_judged(given: Path) -> None:
     }
     facts = json.loads((folder / "manifest.json").read_text())["collection"]["truth"]
     # No run has u4, and no user of the truth is called u3.
-    assert facts[LEFT_OUT] == 1
+    assert facts[UNUSED_JUDGEMENTS] == 1
     assert facts["test users without a true judgement"] == 1
     assert judgements_of(folder)["u1"] == {"x": 1, "b": 0, "never": 2}
 

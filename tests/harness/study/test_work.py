@@ -128,7 +128,10 @@ def test_ranks_are_read_from_their_files(tmp_path: Path) -> None:
     whole = CandidateRanks(np.array([1]), np.array([[2, 0, 1]], np.uint16))
     for name, result in (("ranks", ranks), ("whole", whole)):
         (tmp_path / name).write_bytes(to_evidence(result))
-    found = work(ranks={"s": tmp_path / "ranks"}, whole={"t": tmp_path / "whole"})
+    found = work(
+        relevant_rank_files={"s": tmp_path / "ranks"},
+        candidate_rank_files={"t": tmp_path / "whole"},
+    )
     assert {system: one.rank.tolist() for system, one in found.full_ranks.items()} == {"s": [2, 1]}
     assert found.candidate_ranks["t"].rank.tolist() == [[2, 0, 1]]
     assert (work().full_ranks, work().candidate_ranks) == ({}, {})
@@ -225,7 +228,7 @@ def test_other_worlds_are_studied_by_what_can() -> None:
 
     worlds: Any = ["one", "two"]
     study: Any = "what is asked"
-    assert [*work(worlds=study_all).in_worlds(worlds, study)] == [1, 2]
+    assert [*work(run_in_worlds=study_all).in_worlds(worlds, study)] == [1, 2]
     assert asked == [(worlds, study)]
     with pytest.raises(InputError, match="the analysis needs a simulated world; small has none"):
         work().in_worlds(worlds, study)
@@ -248,7 +251,7 @@ def test_what_both_sides_judge_is_paired() -> None:
     )
     topics = Numbering.of(["t", "u", "v"])
     known = TrueJudgements(
-        trec_ids=topics,
+        trec_topics=topics,
         topics=topics,
         qrels=true_qrels,
         origin="by hand",
@@ -257,7 +260,7 @@ def test_what_both_sides_judge_is_paired() -> None:
         users=np.array([0, 1, 2], np.int32),
         rows=np.array([-1, 0, 1], np.int32),
     )
-    judged = work(collection=replace(COLLECTION, judged_truly=known)).judged_twice
+    judged = work(collection=replace(COLLECTION, true_judgements=known)).judged_twice
     users, grades, true_grades = (column.tolist() for column in judged)
     assert (users, grades, true_grades) == ([0, 1, 1], [1, 0, 2], [5, 4, 4])
 

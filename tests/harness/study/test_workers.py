@@ -15,25 +15,25 @@ from scipy.sparse import csr_array
 
 from harness.study import workers
 from harness.study.workers import (
-    HIDDEN,
-    RANKS,
+    CANDIDATE_RANKS,
+    HIDDEN_RANKS,
+    RELEVANT_RANKS,
     RUN,
     TRUE_RUN,
-    WHOLE,
-    Hidden,
-    Learning,
-    OwnLists,
+    HiddenItems,
     TrainedSystem,
+    TrainingTask,
+    UserCandidates,
     all_candidate_ranks,
     file_stem,
     hidden_ranks,
-    learnt_from,
     recommended_lists,
     relevant_ranks,
     restarts_in_silence,
     train_and_rank,
     train_system,
     trained_on,
+    training_ratings,
     truly_judged_lists,
     try_and_rank,
 )
@@ -61,7 +61,7 @@ RATINGS = ratings_of(
 )
 """Items have 1, 3, 2, 1 ratings. The first user rates item 0 low; others rate 1 low and often."""
 
-LEARNING = Learning(RATINGS, np.arange(4, dtype=np.int32), seed=1, depth=3)
+TASK = TrainingTask(RATINGS, np.arange(4, dtype=np.int32), seed=1, depth=3)
 WITHOUT_ITEM_1 = np.array([True, False, True, True])
 
 
@@ -83,16 +83,17 @@ class Counts(TrainedOnRatings):
 
 
 def trained(**options: Any) -> TrainedSystem:
-    learning = replace(LEARNING, **options)
-    learnt = learnt_from(learning.ratings, learning.positives, learning.shift)
-    return TrainedSystem("counts", Counts(learnt), learning)
+    task = replace(TASK, **options)
+    learnt = training_ratings(task.ratings, task.positives, task.shift)
+    return TrainedSystem("counts", Counts(learnt), task)
 
 
 # Names of parts
 
 
 def test_every_kind_of_part_has_names_in_the_ledger_and_the_folder() -> None:
-    names = {kind.of("a/b"): kind.file("a/b") for kind in (RUN, RANKS, HIDDEN, TRUE_RUN, WHOLE)}
+    parts = (RUN, RELEVANT_RANKS, HIDDEN_RANKS, TRUE_RUN, CANDIDATE_RANKS)
+    names = {part.part_name("a/b"): part.file_name("a/b") for part in parts}
     assert names == {
         "run-a%2Fb": "runs/a%2Fb.parquet",
         "ranks-a%2Fb": "ranks/a%2Fb.npz",
@@ -112,26 +113,26 @@ def test_what_a_file_name_may_not_hold_is_written_as_in_urls() -> None:
 @pytest.mark.slow
 @given(st.lists(st.text(min_size=1), min_size=2, max_size=2, unique=True))
 def test_two_systems_never_share_a_file(systems: list[str]) -> None:
-    assert RUN.file(systems[0]) != RUN.file(systems[1])
+    assert RUN.file_name(systems[0]) != RUN.file_name(systems[1])
 
 
 # What a system learns from
 
 
 def test_ratings_from_the_lowest_positive_one_on_are_learnt() -> None:
-    assert learnt_from(RATINGS, None) is RATINGS
-    assert learnt_from(RATINGS, 2.0).rating.tolist() == [2, 5, 2, 2, 5]
-    assert learnt_from(RATINGS, 2.5).rating.tolist() == [5, 5]
+    assert training_ratings(RATINGS, None) is RATINGS
+    assert training_ratings(RATINGS, 2.0).rating.tolist() == [2, 5, 2, 2, 5]
+    assert training_ratings(RATINGS, 2.5).rating.tolist() == [5, 5]
 
 
 def test_a_shift_is_added_to_what_is_learnt() -> None:
-    assert learnt_from(RATINGS, 2.5, 3.0).rating.tolist() == [8, 8]
-    assert learnt_from(RATINGS, None, -1.0).rating.tolist() == [0, 1, 4, 1, 0, 1, 4]
+    assert training_ratings(RATINGS, 2.5, 3.0).rating.tolist() == [8, 8]
+    assert training_ratings(RATINGS, None, -1.0).rating.tolist() == [0, 1, 4, 1, 0, 1, 4]
     assert RATINGS.rating.tolist() == [1, 2, 5, 2, 1, 2, 5]
 
 
 def test_by_default_all_ratings_are_learnt_as_they_are() -> None:
-    assert (LEARNING.candidates, LEARNING.positives, LEARNING.shift) == (None, None, 0.0)
+    assert (TASK.candidates, TASK.positives, TASK.shift) == (None, None, 0.0)
 
 
 COUNTS = '''
@@ -168,10 +169,10 @@ def counts(tmp_path: Path) -> str:
 
 
 def test_a_system_is_trained_on_what_it_learns_from(counts: str) -> None:
-    learning = replace(LEARNING, positives=2.5, shift=3.0)
-    system = train_system(counts, {}, learning)
+    task = replace(TASK, positives=2.5, shift=3.0)
+    system = train_system(counts, {}, task)
     assert system.label == "mine.py:counts"
-    assert system.learning is learning
+    assert system.task is task
     scorer: Any = system.scorer
     assert scorer.ratings.rating.tolist() == [8, 8]
 
@@ -199,19 +200,19 @@ def test_what_is_rated_low_is_not_learnt_and_no_candidate_for_who_rated_it() -> 
 
 def test_lists_of_their_own_hold_what_is_marked_alone() -> None:
     marks = csr_array(np.array([[0, 0, 1, 1], [1, 1, 0, 0]], dtype=np.bool_))
-    lists = OwnLists(np.array([0, 3], dtype=np.int32), marks)
+    lists = UserCandidates(np.array([0, 3], dtype=np.int32), marks)
     found = truly_judged_lists(trained(candidates=WITHOUT_ITEM_1), lists)
     assert found.system == "counts"
     assert found.items.tolist() == [[2, 3, -1], [0, -1, -1]]
     # Item 1 is marked: what else may be recommended does not matter.
     marks = csr_array(np.array([[0, 1, 0, 1]], dtype=np.bool_))
-    lists = OwnLists(np.array([0], dtype=np.int32), marks)
+    lists = UserCandidates(np.array([0], dtype=np.int32), marks)
     found = truly_judged_lists(trained(candidates=WITHOUT_ITEM_1), lists)
     assert found.items.tolist() == [[1, 3, -1]]
 
 
 def test_lists_of_other_users_without_marks_hold_the_candidates() -> None:
-    lists = OwnLists(np.array([0], dtype=np.int32), None)
+    lists = UserCandidates(np.array([0], dtype=np.int32), None)
     assert truly_judged_lists(trained(), lists).items.tolist() == [[1, 2, 3]]
     found = truly_judged_lists(trained(candidates=WITHOUT_ITEM_1), lists)
     assert found.items.tolist() == [[2, 3, -1]]
@@ -243,8 +244,8 @@ def test_all_candidates_of_the_users_in_some_rows_are_ranked() -> None:
 TESTED = ratings_of([(0, 2, 4.0), (0, 3, 5.0)])
 
 
-def hidden(*relevant: bool) -> Hidden:
-    return Hidden(TESTED, np.array(relevant), ("loo",))
+def hidden(*relevant: bool) -> HiddenItems:
+    return HiddenItems(TESTED, np.array(relevant), ("loo",))
 
 
 def test_hidden_items_are_ranked_by_all_else_that_their_user_rated() -> None:
@@ -275,24 +276,24 @@ def test_profiles_of_hidden_items_hold_what_the_system_learns_from() -> None:
 
 def test_a_system_is_trained_once_and_makes_each_part_that_is_asked_for(counts: str) -> None:
     relevant = ratings_of([(0, 2, 5.0)])
-    parts = {RUN: (), RANKS: (relevant,), WHOLE: (np.array([0]),)}
-    label, made = train_and_rank(counts, {}, LEARNING, parts)
+    parts = {RUN: (), RELEVANT_RANKS: (relevant,), CANDIDATE_RANKS: (np.array([0]),)}
+    label, made = train_and_rank(counts, {}, TASK, parts)
     assert label == "mine.py:counts"
-    assert [*made] == [RUN, RANKS, WHOLE]
+    assert [*made] == [RUN, RELEVANT_RANKS, CANDIDATE_RANKS]
     assert made[RUN].value.items.tolist()[0] == [1, 2, 3]
-    assert made[RANKS].value.rank.tolist() == [2]
-    assert made[WHOLE].value.rank.tolist() == [[0, 1, 2, 3]]
+    assert made[RELEVANT_RANKS].value.rank.tolist() == [2]
+    assert made[CANDIDATE_RANKS].value.rank.tolist() == [[0, 1, 2, 3]]
 
 
 @pytest.mark.slow
 def test_the_cost_of_training_is_that_of_the_first_part(counts: str) -> None:
-    parts = {RUN: (), WHOLE: (np.array([0]),)}
-    _, made = train_and_rank(counts, {"seconds": 0.2}, LEARNING, parts)
-    assert made[RUN].cost.seconds >= 0.2 > made[WHOLE].cost.seconds
+    parts = {RUN: (), CANDIDATE_RANKS: (np.array([0]),)}
+    _, made = train_and_rank(counts, {"seconds": 0.2}, TASK, parts)
+    assert made[RUN].cost.seconds >= 0.2 > made[CANDIDATE_RANKS].cost.seconds
 
 
 def test_a_trial_gives_its_lists(counts: str) -> None:
-    label, run, cost = try_and_rank(7, counts, {}, LEARNING)
+    label, run, cost = try_and_rank(7, counts, {}, TASK)
     assert label == 7
     assert isinstance(run, Run)
     assert run.items.tolist()[0] == [1, 2, 3]
@@ -304,7 +305,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, error: Exception) -> str | Run:
         raise error
 
     monkeypatch.setattr(workers, "train", fail)
-    return try_and_rank(7, "random", {}, LEARNING)[1]
+    return try_and_rank(7, "random", {}, TASK)[1]
 
 
 def test_a_trial_that_fails_says_why_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -322,10 +323,9 @@ def test_a_package_that_is_not_installed_stops_the_trials(monkeypatch: pytest.Mo
 
 def test_a_shift_changes_training_alone() -> None:
     below = replace(RATINGS, rating=RATINGS.rating - 3)
-    shifted = replace(LEARNING, ratings=below, shift=3.0)
+    shifted = replace(TASK, ratings=below, shift=3.0)
     found, expected = (
-        train_and_rank("chi2", {}, learning, {RUN: ()})[1][RUN].value
-        for learning in (shifted, LEARNING)
+        train_and_rank("chi2", {}, task, {RUN: ()})[1][RUN].value for task in (shifted, TASK)
     )
     assert found.items.tolist() == expected.items.tolist()
 

@@ -3,7 +3,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.study.inputs import kept_ratings, split_ratings
+from harness.study.inputs import load_k_core, split_ratings
 from harness.study.study import Study
 from harness.tuning.validation import Validation, validation_of
 from qrels import Ratings, k_core
@@ -37,7 +37,7 @@ def rows_of(ratings: Ratings) -> list[Row]:
 def training_rows(text: str, base: Path = Path()) -> list[Row]:
     study = Study.parse(text, source="study.toml", base=base, changes={})
     assert study.ratings is not None
-    known = kept_ratings(study.ratings, study.split)
+    known = load_k_core(study.ratings, study.split)
     return rows_of(split_ratings(known, study.split, seed=study.seed).train)
 
 
@@ -106,7 +106,7 @@ def test_the_validation_part_is_drawn_with_a_seed_of_its_own() -> None:
     text = WORLD + '[split]\nmethod = "user-random"\n'
     study = Study.parse(text, source="study.toml", base=Path(), changes={})
     assert study.ratings is not None
-    known = kept_ratings(study.ratings, study.split)
+    known = load_k_core(study.ratings, study.split)
     train = k_core(split_ratings(known, study.split, seed=study.seed).train)
     section = study.split.within_training()
     by_seed_of_study = split_ratings(train, section, seed=study.seed).test
