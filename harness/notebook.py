@@ -576,7 +576,7 @@ def _work(
     if not named:
         raise InputError("there is no measure: name some, such as 'nDCG@10' and 'bpref'.")
     asked = {"names": tuple(map(str, named)), "cutoffs": ()}
-    section = read_settings_of("the measures", MetricsSection, asked)
+    section = check_settings("the measures", MetricsSection, asked)
     metrics = check_metrics(section, user_metrics=own)
     run_files, systems = replicates_of(runs)
     collection = collect_lists(

@@ -12,12 +12,12 @@ from analyses.shared.analysis import (
     Analysis,
     AnalysisSettings,
     Need,
+    analyses_with_plugins,
     built_in_analyses,
-    register_with,
 )
 from harness.study.study_file import Origin, sentence_of
 from runs import InputError
-from runs.shared.errors import nearest, require_known
+from runs.shared.errors import require_known, suggestion
 from runs.shared.settings import Section
 
 PLUGINS = "plugins"
@@ -73,14 +73,15 @@ class AnalysesSection(Section):
 
     def chosen(self) -> Iterator[tuple[Analysis[Any, Any], Any]]:
         """List the analyses that are made, with their settings."""
-        for key, analysis in register_with(self.plugins, self.settings_by_key).items():
+        for key, analysis in analyses_with_plugins(self.plugins, self.settings_by_key).items():
             if key in self.settings_by_key:
                 yield analysis, self.settings_by_key[key]
 
-    def anchored(self, anchor: Callable[[Path], Path]) -> Self:
+    def with_absolute_paths(self, anchor: Callable[[Path], Path]) -> Self:
         """Make the paths that settings name absolute."""
         anchored_settings = {
-            key: settings.anchored(anchor) for key, settings in self.settings_by_key.items()
+            key: settings.with_absolute_paths(anchor)
+            for key, settings in self.settings_by_key.items()
         }
         return self.model_copy(update={"settings_by_key": anchored_settings})
 
@@ -118,7 +119,7 @@ def read_sections(
     names = values.get(NAMES)
     with origin.errors_at("analyses", PLUGINS):
         names_in_list = names if isinstance(names, list) else []
-        register = register_with(plugins, [*sections, *names_in_list])
+        register = analyses_with_plugins(plugins, [*sections, *names_in_list])
     settings_by_section = {
         name: _read_section(name, section, register, origin) for name, section in sections.items()
     }
@@ -148,7 +149,7 @@ def _usual_settings(
     return {
         analysis.key: analysis.settings()
         for analysis in register.values()
-        if analysis.is_usual(available_needs)
+        if analysis.runs_by_default(available_needs)
     }
 
 
@@ -172,7 +173,7 @@ def _read_section(
         analysis.name: analysis for analysis in register.values() if analysis.section == name
     }
     if not members:
-        hint = nearest(name, _section_names(register))
+        hint = suggestion(name, _section_names(register))
         raise InputError(f"{place}: there is no `{name}` in [analyses]; {hint}")
     if not isinstance(section, Mapping):
         raise InputError(f"{place}: `{name}` in [analyses] must be a table, got {section!r}.")
@@ -216,7 +217,7 @@ def _members_of_group(
     for key in options:
         if key not in valid_keys:
             with origin.errors_at("analyses", group, key):
-                hint = nearest(key, sorted(valid_keys))
+                hint = suggestion(key, sorted(valid_keys))
                 raise InputError(f"there is no `{key}` in [analyses.{group}]; {hint}")
     return {name: members[name] for name in names}, options
 

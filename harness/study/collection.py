@@ -36,7 +36,7 @@ from harness.study.true_judgements import (
     read_truth,
 )
 from qrels import Qrels, Ratings, Scale, Split, describe, k_core, rating_scale, split_counts
-from qrels.qrels import judgement_facts, nothing_relevant
+from qrels.qrels import judgement_facts, no_relevant_sentence
 from qrels.ratings.splitter import leakage
 from qrels.ratings.world import Observation, Truth, World
 from qrels.trec import QrelsFile, format_qrels
@@ -113,15 +113,15 @@ class Collection:
         Test users have the numbers that they have among all users of the training ratings.
         """
         if self.split is None:
-            return carried(self.topics)
-        users = carried(self.split.train.users)
+            return trec_ids(self.topics)
+        users = trec_ids(self.split.train.users)
         has_fit_ids = users is self.split.train.users
         return self.topics if has_fit_ids else users.select(self.split.test_users)
 
     @cached_property
     def trec_items(self) -> Numbering:
         """Items as TREC files write them: by their ids, or by numbers where ids do not fit."""
-        return carried(self.items)
+        return trec_ids(self.items)
 
     @property
     def replaces_ids(self) -> bool:
@@ -276,7 +276,7 @@ def _with_truth(
             users = true_judgements.topics
             items = collection.items
         with warnings.catch_warnings():
-            # Findings about runs were reported when their usual lists were read.
+            # ErrorCollector about runs were reported when their usual lists were read.
             warnings.simplefilter("ignore", InputWarning)
             for run_file in run_files:
                 run = run_file.to_run(users, items)
@@ -386,7 +386,7 @@ def collect_lists(
     items = common_items(run_files, file.items, [*(popularity or ()), *truly_judged_items])
     qrels = file.to_qrels(items, relevance_level=relevance_level)
     if not qrels.relevant.any():
-        raise InputError(f"{source}: {nothing_relevant(qrels)}")
+        raise InputError(f"{source}: {no_relevant_sentence(qrels)}")
     training_counts = None
     if popularity is not None:
         training_counts = np.zeros(len(items), dtype=np.intp)

@@ -78,7 +78,7 @@ def _simulate_like(section: RatingsSection, path: Path) -> LoadedRatings:
     # The format of the section is "world".
     options = section.of_file | {"format": None}
     real_ratings = read_ratings(source, **options)
-    with found_in(source.label):
+    with prefixed_errors(source.label):
         world = fit_world(real_ratings, settings).world
     inputs = [source_checksum(source), {"world": settings.model_dump()}]
     return LoadedRatings(world.ratings, inputs, world)
@@ -113,7 +113,7 @@ def relevance_threshold(section: RatingsSection, ratings: Ratings, *, test: Rati
     usual = USUAL_THRESHOLD if section.is_drawn else usual_threshold(ratings)
     if usual is None:
         thresholds = candidate_thresholds(ratings.rating)
-        effects = [Threshold.over(test, threshold) for threshold in thresholds]
+        effects = [Threshold.evaluate(test, threshold) for threshold in thresholds]
         lines = "\n".join(map(str, effects))
         raise InputError(
             "`threshold` in [ratings] is missing: the lowest rating that is relevant. Only scales "

@@ -171,7 +171,7 @@ class Description:
                 "all": self.of(list(value)),
                 "reported": self.of(list(value.reported)),
                 "grid": self.of(list(value.grid)),
-                "falling": self.of(list(value.falling)),
+                "falling": self.of(list(value.lower_is_better_for)),
             }
         if isinstance(value, list | tuple):
             return [self.of(element) for element in value]

@@ -99,7 +99,7 @@ def check_metrics(
                 with errors.catching():
                     label = parse_name(name).label
                     metrics[label] = find_metric(label, available)
-            findings.tell()
+            errors.raise_any()
             name_by_label: dict[str, str] = {}
             for name, metric in metrics.items():
                 # One of them may spell a default out.
@@ -278,7 +278,7 @@ def _example_lists(
     ranked_items = np.array([[0, 1, 2], [2, 1, 0], [1, 2, 0]])
     judged_items = np.array([[0, 1, 2], [1, -1, -1], [-1, -1, -1]])
     judgement_numbers = np.array([[0, 1, 2], [3, -1, -1], [-1, -1, -1]])
-    seen = ItemsSeen(
+    seen = ItemsOfLists(
         catalogue or Catalogue(3),
         users=np.arange(3)[users],
         listed=ranked_items[users].T,
@@ -343,7 +343,7 @@ def run_study(study: Study, *, n_jobs: int = 1, progress: Progress | None = None
     InputError
         If the study or its input breaks a rule.
     """
-    progress = Silent() if progress is None else progress
+    progress = SilentProgress() if progress is None else progress
     stages, remarks = _prepare(study, n_jobs=n_jobs, progress=progress)
     return stages.to_report(remarks)
 
@@ -351,9 +351,9 @@ def run_study(study: Study, *, n_jobs: int = 1, progress: Progress | None = None
 def compute_in_world(study: Study, question: StudyWorld) -> Any:
     """Run the study of another world, and compute in it what an analysis asks for."""
     with warnings.catch_warnings():
-        # Findings about the input were reported for the world of the study.
+        # ErrorCollector about the input were reported for the world of the study.
         warnings.simplefilter("ignore", InputWarning)
-        stages, _ = _prepare(study, n_jobs=1, progress=Silent())
+        stages, _ = _prepare(study, n_jobs=1, progress=SilentProgress())
         stages.to_report(remarks=())
         return question(stages.work)
 
@@ -389,7 +389,7 @@ def _prepare(study: Study, *, n_jobs: int, progress: Progress) -> tuple[Stages, 
         _try_on_items(run)
         stages.scores.warn_of_ties()
     input_warnings = [warning for warning in caught if issubclass(warning.category, InputWarning)]
-    return stages, remarks_of(input_warnings)
+    return stages, warning_sentences(input_warnings)
 
 
 def _repetitions(study: Study) -> dict[int, Study]:

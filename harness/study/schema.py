@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from analyses.shared.analysis import register_with
+from analyses.shared.analysis import analyses_with_plugins
 from harness.study.analyses_section import NAMES, STUDIES, Register
 from harness.study.sections import METHOD, USUAL
 from harness.study.study import Study
@@ -28,7 +28,7 @@ def study_schema(
     """
     definitions: dict[str, Any] = {}
     schema = _schema_of(study_class, definitions)
-    schema["properties"]["analyses"] = _analyses_schema(register_with(plugins), definitions)
+    schema["properties"]["analyses"] = _analyses_schema(analyses_with_plugins(plugins), definitions)
     if study_class is Study:
         schema["properties"]["split"] = _split_schema(splits(), definitions)
         settings = definitions["SystemsSection"]["properties"]["settings"]

@@ -280,7 +280,7 @@ def score_files(
     files = {SCORES_FILE: scores_to_parquet(scores)}
     if replicates is not None:
         spreads = spread(run_scores, replicates, metrics)
-        means = replace(means, sizes=replicates.sizes, spreads=spreads)
+        means = replace(means, sizes=replicates.runs_per_system(), spreads=spreads)
         files[RUNS_FILE] = to_evidence(deviations(run_scores, replicates))
     coverage = replace(Coverage.of(lists.runs, qrels), unit=unit)
     files[evidence_name("means")] = to_evidence(means)
@@ -337,7 +337,7 @@ def true_score_files(
             true_judgements.with_unranked_items(run, depth, seed=completing_seed) for run in runs
         ]
     truly_scored = [measure for measure in measures if not metrics[measure.metric].needs]
-    study_measures = measures.among(truly_scored)
+    study_measures = measures.restricted_to(truly_scored)
     other_references = [reference for reference in references if reference not in study_measures]
     all_measures = Measures(
         [*study_measures, *other_references],

@@ -22,7 +22,7 @@ from qrels.ratings.splitter import is_user_split
 from recommenders import system_set
 from runs import InputError
 from runs.run_file import RunFile
-from runs.shared.settings import Names, Section, Whole, read_by
+from runs.shared.settings import Names, Section, Whole, accepted_by
 
 SYSTEM = "system"
 REPLICATE = "replicate"
@@ -236,9 +236,9 @@ def read_split(values: Mapping[str, Any], origin: Origin) -> Mapping[str, Any]:
         settings = splitter.settings.model_validate(option_values)
     except ValidationError as error:
         raise InputError(sentence_of(error, origin, splitter.settings, table=("split",))) from None
-    settings = settings.anchored(origin.anchor)
+    settings = settings.with_absolute_paths(origin.anchor)
     with origin.errors_at("split", "folder"):
-        settings.parts  # noqa: B018  (it refuses a folder that does not hold them)
+        settings.find_parts()  # It refuses a folder that does not hold them.
     return {METHOD: method, "settings": settings}
 
 

@@ -60,7 +60,7 @@ class Store:
         from filelock import FileLock, Timeout
 
         lock_path = self.ledger.place(f"{LEDGER}/lock")
-        with refusing(f"{self.folder}: the study folder cannot be made", OSError):
+        with as_input_error(f"{self.folder}: the study folder cannot be made", OSError):
             self.ledger.folder.mkdir(parents=True, exist_ok=True)
         lock = FileLock(lock_path)
         try:
@@ -108,7 +108,7 @@ class Store:
         for name in earlier_files - files.keys():
             self.ledger.place(name).unlink(missing_ok=True)
         for name, content in files.items():
-            write_whole(paths[name], content)
+            write_atomically(paths[name], content)
         checksums = {name: sha256(content).hexdigest() for name, content in files.items()}
         entry = Entry(
             key=key,

@@ -184,7 +184,7 @@ class RunsSection(Section):
         description="Names of the columns user, item, score, rank and system of run tables; "
         "default: recognised.",
     )
-    replicates: Annotated[str, read_by(parse_tag_pattern)] | None = Field(
+    replicates: Annotated[str, accepted_by(parse_tag_pattern)] | None = Field(
         None,
         description="Regular expression for run tags, if a system has several runs: with a group "
         "(?P<system>...), and optionally (?P<replicate>...).",

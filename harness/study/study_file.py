@@ -55,12 +55,12 @@ class Origin:
 
         Raises InputError for what cannot be a path.
         """
-        with refusing(f"{str(path)!r} cannot be a path", ValueError, RuntimeError):
+        with as_input_error(f"{str(path)!r} cannot be a path", ValueError, RuntimeError):
             return (self.base / os.path.expanduser(path)).resolve()
 
     def errors_at(self, *location: str) -> AbstractContextManager[None]:
         """Begin errors of the block with the file and the line of a key: its tables, then it."""
-        return found_in(self.place(*location))
+        return prefixed_errors(self.place(*location))
 
     def place(self, *location: str) -> str:
         """Name the file and, if the key or its table is found, the line: "a.toml, line 3"."""

@@ -148,7 +148,7 @@ class StudyRun:
         write = users_result_files if is_users else result_files
         checksums = [kept.files[evidence_name(name)] for kept in self.parts.kept_parts(part)]
         makers = drawing_methods(result_class)
-        key = self.parts.key(write, name, checksums, options.given, makers=makers)
+        key = self.parts.key(write, name, checksums, options.set_options, makers=makers)
 
         def draw() -> Files:
             with self.progress("Drawing figures", 1) as bar:
@@ -167,7 +167,7 @@ def drawing_methods(result_class: type[Result]) -> list[Maker]:
     """
     names = ["frames", "caption"]
     for figure in figures_of(result_class):
-        names += [figure.method, figure.of or "", plural(figure.panels or "")]
+        names += [figure.method, figure.part or "", plural(figure.panels or "")]
     unique_names = dict.fromkeys(names)
     members = [getattr_static(result_class, name, None) for name in unique_names]
     # Fields of the class are no methods.
@@ -182,13 +182,13 @@ def result_files(name: str, result: Result, options: FigureOptions) -> Files:
     """Write the tables (CSV) and figures (SVG) of a result, by their names in the study folder."""
     files: Files = {}
     for table, frame in result.frames().items():
-        text = as_csv(with_texts(frame, guarded))
+        text = as_csv(map_texts(frame, escape_formula))
         files[f"tables/{table}.csv"] = text.encode()
     for figure in figures_of(type(result)):
-        if figure.is_of(result):
+        if figure.applies_to(result):
             images = figure_files(result, figure, kinds=("svg",), usual=options)
             for ending, content in images.items():
-                files[f"figures/{figure.file}.{ending}"] = content
+                files[f"figures/{figure.file_stem}.{ending}"] = content
     return files
 
 
@@ -233,7 +233,7 @@ def run_to_report(
     for remark in remarks:
         run.progress.note(f"Warning: {remark}")
     # A style that does not exist is refused before the work.
-    with run.study.errors_at(FIGURES), run.study.figures.look():
+    with run.study.errors_at(FIGURES), run.study.figures.style_context():
         pass
     with store.locked():
         # If a part is refused, a finished study stays finished.

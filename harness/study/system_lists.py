@@ -86,7 +86,9 @@ class KeptLists:
 
     def replicates_of(self, runs: Sequence[Run]) -> Replicates | None:
         """Group these runs, one for each file, by system; None if systems have one run each."""
-        return Replicates.of(self.system_of_runs, runs) if self.are_replicated else None
+        return (
+            Replicates.group_by_system(self.system_of_runs, runs) if self.are_replicated else None
+        )
 
 
 @dataclass(frozen=True)
@@ -271,7 +273,7 @@ class SystemLists:
             task = training_task(self.run.study, name, split)
             missing_arguments = {part: arguments[part] for part in missing_parts}
             tasks.append(delayed(train_and_rank)(name, settings, task, missing_arguments))
-        workers = processes(n_workers, return_as="generator_unordered")
+        workers = process_pool(n_workers, return_as="generator_unordered")
         with self.run.progress("Training and ranking", len(tasks)) as bar, restarts_in_silence():
             for system, values in workers(iter(tasks)):
                 for part, timed in values.items():

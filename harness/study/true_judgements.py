@@ -305,8 +305,8 @@ def judgements_of_file(file: TruthFile, ids: StudyIds, *, candidates: Candidates
     items = ids.items
     # Runs that are given have the ids of their qrels, whatever these are.
     if file.is_trec and ids.train is not None:
-        users = carried(users)
-        items = carried(items)
+        users = trec_ids(users)
+        items = trec_ids(items)
     user = users.numbers(file.judged.users.ids)[file.judged.user]
     item = items.numbers(file.judged.items.ids)[file.judged.item]
     is_usable = (user >= 0) & (item >= 0)
@@ -369,7 +369,7 @@ def _over_users(
     ``users`` has the number of each row of the qrels among all users whom systems rank for.
     """
     topics = ids.users.select(users)
-    trec_users = carried(ids.users)
+    trec_users = trec_ids(ids.users)
     facts = {
         "truth": origin,
         "lists": LISTS[candidates],

@@ -97,7 +97,7 @@ class StudyWork(Work):
         """
         if self.scores.weights is not None:
             return {}
-        divisor = 1 if self.replicates is None else self.replicates.divisor
+        divisor = 1 if self.replicates is None else self.replicates.common_denominator()
         scales = {}
         for measure in self.scores.measures:
             if measure.cutoff is not None:

@@ -202,5 +202,5 @@ def test_a_wrong_table_of_analyses_is_answered_with_its_line(table: str, finding
 def test_paths_of_settings_become_absolute(plugin: Path) -> None:
     table = "[analyses]\nplugins = ['mine.py']\nnames = ['mine']\n[analyses.mine]\ntable = 'a'\n"
     section = parse(RATINGS + table, plugin).analyses
-    moved = section.anchored(lambda path: Path("/elsewhere") / path.name)
+    moved = section.with_absolute_paths(lambda path: Path("/elsewhere") / path.name)
     assert moved.settings_by_key["mine"].files() == [Path("/elsewhere/a")]

@@ -324,7 +324,7 @@ def test_every_part_of_a_trained_system_is_kept(trained: SystemLists) -> None:
     marks = collection.qrels.relevant
     hidden = read_evidence(place[HIDDEN_RANKS], JudgedRanks)
     left_out = hidden_ranks(system, HiddenItems(split.test, marks, ("loo",)))
-    np.testing.assert_array_equal(hidden.known("loo"), left_out.known("loo"))
+    np.testing.assert_array_equal(hidden.require("loo"), left_out.require("loo"))
     own = truly_judged_lists(system, UserCandidates(truth.users, truth.allowed_items(15)))
     np.testing.assert_array_equal(trained.truly_judged.runs[1].items, own.items)
     whole = read_evidence(place[CANDIDATE_RANKS], CandidateRanks)
