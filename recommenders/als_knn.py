@@ -56,7 +56,7 @@ class ALSKNNSettings(Settings):
 @system(
     "als-knn",
     family="neighbours",
-    amounts=True,
+    requires_nonnegative=True,
     source="Kasalický (2021), thesis, Czech Technical University in Prague, sections 1.2.4 and 2.2",
 )
 def als_knn(ratings: Ratings, settings: ALSKNNSettings, *, seed: int) -> LinearItemScorer:
@@ -79,14 +79,15 @@ def als_knn(ratings: Ratings, settings: ALSKNNSettings, *, seed: int) -> LinearI
     """
     from recommenders.kernels.least_squares import least_squares
 
-    learned = ratings
+    weighted = ratings
     if settings.weighting == "bm25":
-        learned = replace(ratings, rating=bm25(ratings, rows="items", k1=1.2, b=0.75, idf="smooth"))
-    _, of_items = least_squares(
-        learned.matrix() * settings.weight,
+        bm25_weights = bm25(ratings, rows="items", k1=1.2, b=0.75, idf="smooth")
+        weighted = replace(ratings, rating=bm25_weights)
+    _, item_factors = least_squares(
+        weighted.matrix() * settings.weight,
         factors=settings.factors,
         regularization=settings.regularization,
         sweeps=settings.epochs,
         seed=seed,
     )
-    return LinearItemScorer(ratings, cosine_neighbours(of_items, count=settings.neighbours))
+    return LinearItemScorer(ratings, cosine_neighbours(item_factors, count=settings.neighbours))

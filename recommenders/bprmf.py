@@ -66,20 +66,23 @@ def bprmf(ratings: Ratings, settings: BPRMFSettings, *, seed: int) -> FactorScor
     """
     from recommenders.kernels.pairwise import descend, draw_triples
 
-    rng, n_items = np.random.default_rng(seed), len(ratings.items)
-    of_users, of_items = (
-        0.1 * rng.standard_normal((n, settings.factors), dtype=np.float32)
-        for n in (len(ratings.users), n_items)
-    )
-    ends = offsets_of(ratings.user_counts())
-    triples = np.empty((len(ratings), 3), dtype=np.int32)
+    rng = np.random.default_rng(seed)
+    n_users = len(ratings.users)
+    n_items = len(ratings.items)
+    n_ratings = len(ratings)
+    user_factors = 0.1 * rng.standard_normal((n_users, settings.factors), dtype=np.float32)
+    item_factors = 0.1 * rng.standard_normal((n_items, settings.factors), dtype=np.float32)
+    starts = offsets_of(ratings.user_counts())
+    triples = np.empty((n_ratings, 3), dtype=np.int32)
+    regularization = np.float32(settings.regularization)
     for rate in settings.learning_rate * np.linspace(1, 0, settings.epochs, endpoint=False):
-        luck, places = rng.random(len(ratings)), rng.permutation(len(ratings))
-        draw_triples(ends, ratings.item, luck, places, n_items, triples)
-        descend(triples, of_users, of_items, np.float32(rate), np.float32(settings.regularization))
-    if not (np.isfinite(of_users).all() and np.isfinite(of_items).all()):
+        uniforms = rng.random(n_ratings)
+        places = rng.permutation(n_ratings)
+        draw_triples(starts, ratings.item, uniforms, places, n_items, triples)
+        descend(triples, user_factors, item_factors, np.float32(rate), regularization)
+    if not (np.isfinite(user_factors).all() and np.isfinite(item_factors).all()):
         raise InputError(
             "system 'bprmf' cannot be trained: its factors become infinite; use a smaller "
             "'learning_rate'."
         )
-    return FactorScorer(ratings, of_users, of_items)
+    return FactorScorer(ratings, user_factors, item_factors)

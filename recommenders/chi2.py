@@ -16,7 +16,7 @@ class CHI2Settings(ExpansionSettings):
 @system(
     "chi2",
     family="relevance feedback",
-    amounts=True,
+    requires_nonnegative=True,
     source="Valcarce, Parapar & Barreiro (2016), Efficient pseudo-relevance feedback methods for "
     "collaborative filtering recommendation, ECIR",
 )
@@ -36,5 +36,5 @@ def chi2(ratings: Ratings, settings: CHI2Settings, *, seed: int) -> NeighbourSum
 
 
 def _chi_squared(near: Floats, in_all: Floats) -> Floats:
-    """Give the terms of the chi-squared statistic."""
+    """Compute each item's term of chi-squared, from its probability among neighbours and in all."""
     return (near - in_all) ** 2 / in_all

@@ -7,15 +7,26 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from qrels import Ratings
-from recommenders.shared.lenskit_bridge import trained
+from recommenders.shared.lenskit_bridge import train_component
 from recommenders.shared.scorers import LinearItemScorer
-from recommenders.shared.system import Gigabytes, Need, Positive, Range, Settings, searched, system
+from recommenders.shared.system import (
+    Gigabytes,
+    MemoryNeed,
+    Positive,
+    Range,
+    Settings,
+    searched,
+    system,
+)
 
 if TYPE_CHECKING:
     from lenskit.knn import EASEScorer
 
-# The Gram matrix, its Cholesky factor and the inverse, as LensKit holds them at the peak.
 DENSE_MATRICES = 3
+"""Dense float32 matrices of items x items that LensKit holds at the peak of training.
+
+These are the Gram matrix, its Cholesky factor and the inverse.
+"""
 
 
 class EASESettings(Settings):
@@ -37,11 +48,11 @@ def _ease_component(settings: EASESettings) -> EASEScorer:
     return EASEScorer(regularization=settings.regularization)
 
 
-def ease_need(ratings: Ratings, settings: EASESettings) -> Need:
-    """Count the dense matrices."""
+def ease_memory_need(ratings: Ratings, settings: EASESettings) -> MemoryNeed:
+    """Estimate the bytes of training: dense float32 matrices of shape (n_items, n_items)."""
     n_items = len(ratings.items)
-    why = f"{DENSE_MATRICES} dense matrices of {n_items} x {n_items} items"
-    return Need(DENSE_MATRICES * 4 * n_items**2, why)
+    purpose = f"{DENSE_MATRICES} dense matrices of {n_items} x {n_items} items"
+    return MemoryNeed(DENSE_MATRICES * 4 * n_items**2, purpose)
 
 
 @system(
@@ -49,7 +60,7 @@ def ease_need(ratings: Ratings, settings: EASESettings) -> Need:
     family="item-linear",
     source="Steck (2019), Embarrassingly shallow autoencoders for sparse data, WWW, equation 8",
     lenskit=_ease_component,
-    need=ease_need,
+    memory_need=ease_memory_need,
 )
 def ease(ratings: Ratings, settings: EASESettings, *, seed: int) -> LinearItemScorer:
     r"""Predict whether a user rated an item from the user's other items, by ridge regression.
@@ -61,5 +72,5 @@ def ease(ratings: Ratings, settings: EASESettings, *, seed: int) -> LinearItemSc
     """
     # By torch: SciPy's solver took 0.36 GB more for 9,724 items (LensKit 2025.8.1).
     solver = {"LK_EASE_SOLVER": "torch"}
-    model = trained(_ease_component(settings), ratings, seed=seed, environment=solver)
+    model = train_component(_ease_component(settings), ratings, seed=seed, environment=solver)
     return LinearItemScorer(ratings, np.ascontiguousarray(model.weights))

@@ -10,15 +10,27 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from qrels import Ratings
-from recommenders.shared.scorers import BatchScorer, HistoryScorer, TrainedOnRatings, row_blocks
-from recommenders.shared.system import Need, Positive, Settings, system
+from recommenders.shared.scorers import (
+    BatchScorer,
+    HistoryBasedScorer,
+    TrainedOnRatings,
+    row_blocks,
+)
+from recommenders.shared.system import MemoryNeed, Positive, Settings, system
 from runs import InputError
 from runs.shared.arrays import Floats, Ints, Masks, Singles, Sparse
 
-# The Laplacian, first sparse with 12 bytes an entry, then dense; it becomes its inverse.
 DENSE_MATRICES = 3
-# Part of the sum of degrees, of which hitting times are multiples: above the errors of rounding.
+"""Memory of training, in dense float64 matrices of items x items.
+
+The Laplacian is first sparse, with 12 bytes an entry, then dense; it becomes its inverse.
+"""
+
 RESOLUTION = 1e-12
+"""Step to which hitting times are rounded, as a share of the sum of degrees.
+
+It is above the errors of rounding.
+"""
 
 
 class HTSettings(Settings):
@@ -37,20 +49,25 @@ class HTSettings(Settings):
     )
 
 
-def ht_need(ratings: Ratings, settings: HTSettings) -> Need:
-    """Count the dense matrices; there are none where they would not fit ``max_gigabytes``."""
+def ht_memory_need(ratings: Ratings, settings: HTSettings) -> MemoryNeed:
+    """Estimate the bytes of training: dense matrices of shape (n_items, n_items).
+
+    0 bytes if they would be more than the setting ``max_gigabytes``, as hitting times are truncated
+    then.
+    """
     n_items = len(ratings.items)
-    needed_bytes = DENSE_MATRICES * 8 * n_items**2
-    fits = needed_bytes <= settings.max_gigabytes * 1e9
-    return Need(fits * needed_bytes, f"{DENSE_MATRICES} dense matrices of {n_items} x {n_items}")
+    dense_bytes = DENSE_MATRICES * 8 * n_items**2
+    fits = dense_bytes <= settings.max_gigabytes * 1e9
+    purpose = f"{DENSE_MATRICES} dense matrices of {n_items} x {n_items}"
+    return MemoryNeed(dense_bytes if fits else 0, purpose)
 
 
 @system(
     "ht",
     family="random walk",
-    amounts=True,
+    requires_nonnegative=True,
     source="Yin, Cui, Li, Yao & Chen (2012), Challenging the long tail recommendation, PVLDB 5(9)",
-    need=ht_need,
+    memory_need=ht_memory_need,
 )
 def ht(ratings: Ratings, settings: HTSettings, *, seed: int) -> BatchScorer:
     r"""Rank items by the expected number of steps of a random walk from the item to the user.
@@ -76,19 +93,21 @@ def ht(ratings: Ratings, settings: HTSettings, *, seed: int) -> BatchScorer:
     graph around the user, which is not done here. The closed form is ours: users other than
     :math:`u` are eliminated, and what u adds has rank 1.
     """
-    if ht_need(ratings, settings).n_bytes == 0:
+    if ht_memory_need(ratings, settings).n_bytes == 0:
         return TruncatedHittingTimes(ratings, settings.steps)
+    weights, item_offsets, components = _hitting_times(ratings.matrix())
     resolution = RESOLUTION * 2 * float(ratings.rating.sum())
-    return HittingTimes(ratings, *_hitting_times(ratings.matrix()), resolution)
+    return HittingTimes(ratings, weights, item_offsets, components, resolution)
 
 
 @dataclass(frozen=True, eq=False)
-class HittingTimes(HistoryScorer):
-    """Scores by exact hitting times: by how much the best item of a user is nearer, negative.
+class HittingTimes(HistoryBasedScorer):
+    """Scores by exact hitting times: minus the steps by which an item is farther than the best.
 
-    Weights, of shape (n_items, n_items), are what a share of the user's ratings on item j says for
-    item i; offsets and numbers of connected components are of shape (n_items,). Times are rounded
-    to the resolution, so that errors of rounding do not settle ties.
+    Row j of ``weights``, of shape (n_items, n_items), is added to the scores in proportion to the
+    share of item j in the sum of the user's ratings. ``item_offsets`` and ``components``, the
+    numbers of the items' connected components, are of shape (n_items,). Times are rounded to
+    multiples of ``resolution``, in steps, so that errors of rounding do not settle ties.
     """
 
     weights: Floats
@@ -97,9 +116,14 @@ class HittingTimes(HistoryScorer):
     resolution: float
 
     def _products(self, histories: Sparse) -> NDArray[np.floating]:
+        """Score every item for rows of ratings by hitting times, both of shape (n_rows, n_items).
+
+        The best item of a row scores 0, the others less, in steps of the random walk. NaN for items
+        that are not connected with the items rated above 0.
+        """
         shares = row_shares(histories)
         scores = shares @ self.weights + self.item_offsets
-        scores[~reached(histories, self.components)] = np.nan
+        scores[~connected_items(histories, self.components)] = np.nan
         # Times are large and close to each other: from 0 down, float32 tells them apart.
         scores -= np.fmax.reduce(scores, axis=1, keepdims=True)
         return np.round(scores / self.resolution) * self.resolution
@@ -107,44 +131,61 @@ class HittingTimes(HistoryScorer):
 
 @dataclass(frozen=True, eq=False)
 class TruncatedHittingTimes(TrainedOnRatings):
-    r"""Scores by walks that are cut off.
+    r"""Scores by hitting times of walks that end after a number of steps.
 
     The steps that meeting the user early saves, :math:`g^t = t - h^t`, follow the recursion
     without its 1: each is the mean over where the walk goes, and :math:`g_u^t = t`. Nothing is
     subtracted, so small differences between times are not lost.
-    Walks are of so many ``steps``.
     """
 
     steps: int
 
     def score_batch(self, user_numbers: Ints) -> Singles:
-        """Score every item for these training users."""
-        from_users, from_items, components = self._graph
-        row = np.arange(len(user_numbers))
-        saved = np.zeros((len(self.items), len(row)))
+        """Score every item for training users by the mean number of steps that a walk saves.
+
+        A walk of ``self.steps`` steps from the item ends early when it meets the user. Scores are
+        float32 of shape (n_rows, n_items); NaN for items from which no walk leads to the user.
+        """
+        column = np.arange(len(user_numbers))
+        saved_from_items = np.zeros((len(self.items), len(user_numbers)))
         for step in range(self.steps % 2 + 1, self.steps, 2):
-            saved_of_users = from_users @ saved
-            saved_of_users[user_numbers, row] = step
-            saved = from_items @ saved_of_users
-        scores = saved.T.astype(np.float32)
-        scores[~reached(self.histories[user_numbers], components)] = np.nan
+            saved_from_users = self._from_users @ saved_from_items
+            saved_from_users[user_numbers, column] = step
+            saved_from_items = self._from_items @ saved_from_users
+        scores = saved_from_items.T.astype(np.float32)
+        histories = self.histories[user_numbers]
+        scores[~connected_items(histories, self._components)] = np.nan
         return scores
 
     @cached_property
-    def _graph(self) -> tuple[Sparse, Sparse, Ints]:
-        """Give chances of steps from users and from items, and components of items."""
-        matrix = self.histories
-        chances = row_shares(matrix), row_shares(matrix.T.tocsr())
-        return *chances, connected_components(matrix)[1]
+    def _from_users(self) -> Sparse:
+        """Probabilities of a step from each user to each item, of shape (n_users, n_items)."""
+        return row_shares(self.histories)
+
+    @cached_property
+    def _from_items(self) -> Sparse:
+        """Probabilities of a step from each item to each user, of shape (n_items, n_users)."""
+        return row_shares(self.histories.T.tocsr())
+
+    @cached_property
+    def _components(self) -> Ints:
+        """Numbers of the connected components of the items, of shape (n_items,)."""
+        _, item_components = connected_components(self.histories)
+        return item_components
 
 
 def _hitting_times(matrix: Sparse) -> tuple[Floats, Floats, Ints]:
-    """Solve for the weights, offsets and components of :class:`HittingTimes`."""
-    components = connected_components(matrix)[1]
+    """Solve for the weights, item offsets and item components of `HittingTimes`.
+
+    The ratings are of shape (n_users, n_items); the results of shapes (n_items, n_items),
+    (n_items,) and (n_items,). Raises InputError if the Laplacian cannot be inverted.
+    """
+    _, components = connected_components(matrix)
     degrees = matrix.sum(axis=0)
     weights = inverse_laplacian(matrix, components)
     offsets = -2 * (weights @ degrees)
-    weights *= 2 * np.bincount(components, weights=degrees)[components, np.newaxis]
+    component_degrees = np.bincount(components, weights=degrees)
+    weights *= 2 * component_degrees[components, np.newaxis]
     return weights, offsets, components
 
 
@@ -152,6 +193,23 @@ def inverse_laplacian(matrix: Sparse, components: Ints) -> Floats:
     r"""Invert :math:`D_I - R^\top D_U^{-1} R`, made regular by a constant on each component.
 
     The constant shifts the inverse by a constant, which hitting times cancel.
+
+    Parameters
+    ----------
+    matrix
+        Ratings :math:`R` of shape (n_users, n_items); :math:`D_U` and :math:`D_I` are the diagonal
+        matrices of its row and column sums.
+    components
+        Numbers of the items' connected components, of shape (n_items,).
+
+    Returns
+    -------
+    The inverse, float64 of shape (n_items, n_items).
+
+    Raises
+    ------
+    InputError
+        If the matrix is not positive definite in float64, as the ratings differ too much in size.
     """
     laplacian = (matrix.T @ row_shares(matrix)).toarray(order="F")
     np.negative(laplacian, out=laplacian)
@@ -160,21 +218,25 @@ def inverse_laplacian(matrix: Sparse, components: Ints) -> Floats:
     sizes = np.maximum(np.bincount(components), 1)
     # The eigenvalue of the constant vector becomes the mean degree: the condition stays.
     means = np.bincount(components, weights=degrees) / sizes
-    lifts = np.where(means > 0, means, 1.0) / sizes
+    constants = np.where(means > 0, means, 1.0) / sizes
     for rows in row_blocks(len(components), row_bytes=8 * len(components)):
-        same = components[rows, np.newaxis] == components
-        laplacian[rows] += np.where(same, lifts[components], 0.0)
+        same_component = components[rows, np.newaxis] == components
+        laplacian[rows] += np.where(same_component, constants[components], 0.0)
     return _inverse(laplacian)
 
 
 def _inverse(matrix: Floats) -> Floats:
-    """Invert a positive definite matrix in its own memory."""
+    """Invert a symmetric positive definite matrix, which is overwritten, in its own memory.
+
+    The matrix must be in Fortran order. Raises InputError if it is not positive definite.
+    """
     from scipy.linalg.lapack import dpotrf, dpotri
 
-    factor, failed = dpotrf(matrix, lower=True, overwrite_a=True)
-    if failed:
+    factor, info = dpotrf(matrix, lower=True, overwrite_a=True)
+    if info != 0:
         raise InputError("system 'ht' cannot be trained: the ratings differ too much in size.")
     inverse, _ = dpotri(factor, lower=True, overwrite_c=True)
+    # LAPACK computes the lower triangle alone.
     for rows in row_blocks(len(inverse), row_bytes=8 * len(inverse)):
         inverse[rows, rows.stop :] = inverse[rows.stop :, rows].T
         block = inverse[rows, rows]
@@ -183,30 +245,42 @@ def _inverse(matrix: Floats) -> Floats:
 
 
 def connected_components(matrix: Sparse) -> tuple[Ints, Ints]:
-    """Number the connected components of the graph of ratings above 0, for users and items."""
+    """Number the connected components of the graph of the ratings that are not 0.
+
+    Users and items are its nodes. Returns the component of every user, (n_users,), and of every
+    item, (n_items,); an item without ratings is a component of its own.
+    """
     from scipy.sparse import csgraph, csr_array
 
     n_users, n_items = matrix.shape
+    n_nodes = n_users + n_items
     users, items = matrix.nonzero()
     ones = np.ones(len(users))
-    edges = csr_array((ones, (users, n_users + items)), shape=(n_users + n_items,) * 2)
-    labels = csgraph.connected_components(edges, directed=False)[1]
+    edges = csr_array((ones, (users, n_users + items)), shape=(n_nodes, n_nodes))
+    _, labels = csgraph.connected_components(edges, directed=False)
     return labels[:n_users], labels[n_users:]
 
 
-def reached(histories: Sparse, components: Ints) -> Masks:
-    """Tell which items are in a connected component with one that is rated above 0, of each row."""
+def connected_items(histories: Sparse, components: Ints) -> Masks:
+    """Mark the items that are connected with an item that the row rates above 0.
+
+    Histories and the result are of shape (n_rows, n_items); ``components`` holds the numbers of the
+    items' connected components, of shape (n_items,).
+    """
     from scipy.sparse import csr_array
 
     n_items = len(components)
-    entries = (np.ones(n_items), components, np.arange(n_items + 1))
-    membership = csr_array(entries, shape=(n_items, int(components.max()) + 1))
-    return (histories @ membership).toarray()[:, components] > 0
+    n_components = int(components.max()) + 1
+    one_entry_a_row = (np.ones(n_items), components, np.arange(n_items + 1))
+    membership = csr_array(one_entry_a_row, shape=(n_items, n_components))
+    rating_sums = (histories @ membership).toarray()
+    return rating_sums[:, components] > 0
 
 
 def row_shares(matrix: Sparse) -> Sparse:
-    """Divide every row by its sum; a row of zeros stays."""
+    """Divide every row of a sparse matrix by its sum; a row of zeros stays."""
     sums = matrix.sum(axis=1)
+    divisors = np.where(sums > 0, sums, 1.0)
     shares = matrix.astype(np.float64)
-    shares.data /= np.repeat(np.where(sums > 0, sums, 1.0), np.diff(matrix.indptr))
+    shares.data /= np.repeat(divisors, np.diff(matrix.indptr))
     return shares

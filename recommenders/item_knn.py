@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from qrels import Ratings
-from recommenders.shared.lenskit_bridge import trained
+from recommenders.shared.lenskit_bridge import train_component
 from recommenders.shared.scorers import LinearItemScorer
 from recommenders.shared.system import AtLeastOne, Range, Settings, searched, system
 
@@ -53,5 +53,5 @@ def item_knn(ratings: Ratings, settings: ItemKNNSettings, *, seed: int) -> Linea
     nearest; :math:`n_{ij}` users rated both. An item that is nobody's neighbour there cannot
     be scored, so lists of users with few ratings may be short.
     """
-    model = trained(item_knn_component(settings), ratings, seed=seed)
+    model = train_component(item_knn_component(settings), ratings, seed=seed)
     return LinearItemScorer(ratings, model.sim_matrix.to_scipy().astype(np.float64))

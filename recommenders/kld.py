@@ -18,7 +18,7 @@ class KLDSettings(ExpansionSettings):
 @system(
     "kld",
     family="relevance feedback",
-    amounts=True,
+    requires_nonnegative=True,
     source="Valcarce, Parapar & Barreiro (2016), Efficient pseudo-relevance feedback methods for "
     "collaborative filtering recommendation, ECIR",
 )
@@ -39,5 +39,8 @@ def kld(ratings: Ratings, settings: KLDSettings, *, seed: int) -> NeighbourSumSc
 
 
 def divergence(near: Floats, in_all: Floats) -> Floats:
-    """Give the terms of the Kullback-Leibler divergence."""
+    """Compute each item's term of the divergence, from its probability among neighbours and in all.
+
+    Both are above 0.
+    """
     return near * np.log(near / in_all)

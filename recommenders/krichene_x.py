@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from qrels import Ratings
-from recommenders.shared.lenskit_bridge import trained
+from recommenders.shared.lenskit_bridge import train_component
 from recommenders.shared.scorers import FactorScorer
 from recommenders.shared.system import (
     AtLeastOne,
@@ -93,10 +93,15 @@ def krichene_x(ratings: Ratings, settings: KricheneXSettings, *, seed: int) -> K
     the factors of training once these have settled.
     """
     component = _krichene_x_component(settings)
-    model = trained(component, ratings, seed=seed)
+    model = train_component(component, ratings, seed=seed)
     assert model.user_embeddings is not None
-    how = component.config.weight, component.config.user_reg
-    return KricheneXScorer(ratings, model.user_embeddings, model.item_embeddings, 0.0, 0.0, *how)
+    return KricheneXScorer(
+        ratings,
+        user_factors=model.user_embeddings,
+        item_factors=model.item_embeddings,
+        weight=component.config.weight,
+        penalty=component.config.user_reg,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,20 +112,29 @@ class KricheneXScorer(FactorScorer):
 
     with :math:`b_{ui} = 1` where u rated i, else 0: the half sweep of training that solves the
     users. A training user is scored by the factors of training.
+
+    ``weight`` is :math:`w`, the additional weight of a rated item; ``penalty`` is :math:`g`.
     """
 
     weight: float = 1.0
     penalty: float = 1.0
 
     def score_histories(self, histories: Sparse) -> Singles:
-        """Score every item for these rows of ratings; NaN for an empty row."""
-        every = self.item_factors.astype(np.float64)
-        background = every.T @ every + self.penalty * np.eye(every.shape[1])
-        rows = np.split(histories.indices, histories.indptr[1:-1])
-        factors = []
-        for rated in (every[items] for items in rows):
-            normal = background + self.weight * (rated.T @ rated)
-            factors.append(np.linalg.solve(normal, (1 + self.weight) * rated.sum(axis=0)))
-        scores = self._products(np.array(factors), np.zeros(len(factors)))
+        """Score every item for rows of ratings: float32 of shape (n_rows, n_items).
+
+        For each row the user factors are solved for, by weighted least squares; the item factors
+        are those of training. The values of ratings do not matter. An empty row gets NaN.
+        """
+        item_factors = self.item_factors.astype(np.float64)
+        n_factors = item_factors.shape[1]
+        background = item_factors.T @ item_factors + self.penalty * np.eye(n_factors)
+        user_factors = []
+        for rated_items in np.split(histories.indices, histories.indptr[1:-1]):
+            rated_factors = item_factors[rated_items]
+            normal_matrix = background + self.weight * (rated_factors.T @ rated_factors)
+            right_side = (1 + self.weight) * rated_factors.sum(axis=0)
+            user_factors.append(np.linalg.solve(normal_matrix, right_side))
+        no_offsets = np.zeros(len(user_factors))
+        scores = self._products(np.array(user_factors), no_offsets)
         scores[np.diff(histories.indptr) == 0] = np.nan
         return scores.astype(np.float32)

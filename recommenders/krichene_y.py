@@ -7,7 +7,7 @@ from recommenders.kernels.krichene import (
     NeighbourSettings,
     Power,
     neighbour_scorer,
-    similarities_need,
+    similarities_memory_need,
 )
 from recommenders.shared.scorers import LinearItemScorer
 from recommenders.shared.system import Range, searched, system
@@ -24,7 +24,7 @@ class KricheneYSettings(NeighbourSettings):
     family="neighbours",
     source="Krichene & Rendle (2020), On sampled metrics for item recommendation, KDD, "
     "equations 27 to 30",
-    need=similarities_need,
+    memory_need=similarities_memory_need,
 )
 def krichene_y(ratings: Ratings, settings: KricheneYSettings, *, seed: int) -> LinearItemScorer:
     r"""Recommend items that are similar to the user's items, by cubed similarities (q = 3).

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from qrels import Ratings
-from recommenders.kernels.krichene import NeighbourSettings, neighbour_scorer, similarities_need
+from recommenders.kernels.krichene import (
+    NeighbourSettings,
+    neighbour_scorer,
+    similarities_memory_need,
+)
 from recommenders.shared.scorers import LinearItemScorer
 from recommenders.shared.system import Range, searched, system
 
@@ -24,7 +28,7 @@ class KricheneZSettings(NeighbourSettings):
     family="neighbours",
     source="Krichene & Rendle (2020), On sampled metrics for item recommendation, KDD, "
     "equations 27 to 30",
-    need=similarities_need,
+    memory_need=similarities_memory_need,
 )
 def krichene_z(ratings: Ratings, settings: KricheneZSettings, *, seed: int) -> LinearItemScorer:
     r"""Recommend the ten items nearest to each of the user's items.

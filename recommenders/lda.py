@@ -11,8 +11,11 @@ from qrels import Ratings
 from recommenders.shared.scorers import FactorScorer
 from recommenders.shared.system import AtLeastOne, Factors, Range, Settings, searched, system
 
-BATCH_USERS, USER_STEPS = 128, 20
-"""Users between two updates of the topics, and most steps that fit a user's topics, each pass."""
+BATCH_USERS = 128
+"""Number of users between two updates of the topics."""
+
+USER_STEPS = 20
+"""Maximum number of steps that fit a user's topics, in each pass."""
 
 
 Prior: TypeAlias = Annotated[float, Field(gt=0, le=1)]
@@ -42,7 +45,7 @@ class LDASettings(Settings):
 @system(
     "lda",
     family="topics",
-    amounts=True,
+    requires_nonnegative=True,
     source="Blei, Ng & Jordan (2003), Latent Dirichlet allocation, JMLR 3",
 )
 def lda(ratings: Ratings, settings: LDASettings, *, seed: int) -> FactorScorer:
@@ -72,6 +75,6 @@ def lda(ratings: Ratings, settings: LDASettings, *, seed: int) -> FactorScorer:
         n_jobs=1,
         random_state=np.random.RandomState(np.random.MT19937(seed)),
     )
-    of_users = model.fit_transform(ratings.matrix())
-    topics = model.components_ / model.components_.sum(axis=1, keepdims=True)
-    return FactorScorer(ratings, of_users, topics.T)
+    user_topics = model.fit_transform(ratings.matrix())
+    topic_items = model.components_ / model.components_.sum(axis=1, keepdims=True)
+    return FactorScorer(ratings, user_topics, topic_items.T)

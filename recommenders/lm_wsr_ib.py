@@ -6,8 +6,8 @@ from qrels import Ratings
 from recommenders.kernels.language_models import (
     BackgroundWeight,
     SmoothedSettings,
-    counts,
     nearest_by_likelihood,
+    term_counts,
 )
 from recommenders.shared.scorers import LinearItemScorer
 from recommenders.shared.system import AtLeastOne, Range, searched, system
@@ -25,7 +25,7 @@ class LMWSRIBSettings(SmoothedSettings):
 @system(
     "lm-wsr-ib",
     family="neighbours",
-    amounts=True,
+    requires_nonnegative=True,
     source="Valcarce, Parapar & Barreiro (2016), Language models for collaborative filtering "
     "neighbourhoods, ECIR",
 )
@@ -37,11 +37,11 @@ def lm_wsr_ib(ratings: Ratings, settings: LMWSRIBSettings, *, seed: int) -> Line
 
     with :math:`J_i` the k items of the highest likelihood among those with a user in common,
     and :math:`p_j` the ratings of item j as a language model over users, smoothed
-    (:func:`recommenders.kernels.language_models.smoothed`). An item is scored where the
+    (:func:`recommenders.kernels.language_models.smoothed_models`). An item is scored where the
     user has rated one of :math:`J_i` above 0.
 
     What is known and what inferred, see LM-WSR-UB: this is the same on the transposed matrix.
     Much depends on a high background weight: with less of it, items with few ratings come first.
     """
-    graph = nearest_by_likelihood(counts(ratings).T.tocsr(), settings)
-    return LinearItemScorer(ratings, graph.T.tocsr(), by_rating=True)
+    item_neighbours = nearest_by_likelihood(term_counts(ratings).T.tocsr(), settings)
+    return LinearItemScorer(ratings, item_neighbours.T.tocsr(), by_rating=True)

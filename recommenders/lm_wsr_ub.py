@@ -6,8 +6,8 @@ from qrels import Ratings
 from recommenders.kernels.language_models import (
     BackgroundWeight,
     SmoothedSettings,
-    counts,
     nearest_by_likelihood,
+    term_counts,
 )
 from recommenders.kernels.neighbours import NeighbourSumScorer
 from recommenders.shared.system import AtLeastOne, Range, searched, system
@@ -25,7 +25,7 @@ class LMWSRUBSettings(SmoothedSettings):
 @system(
     "lm-wsr-ub",
     family="neighbours",
-    amounts=True,
+    requires_nonnegative=True,
     source="Valcarce, Parapar & Barreiro (2016), Language models for collaborative filtering "
     "neighbourhoods, ECIR",
 )
@@ -37,7 +37,7 @@ def lm_wsr_ub(ratings: Ratings, settings: LMWSRUBSettings, *, seed: int) -> Neig
 
     with :math:`V_u` the k users of the highest likelihood among those with an item in common,
     and :math:`p_v` the ratings of v as a language model, smoothed
-    (:func:`recommenders.kernels.language_models.smoothed`). An item without a rating
+    (:func:`recommenders.kernels.language_models.smoothed_models`). An item without a rating
     above 0 by a neighbour cannot be scored.
 
     The sum and the likelihood are known from the paper, its weights :math:`s_{uv}` are not:
@@ -45,5 +45,6 @@ def lm_wsr_ub(ratings: Ratings, settings: LMWSRUBSettings, *, seed: int) -> Neig
     ratings stands here:
     :func:`recommenders.kernels.language_models.nearest_by_likelihood`.
     """
-    matrix = counts(ratings)
-    return NeighbourSumScorer(ratings, nearest_by_likelihood(matrix, settings), matrix)
+    matrix = term_counts(ratings)
+    neighbour_weights = nearest_by_likelihood(matrix, settings)
+    return NeighbourSumScorer(ratings, neighbour_weights, values=matrix)

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from qrels import Ratings
 from recommenders.shared.lenskit_bridge import one_thread
-from recommenders.shared.scorers import HistoryScorer, pattern
+from recommenders.shared.scorers import HistoryBasedScorer, pattern
 from recommenders.shared.system import (
     AtLeastOne,
     Choice,
@@ -28,8 +28,8 @@ from runs.shared.arrays import Floats, Sparse
 if TYPE_CHECKING:
     from torch import Tensor
 
-ANNEALED = 0.5
-"""Share of the steps over which the weight of the divergence rises."""
+ANNEALED_SHARE = 0.5
+"""Share of the training steps over which the weight of the divergence rises to its final value."""
 
 
 class MultiVAESettings(Settings):
@@ -80,63 +80,119 @@ def multivae(ratings: Ratings, settings: MultiVAESettings, *, seed: int) -> Auto
     number of steps and the final weight on validation data.
     """
     import torch
-    from torch.nn import functional
 
-    rows = pattern(ratings.matrix()).tocsr()
-    rows = rows[np.flatnonzero(np.diff(rows.indptr))]
-    n_items, size, hidden = len(ratings.items), settings.factors, settings.hidden
+    rated = pattern(ratings.matrix()).tocsr()
+    rated = rated[np.flatnonzero(np.diff(rated.indptr))]
+    n_users, n_items = rated.shape
+    n_batches = -(-n_users // settings.batch_users)
+    n_rising_steps = max(1.0, ANNEALED_SHARE * settings.epochs * n_batches)
     with one_thread(), torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        shapes = (n_items, hidden), (hidden, 2 * size), (size, hidden), (hidden, n_items)
-        layers: list[Tensor] = []
-        for inside, outside in shapes:
-            spread = np.sqrt(2 / (inside + outside))
-            layers += [torch.randn(inside, outside) * spread, torch.zeros(outside)]
-        for layer in layers:
-            layer.requires_grad_()
+        layers = _random_layers(n_items, settings)
         optimizer = torch.optim.Adam(layers, lr=settings.learning_rate, foreach=True)
-        n_batches = -(-rows.shape[0] // settings.batch_users)
-        rising, step = max(1.0, ANNEALED * settings.epochs * n_batches), 0
+        step = 0
         for _ in range(settings.epochs):
-            order = torch.randperm(rows.shape[0]).numpy()
-            for start in range(0, len(order), settings.batch_users):
-                batch = rows[order[start : start + settings.batch_users]]
-                counts = np.diff(batch.indptr)
-                values = torch.from_numpy(np.repeat(1 / np.sqrt(counts), counts)).float()
-                encoded = functional.embedding_bag(
-                    torch.from_numpy(batch.indices.astype(np.int64)),
-                    layers[0],
-                    torch.from_numpy(batch.indptr[:-1].astype(np.int64)),
-                    mode="sum",
-                    per_sample_weights=functional.dropout(values, settings.dropout),
+            order = torch.randperm(n_users).numpy()
+            for start in range(0, n_users, settings.batch_users):
+                batch = rated[order[start : start + settings.batch_users]]
+                divergence_weight = settings.divergence * min(1.0, step / n_rising_steps)
+                loss = _loss(
+                    batch, layers, dropout=settings.dropout, divergence_weight=divergence_weight
                 )
-                both = torch.tanh(encoded + layers[1]) @ layers[2] + layers[3]
-                mean, log_variance = both[:, :size], both[:, size:]
-                latent = mean + torch.randn_like(mean) * torch.exp(log_variance / 2)
-                logits = torch.tanh(latent @ layers[4] + layers[5]) @ layers[6] + layers[7]
-                likely = functional.log_softmax(logits, dim=1)
-                user = torch.from_numpy(np.repeat(np.arange(len(counts)), counts))
-                found = likely[user, torch.from_numpy(batch.indices.astype(np.int64))].sum()
-                apart = (mean**2 + log_variance.exp() - log_variance - 1).sum() / 2
-                weight = settings.divergence * min(1.0, step / rising)
                 optimizer.zero_grad()
-                torch.autograd.backward((weight * apart - found) / len(counts))
+                torch.autograd.backward(loss)
                 optimizer.step()
                 step += 1
     weights = [layer.detach().numpy().astype(np.float64) for layer in layers]
     return AutoencoderScorer(ratings, tuple(weights))
 
 
+def _random_layers(n_items: int, settings: MultiVAESettings) -> list[Tensor]:
+    """Draw the weights of the four layers with torch's random generator; offsets are 0.
+
+    Returns weights, of shape (n_inputs, n_outputs), and offsets, of shape (n_outputs,), layer after
+    layer: encoder, latent vector, decoder, items. The outputs of the second layer are the mean and
+    the logarithm of the variance of the latent vector. All of them require gradients.
+    """
+    import torch
+
+    shapes = [
+        (n_items, settings.hidden),
+        (settings.hidden, 2 * settings.factors),
+        (settings.factors, settings.hidden),
+        (settings.hidden, n_items),
+    ]
+    layers: list[Tensor] = []
+    for n_inputs, n_outputs in shapes:
+        standard_deviation = np.sqrt(2 / (n_inputs + n_outputs))
+        layers.append(torch.randn(n_inputs, n_outputs) * standard_deviation)
+        layers.append(torch.zeros(n_outputs))
+    for layer in layers:
+        layer.requires_grad_()
+    return layers
+
+
+def _loss(
+    batch: Sparse, layers: list[Tensor], *, dropout: float, divergence_weight: float
+) -> Tensor:
+    """Compute the loss per user of a batch: minus the log-likelihood, plus the weighted divergence.
+
+    The batch is of shape (n_batch, n_items), with 1.0 for rated items, at least one a row. Layers
+    are those of `_random_layers`. Rated items are dropped from the input, and the latent vectors
+    drawn, with torch's random generator.
+    """
+    import torch
+    from torch.nn import functional
+
+    encoder, encoder_offset, latent, latent_offset = layers[:4]
+    decoder, decoder_offset, output, output_offset = layers[4:]
+    counts = np.diff(batch.indptr)
+    n_batch = len(counts)
+    items = torch.from_numpy(batch.indices.astype(np.int64))
+    user = torch.from_numpy(np.repeat(np.arange(n_batch), counts))
+    input_values = torch.from_numpy(np.repeat(1 / np.sqrt(counts), counts)).float()
+
+    encoded = functional.embedding_bag(
+        items,
+        encoder,
+        torch.from_numpy(batch.indptr[:-1].astype(np.int64)),
+        mode="sum",
+        per_sample_weights=functional.dropout(input_values, dropout),
+    )
+    latent_parameters = torch.tanh(encoded + encoder_offset) @ latent + latent_offset
+    n_factors = len(decoder)
+    mean = latent_parameters[:, :n_factors]
+    log_variance = latent_parameters[:, n_factors:]
+    vectors = mean + torch.randn_like(mean) * torch.exp(log_variance / 2)
+
+    logits = torch.tanh(vectors @ decoder + decoder_offset) @ output + output_offset
+    log_shares = functional.log_softmax(logits, dim=1)
+    log_likelihood = log_shares[user, items].sum()
+    divergence = (mean**2 + log_variance.exp() - log_variance - 1).sum() / 2
+    return (divergence_weight * divergence - log_likelihood) / n_batch
+
+
 @dataclass(frozen=True, eq=False)
-class AutoencoderScorer(HistoryScorer):
-    """Scores by an autoencoder: weights and offsets of four layers, the second without spread."""
+class AutoencoderScorer(HistoryBasedScorer):
+    """Scores by an autoencoder of four layers, with the mean latent vector of each history.
+
+    ``layers`` holds weights and offsets, float64, layer after layer; see `_random_layers`.
+    """
 
     layers: tuple[Floats, ...]
 
     def _products(self, histories: Sparse) -> NDArray[np.floating]:
+        """Score every item for rows of ratings, both of shape (n_rows, n_items).
+
+        The scores are the outputs of the decoder (``self.layers``) for the mean latent vector. The
+        values of ratings do not matter.
+        """
+        encoder, encoder_offset, latent, latent_offset = self.layers[:4]
+        decoder, decoder_offset, output, output_offset = self.layers[4:]
+        n_factors = len(decoder)
         counts = np.maximum(np.diff(histories.indptr), 1)[:, np.newaxis]
-        into, offset, middle, middle_offset, out, out_offset, last, last_offset = self.layers
-        size = len(out)
-        hidden = np.tanh(pattern(histories) @ into / np.sqrt(counts) + offset)
-        mean = hidden @ middle[:, :size] + middle_offset[:size]
-        return np.asarray(np.tanh(mean @ out + out_offset) @ last + last_offset)
+        inputs = pattern(histories) @ encoder / np.sqrt(counts)
+        encoded = np.tanh(inputs + encoder_offset)
+        mean = encoded @ latent[:, :n_factors] + latent_offset[:n_factors]
+        decoded = np.tanh(mean @ decoder + decoder_offset)
+        return np.asarray(decoded @ output + output_offset)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 ITEMS_AT_ONCE = 1 << 21
-"""Hidden units of users and items that are held at a time: 16 MB."""
+"""Maximum number of hidden units, items times units, that scoring holds at a time: 16 MB."""
 
 
 class NeuMFSettings(Settings):
@@ -73,57 +73,112 @@ def neumf(ratings: Ratings, settings: NeuMFSettings, *, seed: int) -> NeuMFScore
     import torch
     from torch.nn import functional
 
-    n_users, n_items = len(ratings.users), len(ratings.items)
-    size, hidden, half = settings.factors, settings.hidden, max(1, settings.hidden // 2)
-    users, items = (torch.from_numpy(n.astype(np.int64)) for n in (ratings.user, ratings.item))
-    n_drawn = settings.negatives
+    n_users = len(ratings.users)
+    n_items = len(ratings.items)
+    users = torch.from_numpy(ratings.user.astype(np.int64))
+    items = torch.from_numpy(ratings.item.astype(np.int64))
     with one_thread(), torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        shapes = [(n_users, size), (n_items, size)] * 2
-        layers: list[Tensor] = [torch.randn(shape) * 0.01 for shape in shapes]
-        for inside, outside in ((2 * size, hidden), (hidden, half), (size + half, 1)):
-            layers += [torch.randn(inside, outside) * np.sqrt(2 / inside), torch.zeros(outside)]
-        for layer in layers:
-            layer.requires_grad_()
+        layers = _random_layers(n_users, n_items, settings)
         optimizer = torch.optim.AdamW(
             layers, lr=settings.learning_rate, weight_decay=settings.regularization, foreach=True
         )
-        p, q, p_deep, q_deep, *dense = layers
         for _ in range(settings.epochs):
-            for some in torch.split(torch.randperm(len(users)), settings.batch_ratings):
-                drawn = torch.randint(n_items, (len(some) * n_drawn,))
-                user = torch.cat([users[some], users[some].repeat(n_drawn)])
-                item = torch.cat([items[some], drawn])
-                wanted = torch.cat([torch.ones(len(some)), torch.zeros(len(drawn))])
-                deep = torch.cat([p_deep[user], q_deep[item]], dim=1)
-                for weights, offsets in zip(dense[:4:2], dense[1:4:2], strict=True):
-                    deep = torch.relu(deep @ weights + offsets)
-                both = torch.cat([p[user] * q[item], deep], dim=1)
-                logits = (both @ dense[4] + dense[5])[:, 0]
+            for batch in torch.split(torch.randperm(len(ratings)), settings.batch_ratings):
+                n_negatives = len(batch) * settings.negatives
+                random_items = torch.randint(n_items, (n_negatives,))
+                user = torch.cat([users[batch], users[batch].repeat(settings.negatives)])
+                item = torch.cat([items[batch], random_items])
+                is_rated = torch.cat([torch.ones(len(batch)), torch.zeros(n_negatives)])
+                logits = _logits(user, item, layers)
+                loss = functional.binary_cross_entropy_with_logits(logits, is_rated)
                 optimizer.zero_grad()
-                torch.autograd.backward(functional.binary_cross_entropy_with_logits(logits, wanted))
+                torch.autograd.backward(loss)
                 optimizer.step()
-    return NeuMFScorer(ratings, tuple(x.detach().numpy().astype(np.float64) for x in layers))
+    arrays = [layer.detach().numpy().astype(np.float64) for layer in layers]
+    return NeuMFScorer(ratings, tuple(arrays))
+
+
+def _random_layers(n_users: int, n_items: int, settings: NeuMFSettings) -> list[Tensor]:
+    """Draw the embeddings and weights with torch's random generator; offsets are 0.
+
+    Returns four embeddings, of shapes (n_users, factors) and (n_items, factors): users and items of
+    the product, then users and items of the perceptron. After them come weights, (n_inputs,
+    n_outputs), and offsets, (n_outputs,), of two hidden layers and the last layer. All of them
+    require gradients.
+    """
+    import torch
+
+    factors = settings.factors
+    n_second = max(1, settings.hidden // 2)
+    embedding_shapes = [
+        (n_users, factors),
+        (n_items, factors),
+        (n_users, factors),
+        (n_items, factors),
+    ]
+    layer_shapes = [
+        (2 * factors, settings.hidden),
+        (settings.hidden, n_second),
+        (factors + n_second, 1),
+    ]
+    layers: list[Tensor] = [torch.randn(shape) * 0.01 for shape in embedding_shapes]
+    for n_inputs, n_outputs in layer_shapes:
+        layers.append(torch.randn(n_inputs, n_outputs) * np.sqrt(2 / n_inputs))
+        layers.append(torch.zeros(n_outputs))
+    for layer in layers:
+        layer.requires_grad_()
+    return layers
+
+
+def _logits(user: Tensor, item: Tensor, layers: list[Tensor]) -> Tensor:
+    """Compute the scores of pairs of user and item numbers, all of shape (n_pairs,).
+
+    Layers are those of `_random_layers`.
+    """
+    import torch
+
+    user_product, item_product, user_deep, item_deep = layers[:4]
+    first, first_offset, second, second_offset, last, last_offset = layers[4:]
+    inputs = torch.cat([user_deep[user], item_deep[item]], dim=1)
+    hidden = torch.relu(inputs @ first + first_offset)
+    deep = torch.relu(hidden @ second + second_offset)
+    product = user_product[user] * item_product[item]
+    return (torch.cat([product, deep], dim=1) @ last + last_offset)[:, 0]
 
 
 @dataclass(frozen=True, eq=False)
 class NeuMFScorer(TrainedOnRatings):
-    """Scores by a product of embeddings and a perceptron: four embeddings, then three layers."""
+    """Scores by a product of embeddings and a perceptron.
+
+    ``layers`` holds embeddings, weights and offsets, float64; see `_random_layers`.
+    """
 
     layers: tuple[Floats, ...]
 
     def score_batch(self, user_numbers: Ints) -> Singles:
-        """Score every item for these training users."""
-        p, q, p_deep, q_deep, first, offset, second, second_offset, last, _ = self.layers
-        size = p.shape[1]
-        scores = (p[user_numbers] * last[:size, 0]) @ q.T
+        """Score every item for training users: float32 of shape (n_rows, n_items).
+
+        Scores are those of the embeddings and the perceptron in ``self.layers``, without the last
+        offset, which changes no order. NaN for a user without training ratings.
+        """
+        user_product, item_product, user_deep, item_deep = self.layers[:4]
+        first, first_offset, second, second_offset, last, _ = self.layers[4:]
+        n_items, n_factors = item_product.shape
+        product_weights = last[:n_factors, 0]
+        deep_weights = last[n_factors:, 0]
+        scores = (user_product[user_numbers] * product_weights) @ item_product.T
+
+        # The first layer is linear in the two halves of its input.
         half = len(first) // 2
-        of_users, of_items = p_deep @ first[:half] + offset, q_deep @ first[half:]
-        at_once = max(1, ITEMS_AT_ONCE // first.shape[1])
+        hidden_of_users = user_deep @ first[:half] + first_offset
+        hidden_of_items = item_deep @ first[half:]
+        block_items = max(1, ITEMS_AT_ONCE // first.shape[1])
         for row, user in zip(scores, user_numbers, strict=True):
-            for start in range(0, len(q), at_once):
-                hidden = np.maximum(of_users[user] + of_items[start : start + at_once], 0)
+            for start in range(0, n_items, block_items):
+                block = slice(start, start + block_items)
+                hidden = np.maximum(hidden_of_users[user] + hidden_of_items[block], 0)
                 deep = np.maximum(hidden @ second + second_offset, 0)
-                row[start : start + at_once] += deep @ last[size:, 0]
+                row[block] += deep @ deep_weights
         scores[~self.has_ratings[user_numbers]] = np.nan
         return scores.astype(np.float32)

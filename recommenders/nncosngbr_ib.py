@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from qrels import Ratings
 from recommenders.kernels.neighbours import Baselines, BaselineSettings, nearest_by_cosine
-from recommenders.shared.scorers import HistoryScorer, averages, pattern
+from recommenders.shared.scorers import HistoryBasedScorer, pattern, weighted_means
 from recommenders.shared.system import AtLeastOne, NotNegative, Range, searched, system
 from runs.shared.arrays import Sparse
 
@@ -59,10 +59,11 @@ def nncosngbr_ib(
 
 
 @dataclass(frozen=True, eq=False)
-class BaselineItemScorer(HistoryScorer):
-    r"""Item-linear in what is off the baselines: :math:`b_u + (r_u - b_u) W`.
+class BaselineItemScorer(HistoryBasedScorer):
+    r"""Item-linear in the ratings' residuals from baselines: :math:`b_u + (r_u - b_u) W`.
 
-    Weights are as of `LinearItemScorer`; if ``averaged``, the sum is divided by those of the items
+    Row j of the weights :math:`W`, of shape (n_items, n_items), holds what a residual of item j
+    adds to the scores of all items. If ``averaged``, the sum is divided by the weights of the items
     rated.
     """
 
@@ -71,8 +72,13 @@ class BaselineItemScorer(HistoryScorer):
     averaged: bool = False
 
     def _products(self, histories: Sparse) -> NDArray[np.floating]:
+        """Score every item for rows of ratings, both of shape (n_rows, n_items).
+
+        A score is the baseline plus the residuals of the ratings times ``self.weights``; an item
+        without any weight scores its baseline.
+        """
         sums = self.baselines.residuals(histories) @ self.weights
         if self.averaged:
-            sums = averages(sums, pattern(histories) @ self.weights)
-        of_users = self.baselines.of_users(histories)[:, np.newaxis]
-        return sums.toarray() + of_users + self.baselines.of_items
+            sums = weighted_means(sums, pattern(histories) @ self.weights)
+        user_offsets = self.baselines.user_offsets(histories)[:, np.newaxis]
+        return sums.toarray() + user_offsets + self.baselines.item_baselines

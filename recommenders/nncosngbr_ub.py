@@ -55,13 +55,21 @@ def nncosngbr_ub(
     baselines = Baselines.fit(matrix, settings)
     return NeighbourSumScorer(
         ratings,
-        nearest_by_cosine(matrix, count=settings.neighbours, shrinkage=settings.shrinkage),
-        baselines.residuals(matrix),
-        partial(_on_baselines, baselines=baselines),
+        neighbour_weights=nearest_by_cosine(
+            matrix, count=settings.neighbours, shrinkage=settings.shrinkage
+        ),
+        values=baselines.residuals(matrix),
+        scores_of_sums=partial(_add_baselines, baselines=baselines),
         averaged=settings.denominator,
     )
 
 
-def _on_baselines(sums: Sparse, near: Sparse, histories: Sparse, *, baselines: Baselines) -> Floats:
-    """Add the baselines; where no neighbour has rated, they stand alone."""
-    return sums.toarray() + baselines.of_users(histories)[:, np.newaxis] + baselines.of_items
+def _add_baselines(
+    sums: Sparse, neighbour_weights: Sparse, histories: Sparse, *, baselines: Baselines
+) -> Floats:
+    """Add the baselines of users and items to sums over neighbours; see `ScoresOfSums`.
+
+    An item that no neighbour has rated scores its baseline.
+    """
+    user_offsets = baselines.user_offsets(histories)[:, np.newaxis]
+    return sums.toarray() + user_offsets + baselines.item_baselines

@@ -10,6 +10,7 @@ from recommenders.shared.system import AtLeastOne, Factors, Range, Settings, sea
 from runs.shared.arrays import Floats
 
 BLOCK_RATINGS = 8192
+"""Number of ratings whose likelihoods are computed at a time."""
 
 
 class PLSASettings(Settings):
@@ -31,7 +32,7 @@ class PLSASettings(Settings):
 @system(
     "plsa",
     family="topics",
-    amounts=True,
+    requires_nonnegative=True,
     source="Hofmann (2004), Latent semantic models for collaborative filtering, TOIS 22(1)",
 )
 def plsa(ratings: Ratings, settings: PLSASettings, *, seed: int) -> FactorScorer:
@@ -54,40 +55,56 @@ def plsa(ratings: Ratings, settings: PLSASettings, *, seed: int) -> FactorScorer
     EM, for which the number of steps stands here.
     """
     rng = np.random.default_rng(seed)
-    of_users = distributions(rng.random((len(ratings.users), settings.topics)) + 0.5, axis=1)
-    of_items = distributions(rng.random((len(ratings.items), settings.topics)) + 0.5, axis=0)
+    user_weights = rng.random((len(ratings.users), settings.topics)) + 0.5
+    item_weights = rng.random((len(ratings.items), settings.topics)) + 0.5
+    user_topics = distributions(user_weights, axis=1)
+    topic_items = distributions(item_weights, axis=0)
     observed = ratings.select(ratings.rating > 0)
     for _ in range(settings.steps):
-        of_users, of_items = em_step(observed, of_users, of_items)
-    return FactorScorer(ratings, of_users, of_items)
+        user_topics, topic_items = em_step(observed, user_topics, topic_items)
+    return FactorScorer(ratings, user_topics, topic_items)
 
 
-def em_step(ratings: Ratings, of_users: Floats, of_items: Floats) -> tuple[Floats, Floats]:
-    r"""Take one step of EM, from ratings above 0.
+def em_step(ratings: Ratings, user_topics: Floats, topic_items: Floats) -> tuple[Floats, Floats]:
+    r"""Compute the distributions after one step of EM.
 
-    It changes :math:`P(z \mid u)`, of shape (n_users, n_topics), rows summing to 1, and
-    :math:`P(i \mid z)`, of shape (n_items, n_topics), columns summing to 1.
+    Parameters
+    ----------
+    ratings
+        Ratings above 0.
+    user_topics
+        :math:`P(z \mid u)`, of shape (n_users, n_topics): rows sum to 1.
+    topic_items
+        :math:`P(i \mid z)`, of shape (n_items, n_topics): columns sum to 1.
+
+    Returns
+    -------
+    New arrays for both.
     """
     quotients = ratings.matrix()
-    quotients.data = quotients.data / likelihoods(ratings, of_users, of_items)
-    return (
-        distributions(of_users * (quotients @ of_items), axis=1),
-        distributions(of_items * (quotients.T @ of_users), axis=0),
-    )
+    quotients.data = quotients.data / likelihoods(ratings, user_topics, topic_items)
+    user_weights = user_topics * (quotients @ topic_items)
+    item_weights = topic_items * (quotients.T @ user_topics)
+    return distributions(user_weights, axis=1), distributions(item_weights, axis=0)
 
 
-def likelihoods(ratings: Ratings, of_users: Floats, of_items: Floats) -> Floats:
-    r"""Give :math:`P(i \mid u)` for every rating, of shape (n_ratings,)."""
-    found = np.empty(len(ratings))
+def likelihoods(ratings: Ratings, user_topics: Floats, topic_items: Floats) -> Floats:
+    r"""Compute :math:`P(i \mid u)` of the user and item of every rating, of shape (n_ratings,).
+
+    The arguments are :math:`P(z \mid u)`, of shape (n_users, n_topics), and :math:`P(i \mid z)`, of
+    shape (n_items, n_topics).
+    """
+    likelihood = np.empty(len(ratings))
     for start in range(0, len(ratings), BLOCK_RATINGS):
         block = slice(start, start + BLOCK_RATINGS)
-        users, items = of_users[ratings.user[block]], of_items[ratings.item[block]]
-        found[block] = np.einsum("nz,nz->n", users, items)
-    return found
+        topics_of_user = user_topics[ratings.user[block]]
+        topics_of_item = topic_items[ratings.item[block]]
+        likelihood[block] = np.einsum("nz,nz->n", topics_of_user, topics_of_item)
+    return likelihood
 
 
 def distributions(weights: Floats, *, axis: int) -> Floats:
-    """Scale weights to sums of 1 along an axis; all zeros become equal shares."""
+    """Scale the weights of a matrix to sums of 1 along an axis; all zeros become equal shares."""
     sums = weights.sum(axis=axis, keepdims=True)
-    shares = np.full_like(weights, 1 / weights.shape[axis])
-    return np.divide(weights, sums, out=shares, where=sums > 0)
+    equal_shares = np.full_like(weights, 1 / weights.shape[axis])
+    return np.divide(weights, sums, out=equal_shares, where=sums > 0)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from qrels import Ratings
-from recommenders.shared.lenskit_bridge import popularity_scores, trained
+from recommenders.shared.lenskit_bridge import popularity_scores, train_component
 from recommenders.shared.scorers import TrainedOnRatings
 from recommenders.shared.system import Settings, system
 from runs.shared.arrays import Ints, Singles, Sparse
@@ -31,13 +31,13 @@ def _popularity_component(settings: PopularitySettings) -> PopScorer:
 @system("popularity", family="baseline", source="-", lenskit=_popularity_component)
 def popularity(ratings: Ratings, settings: PopularitySettings, *, seed: int) -> PopularityScorer:
     """Recommend the items with the most ratings in training."""
-    model = trained(_popularity_component(settings), ratings, seed=seed)
+    model = train_component(_popularity_component(settings), ratings, seed=seed)
     return PopularityScorer(ratings, popularity_scores(model))
 
 
 @dataclass(frozen=True, eq=False)
 class PopularityScorer(TrainedOnRatings):
-    """One score per item, float32 of shape (n_items,), for all users."""
+    """Scores items alike for all users, by ``item_scores``: float32 of shape (n_items,)."""
 
     item_scores: Singles
 

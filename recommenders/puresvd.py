@@ -6,7 +6,7 @@ import numpy as np
 
 from qrels import Ratings
 from recommenders.shared.scorers import ProjectionScorer
-from recommenders.shared.system import Factors, Range, Settings, require_any, searched, system
+from recommenders.shared.system import Factors, Range, Settings, require_nonzero, searched, system
 from runs.shared.arrays import Floats, Sparse
 
 
@@ -35,17 +35,24 @@ def puresvd(ratings: Ratings, settings: PureSVDSettings, *, seed: int) -> Projec
     with :math:`Q` the leading right singular vectors of the rating matrix, missing ratings
     being zero. The vectors are exact (ARPACK); the seed only starts the iteration.
     """
-    require_any(ratings, system="puresvd")
+    require_nonzero(ratings, system="puresvd")
     basis = right_singular_vectors(ratings.matrix(), count=settings.factors, seed=seed)
     return ProjectionScorer(ratings, basis)
 
 
 def right_singular_vectors(matrix: Sparse, *, count: int, seed: int) -> Floats:
-    """Give the leading right singular vectors as columns, all of them if there are fewer."""
-    rank = min(matrix.shape)
-    if count >= rank:  # ARPACK finds all but one at most.
-        return np.linalg.svd(matrix.toarray(), full_matrices=False)[2].T
+    """Compute the right singular vectors of the highest singular values, as columns.
+
+    The matrix is of shape (n_rows, n_columns), the result of shape (n_columns, n_vectors). There
+    are ``count`` vectors, or min(n_rows, n_columns) if that is less. The seed is for the starting
+    vector of the iteration.
+    """
+    n_vectors = min(matrix.shape)
+    if count >= n_vectors:  # ARPACK finds all but one at most.
+        _, _, right_vectors = np.linalg.svd(matrix.toarray(), full_matrices=False)
+        return right_vectors.T
     from scipy.sparse.linalg import svds
 
-    start = np.random.default_rng(seed).standard_normal(rank)
-    return np.ascontiguousarray(svds(matrix, k=count, v0=start)[2].T)
+    start = np.random.default_rng(seed).standard_normal(n_vectors)
+    _, _, right_vectors = svds(matrix, k=count, v0=start)
+    return np.ascontiguousarray(right_vectors.T)

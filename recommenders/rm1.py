@@ -11,9 +11,9 @@ from recommenders.kernels.language_models import (
     BackgroundWeight,
     LanguageModels,
     SmoothedSettings,
-    counts,
     log_odds_of_neighbours,
-    smoothed,
+    smoothed_models,
+    term_counts,
 )
 from recommenders.kernels.neighbours import NearestUsers, NeighbourSumScorer, nearest_by_cosine
 from recommenders.shared.scorers import pattern, row_maxima, row_of_entry, with_data
@@ -31,7 +31,7 @@ class RM1Settings(SmoothedSettings):
 @system(
     "rm1",
     family="relevance models",
-    amounts=True,
+    requires_nonnegative=True,
     source="Parapar, Bellogín, Castells & Barreiro (2013), Relevance-based language modelling "
     "for recommender systems, IP&M 49(4)",
 )
@@ -42,31 +42,42 @@ def rm1(ratings: Ratings, settings: RM1Settings, *, seed: int) -> NeighbourSumSc
               w_{uv} \propto \prod_{j \in I_u} p_v(j)
 
     with :math:`V_u` the k users of the highest cosine and :math:`p_v` the ratings of v as a
-    language model, smoothed (:func:`recommenders.kernels.language_models.smoothed`). All
+    language model, smoothed (:func:`recommenders.kernels.language_models.smoothed_models`). All
     items with ratings in training are scored.
 
     The formula is known from the paper. Its neighbours came from clusters; cosines are those
     of later work by its authors. Smoothing and k are inferred: of so many factors one
     neighbour tends to outweigh the others, the less so the more weight the background has.
     """
-    matrix = counts(ratings)
-    models = smoothed(matrix, background_weight=settings.background_weight)
-    near = nearest_by_cosine(matrix, count=settings.neighbours)
-    # How well neighbours explain what was rated above 0.
-    odds = log_odds_of_neighbours(pattern(matrix), models, near)
-    weights = _shares_of_exponentials(with_data(near, odds))
-    return NeighbourSumScorer(ratings, weights, models.seen, partial(_mixtures, models=models))
+    matrix = term_counts(ratings)
+    models = smoothed_models(matrix, background_weight=settings.background_weight)
+    neighbours = nearest_by_cosine(matrix, count=settings.neighbours)
+    # Every item rated above 0 counts once in the likelihood.
+    log_odds = log_odds_of_neighbours(pattern(matrix), models, neighbours)
+    weights = _softmax_of_rows(with_data(neighbours, log_odds))
+    return NeighbourSumScorer(
+        ratings,
+        neighbour_weights=weights,
+        values=models.foreground,
+        scores_of_sums=partial(_add_background, models=models),
+    )
 
 
-def _shares_of_exponentials(logarithms: Sparse) -> Sparse:
-    """Give each entry's share of the exponentials of its row."""
+def _softmax_of_rows(logarithms: Sparse) -> Sparse:
+    """Replace every stored entry by its exponential as a share of those of its row."""
     rows = row_of_entry(logarithms)
     exponentials = np.exp(logarithms.data - row_maxima(logarithms)[rows])
     sums = np.bincount(rows, exponentials, minlength=logarithms.shape[0])
     return with_data(logarithms, exponentials / sums[rows])
 
 
-def _mixtures(sums: Sparse, near: Sparse, histories: Sparse, *, models: LanguageModels) -> Floats:
-    """Add the background; a user without neighbours has none, an item without ratings neither."""
-    background = (near @ models.background_shares)[:, np.newaxis] * models.collection
+def _add_background(
+    sums: Sparse, neighbour_weights: Sparse, histories: Sparse, *, models: LanguageModels
+) -> Floats:
+    """Add the background of the neighbours' models to the sums of their foregrounds.
+
+    See `ScoresOfSums`. NaN for a user without neighbours, and for an item without training ratings.
+    """
+    background_weights = neighbour_weights @ models.background_shares
+    background = background_weights[:, np.newaxis] * models.collection
     return sums.toarray() + np.where(background > 0, background, np.nan)

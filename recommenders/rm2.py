@@ -7,8 +7,8 @@ from recommenders.kernels.language_models import (
     BackgroundWeight,
     RelevanceModelScorer,
     SmoothedSettings,
-    counts,
-    smoothed,
+    smoothed_models,
+    term_counts,
 )
 from recommenders.kernels.neighbours import NearestUsers, nearest_by_cosine
 from recommenders.shared.system import Range, searched, system
@@ -24,7 +24,7 @@ class RM2Settings(SmoothedSettings):
 @system(
     "rm2",
     family="relevance models",
-    amounts=True,
+    requires_nonnegative=True,
     source="Parapar, Bellogín, Castells & Barreiro (2013), Relevance-based language modelling "
     "for recommender systems, IP&M 49(4)",
 )
@@ -35,14 +35,14 @@ def rm2(ratings: Ratings, settings: RM2Settings, *, seed: int) -> RelevanceModel
 
     of which the score is the logarithm, less a constant of the user; with :math:`V_u` the k
     users of the highest cosine and :math:`p_v` the ratings of v as a language model, smoothed
-    (:func:`recommenders.kernels.language_models.smoothed`). All items with ratings in
+    (:func:`recommenders.kernels.language_models.smoothed_models`). All items with ratings in
     training are scored.
 
     The formula is known from the paper, and with uniform priors and Jelinek-Mercer smoothing
     from a program by one of the authors of the later work. The neighbours came from clusters
     there; cosines, and k, are inferred.
     """
-    matrix = counts(ratings)
-    models = smoothed(matrix, background_weight=settings.background_weight)
-    near = nearest_by_cosine(matrix, count=settings.neighbours)
-    return RelevanceModelScorer(ratings, near, models)
+    matrix = term_counts(ratings)
+    models = smoothed_models(matrix, background_weight=settings.background_weight)
+    neighbours = nearest_by_cosine(matrix, count=settings.neighbours)
+    return RelevanceModelScorer(ratings, neighbours, models)

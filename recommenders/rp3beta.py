@@ -54,20 +54,24 @@ def rp3beta(ratings: Ratings, settings: RP3BetaSettings, *, seed: int) -> Linear
     scored.
     """
     rated = pattern(ratings.matrix())
-    of_items = rated.T.tocsr()
-    from_users = rated.multiply(_powers(row_sums(rated), -settings.alpha)[:, np.newaxis]).tocsr()
-    sizes = row_sums(of_items)
-    from_items = of_items.multiply(_powers(sizes, -settings.alpha)[:, np.newaxis]).tocsr()
-    discounts = _powers(sizes, -settings.beta)
+    rated_by = rated.T.tocsr()
+    user_counts = row_sums(rated)
+    item_counts = row_sums(rated_by)
+    user_factors = _powers(user_counts, -settings.alpha)
+    item_factors = _powers(item_counts, -settings.alpha)
+    from_users = rated.multiply(user_factors[:, np.newaxis]).tocsr()
+    from_items = rated_by.multiply(item_factors[:, np.newaxis]).tocsr()
+    discounts = _powers(item_counts, -settings.beta)
 
-    def likeness(rows: slice) -> Floats:
+    def similarities(rows: slice) -> Floats:
+        """Weigh all items for a slice of items: (n_rows, n_items), -inf if no walk leads there."""
         weights = (from_items[rows] @ from_users).toarray() * discounts
         return np.where(weights > 0, weights, -np.inf)
 
-    weights = nearest(likeness, n_rows=len(sizes), count=settings.neighbours)
+    weights = nearest(similarities, n_rows=len(item_counts), count=settings.neighbours)
     return LinearItemScorer(ratings, weights)
 
 
 def _powers(counts: Floats, power: float) -> Floats:
-    """Raise counts to a power; 0 as if it were 1, for there is nothing to weigh."""
+    """Raise counts to a power; a count of 0 is taken for 1, as there is nothing to weigh."""
     return np.asarray(np.maximum(counts, 1) ** power)

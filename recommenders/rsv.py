@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qrels import Ratings
-from recommenders.kernels.language_models import counts
+from recommenders.kernels.language_models import term_counts
 from recommenders.kernels.neighbours import NearestUsers, NeighbourSumScorer, nearest_by_cosine
-from recommenders.shared.scorers import filled, pattern, row_of_entry, with_data
+from recommenders.shared.scorers import pattern, row_of_entry, to_dense, with_data
 from recommenders.shared.system import Range, Settings, searched, system
 from runs.shared.arrays import Sparse
 
@@ -22,7 +22,7 @@ class RSVSettings(Settings):
 @system(
     "rsv",
     family="relevance feedback",
-    amounts=True,
+    requires_nonnegative=True,
     source="Valcarce, Parapar & Barreiro (2016), Efficient pseudo-relevance feedback methods for "
     "collaborative filtering recommendation, ECIR",
 )
@@ -47,12 +47,16 @@ def rsv(ratings: Ratings, settings: RSVSettings, *, seed: int) -> NeighbourSumSc
     P@100 there from .062 to .055; with the share of the neighbours who rated the item for
     :math:`p_V` it is .061.
     """
-    matrix = counts(ratings)
-    near = pattern(nearest_by_cosine(matrix, count=settings.neighbours))
-    return NeighbourSumScorer(ratings, near, matrix, _selection_values)
+    matrix = term_counts(ratings)
+    neighbours = pattern(nearest_by_cosine(matrix, count=settings.neighbours))
+    return NeighbourSumScorer(ratings, neighbours, matrix, scores_of_sums=_selection_values)
 
 
-def _selection_values(sums: Sparse, near: Sparse, histories: Sparse) -> NDArray[np.floating]:
-    """Square the sums, over their total and the number of neighbours."""
-    totals = (sums.sum(axis=1) * np.diff(near.indptr))[row_of_entry(sums)]
-    return filled(with_data(sums, sums.data * (sums.data / totals)))
+def _selection_values(sums: Sparse, neighbours: Sparse, histories: Sparse) -> NDArray[np.floating]:
+    """Square sums over neighbours, and divide by their total times the number of neighbours.
+
+    See `ScoresOfSums`; NaN for items that no neighbour has rated above 0.
+    """
+    n_neighbours = np.diff(neighbours.indptr)
+    divisors = (sums.sum(axis=1) * n_neighbours)[row_of_entry(sums)]
+    return to_dense(with_data(sums, sums.data * (sums.data / divisors)))

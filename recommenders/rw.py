@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from qrels import Ratings
 from recommenders.kernels.neighbours import NearestUsers, NeighbourSumScorer, nearest_by_cosine
-from recommenders.shared.scorers import filled, pattern, row_of_entry, with_data
+from recommenders.shared.scorers import pattern, row_of_entry, to_dense, with_data
 from recommenders.shared.system import Range, Settings, searched, system
 from runs.shared.arrays import Sparse
 
@@ -37,10 +37,14 @@ def rw(ratings: Ratings, settings: RWSettings, *, seed: int) -> NeighbourSumScor
     The formula is known from the paper; k is not. The default does well on MovieLens-like data.
     """
     matrix = ratings.matrix()
-    near = pattern(nearest_by_cosine(matrix, count=settings.neighbours))
-    return NeighbourSumScorer(ratings, near, matrix, _means)
+    neighbours = pattern(nearest_by_cosine(matrix, count=settings.neighbours))
+    return NeighbourSumScorer(ratings, neighbours, matrix, scores_of_sums=_means)
 
 
-def _means(sums: Sparse, near: Sparse, histories: Sparse) -> NDArray[np.floating]:
-    """Divide by the number of neighbours."""
-    return filled(with_data(sums, sums.data / np.diff(near.indptr)[row_of_entry(sums)]))
+def _means(sums: Sparse, neighbours: Sparse, histories: Sparse) -> NDArray[np.floating]:
+    """Divide sums over neighbours by the number of neighbours; see `ScoresOfSums`.
+
+    NaN for items that no neighbour has rated.
+    """
+    n_neighbours = np.diff(neighbours.indptr)
+    return to_dense(with_data(sums, sums.data / n_neighbours[row_of_entry(sums)]))

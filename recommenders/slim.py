@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from qrels import Ratings
-from recommenders.shared.lenskit_bridge import trained
+from recommenders.shared.lenskit_bridge import train_component
 from recommenders.shared.scorers import LinearItemScorer
 from recommenders.shared.system import AtLeastOne, Positive, Range, Settings, searched, system
 
@@ -49,7 +49,7 @@ def slim_component(settings: SLIMSettings) -> SLIMScorer:
     return SLIMScorer(
         l1_reg=settings.l1_regularization,
         l2_reg=settings.l2_regularization,
-        max_nbrs=settings.neighbours or None,
+        max_nbrs=settings.neighbours if settings.neighbours > 0 else None,
         max_iters=settings.iterations,
     )
 
@@ -71,5 +71,6 @@ def slim(ratings: Ratings, settings: SLIMSettings, *, seed: int) -> LinearItemSc
     no weight links to the user's. By default only the most similar items may have weights: the
     paper's fsSLIM.
     """
-    weights = trained(slim_component(settings), ratings, seed=seed).weights.astype(np.float64)
-    return LinearItemScorer(ratings, weights, item_offsets=np.zeros(len(ratings.items)))
+    model = train_component(slim_component(settings), ratings, seed=seed)
+    no_offsets = np.zeros(len(ratings.items))
+    return LinearItemScorer(ratings, model.weights.astype(np.float64), item_offsets=no_offsets)

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from qrels import Ratings
-from recommenders.shared.lenskit_bridge import trained
+from recommenders.shared.lenskit_bridge import train_component
 from recommenders.shared.scorers import FactorScorer
 from recommenders.shared.system import (
     AtLeastOne,
@@ -68,11 +68,15 @@ def svd(ratings: Ratings, settings: SVDSettings, *, seed: int) -> FactorScorer:
     A good predictor of ratings is a poor recommender of items: nothing is learned from what
     users chose to rate. Expect it near the bottom of the ordering.
     """
-    model = trained(_svd_component(settings), ratings, seed=seed)
+    model = train_component(_svd_component(settings), ratings, seed=seed)
     biases = model.bias
     assert model.user_embeddings is not None
     assert biases.user_biases is not None
     assert biases.item_biases is not None
-    users, items = model.user_embeddings, model.item_embeddings
-    of_users = biases.user_biases + np.float64(biases.global_bias)
-    return FactorScorer(ratings, users, items, of_users, biases.item_biases)
+    return FactorScorer(
+        ratings,
+        user_factors=model.user_embeddings,
+        item_factors=model.item_embeddings,
+        user_offsets=biases.user_biases + np.float64(biases.global_bias),
+        item_offsets=biases.item_biases,
+    )

@@ -5,13 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from qrels import Ratings
-from recommenders.shared.scorers import LinearItemScorer, dense_if_crowded, pattern
-from recommenders.shared.system import Gigabytes, Need, Range, Settings, searched, system
+from recommenders.shared.scorers import LinearItemScorer, dense_if_faster, pattern
+from recommenders.shared.system import Gigabytes, MemoryNeed, Range, Settings, searched, system
 from runs.shared.arrays import Sparse
 
-# At the peak 12 bytes as a sparse matrix and up to 24 as a dense one.
 BYTES_PER_PAIR = 36
+"""Peak memory of training, in bytes, for each pair of items that a user rated both.
+
+A sparse matrix takes 12 of them, and a dense one up to 24.
+"""
+
 SAMPLED_ITEMS = 200
+"""Number of items whose pairs are counted, to estimate the number of all pairs."""
 
 
 class UIRItemSettings(Settings):
@@ -29,12 +34,17 @@ class UIRItemSettings(Settings):
     max_gigabytes: Gigabytes = 4.0
 
 
-def uir_item_need(ratings: Ratings, settings: UIRItemSettings) -> Need:
-    """Estimate the number of pairs of items that a user rated both, from evenly spread items."""
-    rated, n_items = pattern(ratings.matrix()), len(ratings.items)
-    sampled = np.unique(np.linspace(0, n_items - 1, SAMPLED_ITEMS, dtype=np.intp))
-    n_pairs = (rated.T.tocsr()[sampled] @ rated).nnz * n_items // len(sampled)
-    return Need(BYTES_PER_PAIR * n_pairs, f"about {n_pairs} pairs of items rated together")
+def uir_item_memory_need(ratings: Ratings, settings: UIRItemSettings) -> MemoryNeed:
+    """Estimate the bytes of training, in proportion to the pairs of items that a user rated both.
+
+    The pairs are counted for up to 200 items, evenly spread over the item numbers.
+    """
+    rated = pattern(ratings.matrix())
+    n_items = len(ratings.items)
+    sampled_items = np.unique(np.linspace(0, n_items - 1, SAMPLED_ITEMS, dtype=np.intp))
+    sampled_pairs = rated.T.tocsr()[sampled_items] @ rated
+    n_pairs = sampled_pairs.nnz * n_items // len(sampled_items)
+    return MemoryNeed(BYTES_PER_PAIR * n_pairs, f"about {n_pairs} pairs of items rated together")
 
 
 @system(
@@ -42,7 +52,7 @@ def uir_item_need(ratings: Ratings, settings: UIRItemSettings) -> Need:
     family="relevance models",
     source="Wang, de Vries & Reinders (2006), A user-item relevance model for log-based "
     "collaborative filtering, ECIR",
-    need=uir_item_need,
+    memory_need=uir_item_memory_need,
 )
 def uir_item(ratings: Ratings, settings: UIRItemSettings, *, seed: int) -> LinearItemScorer:
     r"""Rank items by the likelihood of the user's history, given the item.
@@ -60,27 +70,29 @@ def uir_item(ratings: Ratings, settings: UIRItemSettings, *, seed: int) -> Linea
     a multinomial over the other items is inferred: :math:`n_{bi} / c_i` puts rare items first.
     """
     rated = pattern(ratings.matrix())
-    counts = ratings.item_counts()
-    offsets = np.full(len(counts), np.nan)
-    offsets[counts > 0] = np.log(counts[counts > 0] / counts.sum())
+    item_counts = ratings.item_counts()
+    has_ratings = item_counts > 0
+    log_priors = np.full(len(item_counts), np.nan)
+    log_priors[has_ratings] = np.log(item_counts[has_ratings] / item_counts.sum())
     weights = gain_weights(rated, smoothing=settings.smoothing)
-    return LinearItemScorer(ratings, dense_if_crowded(weights), item_offsets=offsets)
+    return LinearItemScorer(ratings, dense_if_faster(weights), item_offsets=log_priors)
 
 
 def gain_weights(rated: Sparse, *, smoothing: float) -> Sparse:
-    r"""Weigh what each rated item b adds to the score of i, relative to the collection.
+    r"""Compute what each rated item b adds to the score of i, relative to the collection.
 
     .. math:: \log \bigl(1 + (1 - \lambda) P(b \mid i) / (\lambda P(b))\bigr)
 
-    at row b and column i, which is 0 where nobody rated both, so that the matrix is sparse;
-    :math:`\lambda` is the smoothing.
+    at row b and column i, which is 0 where nobody rated both, so that the matrix, of shape
+    (n_items, n_items), is sparse; :math:`\lambda` is the smoothing. ``rated``, of shape (n_users,
+    n_items), holds 1.0 for rated items.
     """
-    together = rated.T.tocsr() @ rated
-    together.setdiag(0)
-    together.eliminate_zeros()
-    counts = rated.sum(axis=0)
-    background = np.repeat(counts / counts.sum(), np.diff(together.indptr))
-    together.data /= together.sum(axis=0)[together.indices]
-    together.data *= (1 - smoothing) / (smoothing * background)
-    np.log1p(together.data, out=together.data)
-    return together
+    weights = rated.T.tocsr() @ rated  # Users who rated both items.
+    weights.setdiag(0)
+    weights.eliminate_zeros()
+    item_counts = rated.sum(axis=0)
+    background = np.repeat(item_counts / item_counts.sum(), np.diff(weights.indptr))
+    weights.data /= weights.sum(axis=0)[weights.indices]
+    weights.data *= (1 - smoothing) / (smoothing * background)
+    np.log1p(weights.data, out=weights.data)
+    return weights

@@ -32,30 +32,38 @@ def random(ratings: Ratings, settings: RandomSettings, *, seed: int) -> RandomSc
 
 @dataclass(frozen=True, eq=False)
 class RandomScorer:
-    """Uniform numbers in [0, 1), multiples of 2**-24 and so exact in float32."""
+    """Scores by hashes: uniform numbers in [0, 1), multiples of 2**-24 and so exact in float32."""
 
     users: Numbering
     items: Numbering
     seed: int
 
     def score_batch(self, user_numbers: Ints) -> Singles:
-        """Score every item for these users."""
+        """Score every item for these users: float32 of shape (n_rows, n_items)."""
         return self._scores(_hashes(self.users.ids[user_numbers], salt=f"user {self.seed}"))
 
     def score_histories(self, histories: Sparse) -> Singles:
-        """Score every item for these rows of ratings, by the items that a row holds."""
-        held = with_data(histories, np.ones(histories.nnz, dtype=np.uint64))
-        return self._scores(splitmix64(held @ _hashes(self.items.ids, salt=f"history {self.seed}")))
+        """Score every item for rows of ratings: float32 of shape (n_rows, n_items).
 
-    def _scores(self, keys: NDArray[np.uint64]) -> Singles:
-        """Score every item for each of these keys."""
-        of_items = _hashes(self.items.ids, salt=f"item {self.seed}")
-        words = splitmix64(keys[:, np.newaxis] ^ of_items)
+        The numbers of a row depend on the items that it holds, not on the values of its ratings.
+        """
+        item_hashes = _hashes(self.items.ids, salt=f"history {self.seed}")
+        is_rated = with_data(histories, np.ones(histories.nnz, dtype=np.uint64))
+        return self._scores(splitmix64(is_rated @ item_hashes))
+
+    def _scores(self, user_keys: NDArray[np.uint64]) -> Singles:
+        """Draw a number in [0, 1) for each user and item: float32 of shape (n_users, n_items).
+
+        It is a hash of the key of the user, (n_users,), with the item's id and the seed.
+        """
+        item_hashes = _hashes(self.items.ids, salt=f"item {self.seed}")
+        words = splitmix64(user_keys[:, np.newaxis] ^ item_hashes)
+        # The 24 highest bits of each word.
         return (words >> np.uint64(40)).astype(np.float32) * np.float32(2.0**-24)
 
 
 def _hashes(ids: NDArray[np.str_], *, salt: str) -> NDArray[np.uint64]:
-    """Hash ids to 64 bits each."""
+    """Hash ids to 64 bits each, of shape (n_ids,); another salt gives other hashes."""
     key = blake2b(salt.encode(), digest_size=16).digest()
     digests = (blake2b(id_.encode(), digest_size=8, key=key).digest() for id_ in ids)
     return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)

@@ -55,11 +55,11 @@ def wrmf(ratings: Ratings, settings: WRMFSettings, *, seed: int) -> FactorScorer
     """
     from recommenders.kernels.least_squares import least_squares
 
-    of_users, of_items = least_squares(
+    user_factors, item_factors = least_squares(
         pattern(ratings.matrix()) * settings.weight,
         factors=settings.factors,
         regularization=settings.regularization,
         sweeps=settings.epochs,
         seed=seed,
     )
-    return FactorScorer(ratings, of_users, of_items)
+    return FactorScorer(ratings, user_factors, item_factors)

@@ -12,7 +12,7 @@ from harness.study.sections import RepeatSection
 from harness.study.study import Study
 from harness.study.workers import file_stem
 from recommenders import find_system
-from recommenders.shared.system import Place, Value, search_space
+from recommenders.shared.system import SearchDomain, Value, search_space
 from runs import InputError
 from runs.shared.streams import random_uniforms
 
@@ -41,7 +41,7 @@ def with_other_settings(study: Study, number: int) -> Study:
 
 
 def _draw_settings(
-    study: Study, label: str, number: int, space: Mapping[str, Place]
+    study: Study, label: str, number: int, space: Mapping[str, SearchDomain]
 ) -> Mapping[str, Value]:
     """Draw the settings of a system: from its good trials if there are some, else from its ranges.
 
@@ -52,7 +52,7 @@ def _draw_settings(
         trials = good_trials(study.repeat.trials, label, space)
         return trials[int(uniforms[0] * len(trials))]
     return {
-        setting: place.at(uniform)
+        setting: place.value_at(uniform)
         for (setting, place), uniform in zip(space.items(), uniforms.tolist(), strict=True)
     }
 
@@ -72,7 +72,7 @@ class Trial:
     finding: str = ""
 
 
-def read_trials(path: Path, space: Mapping[str, Place]) -> list[Trial]:
+def read_trials(path: Path, space: Mapping[str, SearchDomain]) -> list[Trial]:
     """Read the table that `harness tune` writes of the trials of a system.
 
     ``space`` has the range or the choices of each setting, which is a column of the table. Raises
@@ -86,7 +86,7 @@ def read_trials(path: Path, space: Mapping[str, Place]) -> list[Trial]:
         for row in table.to_dict("records"):
             trial = Trial(
                 number=int(row["trial"]),
-                settings={name: place.read(row[name]) for name, place in space.items()},
+                settings={name: place.parse(row[name]) for name, place in space.items()},
                 score=float(row["score"]) if row["score"] else None,
                 seconds=float(row["seconds"]),
                 finding=row["finding"],
@@ -99,7 +99,9 @@ def read_trials(path: Path, space: Mapping[str, Place]) -> list[Trial]:
     return trials
 
 
-def good_trials(folder: Path, label: str, space: Mapping[str, Place]) -> list[Mapping[str, Value]]:
+def good_trials(
+    folder: Path, label: str, space: Mapping[str, SearchDomain]
+) -> list[Mapping[str, Value]]:
     """Read the settings of the trials of a system that score at least .9 of the best.
 
     Of several tables of the system, the last that was written is read.

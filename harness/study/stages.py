@@ -50,7 +50,7 @@ from harness.study.true_judgements import TrueJudgements
 from harness.study.work import NEEDS_SINGLE_LISTS, StudyWork
 from harness.study.workers import CANDIDATE_RANKS, RELEVANT_RANKS, RUN, recommended_lists
 from qrels import FullRanks
-from recommenders import rankable, read_settings, train_by
+from recommenders import held_out_items, read_settings, train_checked
 from runs import InputError
 from runs.shared.errors import counted, warn
 
@@ -184,7 +184,7 @@ class Stages:
         if split is None or relevant is None:
             raise InputError("ranks among all candidates need training ratings.")
         candidates = self.run.study.systems.candidates_in(split)
-        return rankable(split.train, relevant, candidates=candidates).best_ranks()
+        return held_out_items(split.train, relevant, candidates=candidates).ideal_ranks()
 
     def to_report(self, remarks: Sequence[str]) -> Path:
         """Make the parts of the study that are missing, and write its report.
@@ -310,7 +310,7 @@ class Stages:
             *(maker_of_system(name) for name in study.systems.names),
             study.split.splitter.make,
             collect,
-            train_by,
+            train_checked,
             recommended_lists,
             score_files,
             true_score_files,

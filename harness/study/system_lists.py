@@ -41,7 +41,7 @@ from recommenders import (
     is_user_system,
     read_settings,
     require_memory,
-    train_by,
+    train_checked,
     workers_within,
 )
 from runs import InputError, Numbering, Run
@@ -264,7 +264,7 @@ class SystemLists:
                 missing[system] = missing_parts
         if not missing:
             return
-        self._check_amounts(split)
+        self._check_nonnegative(split)
         n_workers = self._count_workers(list(missing), split)
         tasks = []
         for system, missing_parts in missing.items():
@@ -293,7 +293,7 @@ class SystemLists:
         name = study.systems.labels[system]
         settings = read_settings(name, study.systems.settings.get(name, {}))
         task = training_task(study, name, split)
-        makers = [train_by, training_ratings, list_files, to_evidence, maker_of_system(name)]
+        makers = [train_checked, training_ratings, list_files, to_evidence, maker_of_system(name)]
         return {
             part: self.run.parts.key(
                 part.make, system, settings, task, part_arguments, makers=makers
@@ -351,13 +351,13 @@ class SystemLists:
             value, topics, self.run.collection.trec_items, file, is_true=part == TRUE_RUN
         )
 
-    def _check_amounts(self, split: Split) -> None:
-        """Refuse ratings below 0, after the shift, for all systems that take them for amounts."""
+    def _check_nonnegative(self, split: Split) -> None:
+        """Refuse ratings below 0, after the shift, for all systems that require ratings of at least 0."""
         section = self.run.study.systems
         shift = self.run.study.shift
         lowest_by_system: dict[str, float] = {}
         for label, name in section.labels.items():
-            if find_system(name).amounts:
+            if find_system(name).requires_nonnegative:
                 positives = section.positives_of(name)
                 lowest_in_train = _lowest_rating(split.train, positives)
                 lowest_in_test = _lowest_rating(split.test, positives)

@@ -42,7 +42,7 @@ from recommenders import (
     search_space,
     workers_within,
 )
-from recommenders.shared.system import Place, Value
+from recommenders.shared.system import SearchDomain, Value
 from runs import InputError, Run
 from runs.shared.errors import needed_by, require_known
 from runs.shared.files import write_atomically
@@ -99,7 +99,7 @@ def tune(
     return [*searches.values()]
 
 
-def _spaces(study: Study, systems: Sequence[str]) -> dict[str, Mapping[str, Place]]:
+def _spaces(study: Study, systems: Sequence[str]) -> dict[str, Mapping[str, SearchDomain]]:
     """Find where the settings of systems are searched, by the label of each."""
     labels = study.systems.labels
     require_known("the study has no system", systems, [*labels])
@@ -142,7 +142,7 @@ class Search:
     metric: Metric
     cutoff: int
     sampler: Sampler
-    space: Mapping[str, Place]
+    space: Mapping[str, SearchDomain]
     validation: Validation
     n_trials: int
     trials: dict[int, Trial] = field(default_factory=dict)
@@ -160,7 +160,7 @@ class Search:
     @cached_property
     def needed(self) -> int:
         """Bytes that a trial takes, going by what the defaults need."""
-        estimate = find_system(self.system).need
+        estimate = find_system(self.system).memory_need
         train = training_ratings(self.validation.split.train, self._positives, self.study.shift)
         settings = read_settings(self.system, self.given)
         return PROCESS_BYTES + (estimate(train, settings).n_bytes if estimate else 0)
@@ -272,7 +272,7 @@ class Search:
                 study.add_trial(optuna.trial.create_trial(value=trial.score, **known))
         drawn = study.ask(places).params
         return {
-            name: place.tidy(drawn[name]) if isinstance(place, Range) else drawn[name]
+            name: place.rounded(drawn[name]) if isinstance(place, Range) else drawn[name]
             for name, place in self.space.items()
         }
 
@@ -292,7 +292,7 @@ class Search:
         return max(scored, key=lambda trial: sign * (trial.score or 0.0), default=None)
 
 
-def _distribution(place: Place, optuna: Any) -> Any:
+def _distribution(place: SearchDomain, optuna: Any) -> Any:
     of = optuna.distributions
     if isinstance(place, Choice):
         return of.CategoricalDistribution(place.values)

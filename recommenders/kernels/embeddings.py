@@ -48,8 +48,11 @@ class EmbeddingSettings(Section):
     neighbours: AtLeastOne = 100
 
     def __str__(self) -> str:
-        short = {k: v if isinstance(v, str) else f"{v:.10g}" for k, v in self}
-        return f"als-knn({','.join(f'{name}={value}' for name, value in short.items())})"
+        texts = []
+        for name, value in self:
+            text = value if isinstance(value, str) else f"{value:.10g}"
+            texts.append(f"{name}={text}")
+        return f"als-knn({','.join(texts)})"
 
 
 def item_factors(
@@ -66,8 +69,10 @@ def item_factors(
     solved for by three steps of conjugate gradients. Vectors are float32 of shape (n_items,
     factors); they depend on the seed of those to begin with, not on threads (-1 for all cores).
 
-    Hu, Koren & Volinsky (2008), equation 3; Takács, Pilászy & Tikk (2011) for the solver. implicit
-    is made to work on the CPU, and BLAS, whose sums depend on its threads, has one.
+    Hu, Koren & Volinsky (2008), equation 3; Takács, Pilászy & Tikk (2011) for the solver, which is
+    that of the package implicit, on the CPU. BLAS, whose sums depend on its threads, has one.
+
+    Raises InputError if implicit is not installed, or the numbers become infinite.
     """
     from scipy.sparse import csr_matrix
 
@@ -91,7 +96,7 @@ def item_factors(
 
 
 def import_implicit() -> Any:
-    """Import the solver of the CPU, or say which package is missing."""
+    """Import implicit's solver for the CPU; InputError names the package if it is missing."""
     with needed_by("als-knn on interactions", extra="online"):
         return import_module("implicit.cpu.als")
 
@@ -118,9 +123,12 @@ def bm25(ratings: Ratings, *, rows: Rows, k1: float, b: float, idf: Idf = "clipp
     ----------
     Robertson & Zaragoza (2009), The probabilistic relevance framework: BM25 and beyond.
     """
-    document, term = ratings.user, ratings.item
-    if rows == "items":
-        document, term = term, document
+    if rows == "users":
+        document = ratings.user
+        term = ratings.item
+    else:
+        document = ratings.item
+        term = ratings.user
     lengths = np.bincount(document, ratings.rating)
     n_documents = int(np.count_nonzero(np.bincount(document)))
     mean_length = lengths.sum() / n_documents or 1.0
@@ -129,25 +137,27 @@ def bm25(ratings: Ratings, *, rows: Rows, k1: float, b: float, idf: Idf = "clipp
         rarity = np.maximum(np.log(n_documents) - np.log1p(occurrences), 0.0)
     else:
         rarity = np.log1p((n_documents - occurrences + 0.5) / (occurrences + 0.5))
-    relative = lengths[document] / mean_length
-    saturated = (k1 + 1) * ratings.rating / (k1 * (1 - b + b * relative) + ratings.rating)
-    return saturated * rarity[term]
+    relative_lengths = lengths[document] / mean_length
+    saturation = k1 * (1 - b + b * relative_lengths)
+    term_weights = (k1 + 1) * ratings.rating / (saturation + ratings.rating)
+    return term_weights * rarity[term]
 
 
 BLOCK_BYTES = 32 * 2**20
-"""Of a block of cosines."""
+"""Size of a block of cosines, in bytes."""
 
 
 def cosine_neighbours(
     factors: NDArray[np.floating], *, count: int, n_jobs: int = 1, block_bytes: int = BLOCK_BYTES
 ) -> Sparse:
-    """Keep the positive cosines of the nearest items, blocks of items at a time.
+    """Compute the positive cosines of every item's nearest items, blocks of items at a time.
 
-    Row i of the cosines, float64 of shape (n_items, n_items), symmetric where both are kept, holds
-    the neighbours of item i, those that i votes for in `rank_hidden`:
-    ``count`` at the most, itself not counted; of equal cosines the lower item number is nearer.
-    Vectors are of shape (n_items, n_factors); one of zeros is near to none. Blocks of so many bytes
-    are worked out in threads (-1 for as many as cores), on which nothing depends, nor on BLAS.
+    Row i of the cosines, float64 of shape (n_items, n_items), symmetric where both are stored,
+    holds the neighbours of item i, those that i votes for in `rank_hidden`: at most ``count``,
+    without i itself; of equal cosines the lower item number is nearer. Vectors are of shape
+    (n_items, n_factors); one of zeros has no neighbour. Blocks of ``block_bytes`` bytes are
+    computed in ``n_jobs`` threads (-1 for as many as cores); the result does not depend on either,
+    nor on BLAS.
 
     Notes
     -----
@@ -158,45 +168,56 @@ def cosine_neighbours(
     from scipy.sparse import csr_array
 
     directions = unit_rows(np.asarray(factors, dtype=np.float64))
-    rough = directions.astype(np.float32)
+    float32_directions = directions.astype(np.float32)
     n_items = len(directions)
-    size = max(1, block_bytes // (4 * n_items))
+    block_rows = max(1, block_bytes // (4 * n_items))
     tasks = (
-        delayed(_nearest_of)(slice(first, first + size), directions, rough, count)
-        for first in range(0, n_items, size)
+        delayed(_nearest_of)(
+            slice(first, first + block_rows), directions, float32_directions, count
+        )
+        for first in range(0, n_items, block_rows)
     )
     with single_threaded("blas"):
         blocks = run_in_threads(tasks, n_jobs=n_jobs, in_this_process=True)
-    # Where there are fewer neighbours, -1 stands.
-    items, cosines = map(np.concatenate, zip(*blocks, strict=True))
-    row, place = np.nonzero(items >= 0)
-    return csr_array((cosines[row, place], (row, items[row, place])), shape=(n_items, n_items))
+    neighbours = np.concatenate([block_neighbours for block_neighbours, _ in blocks])
+    cosines = np.concatenate([block_cosines for _, block_cosines in blocks])
+    row, place = np.nonzero(neighbours >= 0)
+    places = (row, neighbours[row, place])
+    return csr_array((cosines[row, place], places), shape=(n_items, n_items))
 
 
 def unit_rows(vectors: Floats) -> Floats:
-    """Divide every row by its length; a row of zeros stays."""
+    """Divide every row of a matrix by its Euclidean length; a row of zeros stays."""
     lengths = np.sqrt((vectors**2).sum(axis=1, keepdims=True))
     return vectors / np.where(lengths > 0, lengths, 1)
 
 
-def _nearest_of(rows: slice, directions: Floats, rough: Singles, count: int) -> tuple[Ints, Floats]:
-    """Find the neighbours of a block of items; see `nearest_of_rows`."""
+def _nearest_of(
+    rows: slice, directions: Floats, float32_directions: Singles, count: int
+) -> tuple[Ints, Floats]:
+    """Find the ``count`` nearest items, by positive cosine, of a slice of items.
+
+    Directions are vectors of length 1, of shape (n_items, n_factors), in both precisions. Returns
+    item numbers by falling cosine, -1 at the end, and cosines, both (rows of the slice, count).
+    """
     from recommenders.kernels.neighbour_loops import nearest_of_rows
 
-    cosines = rough[rows] @ rough.T
+    rough_cosines = float32_directions[rows] @ float32_directions.T
+    n_items = rough_cosines.shape[1]
+    n_factors = directions.shape[1]
     # Twice the largest error in float32: one rounding of each factor, product and sum.
-    margin = 2 * (directions.shape[1] + 4) * 2.0**-24
-    # What so many others reach in each row, or 0 if not so many are positive.
-    place = max(cosines.shape[1] - 1 - count, 0)
-    reached = np.maximum(np.partition(cosines, place, axis=1)[:, place], 0)
+    margin = 2 * (n_factors + 4) * 2.0**-24
+    # The cosine that ``count`` other items reach in each row, or 0 if fewer are positive.
+    place = max(n_items - 1 - count, 0)
+    reached = np.maximum(np.partition(rough_cosines, place, axis=1)[:, place], 0)
     floors = (reached - margin).astype(np.float32)
-    return nearest_of_rows(cosines, floors, directions, rows.start, count)
+    return nearest_of_rows(rough_cosines, floors, directions, rows.start, count)
 
 
 def similarity(
     interactions: Interactions, settings: EmbeddingSettings, *, seed: int, n_jobs: int = 1
 ) -> Sparse:
-    r"""Find the neighbours of every item by the cosine of learned vectors.
+    r"""Compute the similarities of every item to its neighbours, by the cosine of learned vectors.
 
     .. math:: S_{ij} = \frac{q_i \cdot q_j}{\|q_i\| \, \|q_j\|}, \quad
               c_{ui} = 1 + \alpha w_{ui}
@@ -210,35 +231,45 @@ def similarity(
     The system ``als-knn`` is the same idea on ratings; this one takes events and uses implicit,
     in threads. See Kasalický (2021), sections 1.2.4 and 2.2.
     An interaction whose weight is 0, as of an item that everybody had under the clipped idf,
-    still says that the user had the item, with the confidence 1 of what is not known.
+    still says that the user had the item, with the confidence 1 of pairs without an interaction.
+
+    Raises InputError if pruning leaves no interaction, or as `item_factors` does.
     """
-    kept = prune(interactions.totals(), settings)
-    vectors = item_factors(_confidences(kept, settings), settings, seed=seed, n_jobs=n_jobs)
-    graph = cosine_neighbours(vectors, count=settings.neighbours, n_jobs=n_jobs)
-    # Items were numbered anew.
-    numbers, n_items = np.unique(kept.item), len(interactions.items)
-    places = numbers[row_of_entry(graph)], numbers[graph.indices]
-    return type(graph)((graph.data, places), shape=(n_items, n_items))
+    ratings = prune(interactions.totals(), settings)
+    vectors = item_factors(_confidences(ratings, settings), settings, seed=seed, n_jobs=n_jobs)
+    pruned_cosines = cosine_neighbours(vectors, count=settings.neighbours, n_jobs=n_jobs)
+    # The numbers of the items that are left, before they were renumbered.
+    item_numbers = np.unique(ratings.item)
+    n_items = len(interactions.items)
+    rows = item_numbers[row_of_entry(pruned_cosines)]
+    columns = item_numbers[pruned_cosines.indices]
+    return type(pruned_cosines)((pruned_cosines.data, (rows, columns)), shape=(n_items, n_items))
 
 
 def prune(ratings: Ratings, settings: EmbeddingSettings) -> Ratings:
     """Leave out the ratings of users with few items and of items with few users.
 
     The minima are *pruning-item* and *pruning-user* of Kasalický (2021), in this order. Ratings are
-    counted before anything is left out, so that who is left may have less.
+    counted before any is left out, so a user or item that is left may have fewer. Raises InputError
+    if no rating is left.
     """
-    user_min, item_min = settings.min_items_per_user, settings.min_users_per_item
-    kept = drop_rare(ratings, user_min=user_min, item_min=item_min)
-    if len(kept) == 0:
+    user_min = settings.min_items_per_user
+    item_min = settings.min_users_per_item
+    pruned = drop_rare(ratings, user_min=user_min, item_min=item_min)
+    if len(pruned) == 0:
         raise InputError(
             f"pruning leaves nothing to learn from: no rating is left of users with at least "
             f"{user_min} items and items with at least {item_min} users."
         )
-    return kept
+    return pruned
 
 
 def _confidences(ratings: Ratings, settings: EmbeddingSettings) -> Sparse:
-    """Give confidences over the users and items that have a rating, renumbered."""
+    r"""Compute the confidence :math:`1 + \alpha w` of each rating: float32, (n_users, n_items).
+
+    Only users and items with a rating have a row or column, in the order of their numbers. The
+    weights w are BM25 weights, or the ratings if ``settings.bm25_rows`` is "none".
+    """
     weights = ratings.rating
     if settings.bm25_rows != "none":
         weights = bm25(ratings, rows=settings.bm25_rows, k1=settings.k1, b=settings.b)

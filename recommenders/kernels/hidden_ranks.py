@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,16 +15,16 @@ from runs.shared.arrays import Ints, Longs, Sparse
 from runs.shared.parallel import delayed, run_in_threads
 
 DEEPEST = 50
-"""Deepest rank that is kept under leave last one out, if nothing else is said."""
+"""Default of the deepest rank that is kept under leave last one out."""
 
 FRACTION_BITS = 24
-"""Bits after the point: the step of similarities is 6e-8."""
+"""Bits after the binary point: similarities are multiples of 2^-24, or 6e-8."""
 
 LARGEST = 2.0 ** (31 - FRACTION_BITS)
-"""Similarities must be smaller, to fit four bytes."""
+"""Bound on similarities: those of this size do not fit four bytes."""
 
 CHUNK_ROWS = 100_000
-"""Hidden items in a chunk of users: about a quarter of a second."""
+"""Number of hidden items in a chunk of users: they take about a quarter of a second."""
 
 
 class FixedPoint(NamedTuple):
@@ -43,7 +43,11 @@ class FixedPoint(NamedTuple):
 
     @classmethod
     def of(cls, similarity: Sparse) -> FixedPoint:
-        """Round similarities to fixed point; the negative become 0."""
+        """Round similarities, (n_items, n_items), to fixed point.
+
+        Those that are not above 0 after rounding, and the diagonal, are left out. Raises InputError
+        if the matrix is not square, or a similarity is not finite or of size 127 or more.
+        """
         n_rows, n_columns = similarity.shape
         if n_rows != n_columns:
             raise InputError(
@@ -58,15 +62,19 @@ class FixedPoint(NamedTuple):
             )
         rows = row_of_entry(similarity)
         weights = np.maximum(np.rint(values * 2.0**FRACTION_BITS), 0).astype(np.int32)
-        kept = (weights > 0) & (similarity.indices != rows)
-        starts = np.searchsorted(rows[kept], np.arange(n_rows + 1)).astype(np.int64)
+        is_vote = (weights > 0) & (similarity.indices != rows)
+        starts = np.searchsorted(rows[is_vote], np.arange(n_rows + 1)).astype(np.int64)
+        neighbours = similarity.indices[is_vote].astype(np.int32)
         bits = max(n_rows - 1, 1).bit_length()
-        return cls(starts, similarity.indices[kept].astype(np.int32), weights[kept], bits)
+        return cls(starts, neighbours, weights[is_vote], bits)
 
     def require_room(self, longest_profile: int) -> None:
-        """Refuse profiles whose scores may not fit a key of 63 bits, with room for a sign."""
-        largest = int(self.weights.max(initial=0)) * longest_profile
-        if largest.bit_length() + self.bits > 61:
+        """Refuse profiles of so many items if their scores may not fit a key, with InputError.
+
+        A key has 63 bits, which hold a sum of similarities, the item and a sign.
+        """
+        largest_sum = int(self.weights.max(initial=0)) * longest_profile
+        if largest_sum.bit_length() + self.bits > 61:
             raise InputError(
                 f"the sum of {longest_profile:,} similarities does not fit a key of 63 bits; leave "
                 "out users with the longest profiles."
@@ -76,7 +84,9 @@ class FixedPoint(NamedTuple):
 def rank_hidden(
     similarity: Sparse, test: Interactions, *, deepest: int = DEEPEST, n_jobs: int
 ) -> HiddenRanks:
-    r"""Rank the hidden items of test users, for item-kNN and any other model that only adds.
+    r"""Rank the hidden items of test users by sums of similarities over the rest of the profile.
+
+    This is how item-kNN, and any other model that only adds, scores items.
 
     .. math:: s_u(j) = \sum_{i \in M} S_{ij}, \quad
               \mathrm{rank}_u(h) = 1 + |\{ j : (s_u(j), -j) > (s_u(h), -h) \}|
@@ -90,41 +100,82 @@ def rank_hidden(
     `CHUNK_ROWS` hidden items, are ranked in threads or in what `joblib.parallel_config` says; the
     result depends on neither.
 
+    Parameters
+    ----------
+    similarity
+        Matrix :math:`S`.
+    test
+        All interactions of the test users.
+    deepest
+        Deepest rank that is kept under leave last one out.
+    n_jobs
+        Number of threads; -1 for all cores.
+
+    Returns
+    -------
+    Ranks of the hidden items under both; an item that is not recommended is a miss.
+
+    Raises
+    ------
+    InputError
+        If the matrix is not of the items of ``test``, or its values cannot be added in fixed point.
+
     References
     ----------
-    Kasalický (2021), sections 1.2 and 2.2, for what is computed.
+    Kasalický (2021), sections 1.2 and 2.2, for the ranks.
     """
-    votes, hidden = FixedPoint.of(similarity), test.select(test.is_first)
+    votes = FixedPoint.of(similarity)
+    hidden = test.select(test.is_first)
     if len(votes.starts) != len(test.items) + 1:
         raise InputError(
             f"similarities must be of the {len(test.items):,} items of the test users, got "
             f"{len(votes.starts) - 1:,}."
         )
     votes.require_room(int(np.diff(hidden.starts).max(initial=0)))
-    # Chunks end between users, once at least so many rows are together.
+    # A chunk ends between two users, as soon as it has at least CHUNK_ROWS rows.
     starts = hidden.starts
-    ends = np.searchsorted(starts, np.arange(0, len(hidden), CHUNK_ROWS))
-    tasks = [
-        delayed(_rank_chunk)(
-            starts[a : b + 1] - starts[a],
-            hidden.item[starts[a] : starts[b]],
-            hidden.time[starts[a] : starts[b]],
+    chunk_users = np.searchsorted(starts, np.arange(0, len(hidden), CHUNK_ROWS))
+    chunk_bounds = np.unique(np.append(chunk_users, len(starts) - 1))
+    tasks = []
+    for first_user, end_user in pairwise(chunk_bounds):
+        rows = slice(starts[first_user], starts[end_user])
+        task = delayed(_rank_chunk)(
+            starts[first_user : end_user + 1] - starts[first_user],
+            hidden.item[rows],
+            hidden.time[rows],
             deepest,
-            *votes,  # Arrays by themselves, which joblib sends to a worker once.
+            # Arrays by themselves, which joblib sends to a worker once.
+            votes.starts,
+            votes.neighbours,
+            votes.weights,
+            votes.bits,
         )
-        for a, b in pairwise(np.unique(np.append(ends, len(starts) - 1)))
-    ]
-    nothing = np.empty(0, dtype=np.uint16)
-    ranked = run_in_threads(tasks, n_jobs=n_jobs)
-    loo, lloo = map(np.concatenate, zip((nothing, nothing), *ranked, strict=True))
-    return HiddenRanks(hidden, loo, lloo, deepest)
+        tasks.append(task)
+    no_ranks = np.empty(0, dtype=np.uint16)
+    chunk_ranks = [(no_ranks, no_ranks), *run_in_threads(tasks, n_jobs=n_jobs)]
+    rank_loo = np.concatenate([loo for loo, _ in chunk_ranks])
+    rank_lloo = np.concatenate([lloo for _, lloo in chunk_ranks])
+    return HiddenRanks(hidden, rank_loo, rank_lloo, deepest)
 
 
 def _rank_chunk(
-    first: Longs, item: Ints, time: Longs, deepest: int, *parts: Any
+    first: Longs,
+    item: Ints,
+    time: Longs,
+    deepest: int,
+    starts: Longs,
+    neighbours: Ints,
+    weights: Ints,
+    bits: int,
 ) -> tuple[Ranks, Ranks]:
-    """Rank the hidden items of some users, whose first rows are given, both ways."""
+    """Rank the hidden items of a chunk of users under leave one out and leave last one out.
+
+    User u has the rows ``first[u]:first[u + 1]`` of ``item`` and ``time``, (n_rows,). The last four
+    arguments are the fields of a `FixedPoint`. Both ranks are of shape (n_rows,).
+    """
     from recommenders.kernels.hidden_ranks_loop import rank_in_time, rank_left_out
 
-    votes = FixedPoint(*parts)
-    return rank_left_out(first, item, votes), rank_in_time(first, item, time, votes, deepest)
+    votes = FixedPoint(starts, neighbours, weights, bits)
+    rank_loo = rank_left_out(first, item, votes)
+    rank_lloo = rank_in_time(first, item, time, votes, deepest)
+    return rank_loo, rank_lloo

@@ -15,15 +15,23 @@ from runs.shared.arrays import Ints, Longs, Masks
 from runs.shared.compiled import jit
 
 MISS = 65535
-GONE = -(1 << 62)
+"""Rank of an item that is not recommended."""
+
+EXCLUDED = -(1 << 62)
+"""Key of an item that is no candidate any more: below all others."""
 
 Ranks = NDArray[np.uint16]
 Votes: TypeAlias = Any
-"""A `FixedPoint`: item i votes for those of entries starts[i] and on."""
+"""A `FixedPoint`: item i votes for the items of the entries ``starts[i]:starts[i + 1]``."""
 
 
 class Board(NamedTuple):
-    """The keys of all items for one user, and which of them votes have touched, in any order."""
+    """Scores of all items for one user, as keys: whole numbers that order the items.
+
+    All arrays but ``touched`` are by item number, (n_items,). The first elements of ``touched`` are
+    the items that got votes, in any order; ``is_touched`` and ``in_profile`` mark them, and the
+    items of the user's profile.
+    """
 
     keys: Longs
     touched: Ints
@@ -33,20 +41,22 @@ class Board(NamedTuple):
 
 @jit()
 def _clean_board(votes: Votes) -> Board:
-    """Make a board without votes."""
+    """Make a board without votes, for the items of a `FixedPoint` matrix."""
     n_items = len(votes.starts) - 1
     items = np.arange(n_items)
-    return Board(
-        (1 << votes.bits) - 1 - items,
-        items.astype(np.int32),
-        np.zeros(n_items, dtype=np.bool_),
-        np.zeros(n_items, dtype=np.bool_),
-    )
+    keys = (1 << votes.bits) - 1 - items
+    touched = items.astype(np.int32)
+    is_touched = np.zeros(n_items, dtype=np.bool_)
+    in_profile = np.zeros(n_items, dtype=np.bool_)
+    return Board(keys, touched, is_touched, in_profile)
 
 
 @jit()
 def _vote(board: Board, votes: Votes, item: int, n_touched: int) -> int:
-    """Put an item in the profile and add its votes; give how many items are touched."""
+    """Put an item in the profile of the board, in place, and add its votes to the keys.
+
+    ``n_touched`` items got votes before; returns how many have got votes now.
+    """
     board.in_profile[item] = True
     for entry in range(votes.starts[item], votes.starts[item + 1]):
         neighbour = votes.neighbours[entry]
@@ -60,7 +70,11 @@ def _vote(board: Board, votes: Votes, item: int, n_touched: int) -> int:
 
 @jit()
 def _wipe(board: Board, votes: Votes, profile: Ints, n_touched: int) -> int:
-    """Take all votes back; no item is touched any more."""
+    """Take all votes of a profile back, in place, so that the board is as without votes.
+
+    ``profile`` holds its items, (n_profile,); ``n_touched`` items got votes. Returns 0, the number
+    that have votes now.
+    """
     mask = (1 << votes.bits) - 1
     for item in profile:
         board.in_profile[item] = False
@@ -73,7 +87,11 @@ def _wipe(board: Board, votes: Votes, profile: Ints, n_touched: int) -> int:
 
 @jit()
 def _push(leaders: Longs, n_leaders: int, key: int) -> int:
-    """Insert a key among the highest, which fall; give how many they are."""
+    """Insert a key among the highest keys so far, in place, if it is one of them.
+
+    The first ``n_leaders`` elements of ``leaders`` are the highest keys, falling; the array is as
+    long as the list may be. Returns the new number of them.
+    """
     if n_leaders == len(leaders):
         if key <= leaders[n_leaders - 1]:
             return n_leaders
@@ -87,11 +105,16 @@ def _push(leaders: Longs, n_leaders: int, key: int) -> int:
 
 
 @jit()
-def _above_without_own_votes(board: Board, votes: Votes, hidden: int, rivals: Longs) -> int:
-    """Count the candidates above a hidden item when its own votes are taken back."""
+def _count_above(board: Board, votes: Votes, hidden: int, candidate_keys: Longs) -> int:
+    """Count the candidates above an item of the profile, if the item is hidden.
+
+    The board holds the votes of the whole profile; the votes of the hidden item are taken back from
+    its neighbours. ``candidate_keys`` are the keys on the board of the items outside the profile
+    that have votes, (n_candidates,).
+    """
     threshold = board.keys[hidden]
     above = 0
-    for key in rivals:
+    for key in candidate_keys:
         above += key > threshold
     for entry in range(votes.starts[hidden], votes.starts[hidden + 1]):
         neighbour = votes.neighbours[entry]
@@ -105,28 +128,41 @@ def _above_without_own_votes(board: Board, votes: Votes, hidden: int, rivals: Lo
 
 @jit()
 def rank_left_out(first: Longs, items: Ints, votes: Votes) -> Ranks:
-    """Rank every item of every profile when it alone is hidden: leave one out, by downdate.
+    """Rank every item of every profile when it alone is hidden: leave one out.
 
-    The rivals of all hidden items of a user are the same, but for the votes of the hidden one.
-    Profiles begin at the rows ``first``, of shape (n_users + 1,), and hold each of their items, of
-    shape (n_rows,), once. An item is recommended with a score above 0.
+    The votes of a profile are added once. The candidates of all its hidden items are the same, but
+    for the votes of the hidden item, which are taken back.
+
+    Parameters
+    ----------
+    first, items
+        The profile of user u is ``items[first[u]:first[u + 1]]``, in which no item is twice:
+        ``first`` is of shape (n_users + 1,), ``items`` of shape (n_rows,).
+    votes
+        Similarities in fixed point, a `FixedPoint`.
+
+    Returns
+    -------
+    Ranks from 1 of shape (n_rows,), among the items outside the profile; 65535 for an item whose
+    score, the sum of votes, is not above 0, or whose rank is 65535 or more.
     """
     board = _clean_board(votes)
     ranks = np.full(len(items), MISS, dtype=np.uint16)
-    rivals = np.empty(len(board.keys), dtype=np.int64)
+    candidate_keys = np.empty(len(board.keys), dtype=np.int64)
     n_touched = 0
     for user in range(len(first) - 1):
         profile = items[first[user] : first[user + 1]]
         for item in profile:
             n_touched = _vote(board, votes, item, n_touched)
-        n_rivals = 0
+        n_candidates = 0
         for item in board.touched[:n_touched]:
             if not board.in_profile[item]:
-                rivals[n_rivals] = board.keys[item]
-                n_rivals += 1
+                candidate_keys[n_candidates] = board.keys[item]
+                n_candidates += 1
         for place in range(len(profile)):
-            if board.keys[profile[place]] >= 1 << votes.bits:
-                above = _above_without_own_votes(board, votes, profile[place], rivals[:n_rivals])
+            hidden = profile[place]
+            if board.keys[hidden] >= 1 << votes.bits:
+                above = _count_above(board, votes, hidden, candidate_keys[:n_candidates])
                 ranks[first[user] + place] = min(above + 1, MISS)
         n_touched = _wipe(board, votes, profile, n_touched)
     return ranks
@@ -134,17 +170,31 @@ def rank_left_out(first: Longs, items: Ints, votes: Votes) -> Ranks:
 
 @jit()
 def rank_in_time(first: Longs, items: Ints, times: Longs, votes: Votes, deepest: int) -> Ranks:
-    """Rank every item from those before it: leave last one out, by sums that grow in time.
+    """Rank every item of every profile by the votes of the items before it: leave last one out.
 
-    Arrays are as of :func:`rank_left_out`; times, of shape (n_rows,), rise within a user. A rank
-    beyond the deepest is a miss.
+    Parameters
+    ----------
+    first, items, votes
+        As of `rank_left_out`.
+    times
+        Times of the items, (n_rows,), which rise within a profile. Items of one time do not vote
+        for each other.
+    deepest
+        Deepest rank that is returned.
+
+    Returns
+    -------
+    Ranks from 1 of shape (n_rows,), among the items that are not in the profile before; 65535 for
+    an item whose score is not above 0, or whose rank is beyond ``deepest``.
     """
     board = _clean_board(votes)
     ranks = np.full(len(items), MISS, dtype=np.uint16)
     n_touched = 0
     for user in range(len(first) - 1):
-        start, stop = first[user], first[user + 1]
+        start = first[user]
+        stop = first[user + 1]
         while start < stop:
+            # Rows start to end - 1 have one time.
             end = start + 1
             while end < stop and times[end] == times[start]:
                 end += 1
@@ -161,20 +211,31 @@ def rank_in_time(first: Longs, items: Ints, times: Longs, votes: Votes, deepest:
                     ranks[row] = above + 1
             for row in range(start, end):
                 n_touched = _vote(board, votes, items[row], n_touched)
-                board.keys[items[row]] = GONE
+                board.keys[items[row]] = EXCLUDED
             start = end
         n_touched = _wipe(board, votes, items[first[user] : stop], n_touched)
     return ranks
 
 
 @jit()
-def list_highest(first: Longs, items: Ints, votes: Votes, others: Ints, depth: int) -> Ints:
-    """List the items with the most votes from each profile, and others, in order, where votes end.
+def list_highest(first: Longs, items: Ints, votes: Votes, fallback_items: Ints, depth: int) -> Ints:
+    """List the items with the highest scores for each profile, then the fallback items.
 
-    Profiles are as of `rank_left_out`; lists, of shape (n_profiles, depth), do not hold what they
-    hold, and have -1 where items end. Votes are positive.
+    Parameters
+    ----------
+    first, items, votes
+        As of `rank_left_out`; all votes are above 0.
+    fallback_items
+        Item numbers that fill lists in this order where no more items have votes.
+    depth
+        Length of the lists.
+
+    Returns
+    -------
+    Item numbers of shape (n_profiles, depth), without those of the profile, -1 at the end.
     """
-    board, mask = _clean_board(votes), (1 << votes.bits) - 1
+    board = _clean_board(votes)
+    mask = (1 << votes.bits) - 1
     lists = np.full((len(first) - 1, depth), -1, dtype=np.int32)
     leaders = np.empty(depth, dtype=np.int64)
     n_touched = 0
@@ -188,7 +249,7 @@ def list_highest(first: Longs, items: Ints, votes: Votes, others: Ints, depth: i
                 n_listed = _push(leaders, n_listed, board.keys[item])
         for place in range(n_listed):
             lists[user, place] = mask - (leaders[place] & mask)
-        for item in others:
+        for item in fallback_items:
             if n_listed == depth:
                 break
             if not (board.in_profile[item] or board.is_touched[item]):

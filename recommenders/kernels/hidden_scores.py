@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -14,14 +15,15 @@ from qrels.ranks.hidden_ranks import MISS, HiddenRanks, Ranks
 from qrels.ranks.judged_ranks import VALIDATIONS, JudgedRanks, Validation
 from recommenders.shared.scorers import HistoriesScorer, allowed_items, row_blocks, row_of_entry
 from runs import InputError
-from runs.shared.arrays import Floats, Longs, Masks, Singles, Sparse
+from runs.shared.arrays import Floats, Ints, Longs, Masks, Singles, Sparse
 from runs.shared.parallel import delayed, run_in_threads, single_threaded
 
 BLOCK_BYTES = 16 * 2**20
+"""Size of the scores of a block of hidden items, in bytes."""
 
 ProfileScorer: TypeAlias = Callable[[Sparse], NDArray[np.floating]]
-"""Scores profiles, of shape (rows, n_items), as an array of this shape, NaN for what cannot be
-scored; a row must not depend on the others. So does ``score_histories`` of a system."""
+"""Scores profiles, of shape (n_rows, n_items), as an array of this shape, NaN for items that cannot
+be scored; a row must not depend on the others. So does ``score_histories`` of a system."""
 
 
 def rank_hidden_by_scores(
@@ -36,61 +38,111 @@ def rank_hidden_by_scores(
 ) -> HiddenRanks:
     """Rank the hidden items of test users by the scores of each profile without them.
 
-    Histories, of which profiles are made, hold the distinct items of every user, each with a value;
-    they are the hidden items by default, with the value 1. Ranks are by falling score and then item
-    number, among what is not in the profile and has a score. A rank under leave last one out beyond
-    the deepest is a miss. The time is that of the model for as many users as there are hidden
-    items, for each validation.
+    Ranks are by falling score and then item number, among the items that are not in the profile and
+    have a score. The time is that of the model for as many users as there are hidden items, for
+    each validation.
+
+    Parameters
+    ----------
+    score
+        The model.
+    hidden
+        The hidden items, distinct for each user.
+    histories
+        The distinct items of the same users, of which profiles are made; by default ``hidden``.
+    values
+        Value of each item of the histories in the profiles, (n_histories,); 1 by default.
+    validations
+        Leave one out ("loo"), leave last one out ("lloo"), or both. Under others all are misses.
+    deepest
+        Deepest rank that is kept under leave last one out.
+    n_jobs
+        Number of threads.
+
+    Raises
+    ------
+    InputError
+        If the scores are not of the shape of the profiles.
     """
     histories = hidden if histories is None else histories
     values = np.ones(len(histories)) if values is None else values
-
-    def profiles_of(validation: Validation, rows: slice) -> Sparse:
-        """Give what the model is shown for each hidden item, a row each."""
-        from scipy.sparse import csr_array
-
-        item, time = hidden.item[rows], hidden.time[rows]
-        users, starts = hidden.user[rows], histories.starts
-        sizes = starts[users + 1] - starts[users]
-        owner = np.repeat(np.arange(len(users)), sizes)
-        of_user = np.arange(len(owner)) + (starts[users] - np.cumsum(sizes) + sizes)[owner]
-        if validation == "loo":
-            shown = histories.item[of_user] != item[owner]
-        else:
-            shown = histories.time[of_user] < time[owner]
-        events = of_user[shown]
-        places = (owner[shown], histories.item[events])
-        return csr_array((values[events], places), shape=(len(item), len(hidden.items)))
-
-    def rank(validation: Validation, rows: slice) -> Ranks:
-        from recommenders.shared.full_ranks_loop import count_above
-
-        profiles = profiles_of(validation, rows)
-        scores, item = score(profiles), hidden.item[rows]
-        if scores.shape != profiles.shape:
-            raise InputError(
-                f"scores of {profiles.shape[0]} profiles and {profiles.shape[1]} items must be of "
-                f"this shape, got {scores.shape}."
-            )
-        scores = scores.astype(np.float32)
-        scores[row_of_entry(profiles), profiles.indices] = np.nan
-        row = np.arange(len(item))
-        own = scores[row, item]
-        above = count_above(scores, row, item, own)[:, :2].sum(axis=1)
-        # Without a profile, or a score, an item is a miss.
-        is_ranked = (np.diff(profiles.indptr) > 0) & ~np.isnan(own)
-        return np.where(is_ranked, np.minimum(above + 1, MISS), MISS).astype(np.uint16)
-
+    rank_block = partial(_rank_block, score, hidden, histories, values)
     row_bytes = 8 * len(hidden.items)
     blocks = [*row_blocks(len(hidden), row_bytes=row_bytes, block_bytes=BLOCK_BYTES)]
-    wanted = [(name, rows) for name in validations for rows in blocks]
-    tasks = (delayed(rank)(name, rows) for name, rows in wanted)
-    ranked = run_in_threads(tasks, n_jobs=n_jobs)
+    cases = [(validation, rows) for validation in validations for rows in blocks]
+    tasks = (delayed(rank_block)(validation, rows) for validation, rows in cases)
+    block_ranks = run_in_threads(tasks, n_jobs=n_jobs)
     columns = {name: np.full(len(hidden), MISS, dtype=np.uint16) for name in VALIDATIONS}
-    for (name, rows), ranks in zip(wanted, ranked, strict=True):
-        columns[name][rows] = ranks
+    for (validation, rows), ranks in zip(cases, block_ranks, strict=True):
+        columns[validation][rows] = ranks
     columns["lloo"][columns["lloo"] > deepest] = MISS
     return HiddenRanks(hidden, columns["loo"], columns["lloo"], deepest)
+
+
+def _profiles_without_hidden(
+    hidden: Interactions,
+    histories: Interactions,
+    values: NDArray[np.floating],
+    validation: Validation,
+    rows: slice,
+) -> Sparse:
+    """Make the profile that the model is shown for each hidden item of a slice of rows.
+
+    Under leave one out it is the history of the user without the hidden item; under leave last one
+    out, the part of the history before its time. ``values``, (n_histories,), are those of the items
+    of the histories. Of shape (rows of the slice, n_items).
+    """
+    from scipy.sparse import csr_array
+
+    hidden_items = hidden.item[rows]
+    hidden_times = hidden.time[rows]
+    users = hidden.user[rows]
+    starts = histories.starts
+    sizes = starts[users + 1] - starts[users]
+    # Profile and history row of every item in the histories of these users, one after the other.
+    profile = np.repeat(np.arange(len(users)), sizes)
+    first_of_profile = np.cumsum(sizes) - sizes
+    history_row = np.arange(len(profile)) + (starts[users] - first_of_profile)[profile]
+    if validation == "loo":
+        is_shown = histories.item[history_row] != hidden_items[profile]
+    else:
+        is_shown = histories.time[history_row] < hidden_times[profile]
+    shown_rows = history_row[is_shown]
+    places = (profile[is_shown], histories.item[shown_rows])
+    return csr_array((values[shown_rows], places), shape=(len(hidden_items), len(hidden.items)))
+
+
+def _rank_block(
+    score: ProfileScorer,
+    hidden: Interactions,
+    histories: Interactions,
+    values: NDArray[np.floating],
+    validation: Validation,
+    rows: slice,
+) -> Ranks:
+    """Rank the hidden items of a slice of rows; see `rank_hidden_by_scores` for the arguments.
+
+    Returns ranks from 1, (rows of the slice,): 65535 for an item without a score, or whose profile
+    is empty. Raises InputError if the scores are not of the shape of the profiles.
+    """
+    from recommenders.shared.full_ranks_loop import count_above
+
+    profiles = _profiles_without_hidden(hidden, histories, values, validation, rows)
+    scores = score(profiles)
+    if scores.shape != profiles.shape:
+        raise InputError(
+            f"scores of {profiles.shape[0]} profiles and {profiles.shape[1]} items must be of "
+            f"this shape, got {scores.shape}."
+        )
+    scores = scores.astype(np.float32)
+    scores[row_of_entry(profiles), profiles.indices] = np.nan
+    hidden_items = hidden.item[rows]
+    row = np.arange(len(hidden_items))
+    hidden_scores = scores[row, hidden_items]
+    n_above = count_above(scores, row, hidden_items, hidden_scores)[:, :2].sum(axis=1)
+    has_profile = np.diff(profiles.indptr) > 0
+    is_ranked = has_profile & ~np.isnan(hidden_scores)
+    return np.where(is_ranked, np.minimum(n_above + 1, MISS), MISS).astype(np.uint16)
 
 
 def rank_held_out(
@@ -100,55 +152,109 @@ def rank_held_out(
     *,
     validations: Sequence[Validation],
     candidates: Masks | None = None,
-    positives: float | None = None,
+    min_rating: float | None = None,
 ) -> JudgedRanks:
-    """Rank every relevant test item with a profile of all else that its user rated.
+    """Rank every relevant test item with a profile of all other items that its user rated.
 
-    Profiles hold ratings of either part, training and test, with their values. Under leave last one
+    Profiles hold ratings of both parts, training and test, with their values. Under leave last one
     out they are those before the item. Candidates are the items with training ratings that are not
-    in the profile; what the system cannot score is a miss, and so is what is beyond rank 65534.
+    in the profile. An item that the system cannot score is a miss, and so is one beyond rank 65534.
+
+    Parameters
+    ----------
+    scorer
+        A trained system.
+    split
+        Training and test ratings; without times, all ratings are of one time.
+    relevant
+        Mask over the test ratings, (n_test,): the items that are ranked.
+    validations
+        Leave one out ("loo"), leave last one out ("lloo"), or both.
+    candidates
+        Mask over the items, (n_items,): those that may be recommended; all by default.
+    min_rating
+        Lowest rating that profiles hold; all ratings by default.
+
+    Returns
+    -------
+    Ranks of all test ratings, (n_test,), under these validations; misses where not relevant.
     """
+    allowed = allowed_items(split.train, candidates)
 
     def score(profiles: Sparse) -> Singles:
-        if positives is not None:
-            kept = profiles.data >= positives
-            places = (row_of_entry(profiles)[kept], profiles.indices[kept])
-            profiles = type(profiles)((profiles.data[kept], places), shape=profiles.shape)
+        """Score all items for profiles, (n_rows, n_items); NaN for items that are not allowed."""
+        if min_rating is not None:
+            profiles = _with_least_rating(profiles, min_rating)
         scores = scorer.score_histories(profiles).astype(np.float32)
         scores[:, ~allowed] = np.nan
         return scores
 
-    allowed = allowed_items(split.train, candidates)
-    everything, values = _everything(split)
-    tested = split.test.select(relevant)
-    order = np.lexsort((tested.item, _times(tested), tested.user))
-    columns = tested.user[order], tested.item[order], _times(tested)[order], np.ones(len(order))
-    hidden = Interactions(tested.users, tested.items, *columns)
+    histories, values = _histories_of_test_users(split)
+    relevant_ratings = split.test.select(relevant)
+    hidden, order = _sorted_interactions(
+        relevant_ratings,
+        user=relevant_ratings.user,
+        item=relevant_ratings.item,
+        time=_times(relevant_ratings),
+    )
     with single_threaded():
         ranks = rank_hidden_by_scores(
-            score, hidden, histories=everything, values=values, validations=validations, n_jobs=1
+            score, hidden, histories=histories, values=values, validations=validations, n_jobs=1
         )
+    # Row of the hidden items for each test rating.
     rows = np.full(len(relevant), -1)
     rows[np.flatnonzero(relevant)[order]] = np.arange(len(order))
-    found = {"loo": ranks.rank_loo, "lloo": ranks.rank_lloo}
-    return JudgedRanks(**{name: found[name] for name in validations}).select(rows)
+    return JudgedRanks(
+        loo=ranks.rank_loo if "loo" in validations else None,
+        lloo=ranks.rank_lloo if "lloo" in validations else None,
+    ).select(rows)
 
 
-def _everything(split: Split) -> tuple[Interactions, Floats]:
-    """Put the ratings of the test users together, by user and time; and give their values."""
-    tested = np.isin(split.train.user, split.test_users)
-    parts = (split.train.select(tested), split.test)
-    user, item, value = (
-        np.concatenate([getattr(part, name) for part in parts])
-        for name in ("user", "item", "rating")
+def _with_least_rating(profiles: Sparse, min_rating: float) -> Sparse:
+    """Return profiles, (n_rows, n_items), without the ratings below ``min_rating``."""
+    is_high = profiles.data >= min_rating
+    places = (row_of_entry(profiles)[is_high], profiles.indices[is_high])
+    return type(profiles)((profiles.data[is_high], places), shape=profiles.shape)
+
+
+def _histories_of_test_users(split: Split) -> tuple[Interactions, Floats]:
+    """Join the training and test ratings of the test users, by user, time and item.
+
+    Returns them as interactions, and the values of the ratings, (n_histories,).
+    """
+    is_of_test_user = np.isin(split.train.user, split.test_users)
+    train = split.train.select(is_of_test_user)
+    test = split.test
+    histories, order = _sorted_interactions(
+        train,
+        user=np.concatenate([train.user, test.user]),
+        item=np.concatenate([train.item, test.item]),
+        time=np.concatenate([_times(train), _times(test)]),
     )
-    time = np.concatenate([_times(part) for part in parts])
+    values = np.concatenate([train.rating, test.rating])[order]
+    return histories, values
+
+
+def _sorted_interactions(
+    numbering: Ratings, *, user: Ints, item: Ints, time: Longs
+) -> tuple[Interactions, Longs]:
+    """Sort columns of shape (n_rows,) by user, time and item, and make interactions of value 1.
+
+    The numbers are those of the users and items of ``numbering``. Also returns the order: the
+    former row of each interaction, of shape (n_rows,).
+    """
     order = np.lexsort((item, time, user))
-    users, items = split.train.users, split.train.items
-    columns = user[order], item[order], time[order], np.ones(len(order))
-    return Interactions(users, items, *columns), value[order]
+    interactions = Interactions(
+        numbering.users,
+        numbering.items,
+        user=user[order],
+        item=item[order],
+        time=time[order],
+        value=np.ones(len(order)),
+    )
+    return interactions, order
 
 
 def _times(ratings: Ratings) -> Longs:
-    """Give the times of ratings; one for all if there is none."""
+    """Return the times of ratings, (n_ratings,); 0 for all if they have none."""
     return np.zeros(len(ratings), dtype=np.int64) if ratings.time is None else ratings.time

@@ -10,10 +10,10 @@ from pydantic import Field
 from qrels import Ratings
 from recommenders.kernels.neighbours import BYTES_PER_PAIR, cosines, nearest_of, pairs_at_most
 from recommenders.shared.scorers import LinearItemScorer, with_data
-from recommenders.shared.system import Gigabytes, Need, Settings
+from recommenders.shared.system import Gigabytes, MemoryNeed, Settings
 
-# From this share of non-zero weights on, a dense matrix is multiplied faster.
 DENSE_FROM = 0.1
+"""Share of non-zero weights from which a dense matrix is multiplied faster than a sparse one."""
 
 Power: TypeAlias = Annotated[
     float,
@@ -35,19 +35,30 @@ class NeighbourSettings(Settings):
     max_gigabytes: Gigabytes = 4.0
 
 
-def similarities_need(ratings: Ratings, settings: NeighbourSettings) -> Need:
-    """Count the pairs of items that may be similar."""
-    pairs = pairs_at_most(ratings)
-    return Need(BYTES_PER_PAIR * pairs, f"similarities of up to {pairs:,} pairs of items")
+def similarities_memory_need(ratings: Ratings, settings: NeighbourSettings) -> MemoryNeed:
+    """Estimate the bytes of training, in proportion to the pairs of items that may be similar."""
+    max_pairs = pairs_at_most(ratings)
+    purpose = f"similarities of up to {max_pairs:,} pairs of items"
+    return MemoryNeed(BYTES_PER_PAIR * max_pairs, purpose)
 
 
 def neighbour_scorer(ratings: Ratings, settings: NeighbourSettings) -> LinearItemScorer:
-    r"""Score by sums of similarities, divided by the Euclidean norm of every item's."""
+    """Make a scorer that sums powers of cosines over the user's items.
+
+    Cosines of items are raised to the power ``settings.q``. If ``settings.k`` is above 0, row j
+    keeps the k items nearest to item j. Each column, the weights of an item to be scored, is
+    divided by its Euclidean norm.
+    """
     similarities = cosines(ratings)
     similarities.data **= settings.q
-    kept = nearest_of(similarities, neighbours=settings.k) if settings.k else similarities
-    squares = np.bincount(kept.indices, weights=kept.data**2, minlength=kept.shape[1])
-    weights = with_data(kept, kept.data / np.sqrt(squares)[kept.indices])
-    dense = weights.nnz > DENSE_FROM * weights.shape[0] ** 2
-    fast = weights.astype(np.float32).toarray() if dense else weights
-    return LinearItemScorer(ratings, fast, unlinked=0.0)
+    if settings.k > 0:
+        similarities = nearest_of(similarities, neighbours=settings.k)
+    n_items = similarities.shape[1]
+    squared_norms = np.bincount(
+        similarities.indices, weights=similarities.data**2, minlength=n_items
+    )
+    norms = np.sqrt(squared_norms)
+    weights = with_data(similarities, similarities.data / norms[similarities.indices])
+    is_dense = weights.nnz > DENSE_FROM * n_items**2
+    faster_weights = weights.astype(np.float32).toarray() if is_dense else weights
+    return LinearItemScorer(ratings, faster_weights, unlinked_score=0.0)

@@ -21,12 +21,12 @@ from recommenders.kernels.neighbours import (
 )
 from recommenders.shared.scorers import (
     TrainedOnRatings,
-    filled,
     pattern,
     row_blocks,
     row_maxima,
     row_of_entry,
     row_sums,
+    to_dense,
     with_data,
 )
 from recommenders.shared.system import Range, Settings, searched
@@ -44,7 +44,7 @@ BackgroundWeight: TypeAlias = Annotated[
 
 
 class SmoothedSettings(Settings):
-    """What systems on smoothed models have in common; each has its own neighbours and weight."""
+    """Settings that systems on smoothed models have in common, with defaults of their own."""
 
     neighbours: int
     background_weight: BackgroundWeight
@@ -54,48 +54,55 @@ class SmoothedSettings(Settings):
 class LanguageModels:
     r"""A smoothed distribution over the columns for every row of a matrix.
 
-    .. math:: p_v(j) = s_{vj} + \beta_v \, p_C(j)
+    .. math:: p_v(j) = f_{vj} + \beta_v \, p_C(j)
 
-    What was seen, :math:`s`, is of shape (n_rows, n_columns), with entries where there are ratings;
-    the shares :math:`\beta`, in (0, 1], are of shape (n_rows,), and the collection :math:`p_C`, 0
-    for a column without ratings, of shape (n_columns,).
+    ``foreground`` is :math:`f`, of shape (n_rows, n_columns), with entries where there are ratings.
+    ``background_shares`` is :math:`\beta`, in (0, 1], of shape (n_rows,). ``collection`` is
+    :math:`p_C`, of shape (n_columns,), 0 for a column without ratings.
     """
 
-    seen: Sparse
+    foreground: Sparse
     background_shares: Floats
     collection: Floats
 
     def ratios(self) -> Sparse:
-        """Divide what was seen by the collection: 0 or more, one for each entry."""
-        return with_data(self.seen, self.seen.data / self.collection[self.seen.indices])
+        """Divide the foreground by the collection, of shape (n_rows, n_columns); 0 or more."""
+        foreground = self.foreground
+        return with_data(foreground, foreground.data / self.collection[foreground.indices])
 
     @cached_property
     def gains_by_column(self) -> Sparse:
-        r"""What a rating adds to the logarithm, with columns as rows, of shape (n_columns, n_rows).
+        r"""What a rating adds to the log-probability, :math:`\log(p_v(j) / (\beta_v p_C(j)))`.
 
-        It is :math:`\log(p_v(j) / (\beta_v p_C(j)))`.
+        The matrix is transposed, of shape (n_columns, n_rows): row j holds the gains of column j.
         """
-        shares = self.background_shares[row_of_entry(self.seen)]
-        return with_data(self.seen, np.log1p(self.ratios().data / shares)).T.tocsr()
+        shares = self.background_shares[row_of_entry(self.foreground)]
+        gains = np.log1p(self.ratios().data / shares)
+        return with_data(self.foreground, gains).T.tocsr()
 
 
-def smoothed(matrix: Sparse, *, background_weight: float) -> LanguageModels:
-    r"""Estimate the model of each row, smoothed by Jelinek and Mercer's method.
+def smoothed_models(matrix: Sparse, *, background_weight: float) -> LanguageModels:
+    r"""Estimate the language model of each row, smoothed by Jelinek and Mercer's method.
 
     .. math:: p_v(j) = (1 - \lambda) r_{vj} / d_v + \lambda p_C(j)
 
-    with :math:`d_v` the sum of a row and :math:`\lambda` the background weight. Ratings are not
-    below 0 and not all 0; a row without any is the collection.
+    with :math:`d_v` the sum of a row and :math:`\lambda` the background weight. Ratings, of shape
+    (n_rows, n_columns), are at least 0 and not all 0. The model of a row without any is the
+    collection.
     """
     sums = row_sums(matrix)
     divisors = np.where(sums > 0, sums, 1.0)[row_of_entry(matrix)]
-    seen = (1 - background_weight) * matrix.data / divisors
-    shares = np.where(sums > 0, background_weight, 1.0)
-    return LanguageModels(with_data(matrix, seen), shares, matrix.sum(axis=0) / sums.sum())
+    foreground = (1 - background_weight) * matrix.data / divisors
+    background_shares = np.where(sums > 0, background_weight, 1.0)
+    collection = matrix.sum(axis=0) / sums.sum()
+    return LanguageModels(with_data(matrix, foreground), background_shares, collection)
 
 
-def counts(ratings: Ratings) -> Sparse:
-    """Read ratings as counts of words, of shape (n_users, n_items), those of 0 left out."""
+def term_counts(ratings: Ratings) -> Sparse:
+    """Return the ratings as counts of terms (items) in documents (users), without those of 0.
+
+    The matrix is of shape (n_users, n_items).
+    """
     matrix = ratings.matrix()
     matrix.eliminate_zeros()
     return matrix
@@ -111,39 +118,59 @@ def nearest_by_likelihood(matrix: Sparse, settings: SmoothedSettings) -> Sparse:
 
     .. math:: \left(\frac{p(u|v)}{\max_w p(u|w)}\right)^{1/d_u}
 
-    Ratings, of shape (n_rows, n_columns), are above 0; see `nearest` for the graph.
+    Ratings, of shape (n_rows, n_columns), are above 0. Row u of the result, (n_rows, n_rows), holds
+    the weights of at most ``settings.neighbours`` neighbours, without u itself; see `nearest`.
     """
-    models = smoothed(matrix, background_weight=settings.background_weight)
-    log_shares, sums = np.log(models.background_shares), row_sums(matrix)
+    models = smoothed_models(matrix, background_weight=settings.background_weight)
+    log_shares = np.log(models.background_shares)
+    sums = row_sums(matrix)
 
-    def likeness(rows: slice) -> Floats:
+    def mean_log_odds(rows: slice) -> Floats:
+        r"""Compute :math:`\log p(u|v) / d_u` up to a constant of u: (rows of the slice, n_rows).
+
+        Minus infinity where no column is common to both.
+        """
         values = dense_product(matrix[rows], models.gains_by_column)
-        explained = values > 0
-        np.divide(values, sums[rows, np.newaxis], out=values, where=explained)
+        has_common_column = values > 0
+        np.divide(values, sums[rows, np.newaxis], out=values, where=has_common_column)
         values += log_shares
-        values[~explained] = -np.inf
+        values[~has_common_column] = -np.inf
         return values
 
-    graph = nearest(likeness, n_rows=len(sums), count=settings.neighbours)
-    return with_data(graph, np.exp(graph.data - row_maxima(graph)[row_of_entry(graph)]))
+    log_weights = nearest(mean_log_odds, n_rows=len(sums), count=settings.neighbours)
+    highest = row_maxima(log_weights)[row_of_entry(log_weights)]
+    return with_data(log_weights, np.exp(log_weights.data - highest))
 
 
 def log_odds_of_neighbours(matrix: Sparse, models: LanguageModels, graph: Sparse) -> Floats:
-    r"""Give :math:`\log p(u|v) - \log p_C(u)` for every entry (u, v) of a graph.
+    r"""Compute :math:`\log p(u|v) - \log p_C(u)` for every entry (u, v) of a graph.
 
-    What is explained, of shape (n_rows, n_columns), are ratings, or 1 for each.
+    Parameters
+    ----------
+    matrix
+        Weights :math:`r_{uj}` of what the models explain, such as ratings, or 1 for each: of shape
+        (n_rows, n_columns).
+    models
+        Language models of the same rows.
+    graph
+        Neighbours: row u has an entry for each neighbour v, of shape (n_rows, n_rows).
+
+    Returns
+    -------
+    One value for each entry of the graph, of shape (nnz,).
     """
     rows = row_of_entry(graph)
-    odds = row_sums(matrix)[rows] * np.log(models.background_shares)[graph.indices]
+    log_shares = np.log(models.background_shares)
+    log_odds = row_sums(matrix)[rows] * log_shares[graph.indices]
     for block in row_blocks(matrix.shape[0], row_bytes=8 * graph.shape[1]):
         entries = slice(graph.indptr[block.start], graph.indptr[block.stop])
         gains = dense_product(matrix[block], models.gains_by_column)
-        odds[entries] += gains[rows[entries] - block.start, graph.indices[entries]]
-    return odds
+        log_odds[entries] += gains[rows[entries] - block.start, graph.indices[entries]]
+    return log_odds
 
 
-# With some room for rounding.
 LOG_OF_LARGEST = 0.99 * np.log(np.finfo(np.float64).max)
+"""Logarithm of the largest float64, less 1 % for rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,64 +181,99 @@ class RelevanceModelScorer(TrainedOnRatings):
 
     up to a constant of the user: the best item that the user has not rated scores 0. All models
     are divided by the collection, so that float64 holds products of many. A user without
-    ratings, or without neighbours, scores NaN. Neighbours :math:`V` are those near, whatever their
-    weights; priors of users and items are uniform.
+    ratings, or without neighbours, scores NaN. Priors of users and items are uniform.
+
+    ``neighbours``, of shape (n_users, n_users), has in row u an entry for each neighbour
+    :math:`v \in V_u`, whatever its value.
     """
 
-    near: Sparse
+    neighbours: Sparse
     models: LanguageModels
 
     def score_batch(self, user_numbers: Ints) -> Singles:
         """Score every item for these training users; NaN for items without ratings."""
-        every_item = np.ones(len(self.items), dtype=np.bool_)
-        return self.score_best(user_numbers, every_item, depth=0)
+        all_items = np.ones(len(self.items), dtype=np.bool_)
+        return self.score_best(user_numbers, all_items, depth=0)
 
     def score_best(self, user_numbers: Ints, candidates: Masks, *, depth: int) -> Singles:
-        """Score the items that may be among the best of the candidates; see `BestScorer`."""
+        """Score the items that may be among the best ``depth`` candidates; see `BestScorer`.
+
+        Candidates are a mask over the items, (n_items,). With a depth of 0 all items are scored.
+        Scores are float32 of shape (n_rows, n_items), 0 for the best item that the user has not
+        rated.
+        """
         from recommenders.kernels.relevance_loop import Models, add_log_odds
 
-        near, own = self.near[user_numbers], self.histories[user_numbers]
+        neighbours = self.neighbours[user_numbers]
+        histories = self.histories[user_numbers]
         # This undoes the division by the collection.
-        scores = np.diff(own.indptr)[:, np.newaxis] * self._log_collection
-        ratios, shares = self._ratios, self.models.background_shares.astype(np.float32)
-        models = Models(ratios.indptr, ratios.indices, ratios.data, shares)
-        rows = (near.indptr, near.indices, own.indptr, own.indices)
-        add_log_odds(*rows, models, self._factors_at_once, candidates, depth, scores)
-        scores -= _best_of_others(scores, own)[:, np.newaxis]
-        scores[np.diff(near.indptr) == 0] = np.nan
+        scores = np.diff(histories.indptr)[:, np.newaxis] * self._log_collection
+        ratios = self._ratios
+        models = Models(
+            starts=ratios.indptr,
+            items=ratios.indices,
+            values=ratios.data,
+            shares=self.models.background_shares.astype(np.float32),
+        )
+        add_log_odds(
+            neighbours.indptr,
+            neighbours.indices,
+            histories.indptr,
+            histories.indices,
+            models,
+            self._factors_at_once,
+            candidates,
+            depth,
+            scores,
+        )
+        scores -= _highest_unrated(scores, histories)[:, np.newaxis]
+        scores[np.diff(neighbours.indptr) == 0] = np.nan
         return scores.astype(np.float32)
 
     @cached_property
     def _ratios(self) -> Sparse:
+        """Foreground of the models divided by the collection: float32, (n_users, n_items)."""
         return self.models.ratios().astype(np.float32)
 
     @cached_property
     def _factors_at_once(self) -> int:
-        """How many factors float64 holds at the most, none being above that of one neighbour."""
+        """Number of factors whose product surely is a float64.
+
+        No factor, a mean over neighbours, is above the highest value of one neighbour.
+        """
         shares = self.models.background_shares[row_of_entry(self._ratios)]
         highest = 1 + max(1.0, (self._ratios.data / shares).max())
         return max(1, int(LOG_OF_LARGEST / np.log(highest)))
 
     @cached_property
     def _log_collection(self) -> Floats:
-        known = self.models.collection > 0
-        return np.log(self.models.collection, out=np.full(known.shape, np.nan), where=known)
+        """Log-probabilities of the collection, (n_items,); NaN for items without ratings."""
+        collection = self.models.collection
+        undefined = np.full(collection.shape, np.nan)
+        return np.log(collection, out=undefined, where=collection > 0)
 
 
-def _best_of_others(scores: Floats, own: Sparse) -> Floats:
-    """Give the highest score of each row among the items that its user has not rated, or 0."""
-    others = np.where(np.isnan(scores), -np.inf, scores)
-    others[row_of_entry(own), own.indices] = -np.inf
-    best = others.max(axis=1)
-    return np.where(np.isfinite(best), best, 0.0)
+def _highest_unrated(scores: Floats, histories: Sparse) -> Floats:
+    """Find the highest score of each row among the items without a rating in the same row.
+
+    Both are of shape (n_rows, n_items), the result of shape (n_rows,): 0 if no such item has a
+    finite score.
+    """
+    unrated_scores = np.where(np.isnan(scores), -np.inf, scores)
+    unrated_scores[row_of_entry(histories), histories.indices] = -np.inf
+    highest = unrated_scores.max(axis=1)
+    return np.where(np.isfinite(highest), highest, 0.0)
 
 
-# From the probability of items among the neighbours, and in all, to their weights.
 Weighting: TypeAlias = Callable[[Floats, Floats], Floats]
+"""Computes weights of items from their probabilities among the neighbours and in the collection.
+
+All are of one shape, and above 0.
+"""
 
 
 class ExpansionSettings(Settings):
-    """What systems that weigh by two probabilities can be told."""
+    """Settings that systems have in common that weigh items by the two probabilities."""
 
     neighbours: NearestUsers = searched(200, Range(25, 1000, log=True))
 
@@ -226,19 +288,35 @@ def expansion_scorer(
               N_{ui} = \sum_{v \in V_u} r_{vi}
 
     which are normalised by the length of the neighbourhood, and by the number of users. An item
-    that no neighbour has rated gets NaN. The weight as a function of the two is one of a module, to
-    be pickled.
+    that no neighbour has rated gets NaN. ``weighting`` computes the weight from the two; it is a
+    function of a module, so that it can be pickled.
     """
-    matrix = counts(ratings)
-    near = pattern(nearest_by_cosine(matrix, count=settings.neighbours))
-    collection = matrix.sum(axis=0) / matrix.sum() / np.count_nonzero(ratings.user_counts())
-    weights = partial(_weights, weighting=weighting, collection=collection)
-    return NeighbourSumScorer(ratings, near, matrix, weights)
+    matrix = term_counts(ratings)
+    neighbours = pattern(nearest_by_cosine(matrix, count=settings.neighbours))
+    n_users = np.count_nonzero(ratings.user_counts())
+    collection = matrix.sum(axis=0) / matrix.sum() / n_users
+    return NeighbourSumScorer(
+        ratings,
+        neighbour_weights=neighbours,
+        values=matrix,
+        scores_of_sums=partial(_weights, weighting=weighting, collection=collection),
+    )
 
 
 def _weights(
-    sums: Sparse, near: Sparse, histories: Sparse, *, weighting: Weighting, collection: Floats
+    sums: Sparse,
+    neighbours: Sparse,
+    histories: Sparse,
+    *,
+    weighting: Weighting,
+    collection: Floats,
 ) -> NDArray[np.floating]:
-    """Weigh the items of some users, given their sums over neighbours."""
-    totals = (row_sums(sums) * np.diff(near.indptr))[row_of_entry(sums)]
-    return filled(with_data(sums, weighting(sums.data / totals, collection[sums.indices])))
+    """Weigh the items of a block of users by their sums of ratings over neighbours.
+
+    See `ScoresOfSums`. ``collection`` holds the probabilities of the items in the collection,
+    (n_items,). NaN for an item that no neighbour has rated.
+    """
+    n_neighbours = np.diff(neighbours.indptr)
+    totals = (row_sums(sums) * n_neighbours)[row_of_entry(sums)]
+    weights = weighting(sums.data / totals, collection[sums.indices])
+    return to_dense(with_data(sums, weights))

@@ -10,76 +10,114 @@ from runs.shared.compiled import jit
 
 @jit()
 def add_products(
-    left_ends: Integers,
+    left_starts: Integers,
     left_columns: Integers,
-    left: Floats,
-    right_ends: Integers,
+    left_values: Floats,
+    right_starts: Integers,
     right_columns: Integers,
-    right: Floats,
+    right_values: Floats,
     product: Floats,
 ) -> None:
-    """Add the product of two csr matrices to a dense one."""
-    for row in range(len(left_ends) - 1):
-        for entry in range(left_ends[row], left_ends[row + 1]):
-            value, between = left[entry], left_columns[entry]
-            for other in range(right_ends[between], right_ends[between + 1]):
-                product[row, right_columns[other]] += value * right[other]
+    """Add the product of two csr matrices to a dense matrix ``product``, in place.
+
+    Row r of a csr matrix has the entries ``starts[r]:starts[r + 1]``. Sums run in the order of the
+    entries of the left row.
+    """
+    for row in range(len(left_starts) - 1):
+        for left_entry in range(left_starts[row], left_starts[row + 1]):
+            left_value = left_values[left_entry]
+            inner = left_columns[left_entry]
+            for right_entry in range(right_starts[inner], right_starts[inner + 1]):
+                column = right_columns[right_entry]
+                product[row, column] += left_value * right_values[right_entry]
 
 
 @jit()
 def nearest_cosines(
     starts: Integers,
     columns: Integers,
-    common: Floats,
+    common_users: Floats,
     lengths: Floats,
     first: int,
     shrinkage: float,
     count: int,
 ) -> tuple[Floats, Ints, Longs]:
-    """Keep the highest shrunken cosines of items from the first on, without their own.
+    """Find the nearest items of a block of items by shrunken cosine.
 
-    Common users of pairs of items are a sparse matrix with a row for each of these, lengths the
-    roots of the numbers of users of all items. Of equal cosines those of lower columns are kept.
-    Given are values, columns and starts, in each row the highest first.
+    Parameters
+    ----------
+    starts, columns, common_users
+        Number of users that each item of the block shares with other items: row starts,
+        (n_rows + 1,), columns and values of a csr matrix of shape (n_rows, n_items).
+    lengths
+        Square root of the number of users of every item, (n_items,).
+    first
+        Item number of row 0 of the block.
+    shrinkage
+        Number of common users that halves a cosine.
+    count
+        Maximum number of neighbours of an item; the item itself is none.
+
+    Returns
+    -------
+    Values, columns and row starts of a csr matrix of the same shape. In a row the cosines fall; of
+    equal ones the lower item number is first.
     """
     n_rows = len(starts) - 1
-    kept_values, kept_columns = np.empty(n_rows * count), np.empty(n_rows * count, dtype=np.int32)
-    kept_starts = np.zeros(n_rows + 1, dtype=np.int64)
+    cosines = np.empty(n_rows * count)
+    neighbours = np.empty(n_rows * count, dtype=np.int32)
+    neighbour_starts = np.zeros(n_rows + 1, dtype=np.int64)
     for row in range(n_rows):
-        begin = kept_starts[row]
+        begin = neighbour_starts[row]
         end = begin
         for entry in range(starts[row], starts[row + 1]):
             column = columns[entry]
             if column == first + row:
                 continue
-            value = common[entry] / (lengths[first + row] * lengths[column])
-            value *= common[entry] / (common[entry] + shrinkage)
+            cosine = common_users[entry] / (lengths[first + row] * lengths[column])
+            cosine *= common_users[entry] / (common_users[entry] + shrinkage)
             place = end
             while place > begin and (
-                kept_values[place - 1] < value
-                or (kept_values[place - 1] == value and kept_columns[place - 1] > column)
+                cosines[place - 1] < cosine
+                or (cosines[place - 1] == cosine and neighbours[place - 1] > column)
             ):
                 place -= 1
             if place == begin + count:
                 continue
             end = min(end + 1, begin + count)
-            for below in range(end - 1, place, -1):
-                kept_values[below] = kept_values[below - 1]
-                kept_columns[below] = kept_columns[below - 1]
-            kept_values[place], kept_columns[place] = value, column
-        kept_starts[row + 1] = end
-    return kept_values[: kept_starts[-1]], kept_columns[: kept_starts[-1]], kept_starts
+            for moved in range(end - 1, place, -1):
+                cosines[moved] = cosines[moved - 1]
+                neighbours[moved] = neighbours[moved - 1]
+            cosines[place] = cosine
+            neighbours[place] = column
+        neighbour_starts[row + 1] = end
+    n_neighbours = neighbour_starts[-1]
+    return cosines[:n_neighbours], neighbours[:n_neighbours], neighbour_starts
 
 
 @jit()
 def nearest_of_rows(
     rough: Singles, floors: Singles, directions: Floats, first: int, count: int
 ) -> tuple[Ints, Floats]:
-    """Find the items with the highest positive cosines with the items from ``first`` on.
+    """Find the items with the highest positive cosines for a block of items.
 
-    Rough cosines, of shape (n_rows, n_items), are nearly right; that of a neighbour cannot be below
-    the floor of its row. Directions, of shape (n_items, n_factors), have length 1. Given are items
-    by falling cosine, -1 at the end, and their cosines, both of shape (n_rows, count).
+    Parameters
+    ----------
+    rough
+        Cosines of the items of the block with all items, with errors of float32: (n_rows, n_items).
+    floors
+        Value of each row, (n_rows,), below which no rough cosine is that of a neighbour.
+    directions
+        Vectors of all items, of length 1: (n_items, n_factors).
+    first
+        Item number of row 0 of the block.
+    count
+        Maximum number of neighbours of an item; the item itself is none.
+
+    Returns
+    -------
+    Item numbers by falling cosine, -1 at the end, and their exact cosines, both of shape (n_rows,
+    count). Of equal cosines the lower item number is first.
     """
     n_rows, n_items = rough.shape
     nearest = np.full((n_rows, count), -1, dtype=np.int32)
@@ -87,25 +125,26 @@ def nearest_of_rows(
     candidates = np.empty(n_items, dtype=np.int32)
     exact = np.empty(n_items)
     for row in range(n_rows):
-        own = first + row
-        found = 0
+        row_item = first + row
+        n_candidates = 0
         for item in range(n_items):
-            if rough[row, item] >= floors[row] and item != own:
-                cosine = _product(directions[own], directions[item])
+            if rough[row, item] >= floors[row] and item != row_item:
+                cosine = _dot_product(directions[row_item], directions[item])
                 if cosine > 0:
-                    candidates[found], exact[found] = item, cosine
-                    found += 1
+                    candidates[n_candidates] = item
+                    exact[n_candidates] = cosine
+                    n_candidates += 1
         # A stable sort leaves equal cosines in the order of their items.
-        order = np.argsort(-exact[:found], kind="mergesort")[:count]
+        order = np.argsort(-exact[:n_candidates], kind="mergesort")[:count]
         nearest[row, : len(order)] = candidates[order]
         cosines[row, : len(order)] = exact[order]
     return nearest, cosines
 
 
 @jit()
-def _product(one: Floats, other: Floats) -> float:
+def _dot_product(left: Floats, right: Floats) -> float:
     """Add up products in the order of the factors, so that the sum is always the same."""
     total = 0.0
-    for factor in range(len(one)):
-        total += one[factor] * other[factor]
+    for factor in range(len(left)):
+        total += left[factor] * right[factor]
     return total

@@ -14,21 +14,21 @@ from qrels import Ratings
 from qrels.interactions.interactions import Interactions
 from recommenders.shared.scorers import (
     TrainedOnRatings,
-    averages,
-    filled,
     pattern,
     row_blocks,
     row_of_entry,
+    to_dense,
+    weighted_means,
     with_data,
 )
 from recommenders.shared.system import AtLeastOne, NotNegative, Range, Settings, searched
 from runs import top_items
-from runs.shared.arrays import Floats, Integers, Ints, Longs, Singles, Sparse
+from runs.shared.arrays import Floats, Ints, Longs, Singles, Sparse
 from runs.shared.settings import Section
 
 
 class BaselineSettings(Settings):
-    """What systems on baselines have in common."""
+    """Settings that systems on baselines have in common."""
 
     item_damping: NotNegative = searched(
         25.0,
@@ -59,42 +59,54 @@ class Baselines:
 
     with :math:`n_i` and :math:`n_u` the numbers of ratings of item and user.
 
-    Held are :math:`\mu + b_i`, of shape (n_items,), and :math:`\lambda_u`, above 0 or 0.
+    ``item_baselines``: :math:`\mu + b_i`, of shape (n_items,); ``user_damping``:
+    :math:`\lambda_u`, 0 or more.
     """
 
-    of_items: Floats
+    item_baselines: Floats
     user_damping: float
 
     @classmethod
     def fit(cls, matrix: Sparse, settings: BaselineSettings) -> Baselines:
-        """Learn the items' baselines from ratings of shape (n_users, n_items)."""
+        """Learn the items' baselines from ratings of shape (n_users, n_items), at least one."""
         mean = matrix.data.mean()
         n_items = matrix.shape[1]
-        offsets = np.bincount(matrix.indices, matrix.data - mean, minlength=n_items)
-        counts = np.bincount(matrix.indices, minlength=n_items)
-        divisors = np.maximum(counts + settings.item_damping, 1)
-        return cls(mean + offsets / divisors, settings.user_damping)
+        sums = np.bincount(matrix.indices, matrix.data - mean, minlength=n_items)
+        item_counts = np.bincount(matrix.indices, minlength=n_items)
+        divisors = np.maximum(item_counts + settings.item_damping, 1)
+        return cls(mean + sums / divisors, settings.user_damping)
 
-    def of_users(self, histories: Sparse) -> Floats:
-        """Give :math:`b_u` of the owners of these rows of ratings."""
-        offsets = with_data(histories, histories.data - self.of_items[histories.indices])
+    def user_offsets(self, histories: Sparse) -> Floats:
+        """Compute the damped mean by which each row of ratings exceeds the item baselines.
+
+        Ratings are of shape (n_rows, n_items), the offsets :math:`b_u` of shape (n_rows,); an empty
+        row has 0.
+        """
+        excess = with_data(histories, histories.data - self.item_baselines[histories.indices])
         counts = np.diff(histories.indptr)
-        return offsets.sum(axis=1) / np.maximum(counts + self.user_damping, 1)
+        return excess.sum(axis=1) / np.maximum(counts + self.user_damping, 1)
 
     def residuals(self, histories: Sparse) -> Sparse:
-        """Take the baselines off the ratings."""
-        expected = self.of_users(histories)[row_of_entry(histories)]
-        expected += self.of_items[histories.indices]
+        """Subtract user offset and item baseline from each rating; both (n_rows, n_items)."""
+        expected = self.user_offsets(histories)[row_of_entry(histories)]
+        expected += self.item_baselines[histories.indices]
         return with_data(histories, histories.data - expected)
 
 
-# A number and a place for each pair, and two numbers more while cosines are worked out.
 BYTES_PER_PAIR = 28
+"""Peak memory of `cosines`, in bytes, for each pair of items that a user rated both.
+
+A value and a column number are stored; computing takes two values more.
+"""
 
 
 def pairs_at_most(ratings: Ratings) -> int:
-    """Bound the pairs of items that some user has both rated, each with itself included."""
-    return min(len(ratings.items) ** 2, int((ratings.user_counts() ** 2).sum()))
+    """Compute an upper bound on the number of ordered pairs of items that a user rated both.
+
+    Pairs of an item with itself count.
+    """
+    pairs_over_users = int((ratings.user_counts() ** 2).sum())
+    return min(len(ratings.items) ** 2, pairs_over_users)
 
 
 def cosines(ratings: Ratings) -> Sparse:
@@ -107,45 +119,56 @@ def cosines(ratings: Ratings) -> Sparse:
     the diagonal exactly 1; nothing is stored for items that share no user.
     """
     rated = pattern(ratings.matrix())
-    shared = rated.T.tocsr() @ rated
-    counts = ratings.item_counts()
-    shared.data /= np.sqrt(counts[row_of_entry(shared)] * counts[shared.indices])
-    return shared
+    similarities = rated.T.tocsr() @ rated  # Numbers of common users, to begin with.
+    item_counts = ratings.item_counts()
+    count_products = item_counts[row_of_entry(similarities)]
+    count_products *= item_counts[similarities.indices]
+    similarities.data /= np.sqrt(count_products)
+    return similarities
 
 
 def nearest_of(similarities: Sparse, *, neighbours: int) -> Sparse:
-    """Keep the highest similarities, all above 0, of every row of a sparse matrix.
+    """Keep the highest similarities of every row of a sparse matrix of items, (n_items, n_items).
 
-    Equal similarities are settled by item number, lower first; they are compared as float32.
+    The stored similarities are above 0. At most ``neighbours`` of a row are kept, without that of
+    an item with itself. Equal similarities, compared as float32, go by item number, lower first.
     """
     return nearest(
-        lambda rows: filled(similarities[rows], -np.inf).astype(np.float64, copy=False),
+        lambda rows: to_dense(similarities[rows], -np.inf).astype(np.float64, copy=False),
         n_rows=similarities.shape[0],
         count=neighbours,
     )
 
 
 def dense_product(left: Sparse, right: Sparse) -> Floats:
-    """Multiply two sparse matrices, some rows by all columns.
+    """Multiply two sparse matrices: float64 of shape (rows of left, columns of right).
 
     Every sum runs in the order of the entries of the left row, as in scipy's product, and has
-    the same last bit. Scipy's keeps lists of what is not zero, which takes several times as
-    long where most is not.
+    the same last bit. Scipy's keeps lists of the entries that are not zero, which takes several
+    times as long where most are not.
     """
     from recommenders.kernels.neighbour_loops import add_products
 
     product = np.zeros((left.shape[0], right.shape[1]))
-    add_products(*_entries(left), *_entries(right), product)
+    add_products(
+        left.indptr,
+        left.indices,
+        _float64_data(left),
+        right.indptr,
+        right.indices,
+        _float64_data(right),
+        product,
+    )
     return product
 
 
-def _entries(matrix: Sparse) -> tuple[Integers, Integers, Floats]:
-    """Give what compiled loops take: where rows end, the columns of entries, and the values."""
-    return matrix.indptr, matrix.indices, matrix.data.astype(np.float64, copy=False)
+def _float64_data(matrix: Sparse) -> Floats:
+    """Return the stored values of a matrix as float64, of shape (nnz,)."""
+    return matrix.data.astype(np.float64, copy=False)
 
 
 PAIRS_AT_ONCE: Final = 10_000_000
-"""Pairs of items of a block: they take 8 bytes each."""
+"""Maximum number of pairs of items in a block: they take 8 bytes each."""
 
 
 class ItemCosines(Section):
@@ -163,78 +186,106 @@ class ItemCosines(Section):
     shrinkage: NotNegative = 0.0
 
     def __str__(self) -> str:
-        return f"item-cosines({','.join(f'{key}={own:g}' for key, own in self)})"
+        values = ",".join(f"{name}={value:g}" for name, value in self)
+        return f"item-cosines({values})"
 
     def __call__(self, history: Interactions) -> Sparse:
-        """Learn from distinct pairs of user and item, for one block of items after the other."""
+        """Compute the cosines of the nearest neighbours of every item.
+
+        Repeated interactions of a user with an item count once. Row i of the result, float64 of
+        shape (n_items, n_items), holds at most ``self.neighbours`` items, without i itself. Blocks
+        of items are computed one after the other, to bound the memory.
+        """
         from scipy.sparse import csr_array, vstack
 
-        first = history.is_first
+        is_first = history.is_first
         shape = (len(history.users), len(history.items))
-        ones = np.ones(np.count_nonzero(first), dtype=np.int32)
-        by_user = csr_array((ones, (history.user[first], history.item[first])), shape=shape)
+        ones = np.ones(np.count_nonzero(is_first), dtype=np.int32)
+        pairs = (history.user[is_first], history.item[is_first])
+        by_user = csr_array((ones, pairs), shape=shape)
         by_item = by_user.T.tocsr()
-        counts = np.diff(by_item.indptr).astype(np.int64)
-        # An item shares users with at most as many items as its users have.
-        sizes = np.append(0, np.cumsum(np.diff(by_user.indptr)[by_item.indices], dtype=np.int64))
-        bounds = np.minimum(np.diff(sizes[by_item.indptr]), len(counts))
+        item_counts = np.diff(by_item.indptr).astype(np.int64)
+        # An item shares users with at most as many items as its users have together.
+        user_counts = np.diff(by_user.indptr)
+        cumulative_counts = np.cumsum(user_counts[by_item.indices], dtype=np.int64)
+        items_of_users = np.diff(np.append(0, cumulative_counts)[by_item.indptr])
+        max_pairs = np.minimum(items_of_users, len(item_counts))
         rows = [
-            self._nearest(by_item[begin:end] @ by_user, begin, counts)
-            for begin, end in _blocks(bounds, most=PAIRS_AT_ONCE)
+            self._nearest(by_item[first:end] @ by_user, first, item_counts)
+            for first, end in _blocks(max_pairs, max_sum=PAIRS_AT_ONCE)
         ]
         return vstack(rows, format="csr") if rows else csr_array((0, 0))
 
-    def _nearest(self, common: Sparse, first: int, counts: Longs) -> Sparse:
-        """Find the neighbours of a block of items, from the users they share with each item."""
+    def _nearest(self, common_users: Sparse, first: int, item_counts: Longs) -> Sparse:
+        """Compute the cosines of the neighbours of a block of items, of shape (n_block, n_items).
+
+        Row r belongs to item ``first + r``. ``common_users``, (n_block, n_items), is the number of
+        users who had both items; ``item_counts``, (n_items,), the number who had each.
+        """
         from scipy.sparse import csr_array
 
         from recommenders.kernels.neighbour_loops import nearest_cosines
 
-        entries, lengths = _entries(common), np.sqrt(counts)
-        nearest = nearest_cosines(*entries, lengths, first, self.shrinkage, self.neighbours)
-        return csr_array(nearest, shape=common.shape)
+        nearest = nearest_cosines(
+            common_users.indptr,
+            common_users.indices,
+            _float64_data(common_users),
+            np.sqrt(item_counts),
+            first,
+            self.shrinkage,
+            self.neighbours,
+        )
+        return csr_array(nearest, shape=common_users.shape)
 
 
-def _blocks(bounds: Longs, *, most: int) -> Iterator[tuple[int, int]]:
-    """Cut rows into blocks whose bounds add up to no more than that, or of one row."""
-    first, room = 0, most
-    for row, bound in enumerate(bounds.tolist()):
-        if bound > room and row > first:
+def _blocks(row_sizes: Longs, *, max_sum: int) -> Iterator[tuple[int, int]]:
+    """Cut rows into consecutive blocks whose sizes add up to at most ``max_sum``.
+
+    Yields the first row of each block, and the one after its last. A larger row is a block alone.
+    """
+    first = 0
+    available = max_sum
+    for row, size in enumerate(row_sizes.tolist()):
+        if size > available and row > first:
             yield first, row
-            first, room = row, most
-        room -= bound
-    if len(bounds):
-        yield first, len(bounds)
+            first = row
+            available = max_sum
+        available -= size
+    if len(row_sizes):
+        yield first, len(row_sizes)
 
 
-# From the numbers of some rows to their likeness to all rows, -inf for no neighbour: float64 of
-# shape (rows of the slice, n_rows), a new array.
-Likeness: TypeAlias = Callable[[slice], Floats]
+Similarities: TypeAlias = Callable[[slice], Floats]
+"""Compares the rows of a slice with all rows.
+
+Returns a new array, float64 of shape (rows of the slice, n_rows), -inf for no neighbour.
+"""
 
 NearestUsers: TypeAlias = Annotated[
     int, Field(ge=1, description="Number of nearest users (the paper's k): at least 1.")
 ]
 
 
-def nearest(likeness: Likeness, *, n_rows: int, count: int) -> Sparse:
-    """Keep, of every row, the neighbours it is most like, ``count`` of them where so many exist.
+def nearest(similarities: Similarities, *, n_rows: int, count: int) -> Sparse:
+    """Find the ``count`` nearest neighbours of every row, or as many as there are.
 
-    Equals, in float32, go by their number; no row is its own neighbour. Row u of the graph, of
-    shape (n_rows, n_rows), holds the likeness to its neighbours.
+    Equal similarities, compared as float32, go by row number, lower first; no row is its own
+    neighbour. Row u of the result, float64 of shape (n_rows, n_rows), holds the similarities of its
+    neighbours. ``similarities`` compares the rows of a slice with all rows.
     """
     from scipy.sparse import csr_array, vstack
 
-    graphs = []
+    blocks = []
     for rows in row_blocks(n_rows, row_bytes=8 * n_rows):
-        values = likeness(rows)
+        values = similarities(rows)
         values[np.arange(len(values)), np.arange(rows.start, rows.stop)] = -np.inf
-        chosen = top_items(values, depth=min(count, n_rows))
-        row, rank = np.nonzero(chosen >= 0)
-        column = chosen[row, rank]
-        graph = csr_array((values[row, column], (row, column)), shape=values.shape)
-        graph.sort_indices()
-        graphs.append(graph)
-    return vstack(graphs, format="csr")
+        neighbours = top_items(values, depth=min(count, n_rows))
+        row, rank = np.nonzero(neighbours >= 0)
+        column = neighbours[row, rank]
+        block = csr_array((values[row, column], (row, column)), shape=values.shape)
+        block.sort_indices()
+        blocks.append(block)
+    return vstack(blocks, format="csr")
 
 
 def nearest_by_cosine(matrix: Sparse, *, count: int, shrinkage: float = 0.0) -> Sparse:
@@ -243,13 +294,15 @@ def nearest_by_cosine(matrix: Sparse, *, count: int, shrinkage: float = 0.0) -> 
     .. math:: s_{uv} = \frac{r_u \cdot r_v}{\|r_u\| \, \|r_v\|} \cdot \frac{n_{uv}}{n_{uv} + \beta}
 
     Ratings are of shape (n_rows, n_columns), and 0 where they are missing. The shrinkage
-    :math:`\beta` is distrust in cosines that rest on few common columns, :math:`n_{uv}` of them; 0
-    trusts all alike.
+    :math:`\beta` lowers cosines that rest on few common columns, :math:`n_{uv}` of them. Row u of
+    the result, (n_rows, n_rows), holds the similarities of at most ``count`` neighbours, without u
+    itself; see `nearest`.
     """
     transposed = matrix.T.tocsr()
     lengths = np.sqrt(matrix.multiply(matrix).sum(axis=1))
 
-    def likeness(rows: slice) -> Floats:
+    def similarities(rows: slice) -> Floats:
+        """Compare a slice of rows with all rows: (rows of the slice, n_rows), -inf unless > 0."""
         products = dense_product(matrix[rows], transposed)
         positive = products > 0
         values = np.full(products.shape, -np.inf)
@@ -259,12 +312,16 @@ def nearest_by_cosine(matrix: Sparse, *, count: int, shrinkage: float = 0.0) -> 
             np.multiply(values, common / (common + shrinkage), out=values, where=positive)
         return values
 
-    return nearest(likeness, n_rows=len(lengths), count=count)
+    return nearest(similarities, n_rows=len(lengths), count=count)
 
 
-# From sums over neighbours, with entries where there is one, these neighbours, and the ratings of
-# those whose neighbours they are, to scores, NaN where there is none.
-Finish: TypeAlias = Callable[[Sparse, Sparse, Sparse], NDArray[np.floating]]
+ScoresOfSums: TypeAlias = Callable[[Sparse, Sparse, Sparse], NDArray[np.floating]]
+"""Turns the sums over neighbours of a block of users into scores.
+
+The arguments are the sums, (n_block, n_items), with entries for items that a neighbour has; the
+weights of the neighbours, (n_block, n_users); and the users' own ratings, (n_block, n_items). The
+scores are dense, (n_block, n_items), NaN for items that cannot be scored.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -274,25 +331,35 @@ class NeighbourSumScorer(TrainedOnRatings):
     Products are sparse, so a row is the same to the last bit in every block. A sum of exactly 0
     counts as none, as the product does not hold it. A user without ratings scores NaN.
 
-    Neighbours are training users, near with their weights :math:`g`, of shape (n_users, n_users).
-    The values :math:`x`, of shape (n_users, n_items), are what a neighbour says of an item.
-    Without ``finish``, :math:`f`, which to be pickled must be a function of a module or a
-    `functools.partial` of one, sums are the scores. If ``averaged``, they are divided by the
-    weights of the neighbours that have an entry.
+    The weights of neighbours, :math:`g`, are of shape (n_users, n_users): row u holds the
+    neighbours of user u, who are training users. The values :math:`x`, of shape (n_users,
+    n_items), are what neighbours contribute to the sum of each item. ``scores_of_sums`` is
+    :math:`f`: to be pickled it must be a function of a module or a `functools.partial` of one.
+    Without it the sums are the scores. If ``averaged``, the sums are first divided by the sums of
+    the weights of the neighbours that have an entry.
     """
 
-    near: Sparse
+    neighbour_weights: Sparse
     values: Sparse
-    finish: Finish | None = None
+    scores_of_sums: ScoresOfSums | None = None
     averaged: bool = False
 
     def score_batch(self, user_numbers: Ints) -> Singles:
-        """Score every item for these training users."""
-        near, histories = self.near[user_numbers], self.histories[user_numbers]
-        sums = near @ self.values
+        """Score every item for training users: float32 of shape (n_rows, n_items).
+
+        A score is the weighted sum of the neighbours' values (if ``self.averaged``, their mean),
+        converted by ``self.scores_of_sums`` if there is one. NaN for a user without ratings, and
+        for items that no neighbour has unless the conversion scores them.
+        """
+        weights = self.neighbour_weights[user_numbers]
+        histories = self.histories[user_numbers]
+        sums = weights @ self.values
         if self.averaged:
-            sums = averages(sums, near @ pattern(self.values))
-        finished = filled(sums) if self.finish is None else self.finish(sums, near, histories)
-        scores = finished.astype(np.float32, copy=False)
+            sums = weighted_means(sums, weights @ pattern(self.values))
+        if self.scores_of_sums is None:
+            dense = to_dense(sums)
+        else:
+            dense = self.scores_of_sums(sums, weights, histories)
+        scores = dense.astype(np.float32, copy=False)
         scores[np.diff(histories.indptr) == 0] = np.nan
         return scores

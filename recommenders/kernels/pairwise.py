@@ -10,53 +10,81 @@ from runs.shared.compiled import jit, jit_in_any_order
 
 @jit()
 def draw_triples(
-    ends: Integers, items: Integers, luck: Floats, places: Integers, n_items: int, triples: Ints
+    starts: Integers,
+    items: Integers,
+    uniforms: Floats,
+    places: Integers,
+    n_items: int,
+    triples: Ints,
 ) -> None:
-    """Put user, rated and unrated item of each rating at its place among the triples.
+    """Draw an unrated item for each rating, and write user, rated and unrated item, in place.
 
-    User u has rated the rising ``items[ends[u]:ends[u + 1]]``. Luck, from 0 to below 1, chooses
-    one of the other items, each as likely; it is ``n_items`` for a user who has rated all.
+    Parameters
+    ----------
+    starts, items
+        User u has rated the items ``items[starts[u]:starts[u + 1]]``, by rising number: ``starts``
+        is of shape (n_users + 1,), ``items`` of shape (n_ratings,).
+    uniforms
+        A number from 0 to below 1 for each rating, (n_ratings,), which picks one of the unrated
+        items, each as likely.
+    places
+        Row of ``triples`` for each rating: a permutation, (n_ratings,).
+    n_items
+        Number of items; written as the unrated item of a user who has rated all items.
+    triples
+        Written: user, rated and unrated item, of shape (n_ratings, 3).
     """
-    for user in range(len(ends) - 1):
-        own = items[ends[user] : ends[user + 1]]
-        for number in range(len(own)):
-            rating = ends[user] + number
-            skipped = int(luck[rating] * (n_items - len(own)))
-            # Below a rated item that is k-th among them, so many less k are unrated.
-            below, above = 0, len(own)
-            while below < above:
-                middle = (below + above) // 2
-                if own[middle] - middle <= skipped:
-                    below = middle + 1
+    for user in range(len(starts) - 1):
+        rated = items[starts[user] : starts[user + 1]]
+        for number in range(len(rated)):
+            rating = starts[user] + number
+            # Rank of the drawn item among the unrated ones, from 0.
+            unrated_rank = int(uniforms[rating] * (n_items - len(rated)))
+            # Count the rated items below it: k rated items are below item rated[k], so that
+            # rated[k] - k unrated ones are.
+            low = 0
+            high = len(rated)
+            while low < high:
+                middle = (low + high) // 2
+                if rated[middle] - middle <= unrated_rank:
+                    low = middle + 1
                 else:
-                    above = middle
+                    high = middle
             place = places[rating]
             triples[place, 0] = user
-            triples[place, 1] = own[number]
-            triples[place, 2] = skipped + below
+            triples[place, 1] = rated[number]
+            triples[place, 2] = unrated_rank + low
 
 
 @jit_in_any_order
 def descend(
     triples: Ints,
-    of_users: Singles,
-    of_items: Singles,
+    user_factors: Singles,
+    item_factors: Singles,
     learning_rate: np.float32,
     regularization: np.float32,
 ) -> None:
-    """Follow the gradient of one triple after the other: Figure 4 of Rendle et al. (2009)."""
-    kept = np.float32(1) - learning_rate * regularization
+    """Take a gradient step for one triple after the other, in place.
+
+    This is Figure 4 of Rendle et al. (2009). Triples of user, rated and unrated item are of shape
+    (n_triples, 3); one whose unrated item is n_items is left out. The factors, of shapes (n_users,
+    n_factors) and (n_items, n_factors), are changed.
+    """
+    shrinkage = np.float32(1) - learning_rate * regularization
     for place in range(len(triples)):
-        if triples[place, 2] == len(of_items):
+        if triples[place, 2] == len(item_factors):
             continue
-        p = of_users[triples[place, 0]]
-        rated, unrated = of_items[triples[place, 1]], of_items[triples[place, 2]]
-        ahead = np.float32(0)
-        for k in range(len(p)):
-            ahead += p[k] * (rated[k] - unrated[k])
-        step = learning_rate / (np.float32(1) + np.exp(ahead))
-        for k in range(len(p)):
-            of_user, of_rated, of_unrated = p[k], rated[k], unrated[k]
-            p[k] = kept * of_user + step * (of_rated - of_unrated)
-            rated[k] = kept * of_rated + step * of_user
-            unrated[k] = kept * of_unrated - step * of_user
+        user = user_factors[triples[place, 0]]
+        rated = item_factors[triples[place, 1]]
+        unrated = item_factors[triples[place, 2]]
+        difference = np.float32(0)
+        for k in range(len(user)):
+            difference += user[k] * (rated[k] - unrated[k])
+        step = learning_rate / (np.float32(1) + np.exp(difference))
+        for k in range(len(user)):
+            user_k = user[k]
+            rated_k = rated[k]
+            unrated_k = unrated[k]
+            user[k] = shrinkage * user_k + step * (rated_k - unrated_k)
+            rated[k] = shrinkage * rated_k + step * user_k
+            unrated[k] = shrinkage * unrated_k - step * user_k

@@ -1,4 +1,4 @@
-"""Systems as LensKit components."""
+"""Systems as LensKit components: looked up by the name of a system or of a component class."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def component(name: str, settings: Mapping[str, Any] | None = None) -> Component[Any]:
-    """Give a system as a LensKit component, for a LensKit pipeline.
+    """Make an untrained LensKit component of a system, for a LensKit pipeline.
 
     Parameters
     ----------
@@ -22,22 +22,35 @@ def component(name: str, settings: Mapping[str, Any] | None = None) -> Component
 
     Returns
     -------
-    LensKit's own component where the system is one, else ours, as ``RM2Scorer``; not trained.
+    LensKit's own component if the system is one of LensKit's, else one of ours, such as
+    ``RM2Scorer``.
+
+    Raises
+    ------
+    InputError
+        If the system or a setting is unknown, a value is not allowed, or LensKit is not installed.
     """
-    spec, checked = find_system(name), read_settings(name, settings or {})
+    spec = find_system(name)
+    checked_settings = read_settings(name, settings or {})
     with needed_by(f"system {name!r}", extra="recommenders"):
         if spec.lenskit is not None:
-            return spec.lenskit(checked)
+            return spec.lenskit(checked_settings)
         from recommenders.shared.component import scorer_class
 
-        return scorer_class(name)(checked)
+        return scorer_class(name)(checked_settings)
 
 
-def imported_from_recommenders(name: str) -> Any:
-    """Give a class by which a system is a LensKit component, or that of its configuration."""
-    is_class = name.endswith(("Scorer", "Config"))  # Looked for, and not any attribute at all.
-    specs = {spec.stem: spec for spec in systems().values()} if is_class else {}
-    spec = specs.get(name[:-6])
+def component_attribute(name: str) -> Any:
+    """Look up an attribute of the package ``recommenders``: ``RM2Scorer`` or ``RM2Config``.
+
+    The first is the class of the LensKit components of a system, the second the class of its
+    settings. Raises AttributeError if the name is neither of a system in the register.
+    """
+    # Other names are refused without importing all systems.
+    is_class = name.endswith(("Scorer", "Config"))
+    spec_by_stem = {spec.stem: spec for spec in systems().values()} if is_class else {}
+    stem = name.removesuffix("Scorer").removesuffix("Config")
+    spec = spec_by_stem.get(stem)
     if spec is None:
         raise AttributeError(f"module 'recommenders' has no attribute {name!r}")
     if name.endswith("Config"):

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 
 from qrels import Ratings
 from recommenders.shared.register import find_system
-from recommenders.shared.scorers import BatchScorer, HistoryScorer
+from recommenders.shared.scorers import BatchScorer, HistoryBasedScorer
 from recommenders.shared.system import Settings
 from recommenders.shared.train_and_rank import train
 from runs import Numbering
@@ -22,9 +22,10 @@ from runs.shared.arrays import Singles, Sparse
 
 
 class SystemScorer(Component[ItemList], Trainable):
-    """Scores items by one of our systems, with the function that scores batches.
+    """LensKit component that scores items by one of our systems.
 
-    Each system has a class of its own, by `scorer_class`, whose configuration is its settings.
+    Each system has a class of its own, made by `scorer_class`: ``system`` is its name, ``config``
+    holds its settings. ``scorer`` is there once it is trained.
     """
 
     system: ClassVar[str]
@@ -32,69 +33,97 @@ class SystemScorer(Component[ItemList], Trainable):
     scorer: BatchScorer
 
     def train(self, data: Dataset, options: TrainingOptions | None = None) -> None:
-        """Train the system, unless it is trained and retraining is not wanted."""
+        """Train the system on a LensKit data set, unless it is trained and must not be retrained.
+
+        Sets ``self.scorer``. An integer as random generator of the options is the seed of
+        `recommenders.train`; from any other generator a seed is drawn.
+        """
         options = options or TrainingOptions()
         if self.is_trained() and not options.retrain:
             return
-        # A seed means here what it means to ``recommenders.train``.
-        rng = options.rng
-        seed = rng if isinstance(rng, int) else int(options.random_generator().integers(2**63))
-        self.scorer = train(self.system, self.config.model_dump(), _ratings_of(data), seed=seed)
+        if isinstance(options.rng, int):
+            seed = options.rng
+        else:
+            seed = int(options.random_generator().integers(2**63))
+        self.scorer = train(self.system, self.config.model_dump(), _to_ratings(data), seed=seed)
 
     def is_trained(self) -> bool:
-        """Tell whether there is something to score with."""
+        """Check whether `train` has been called."""
         return hasattr(self, "scorer")
 
     def __call__(self, query: QueryInput, items: ItemList) -> ItemList:
-        """Score items for a query: by its history where the system can, else by its user.
+        """Return the items with scores for a query; see `_scores` for those of whom.
 
-        Unknown users without a history, and unknown items, get NaN.
+        A user that is unknown and has no history gets NaN for every item; an unknown item gets NaN.
         """
-        everything = np.append(self._scores(RecQuery.create(query)), np.float32(np.nan))
+        scores_by_number = self._scores(RecQuery.create(query))
         # Number -1, an unknown item, picks the NaN at the end.
-        numbers = self.scorer.items.numbers(_text_ids(items))
-        return ItemList(items, scores=everything[numbers])
+        with_unknown = np.append(scores_by_number, np.float32(np.nan))
+        item_numbers = self.scorer.items.numbers(_text_ids(items))
+        return ItemList(items, scores=with_unknown[item_numbers])
 
     def _scores(self, query: RecQuery) -> Singles:
+        """Score every training item for a query: float32 of shape (n_items,), by item number.
+
+        A history in the query is scored if the trained system is based on histories; otherwise
+        the user is. All scores are NaN for a query without user, or an unknown user.
+        """
         history = query.query_items
-        if isinstance(self.scorer, HistoryScorer) and history is not None and len(history) > 0:
-            return self.scorer.score_histories(self._row(history))[0]
+        if isinstance(self.scorer, HistoryBasedScorer) and history is not None and len(history) > 0:
+            (scores,) = self.scorer.score_histories(self._history_row(history))
+            return scores
         user_number = self.scorer.users.numbers([str(query.user_id)])
         if query.user_id is None or user_number[0] < 0:
             return np.full(len(self.scorer.items), np.nan, dtype=np.float32)
-        return self.scorer.score_batch(user_number)[0]
+        (scores,) = self.scorer.score_batch(user_number)
+        return scores
 
-    def _row(self, history: ItemList) -> Sparse:
-        """Write a history as one row of ratings, 1 where it has none."""
-        numbers = self.scorer.items.numbers(_text_ids(history))
+    def _history_row(self, history: ItemList) -> Sparse:
+        """Convert a history to ratings of shape (1, n_items).
+
+        A history without ratings counts as ratings of 1. Items that were not in training are left
+        out.
+        """
+        item_numbers = self.scorer.items.numbers(_text_ids(history))
         ratings = history.field("rating")
         values = np.ones(len(history)) if ratings is None else np.asarray(ratings, np.float64)
-        known = numbers >= 0
-        row = np.zeros(np.count_nonzero(known), dtype=np.int32)
-        return csr_array((values[known], (row, numbers[known])), shape=(1, len(self.scorer.items)))
+        in_training = item_numbers >= 0
+        rows = np.zeros(np.count_nonzero(in_training), dtype=np.int32)
+        places = (rows, item_numbers[in_training])
+        return csr_array((values[in_training], places), shape=(1, len(self.scorer.items)))
 
 
 @cache
 def scorer_class(system: str) -> type[SystemScorer]:
-    """Give the class of a system's components, as `RM2Scorer` of `recommenders`."""
+    """Make the class of the LensKit components of a system, such as ``recommenders.RM2Scorer``.
+
+    It is a subclass of `SystemScorer` whose configuration is the class of the system's settings.
+    """
     spec = find_system(system)
-    facts = {
+    attributes = {
         "__module__": "recommenders",
         "__doc__": f"{spec.summary}\n\n{spec.source}",
         "__annotations__": {"config": spec.settings},
         "system": system,
     }
-    return type(f"{spec.stem}Scorer", (SystemScorer,), facts)
+    return type(f"{spec.stem}Scorer", (SystemScorer,), attributes)
 
 
-def _ratings_of(data: Dataset) -> Ratings:
-    """Read a LensKit data set; interactions without a rating count as 1."""
+def _to_ratings(data: Dataset) -> Ratings:
+    """Convert a LensKit data set to ratings, sorted by user and item number.
+
+    Interactions without a rating count as 1.
+    """
     interactions = data.interactions().matrix()
     field = "rating" if "rating" in interactions.attribute_names else None
     matrix = interactions.scipy(attribute=field, layout="coo")
-    user_ids, item_ids = (named.ids().astype(np.str_) for named in (data.users, data.items))
-    users, items = Numbering.of(user_ids), Numbering.of(item_ids)
-    user, item = users.numbers(user_ids)[matrix.row], items.numbers(item_ids)[matrix.col]
+    # LensKit's own numbers of users and items are the rows and columns of the matrix.
+    user_ids = data.users.ids().astype(np.str_)
+    item_ids = data.items.ids().astype(np.str_)
+    users = Numbering.of(user_ids)
+    items = Numbering.of(item_ids)
+    user = users.numbers(user_ids)[matrix.row]
+    item = items.numbers(item_ids)[matrix.col]
     order = np.lexsort((item, user))
     rating = np.asarray(matrix.data, dtype=np.float64)
     return Ratings(users, items, user[order], item[order], rating[order])

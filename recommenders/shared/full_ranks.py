@@ -8,7 +8,7 @@ import numpy as np
 
 from qrels import FullRanks, Ratings
 from qrels.ranks.full_ranks import CandidateRanks
-from recommenders.shared.scorers import BatchScorer, allowed_items, hide, row_blocks
+from recommenders.shared.scorers import BatchScorer, allowed_items, exclude_items, row_blocks
 from runs.shared.arrays import Ints, Longs, Masks, Singles, Sparse
 from runs.shared.fields import place_in_group
 from runs.shared.parallel import single_threaded
@@ -29,22 +29,30 @@ def full_ranks(
     scorer, train, candidates
         As of :func:`recommenders.recommend`.
     relevant
-        The held-out relevant items, over the same numbering. Those that are no candidates, such as
-        cold ones, count as candidates that their users are shown last: nothing but another of them
-        is below.
+        The held-out relevant items, over the same numbering, sorted by user and item. Those that
+        are no candidates, such as cold items, count as candidates at the end of the list: only
+        other items of this kind are below them.
 
     Returns
     -------
-    One row for each relevant item, by user and item number.
+    One row for each relevant item, by user and item number, with the irrelevant candidates of equal
+    score.
     """
-    ranked = rankable(train, relevant, candidates=candidates)
-    users, rated = np.unique(relevant.user), train.matrix()
-    found = [np.empty((0, 3), dtype=np.int64)]
+    held_out = held_out_items(train, relevant, candidates=candidates)
+    users = np.unique(relevant.user)
+    rated = train.matrix()
+    ranks_and_ties = [np.empty((0, 3), dtype=np.int64)]
     with single_threaded():
         for block in row_blocks(len(users), row_bytes=4 * len(train.items)):
-            found.append(_ranks_of(users[block], scorer, rated, ranked))
-    every, user = np.concatenate(found), relevant.user.astype(np.int64)
-    return FullRanks(every[:, 0], ranked.n_candidates, user, relevant.item, every[:, 1:])
+            ranks_and_ties.append(_ranks_and_ties(users[block], scorer, rated, held_out))
+    columns = np.concatenate(ranks_and_ties)
+    return FullRanks(
+        rank=columns[:, 0],
+        n_candidates=held_out.n_candidates,
+        user=relevant.user.astype(np.int64),
+        item=relevant.item,
+        ties=columns[:, 1:],
+    )
 
 
 def candidate_ranks(
@@ -57,75 +65,117 @@ def candidate_ranks(
     scorer, train, candidates
         As of :func:`full_ranks`.
     users
-        Numbers of the users.
+        Numbers of the users, of shape (n_rows,).
     topic
-        What they are called in what is given back.
+        Numbers that the users have in the result, of shape (n_rows,).
+
+    Returns
+    -------
+    Ranks from 1 of shape (n_rows, n_items), and 0 for items that are no candidates: uint16 if there
+    are at most 65,535 items, else int32.
     """
     allowed = allowed_items(train, candidates)
-    kind = np.uint16 if len(allowed) <= np.iinfo(np.uint16).max else np.int32
-    ranks, rated = np.zeros((len(users), len(allowed)), dtype=kind), train.matrix()
+    n_items = len(allowed)
+    dtype = np.uint16 if n_items <= np.iinfo(np.uint16).max else np.int32
+    ranks = np.zeros((len(users), n_items), dtype=dtype)
+    rated = train.matrix()
+    from_one = np.arange(1, n_items + 1, dtype=dtype)[np.newaxis]
     with single_threaded():
         for block in row_blocks(len(users), row_bytes=4 * len(allowed)):
-            scores = _comparable(scorer, users[block])
-            hide(scores, allowed, rated[users[block]])
+            scores = _comparable_scores(scorer, users[block])
+            exclude_items(scores, allowed, rated[users[block]])
             order = np.argsort(-scores, axis=1, kind="stable")
-            places = np.arange(1, len(allowed) + 1, dtype=kind)[np.newaxis]
-            np.put_along_axis(ranks[block], order, places, axis=1)
+            np.put_along_axis(ranks[block], order, from_one, axis=1)
             ranks[block][np.isnan(scores)] = 0
     return CandidateRanks(topic, ranks)
 
 
-def _comparable(scorer: BatchScorer, users: Ints) -> Singles:
-    """Score all items; those that cannot be scored are below all others."""
+def _comparable_scores(scorer: BatchScorer, users: Ints) -> Singles:
+    """Score all items for these users: float32 of shape (n_rows, n_items), -inf in place of NaN."""
     scores = scorer.score_batch(users).astype(np.float32, copy=False)
     return np.nan_to_num(scores, copy=False, nan=-np.inf, posinf=np.inf, neginf=-np.inf)
 
 
-class Rankable(NamedTuple):
-    """Held-out relevant items, and which items are candidates of some user: (n_items,).
+class HeldOutItems(NamedTuple):
+    """Held-out relevant items, and the candidates that they are ranked among.
 
-    Beside them is the number of candidates of the user of each, the relevant items among them
-    whether they can be ranked or not, int64 of shape (n_relevant,).
+    ``allowed`` marks the items that are candidates of some user, (n_items,). ``n_candidates`` is
+    the number of candidates of the user of each relevant item, int64 of shape (n_relevant,). All
+    relevant items count as candidates of their users, those that are not allowed too.
     """
 
     allowed: Masks
     relevant: Ratings
     n_candidates: Longs
 
-    def best_ranks(self) -> FullRanks:
-        """Give the ranks that a perfect system would give them."""
+    def ideal_ranks(self) -> FullRanks:
+        """Rank the relevant items of each user first, as a perfect system would."""
         users = self.relevant.user.astype(np.int64)
-        return FullRanks(place_in_group(users), self.n_candidates, users, self.relevant.item)
+        return FullRanks(
+            rank=place_in_group(users),
+            n_candidates=self.n_candidates,
+            user=users,
+            item=self.relevant.item,
+        )
 
 
-def rankable(train: Ratings, relevant: Ratings, *, candidates: Masks | None = None) -> Rankable:
-    """Say which relevant items :func:`full_ranks` ranks, given the same, and among how many."""
+def held_out_items(
+    train: Ratings, relevant: Ratings, *, candidates: Masks | None = None
+) -> HeldOutItems:
+    """Count the candidates that :func:`full_ranks`, with the same arguments, ranks items among.
+
+    A user's candidates are the allowed items that the user has not rated in training, and the
+    user's relevant items that are not allowed, such as cold items.
+    """
     allowed = allowed_items(train, candidates)
-    rated = np.bincount(train.user[allowed[train.item]], minlength=len(train.users))
-    cold = np.bincount(relevant.user[~allowed[relevant.item]], minlength=len(train.users))
-    n_candidates = np.asarray(np.count_nonzero(allowed) - rated + cold, dtype=np.int64)
-    return Rankable(allowed, relevant, n_candidates[relevant.user])
+    n_users = len(train.users)
+    n_rated = np.bincount(train.user[allowed[train.item]], minlength=n_users)
+    n_not_allowed = np.bincount(relevant.user[~allowed[relevant.item]], minlength=n_users)
+    n_by_user = np.asarray(np.count_nonzero(allowed) - n_rated + n_not_allowed, dtype=np.int64)
+    return HeldOutItems(allowed, relevant, n_by_user[relevant.user])
 
 
-def _ranks_of(users: Ints, scorer: BatchScorer, rated: Sparse, ranked: Rankable) -> Longs:
-    """Add up irrelevant items above, and place among the relevant, of these users' items.
+def _ranks_and_ties(
+    users: Ints, scorer: BatchScorer, rated: Sparse, held_out: HeldOutItems
+) -> Longs:
+    """Rank the held-out relevant items of a block of users, with a row for each of these items.
 
-    Beside this rank are the irrelevant items of equal score above it, and those below.
+    Parameters
+    ----------
+    users
+        Rising numbers of the users; all users with relevant items between the first and the last.
+    scorer
+        The trained system.
+    rated
+        Training ratings, of shape (n_users, n_items).
+    held_out
+        The relevant items of all users, sorted by user and item.
+
+    Returns
+    -------
+    Array of shape (n_relevant_of_block, 3): the rank from 1 among the candidates of the user, then
+    the irrelevant candidates of equal score above the item, and those below it.
     """
     from recommenders.shared.full_ranks_loop import count_above
 
-    allowed, relevant, n_candidates = ranked
-    rows = slice(*np.searchsorted(relevant.user, [users[0], users[-1] + 1]))
-    row, item = np.searchsorted(users, relevant.user[rows]), relevant.item[rows]
-    scores = _comparable(scorer, users)
-    own = np.where(allowed[item], scores[row, item], np.nan)
-    hide(scores, allowed, rated[users])
-    scores[row, item] = np.nan
-    counts = count_above(scores, row, item, own)
-    # Above what cannot be ranked are all irrelevant candidates.
-    n_irrelevant = n_candidates[rows] - np.bincount(row)[row]
-    # Relevant items of each row by falling score, from 1; those without one last.
-    order, places = np.lexsort((item, -own, row)), np.empty(len(row), dtype=np.int64)
-    places[order] = place_in_group(row[order])
-    counts[:, 0] = np.where(allowed[item], counts[:, :2].sum(axis=1), n_irrelevant) + places
+    allowed, relevant, n_candidates = held_out
+    first, last = np.searchsorted(relevant.user, [users[0], users[-1] + 1])
+    row = np.searchsorted(users, relevant.user[first:last])
+    item = relevant.item[first:last]
+    is_allowed = allowed[item]
+
+    scores = _comparable_scores(scorer, users)
+    relevant_scores = np.where(is_allowed, scores[row, item], np.nan)
+    exclude_items(scores, allowed, rated[users])
+    scores[row, item] = np.nan  # Only irrelevant candidates are counted.
+    counts = count_above(scores, row, item, relevant_scores)
+
+    n_irrelevant_above = counts[:, :2].sum(axis=1)
+    n_irrelevant = n_candidates[first:last] - np.bincount(row)[row]
+    # Places among the relevant items of the user, by falling score; NaN comes last.
+    order = np.lexsort((item, -relevant_scores, row))
+    relevant_places = np.empty(len(row), dtype=np.int64)
+    relevant_places[order] = place_in_group(row[order])
+    # An item that is not allowed is below all irrelevant candidates.
+    counts[:, 0] = np.where(is_allowed, n_irrelevant_above, n_irrelevant) + relevant_places
     return counts

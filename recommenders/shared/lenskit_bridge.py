@@ -32,10 +32,10 @@ ModelT = TypeVar("ModelT", bound="Trainable")
 
 
 def dataset_of(ratings: Ratings) -> Dataset:
-    """Give ratings to LensKit, users and items keeping their numbers.
+    """Convert ratings to a LensKit data set, in which users and items have the same numbers.
 
     LensKit sorts ids by their UTF-8 bytes, which is the order of code points and so that of
-    a Numbering. Ids without ratings become entities too.
+    a Numbering. Users and items without ratings are in the data set, too.
     """
     from lenskit.data import DatasetBuilder
 
@@ -53,12 +53,13 @@ def dataset_of(ratings: Ratings) -> Dataset:
     return builder.build()
 
 
-def trained(
+def train_component(
     component: ModelT, ratings: Ratings, *, seed: int, environment: Mapping[str, str] | None = None
 ) -> ModelT:
-    """Train a LensKit component and give it back; all randomness comes from the seed.
+    """Train a LensKit component or pipeline on the CPU, in one thread and without messages.
 
-    The environment holds LensKit's training variables (``LK_...``) for this training only.
+    Returns ``component`` itself, which is changed. All random numbers come from the seed. The
+    environment holds values of LensKit's variables (``LK_...``) for this training alone.
     """
     from lenskit.training import TrainingOptions
 
@@ -69,32 +70,34 @@ def trained(
 
 
 def popularity_scores(model: PopScorer) -> Singles:
-    """Give the scores of LensKit's popularity, of shape (n_items,), once it is trained."""
-    name = "item_scores_" if hasattr(model, "item_scores_") else "item_scores"  # 2025; 2026
-    scores: Singles = getattr(model, name)
+    """Read the item scores of LensKit's trained popularity component, of shape (n_items,)."""
+    # LensKit 2025 has the first name, LensKit 2026 the second.
+    attribute = "item_scores_" if hasattr(model, "item_scores_") else "item_scores"
+    scores: Singles = getattr(model, attribute)
     return scores
 
 
 def is_trainable(component: object) -> bool:
-    """Tell whether a component is to be trained: LensKit 2026 asks for `is_trained`, too."""
+    """Check whether a component has the method `train`."""
     return callable(getattr(component, "train", None))
 
 
-def lacking_is_trained(pipeline: Pipeline) -> list[str]:
-    """Name the components of a pipeline that have `train`, but not `is_trained`.
+def components_without_is_trained(pipeline: Pipeline) -> list[str]:
+    """List the names of the components of a pipeline that have `train`, but not `is_trained`.
 
-    LensKit 2026 fails at these, or leaves them untrained; LensKit 2025 has no such method.
+    LensKit 2026 fails at these, or leaves them untrained. The list is always empty under LensKit
+    2025, which has no method `is_trained`.
     """
     from lenskit.training import Trainable
 
-    abstract = getattr(Trainable, "is_trained", None)
-    if abstract is None:
+    abstract_method = getattr(Trainable, "is_trained", None)
+    if abstract_method is None:
         return []
     names = []
     for node in pipeline.nodes():
         component = getattr(node, "component", None)
-        method = getattr(type(component), "is_trained", abstract)
-        if is_trainable(component) and method is abstract:
+        method = getattr(type(component), "is_trained", abstract_method)
+        if is_trainable(component) and method is abstract_method:
             names.append(node.name)
     return names
 
@@ -102,35 +105,51 @@ def lacking_is_trained(pipeline: Pipeline) -> list[str]:
 def list_metric(
     label: str, score: Callable[[Sequence[str], Mapping[str, float]], float]
 ) -> ListMetric:
-    """Make a metric for LensKit's analyses of a function of a ranking and the user's ratings."""
+    """Make a LensKit list metric of a function.
+
+    Parameters
+    ----------
+    label
+        Name of the metric in LensKit's results.
+    score
+        Computes the value for one user, from the ids of the recommended items, the best first, and
+        the grades of the test items by id. Grades are the test ratings, or 1 if there are none.
+    """
     from lenskit.metrics import ListMetric
 
-    class Scored(ListMetric):
-        """Scores each list by the function."""
+    class FunctionMetric(ListMetric):
+        """LensKit list metric that calls ``score`` for the list and the test items of a user."""
 
         @property
         def label(self) -> str:
             return label
 
         def measure_list(self, output: ItemList, test: ItemList, /) -> float:
+            """Compute the metric of one user's list against the user's test items.
+
+            A list without an order is ranked by its scores. Test items without ratings have
+            grade 1.
+            """
             ranked = output if output.ordered else output.top_n()
             ratings = test.field("rating")
             grades = np.ones(len(test)) if ratings is None else np.asarray(ratings, np.float64)
-            ids, judged = ([str(item) for item in items.ids()] for items in (ranked, test))
-            return score(ids, dict(zip(judged, grades.tolist(), strict=True)))
+            ranked_ids = [str(item) for item in ranked.ids()]
+            test_ids = [str(item) for item in test.ids()]
+            grade_by_id = dict(zip(test_ids, grades.tolist(), strict=True))
+            return score(ranked_ids, grade_by_id)
 
-    return Scored()
+    return FunctionMetric()
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Let BLAS, torch and LensKit work with one thread, as results may depend on their number.
+    """Limit BLAS, torch and LensKit to one thread, as results may depend on their number.
 
-    LensKit sizes its own pool once in a process, at first use, and on the way limits BLAS
-    and torch for good, and changes how torch shares memory between processes. All but the threads
-    that torch takes for whole operations are set back at the end.
+    At the end the limits of BLAS, and of torch within an operation, are set back. LensKit sizes its
+    own pool once in a process, at first use. That pool, and the threads that torch has between
+    operations, stay at one.
     """
-    import lenskit.parallel  # noqa: F401  loads what is limited below
+    import lenskit.parallel  # noqa: F401  loads the libraries that are limited below
     import torch
 
     torch_threads = torch.get_num_threads()
@@ -145,6 +164,10 @@ def one_thread() -> Iterator[None]:
 
 @cache
 def _size_lenskit_pool() -> None:
+    """Set LensKit's pool to one thread, once in a process.
+
+    LensKit also changes how torch shares memory between processes; this is set back.
+    """
     from lenskit import parallel
 
     multiprocessing: Any = import_module("torch.multiprocessing")
@@ -160,16 +183,20 @@ def _size_lenskit_pool() -> None:
 
 
 def _size_lenskit_pool_of_2026(parallel: Any) -> None:
-    settings = import_module("lenskit.config").ParallelSettings
-    one_thread_each = settings(
+    """Set the pool of LensKit 2026 to one thread; ``parallel`` is the module `lenskit.parallel`."""
+    settings_class = import_module("lenskit.config").ParallelSettings
+    one_of_each = settings_class(
         num_cpus=1, num_procs=1, num_threads=1, num_backend_threads=1, num_batch_jobs=1
     )
-    parallel.init_threading(one_thread_each)
+    parallel.init_threading(one_of_each)
 
 
 @contextmanager
 def silence() -> Iterator[None]:
-    """Keep LensKit's log messages below errors off the console, its structured ones too."""
+    """Keep LensKit's log messages below errors off the console while the block runs.
+
+    This holds for its messages by `structlog`, too, unless the caller has configured structlog.
+    """
     import structlog
 
     logger = logging.getLogger("lenskit")

@@ -1,4 +1,4 @@
-"""The register of systems: the folder is the list; and sets of systems."""
+"""The register of systems: one system for each module of the folder; and sets of systems."""
 
 from __future__ import annotations
 
@@ -17,14 +17,20 @@ from runs.shared.settings import check_settings
 
 @cache
 def systems() -> Mapping[str, SystemSpec]:
-    """List every system that a module of the folder ``recommenders`` declares, by name."""
+    """Return every system that a module of the folder ``recommenders`` declares, by name."""
     return SystemSpec.declared_below("recommenders")
 
 
 def find_system(name: str) -> SystemSpec:
-    """Look a system up: in the folder, in installed distributions or in a file of a user.
+    """Look up a system by name.
 
-    That of a file is called ``my_system.py:MyScorer``.
+    A name such as ``my_system.py:MyScorer`` is an object in a file of the user. Other names are
+    looked up in the folder ``recommenders``, then among the installed plug-ins.
+
+    Raises
+    ------
+    InputError
+        If a file is named without an object, or no system has the name.
     """
     if is_user_system(name):
         return load_system(name)
@@ -36,7 +42,10 @@ def find_system(name: str) -> SystemSpec:
 
 
 def read_settings(name: str, settings: Mapping[str, Any]) -> BaseModel:
-    """Check the settings given for a system; what is not given takes its default."""
+    """Check the settings of a system, and complete them with the defaults.
+
+    Raises InputError for an unknown system, an unknown setting, or a value that is not allowed.
+    """
     return check_settings(f"system {name!r}", find_system(name).settings, settings)
 
 
@@ -49,7 +58,10 @@ VALCARCE_2018 = (
 
 
 def system_set(name: str) -> tuple[str, ...]:
-    """Give the systems of a set: "valcarce-2018", or "all" of the register."""
+    """Return the names of the systems of a set: "valcarce-2018", or "all" of the register.
+
+    Raises InputError for any other name.
+    """
     sets = {"valcarce-2018": VALCARCE_2018, "all": tuple(systems())}
     require_known("there is no set of systems", [name], [*sets])
     return sets[name]

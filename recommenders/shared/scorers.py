@@ -1,4 +1,4 @@
-"""Scorers: what is left of a system after training, for many users at once."""
+"""Scorers: what training leaves of a system, which scores all items for many users at once."""
 
 from __future__ import annotations
 
@@ -16,57 +16,83 @@ from runs import Numbering
 from runs.shared.arrays import Floats, Ints, Masks, Numbers, Singles, Sparse
 
 BLOCK_BYTES = 64 * 2**20
+"""Largest size of a dense block of scores, in bytes."""
+
 BLOCK_ROWS = 512
+"""Largest number of rows of a dense block of scores."""
 
 
 def row_blocks(n_rows: int, *, row_bytes: int, block_bytes: int = BLOCK_BYTES) -> Iterator[slice]:
-    """Cut rows of so many bytes into blocks that keep within the budget, of at most 512 rows."""
+    """Cut the rows 0 to n_rows - 1 into consecutive slices, for work block by block.
+
+    A row takes ``row_bytes`` bytes. A slice has at most 512 rows and `block_bytes` bytes, but at
+    least one row. Yields nothing if there are no rows.
+    """
     size = min(BLOCK_ROWS, max(1, block_bytes // max(row_bytes, 1)))
     return (slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size))
 
 
 def pattern(matrix: Sparse) -> Sparse:
-    """Put 1.0 in place of every entry."""
+    """Return a sparse matrix with 1.0 for each stored entry of ``matrix``."""
     return with_data(matrix, np.ones(matrix.nnz))
 
 
 def with_data(matrix: Sparse, data: NDArray[np.number]) -> Sparse:
-    """Give a matrix with the entries of this one where they are, and other values."""
+    """Return a csr matrix with the stored positions of ``matrix`` and other values, (nnz,)."""
     return type(matrix)((data, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
-def averages(sums: Sparse, weights: Sparse) -> Sparse:
-    """Divide sums by the weights that went into them, all above 0."""
+def weighted_means(sums: Sparse, weights: Sparse) -> Sparse:
+    """Divide weighted sums by the sums of their weights, entry by entry.
+
+    Both are of one shape; all stored weights are above 0. An entry stored in only one of the two is
+    not in the result.
+    """
     return sums.multiply(with_data(weights, 1 / weights.data)).tocsr()
 
 
 def row_of_entry(matrix: Sparse) -> Numbers:
-    """Tell the row of every entry, of shape (nnz,)."""
+    """Return the row number of every stored entry of a csr matrix, of shape (nnz,)."""
     return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
 
 
 def row_sums(matrix: Sparse) -> Floats:
-    """Sum every row, of shape (n_rows,)."""
+    """Sum every row of a sparse matrix: float64 of shape (n_rows,)."""
     return np.asarray(matrix.sum(axis=1), dtype=np.float64)
 
 
 def row_maxima(matrix: Sparse) -> Floats:
-    """Give the highest entry of every row, minus infinity where there is none."""
+    """Return the highest stored entry of every row, (n_rows,); -inf for a row without entries."""
     maxima = np.full(matrix.shape[0], -np.inf)
     np.maximum.at(maxima, row_of_entry(matrix), matrix.data)
     return maxima
 
 
 def allowed_items(train: Ratings, candidates: Masks | None) -> Masks:
-    """Mark the items with training ratings, or those of them that are candidates."""
-    trained = train.item_counts() > 0
-    return trained if candidates is None else trained & candidates
+    """Mark the items that may be recommended to some user, of shape (n_items,).
+
+    These are the items with training ratings; with a mask ``candidates``, (n_items,), those of them
+    that it marks.
+    """
+    has_ratings = train.item_counts() > 0
+    return has_ratings if candidates is None else has_ratings & candidates
 
 
-def hide(scores: NDArray[np.floating], allowed: Masks, known: Sparse) -> None:
-    """Set the scores to NaN of items that are not allowed, or that the user rated."""
+def exclude_items(scores: NDArray[np.floating], allowed: Masks, rated: Sparse) -> None:
+    """Set the scores of items that must not be recommended to NaN, in place.
+
+    Parameters
+    ----------
+    scores
+        Scores of all items for a block of users, of shape (n_users, n_items).
+    allowed
+        Mask over the items, of shape (n_items,): the others are excluded for every user.
+    rated
+        Ratings of the same users, of shape (n_users, n_items): an item with an entry is excluded
+        for its user.
+    """
     scores[:, ~allowed] = np.nan
-    scores[row_of_entry(known), known.indices] = np.nan
+    scores[row_of_entry(rated), rated.indices] = np.nan
 
 
 class BatchScorer(Protocol):
@@ -74,26 +100,26 @@ class BatchScorer(Protocol):
 
     @property
     def users(self) -> Numbering:
-        """Users it was trained on."""
+        """Users of the training ratings, by number."""
 
     @property
     def items(self) -> Numbering:
-        """Items it was trained on: column j of the scores is item number j."""
+        """Items of the training ratings: column j of the scores belongs to item number j."""
 
     def score_batch(self, user_numbers: Ints) -> Singles:
-        """Score every item for these users."""
+        """Score every item for these users: float32 of shape (n_rows, n_items), NaN for none."""
 
 
 @runtime_checkable
 class BestScorer(BatchScorer, Protocol):
-    """Can tell, for less than it takes to score them, which items are not among the best."""
+    """Can rule out items that are not among a user's best, faster than it scores all items."""
 
     def score_best(self, user_numbers: Ints, candidates: Masks, *, depth: int) -> Singles:
-        """Score what may be among the best for these users.
+        """Score the items that may be among the best ``depth`` candidates of these users.
 
-        Wanted are the best ``depth`` of the candidates, a mask of shape (n_items,), besides those
-        that the user has rated. Scores are as of ``score_batch``, up to a constant of the user, or
-        minus infinity for items that are not among the best.
+        Candidates are marked in a mask of shape (n_items,); what a user has rated is none. Scores
+        are as of ``score_batch``, up to a constant of the user. They are minus infinity for items
+        that are surely not among the best.
         """
 
 
@@ -102,23 +128,23 @@ class HistoriesScorer(BatchScorer, Protocol):
     """Scores all items for anybody's ratings, not for training users alone."""
 
     def score_histories(self, histories: Sparse) -> Singles:
-        """Score every item for these rows of ratings, (n_rows, n_items)."""
+        """Score every item for these rows of ratings, both of shape (n_rows, n_items)."""
 
 
 @dataclass(frozen=True, eq=False)
 class TrainedOnRatings:
-    """What was trained on ratings scores their users and items."""
+    """Base of scorers that keep their training ratings, and score the users and items of these."""
 
     ratings: Ratings
 
     @property
     def users(self) -> Numbering:
-        """Users it was trained on."""
+        """Users of the training ratings, by number."""
         return self.ratings.users
 
     @property
     def items(self) -> Numbering:
-        """Items it was trained on."""
+        """Items of the training ratings: column j of the scores belongs to item number j."""
         return self.ratings.items
 
     @cached_property
@@ -128,59 +154,69 @@ class TrainedOnRatings:
 
     @cached_property
     def has_ratings(self) -> Masks:
-        """Mark the users with training ratings, of shape (n_users,)."""
+        """Mask of the users with training ratings, of shape (n_users,)."""
         return self.ratings.user_counts() > 0
 
 
 @dataclass(frozen=True, eq=False)
-class HistoryScorer(TrainedOnRatings, ABC):
-    """Scores whoever has a history of ratings: the training users and anybody else."""
+class HistoryBasedScorer(TrainedOnRatings, ABC):
+    """Base of scorers for which a user is a history of ratings: a training user or anybody else."""
 
     def score_batch(self, user_numbers: Ints) -> Singles:
-        """Score every item for these training users."""
+        """Score every item for these training users: float32 of shape (n_rows, n_items)."""
         return self.score_histories(self.histories[user_numbers])
 
     def score_histories(self, histories: Sparse) -> Singles:
-        """Score every item for these rows of ratings; NaN for an empty row."""
+        """Score every item for rows of ratings, one row a user: float32 of shape (n_rows, n_items).
+
+        The scores are those of the subclass (`_products`); a row without ratings gets NaN.
+        """
         scores = self._products(histories).astype(np.float32, copy=False)
         scores[np.diff(histories.indptr) == 0] = np.nan
         return scores
 
     @abstractmethod
     def _products(self, histories: Sparse) -> NDArray[np.floating]:
-        """Score, empty rows or not."""
+        """Score every item for rows of ratings, both (n_rows, n_items); rows may be empty."""
 
 
 @dataclass(frozen=True, eq=False)
-class LinearItemScorer(HistoryScorer):
+class LinearItemScorer(HistoryBasedScorer):
     r"""Item-linear systems: :math:`f(r_u) W + b`, with one weight for every pair of items.
 
     Dense weights are multiplied row by row of the history, without BLAS: as fast for
     histories this short, and the same to the last bit for every block.
 
-    Row j of :math:`W`, of shape (n_items, n_items), holds what having rated j says for others.
-    Unless scores are by rating, :math:`f` puts 1 in place of each. Offsets :math:`b`, of shape
-    (n_items,), are NaN for items that cannot be scored. Where weights are sparse and without
-    offsets, an item that none links to the history scores ``unlinked``: NaN, or a score.
+    Row j of the weights :math:`W`, of shape (n_items, n_items), holds what having rated item j
+    adds to the scores of all items. :math:`f` replaces each rating by 1, unless ``by_rating``.
+    The item offsets :math:`b`, of shape (n_items,), are NaN for items that cannot be scored. Where
+    weights are sparse and there are no offsets, an item that no weight links to the history scores
+    ``unlinked_score``.
     """
 
     weights: Sparse | NDArray[np.floating]
     by_rating: bool = False
-    unlinked: float = np.nan
+    unlinked_score: float = np.nan
     item_offsets: Floats | None = None
 
     def _products(self, histories: Sparse) -> NDArray[np.floating]:
+        """Multiply histories, (n_rows, n_items), by the item weights and add the item offsets.
+
+        Ratings count as 1 unless ``self.by_rating``. Without offsets and with sparse weights, an
+        item without any weight from the history scores ``self.unlinked_score``.
+        """
         if not self.by_rating:
             histories = with_data(histories, np.ones(histories.nnz, np.float32))
         product: Any = histories @ self.weights
+        is_dense = isinstance(product, np.ndarray)
         if self.item_offsets is None:
-            return product if isinstance(product, np.ndarray) else filled(product, self.unlinked)
-        scores = product if isinstance(product, np.ndarray) else product.toarray()
+            return product if is_dense else to_dense(product, self.unlinked_score)
+        scores = product if is_dense else product.toarray()
         return scores + self.item_offsets
 
 
 @dataclass(frozen=True, eq=False)
-class ProjectionScorer(HistoryScorer):
+class ProjectionScorer(HistoryBasedScorer):
     r"""Projection of the ratings on a subspace: :math:`r_u Q Q^\top`.
 
     The basis :math:`Q`, float64 of shape (n_items, n_factors), has orthonormal columns.
@@ -209,28 +245,41 @@ class FactorScorer(TrainedOnRatings):
     item_offsets: NDArray[np.floating] | float = 0.0
 
     def score_batch(self, user_numbers: Ints) -> Singles:
-        """Score every item for these training users."""
-        offsets = np.broadcast_to(self.user_offsets, len(self.users))[user_numbers]
-        scores = self._products(self.user_factors[user_numbers], offsets)
+        """Score every item for these training users: float32 of shape (n_rows, n_items).
+
+        A score is the product of user and item factors plus both offsets; NaN for a user without
+        training ratings.
+        """
+        user_offsets = np.broadcast_to(self.user_offsets, len(self.users))[user_numbers]
+        scores = self._products(self.user_factors[user_numbers], user_offsets)
         scores[~self.has_ratings[user_numbers]] = np.nan
         return scores.astype(np.float32)
 
-    def _products(self, of_users: NDArray[np.floating], offsets: NDArray[np.floating]) -> Floats:
-        """Score every item for users of these factors and offsets."""
-        scores = of_users.astype(np.float64) @ self.item_factors.T.astype(np.float64)
-        scores += offsets[:, np.newaxis]
+    def _products(
+        self, user_factors: NDArray[np.floating], user_offsets: NDArray[np.floating]
+    ) -> Floats:
+        """Score every item for users of given factors: float64 of shape (n_rows, n_items).
+
+        User factors are of shape (n_rows, n_factors), user offsets of shape (n_rows,); the factors
+        and offsets of the items are those of this scorer.
+        """
+        scores = user_factors.astype(np.float64) @ self.item_factors.T.astype(np.float64)
+        scores += user_offsets[:, np.newaxis]
         scores += self.item_offsets
         return scores
 
 
-def dense_if_crowded(weights: Sparse) -> Sparse | NDArray[np.floating]:
-    """Hold weights densely where that is faster, and at most doubles the memory."""
+def dense_if_faster(weights: Sparse) -> Sparse | NDArray[np.floating]:
+    """Convert a sparse matrix to a dense one if at least a third of its entries are stored.
+
+    Products are faster then, and the memory at most doubles. A sparser matrix is returned as it is.
+    """
     n_rows, n_columns = weights.shape
     return weights.toarray() if 3 * weights.nnz >= n_rows * n_columns else weights
 
 
-def filled(matrix: Sparse, nothing: float = np.nan) -> NDArray[np.floating]:
-    """Expand a sparse matrix, with a number where it holds nothing."""
-    dense = np.full(matrix.shape, nothing, dtype=matrix.dtype)
+def to_dense(matrix: Sparse, fill_value: float = np.nan) -> NDArray[np.floating]:
+    """Expand a sparse matrix to a dense one, with ``fill_value`` where no entry is stored."""
+    dense = np.full(matrix.shape, fill_value, dtype=matrix.dtype)
     dense[row_of_entry(matrix), matrix.indices] = matrix.data
     return dense

@@ -21,8 +21,11 @@ if TYPE_CHECKING:
 
 Value: TypeAlias = int | float | str | bool
 
-KEY = "search"
-DIGITS = 3
+SEARCH_KEY = "search"
+"""Key of a field's JSON schema under which `searched` keeps the bounds or choices of a search."""
+
+SIGNIFICANT_DIGITS = 3
+"""Significant digits of searched numbers."""
 
 
 @dataclass(frozen=True)
@@ -32,9 +35,14 @@ class Range:
     Parameters
     ----------
     low, high
-        The bounds, rising.
+        The bounds, rising; whole numbers if both are of type int.
     log
-        Whether ratios count, not differences: as many numbers from 1 to 10 as from 10 to 100.
+        Whether the search is even by ratio: as many numbers from 1 to 10 as from 10 to 100.
+
+    Raises
+    ------
+    ValueError
+        If the bounds do not rise, or a logarithmic range does not begin above 0.
     """
 
     low: float
@@ -49,25 +57,32 @@ class Range:
 
     @property
     def is_whole(self) -> bool:
-        """Whether only whole numbers are meant."""
+        """Whether the range holds only whole numbers, as both bounds are of type int."""
         return isinstance(self.low, int) and isinstance(self.high, int)
 
     def __contains__(self, value: Value) -> bool:
         return not isinstance(value, str) and self.low <= value <= self.high
 
-    def at(self, uniform: float) -> Value:
-        """Give the number at a share of the range, from 0 to 1: evenly, or by ratios."""
-        if self.log:
-            return self.tidy(self.low * (self.high / self.low) ** uniform)
-        return self.tidy(self.low + uniform * (self.high - self.low))
+    def value_at(self, share: float) -> Value:
+        """Return the number at a share of the range: ``low`` at 0, ``high`` at 1.
 
-    def tidy(self, number: float) -> Value:
+        Between them numbers are spaced evenly, or by ratio if the range is logarithmic. The number
+        is rounded to a whole number or to three significant digits.
+        """
+        if self.log:
+            return self.rounded(self.low * (self.high / self.low) ** share)
+        return self.rounded(self.low + share * (self.high - self.low))
+
+    def rounded(self, number: float) -> Value:
         """Round to a whole number or to three significant digits, within the bounds."""
-        rounded = round(number) if self.is_whole else float(f"{number:.{DIGITS}g}")
+        if self.is_whole:
+            rounded: float = round(number)
+        else:
+            rounded = float(f"{number:.{SIGNIFICANT_DIGITS}g}")
         return min(max(rounded, self.low), self.high)
 
-    def read(self, text: str) -> Value:
-        """Read a number of this range back."""
+    def parse(self, text: str) -> Value:
+        """Convert the text of a number of this range: to int if the range is whole, else float."""
         return int(text) if self.is_whole else float(text)
 
     def __str__(self) -> str:
@@ -76,40 +91,51 @@ class Range:
 
 @dataclass(frozen=True)
 class Choice:
-    """One of some values, all worth trying equally.
+    """A choice between values that are tried equally often.
 
     Parameters
     ----------
     values
-        What there is to choose from.
+        The values: at least two, whose texts differ.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two values, or two have the same text.
     """
 
     values: tuple[Value, ...]
 
     def __post_init__(self) -> None:
-        if len({str(value) for value in self.values}) < max(len(self.values), 2):
+        texts = {str(value) for value in self.values}
+        if len(texts) < max(len(self.values), 2):
             raise ValueError(f"a choice needs two different values or more, got {self.values}.")
 
     def __contains__(self, value: Value) -> bool:
         return value in self.values
 
-    def at(self, uniform: float) -> Value:
-        """Give the value at a share of the values, from 0 to 1."""
-        return self.values[min(int(uniform * len(self.values)), len(self.values) - 1)]
+    def value_at(self, share: float) -> Value:
+        """Return the value at a share, from 0 to 1, of which each value has an equal part."""
+        number = int(share * len(self.values))
+        return self.values[min(number, len(self.values) - 1)]
 
-    def read(self, text: str) -> Value:
-        """Read a value of this choice back."""
-        return self.values[[str(value) for value in self.values].index(text)]
+    def parse(self, text: str) -> Value:
+        """Return the value with this text; ValueError if none has it."""
+        texts = [str(value) for value in self.values]
+        return self.values[texts.index(text)]
 
     def __str__(self) -> str:
         return ", ".join(str(value) for value in self.values)
 
 
-Place: TypeAlias = Range | Choice
+SearchDomain: TypeAlias = Range | Choice
+"""Where the values of a setting are searched."""
 
 
-def search_space(settings: type[BaseModel]) -> Mapping[str, Place]:
-    """Find which settings are searched, and where.
+def search_space(settings: type[BaseModel]) -> Mapping[str, SearchDomain]:
+    """Return the settings that are searched, each with the `Range` or `Choice` of its values.
+
+    Settings declared without `searched` are left out.
 
     Examples
     --------
@@ -117,40 +143,57 @@ def search_space(settings: type[BaseModel]) -> Mapping[str, Place]:
     >>> search_space(systems()["ease"].settings)
     {'regularization': Range(low=10.0, high=5000.0, log=True)}
     """
-    extras = {name: field.json_schema_extra for name, field in settings.model_fields.items()}
-    found: Any = {n: e[KEY] for n, e in extras.items() if isinstance(e, dict) and KEY in e}
-    return {name: (Choice if "values" in data else Range)(**data) for name, data in found.items()}
+    domains: dict[str, SearchDomain] = {}
+    for name, field in settings.model_fields.items():
+        extra: Any = field.json_schema_extra
+        if isinstance(extra, dict) and SEARCH_KEY in extra:
+            arguments = extra[SEARCH_KEY]
+            domain_class = Choice if "values" in arguments else Range
+            domains[name] = domain_class(**arguments)
+    return domains
 
 
 PROCESS_BYTES = 700_000_000
-"""What a worker holds before it trains: LensKit and torch."""
+"""Bytes that a worker process holds before it trains: LensKit and torch."""
 
 
 @dataclass(frozen=True)
-class Need:
-    """Memory that training takes beyond the ratings, at its peak, and what for, in a few words."""
+class MemoryNeed:
+    """Memory that training takes beyond the ratings, at its peak, in bytes; and what takes it.
+
+    ``purpose`` names the arrays in a few words, for the error if the memory is above the limit.
+    """
 
     n_bytes: int
-    why: str
+    purpose: str
 
 
 def workers_within(available_bytes: int, needs: Sequence[int], *, n_jobs: int) -> int:
-    """Give how many of the trainings fit into memory side by side, whichever meet; at least 1.
+    """Count how many trainings fit into memory side by side, at most ``n_jobs``, at least 1.
 
-    Each training takes so many bytes; ``n_jobs`` workers are wanted.
+    Whichever trainings meet must fit, so the largest are added up.
+
+    Parameters
+    ----------
+    available_bytes
+        Free memory, in bytes.
+    needs
+        Memory that each training takes, in bytes.
+    n_jobs
+        Number of workers that are asked for.
 
     Examples
     --------
     >>> workers_within(10 * 10**9, [6 * 10**9, 5 * 10**9, 10**9], n_jobs=2)
     1
     """
-    largest = sorted(needs, reverse=True)
-    fitting = [n for n in range(1, n_jobs + 1) if sum(largest[:n]) <= available_bytes]
+    descending = sorted(needs, reverse=True)
+    fitting = [n for n in range(1, n_jobs + 1) if sum(descending[:n]) <= available_bytes]
     return max(fitting, default=1)
 
 
-def require_any(ratings: Ratings, *, system: str) -> None:
-    """Refuse ratings that are all 0."""
+def require_nonzero(ratings: Ratings, *, system: str) -> None:
+    """Refuse ratings that are all 0, or none, with InputError that names the system."""
     if not ratings.rating.any():
         raise InputError(f"system {system!r} cannot be trained: every training rating is 0.")
 
@@ -170,19 +213,28 @@ class Settings(Section):
     model_config = ConfigDict(strict=True, allow_inf_nan=False)
 
 
-def searched(default: Any, place: Place, description: str = "", **facts: Any) -> Any:
-    """Declare a setting that `harness tune` searches; one declared by `Field` stays as it is.
+def searched(default: Any, domain: SearchDomain, description: str = "", **constraints: Any) -> Any:
+    """Declare a setting that `harness tune` searches; one declared by `Field` is not searched.
 
     Parameters
     ----------
     default
-        The default, which must be in the place.
-    place
-        Where values worth trying are: a `Range` or a `Choice`.
+        The default, which must be in the domain.
+    domain
+        The values worth trying: a `Range` or a `Choice`.
     description
-        What it means; "" where the type says so.
-    facts
-        What else `pydantic.Field` takes, such as what is allowed at all.
+        Description of the setting; "" if the annotated type has one.
+    constraints
+        Other arguments of `pydantic.Field`, such as ``ge``: the values that are allowed at all.
+
+    Returns
+    -------
+    The field, for the class of settings.
+
+    Raises
+    ------
+    ValueError
+        If the default is not in the domain.
 
     Examples
     --------
@@ -192,71 +244,99 @@ def searched(default: Any, place: Place, description: str = "", **facts: Any) ->
     >>> MySettings().factors
     30
     """
-    if default not in place:
-        raise ValueError(f"the default {default!r} is not where it is searched: {place}.")
-    facts |= {"description": description} if description else {}
-    return Field(default, json_schema_extra={KEY: asdict(place)}, **facts)
+    if default not in domain:
+        raise ValueError(f"the default {default!r} is not where it is searched: {domain}.")
+    if description:
+        constraints["description"] = description
+    return Field(default, json_schema_extra={SEARCH_KEY: asdict(domain)}, **constraints)
 
 
 @dataclass(frozen=True)
 class SystemSpec(Member[Any]):
-    """One recommender, as its file declares it.
+    """A recommender as its file declares it; see `system`.
 
     Parameters
     ----------
     name, source
-        See `Member`.
+        Name of the system, and the publication that defines it.
     make
-        Learns from ratings, settings and a seed; equal arguments give equal scorers. Its
-        annotations name the class of its settings, whose defaults are good on MovieLens-like data.
+        Trains: called with ratings, settings and a seed, it returns a scorer. Equal arguments give
+        equal scorers. Its annotation of ``settings`` is the class of the settings, whose defaults
+        are good on MovieLens-like data.
     family
-        The kind of method, in one or two words.
+        Kind of method, in one or two words.
     lenskit
-        Makes LensKit's component for these settings, where the system is one of LensKit's;
-        None where it is ours.
-    need
-        Estimates the memory that training takes, for systems with a setting ``max_gigabytes``;
-        None where it is little.
-    amounts
-        Whether it takes ratings for amounts, which are at least 0 and not all 0.
+        Makes the component of LensKit with these settings if the system is one of LensKit's, else
+        None.
+    memory_need
+        Estimates the memory of training, for systems with a setting ``max_gigabytes``; None if
+        training takes little memory.
+    requires_nonnegative
+        Whether training requires ratings of at least 0 that are not all 0, as it takes them for
+        counts or weights.
     """
 
     family: str
     lenskit: Callable[[Any], Component[Any]] | None = None
-    need: Callable[[Ratings, Any], Need] | None = None
-    amounts: bool = False
+    memory_need: Callable[[Ratings, Any], MemoryNeed] | None = None
+    requires_nonnegative: bool = False
 
     @property
     def scores_histories(self) -> bool:
-        """Whether it scores anybody's ratings, as the annotation of what it trains says."""
-        made = self._annotated("return") if "return" in self.make.__annotations__ else None
-        return hasattr(made, "score_histories")
+        """Whether the trained system scores anybody's ratings, not those of training users alone.
+
+        It does if the class that ``make`` is annotated to return has ``score_histories``. False
+        without this annotation.
+        """
+        if "return" not in self.make.__annotations__:
+            return False
+        return hasattr(self._annotated("return"), "score_histories")
 
     @property
     def stem(self) -> str:
-        """What its classes are called: RM2, of RM2Settings and RM2Scorer."""
+        """Stem of the names of the system's classes: RM2 for RM2Settings and RM2Scorer."""
         return self.settings.__name__.removesuffix("Settings")
 
     def facts(self) -> dict[str, Any]:
-        """Say what is known of the system, as data: all but how it is trained."""
+        """Describe the system as data for JSON.
+
+        The keys are name, family, source, summary, ``lenskit`` (whether it is a component of
+        LensKit) and ``settings``: the JSON schema of each setting, without titles.
+        """
         schema = self.settings.model_json_schema(mode="serialization")["properties"]
+        settings = {}
+        for name, field in schema.items():
+            settings[name] = {key: value for key, value in field.items() if key != "title"}
         return {
             "name": self.name,
             "family": self.family,
             "source": self.source,
             "summary": self.summary,
             "lenskit": self.lenskit is not None,
-            "settings": {
-                name: {key: value for key, value in field.items() if key != "title"}
-                for name, field in schema.items()
-            },
+            "settings": settings,
         }
 
 
 def system(name: str, **facts: Any) -> Callable[[Callable[..., BatchScorer]], SystemSpec]:
-    """Declare the function below, whose ``settings`` have an annotation, as a system's training.
+    """Declare the function below as the training of a system.
 
-    Other facts are those of `SystemSpec`: source and family, and what else is to be said.
+    Parameters
+    ----------
+    name
+        Name of the system in study files and tables.
+    facts
+        The other fields of `SystemSpec`: ``source`` and ``family``, and where they apply
+        ``lenskit``, ``memory_need`` and ``requires_nonnegative``.
+
+    Returns
+    -------
+    A decorator that makes a `SystemSpec` of the function.
+
+    Notes
+    -----
+    The function takes the training ratings, settings that are annotated with their class, and the
+    random seed, by keyword. It returns a scorer of the users and items of the ratings. The first
+    paragraph of its docstring is the summary that `harness systems` prints.
 
     Examples
     --------

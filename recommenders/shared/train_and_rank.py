@@ -9,8 +9,14 @@ import numpy as np
 
 from qrels import Ratings
 from recommenders.shared.register import find_system, read_settings
-from recommenders.shared.scorers import BatchScorer, BestScorer, allowed_items, hide, row_blocks
-from recommenders.shared.system import SystemSpec, require_any
+from recommenders.shared.scorers import (
+    BatchScorer,
+    BestScorer,
+    allowed_items,
+    exclude_items,
+    row_blocks,
+)
+from recommenders.shared.system import SystemSpec, require_nonzero
 from runs import InputError, Run, top_items
 from runs.shared.arrays import Ints, Masks, Sparse
 from runs.shared.errors import needed_by
@@ -18,7 +24,7 @@ from runs.shared.parallel import single_threaded
 
 
 def train(name: str, settings: Mapping[str, Any], ratings: Ratings, *, seed: int) -> BatchScorer:
-    """Train a system on ratings.
+    """Train a system on ratings, in one thread of native libraries.
 
     Parameters
     ----------
@@ -33,40 +39,58 @@ def train(name: str, settings: Mapping[str, Any], ratings: Ratings, *, seed: int
 
     Returns
     -------
-    What scores the users and items of ``ratings``.
+    The trained system, which scores the users and items of ``ratings``.
+
+    Raises
+    ------
+    InputError
+        If the system or a setting is unknown, there are no ratings, the system requires ratings of
+        at least 0 that are not all 0, training needs more memory than the setting
+        ``max_gigabytes`` allows, or a package is not installed.
     """
-    spec, checked = find_system(name), read_settings(name, settings)
+    spec = find_system(name)
+    checked_settings = read_settings(name, settings)
     if len(ratings) == 0:
         raise InputError(f"system {name!r} cannot be trained: there are no training ratings.")
-    if spec.amounts:
-        least = ratings.rating.min()
-        if least < 0:
+    if spec.requires_nonnegative:
+        lowest = ratings.rating.min()
+        if lowest < 0:
             raise InputError(
-                f"system {name!r} cannot be trained: it needs ratings of at least 0, got {least}."
+                f"system {name!r} cannot be trained: it needs ratings of at least 0, got {lowest}."
             )
-        require_any(ratings, system=name)
+        require_nonzero(ratings, system=name)
     require_memory(name, settings, ratings)
     with needed_by(f"system {name!r}", extra="recommenders"):
-        return train_by(spec, checked, ratings, seed=seed)
+        return train_checked(spec, checked_settings, ratings, seed=seed)
 
 
-def train_by(spec: SystemSpec, settings: Any, ratings: Ratings, *, seed: int) -> BatchScorer:
-    """Train a system whose settings are checked, in one thread of native libraries."""
+def train_checked(spec: SystemSpec, settings: Any, ratings: Ratings, *, seed: int) -> BatchScorer:
+    """Train a system in one thread of native libraries; see `train`, which checks first.
+
+    Settings are an object of the system's class of settings. Nothing is checked here.
+    """
     with single_threaded():
         return spec.make(ratings, settings, seed=seed)
 
 
 def require_memory(name: str, settings: Mapping[str, Any], ratings: Ratings) -> int:
-    """Give the bytes that training a system takes, about."""
-    spec, checked = find_system(name), read_settings(name, settings)
-    if spec.need is None:
+    """Estimate the bytes that training a system takes; 0 for a system that takes little.
+
+    Raises InputError if they are more than the setting ``max_gigabytes`` allows, or if the system
+    or a setting is unknown.
+    """
+    spec = find_system(name)
+    checked_settings = read_settings(name, settings)
+    if spec.memory_need is None:
         return 0
-    need = spec.need(ratings, checked)
-    allowed = checked.model_dump()["max_gigabytes"]
-    if need.n_bytes > allowed * 1e9:
+    need = spec.memory_need(ratings, checked_settings)
+    max_gigabytes = checked_settings.model_dump()["max_gigabytes"]
+    if need.n_bytes > max_gigabytes * 1e9:
+        gigabytes = need.n_bytes / 1e9
         raise InputError(
-            f"system {spec.name!r} needs about {need.n_bytes / 1e9:.1f} GB ({need.why}), above the "
-            f"limit of {allowed} GB; raise its setting 'max_gigabytes' or leave the system out."
+            f"system {spec.name!r} needs about {gigabytes:.1f} GB ({need.purpose}), above the "
+            f"limit of {max_gigabytes} GB; raise its setting 'max_gigabytes' or leave the system "
+            "out."
         )
     return need.n_bytes
 
@@ -79,9 +103,9 @@ def recommend(
     system: str,
     depth: int,
     candidates: Masks | None = None,
-    own: Sparse | None = None,
+    allowed_by_user: Sparse | None = None,
 ) -> Run:
-    """Rank, for every user, all items with training ratings that the user has not rated.
+    """List, for every user, the best items with training ratings that the user has not rated.
 
     This is the protocol known as AllItems; with the items of the test part as candidates, it is
     TestItems (Bellogín, Castells & Cantador, RecSys 2011). Equal scores are settled by
@@ -92,17 +116,18 @@ def recommend(
     scorer
         A trained system.
     train
-        The ratings it was trained on.
+        The ratings that it was trained on.
     users
         Numbers of the users, of shape (n_lists,).
     system
         Name of the run.
     depth
-        Length of the lists.
+        Maximum length of the lists.
     candidates
         Mask over the items, of shape (n_items,): those that may be recommended; all by default.
-    own
-        Marks, of shape (n_lists, n_items), what alone may be recommended to each user.
+    allowed_by_user
+        Sparse mask of shape (n_lists, n_items): the only items that may be recommended to each
+        user. By default every candidate may.
 
     Returns
     -------
@@ -113,12 +138,13 @@ def recommend(
     items = np.empty((len(users), depth), dtype=np.int32)
     with single_threaded():
         for block in row_blocks(len(users), row_bytes=4 * len(train.items)):
-            if own is not None:
-                scores = np.where(own[block].toarray(), scorer.score_batch(users[block]), -np.inf)
+            if allowed_by_user is not None:
+                is_allowed = allowed_by_user[block].toarray()
+                scores = np.where(is_allowed, scorer.score_batch(users[block]), -np.inf)
             elif isinstance(scorer, BestScorer):
                 scores = scorer.score_best(users[block], allowed, depth=depth)
             else:
                 scores = scorer.score_batch(users[block])
-            hide(scores, allowed, rated[users[block]])
+            exclude_items(scores, allowed, rated[users[block]])
             items[block] = top_items(scores, depth=depth)
     return Run(system, items)

@@ -153,7 +153,7 @@ def test_workers_give_the_lists_of_the_main_process(ratings: Ratings, trained: T
         np.testing.assert_array_equal(items, own, err_msg=name)
 
 
-AMOUNTS = [name for name, spec in recommenders.systems().items() if spec.amounts]
+AMOUNTS = [name for name, spec in recommenders.systems().items() if spec.requires_nonnegative]
 
 
 @pytest.mark.parametrize("name", AMOUNTS)

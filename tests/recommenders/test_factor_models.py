@@ -185,14 +185,14 @@ def test_svd_adds_up_mean_biases_and_factors(ratings: Ratings) -> None:
     """As LensKit's own component does, item by item."""
     from lenskit.data import ItemList
 
-    from recommenders.shared.lenskit_bridge import trained
+    from recommenders.shared.lenskit_bridge import train_component
 
     settings = {"factors": 3, "regularization": 0.2, "damping": 2.0, "epochs": 2}
     scorer = recommenders.train("svd", settings, ratings, seed=1)
     component: Any = recommenders.component("svd", settings)
     assert (component.config.embedding_size, component.config.epochs) == (3, 2)
     assert (component.config.regularization, component.config.damping) == (0.2, 2.0)
-    theirs = trained(component, ratings, seed=1)(
+    theirs = train_component(component, ratings, seed=1)(
         str(ratings.users.ids[4]), ItemList(ratings.items.ids)
     )
     scores = scorer.score_batch(np.array([4], dtype=np.int32))[0]

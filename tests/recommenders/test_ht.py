@@ -14,9 +14,9 @@ from recommenders.ht import (
     HTSettings,
     TruncatedHittingTimes,
     connected_components,
-    ht_need,
+    connected_items,
+    ht_memory_need,
     inverse_laplacian,
-    reached,
     row_shares,
 )
 from runs import InputError, Numbering, top_items
@@ -138,9 +138,9 @@ def test_three_dense_matrices_in_double_precision_are_needed_where_they_fit() ->
     items = Numbering.of(f"{number:05}" for number in range(25_000))
     nobody = np.empty(0, dtype=np.int32)
     ratings = Ratings(Numbering.of("u"), items, nobody, nobody, np.empty(0))
-    assert ht_need(ratings, HTSettings(max_gigabytes=15.0)).n_bytes == 15_000_000_000
-    assert ht_need(ratings, HTSettings(max_gigabytes=14.9)).n_bytes == 0
-    assert "3 dense matrices of 25000 x 25000" in ht_need(ratings, HTSettings()).why
+    assert ht_memory_need(ratings, HTSettings(max_gigabytes=15.0)).n_bytes == 15_000_000_000
+    assert ht_memory_need(ratings, HTSettings(max_gigabytes=14.9)).n_bytes == 0
+    assert "3 dense matrices of 25000 x 25000" in ht_memory_need(ratings, HTSettings()).purpose
 
 
 def test_times_are_multiples_of_the_resolution(chain: Ratings) -> None:
@@ -188,7 +188,7 @@ def test_ratings_that_differ_too_much_are_refused() -> None:
 def test_items_of_a_component_are_reached_from_a_rating_above_zero() -> None:
     components = np.array([0, 1, 0, 2], dtype=np.int32)
     histories = csr_array(([2.0, 0.5, 0.0], ([0, 1, 1], [0, 1, 3])), shape=(3, 4))
-    assert reached(histories, components).tolist() == [
+    assert connected_items(histories, components).tolist() == [
         [True, False, True, False],
         [False, True, False, False],
         [False] * 4,

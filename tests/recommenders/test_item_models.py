@@ -5,7 +5,7 @@ import pytest
 
 import recommenders
 from qrels import Ratings
-from recommenders.ease import EASESettings, ease_need
+from recommenders.ease import EASESettings, ease_memory_need
 from recommenders.item_knn import ItemKNNSettings, item_knn_component
 from recommenders.shared.scorers import LinearItemScorer
 from recommenders.slim import SLIMSettings, slim_component
@@ -138,7 +138,7 @@ def test_discounted_popularity_brings_up_the_long_tail(ratings: Ratings) -> None
 
 def test_ease_holds_three_matrices_in_single_precision(ratings: Ratings) -> None:
     """Of 130 items: 3 times 4 bytes times 16,900."""
-    assert ease_need(ratings, EASESettings()).n_bytes == 202_800
+    assert ease_memory_need(ratings, EASESettings()).n_bytes == 202_800
 
 
 def test_neighbours_are_bounded_in_training_and_not_in_scoring() -> None:

@@ -77,9 +77,9 @@ def test_damping_draws_baselines_to_the_mean(three_users: Ratings) -> None:
     """With 2 ratings each, items lie half as far off the mean of 3, users a quarter as far."""
     settings = {"item_damping": 2.0, "user_damping": 6.0, "neighbours": 1}
     scorer = recommenders.train("nncosngbr-ub", settings, three_users, seed=1)
-    baselines = scorer.finish.keywords["baselines"]  # type: ignore[attr-defined]
-    np.testing.assert_allclose(baselines.of_items, [3.5, 2.5, 3])
-    np.testing.assert_allclose(baselines.of_users(three_users.matrix()), [0, 1.5 / 8, -1.5 / 8])
+    baselines = scorer.scores_of_sums.keywords["baselines"]  # type: ignore[attr-defined]
+    np.testing.assert_allclose(baselines.item_baselines, [3.5, 2.5, 3])
+    np.testing.assert_allclose(baselines.user_offsets(three_users.matrix()), [0, 1.5 / 8, -1.5 / 8])
 
 
 @pytest.mark.parametrize("name", ["nncosngbr-ub", "nncosngbr-ib"])

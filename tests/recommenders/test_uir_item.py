@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 import recommenders
 from qrels import Ratings
-from recommenders.uir_item import UIRItemSettings, gain_weights, uir_item_need
+from recommenders.uir_item import UIRItemSettings, gain_weights, uir_item_memory_need
 from runs import InputError, Numbering
 from tests.described import described
 
@@ -76,8 +76,8 @@ def test_gains_by_hand(small: Ratings) -> None:
 
 def test_memory_is_that_of_pairs_of_items_with_a_user_in_common(small: Ratings) -> None:
     """Each with itself, and ab, ac, bc and cd in both directions: 4 + 8 pairs of 36 bytes."""
-    need = uir_item_need(small, UIRItemSettings())
-    assert (need.n_bytes, need.why) == (36 * 12, "about 12 pairs of items rated together")
+    need = uir_item_memory_need(small, UIRItemSettings())
+    assert (need.n_bytes, need.purpose) == (36 * 12, "about 12 pairs of items rated together")
     with pytest.raises(InputError, match="'uir-item' needs about"):
         recommenders.train("uir-item", {"max_gigabytes": 36 * 12e-9 - 1e-9}, small, seed=1)
 
@@ -87,12 +87,14 @@ def test_pairs_are_estimated_from_200_items() -> None:
     everything = np.arange(400, dtype=np.int32)
     names = Numbering.of(f"{number:03}" for number in everything)
     apart = Ratings(names, names, everything, everything, np.ones(400))
-    assert uir_item_need(apart, UIRItemSettings()).n_bytes == 36 * 400
+    assert uir_item_memory_need(apart, UIRItemSettings()).n_bytes == 36 * 400
     # One user rated the 200 items that are not looked at, and a half of a pair more is none.
     looked_at = np.unique(np.linspace(0, 399, 200, dtype=int))
     others = np.setdiff1d(everything, looked_at).astype(np.int32)
     user = np.zeros(len(others), dtype=np.int32)
     assert (
-        uir_item_need(Ratings(names, names, user, others, np.ones(200)), UIRItemSettings()).n_bytes
+        uir_item_memory_need(
+            Ratings(names, names, user, others, np.ones(200)), UIRItemSettings()
+        ).n_bytes
         == 0
     )

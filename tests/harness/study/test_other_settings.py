@@ -11,11 +11,14 @@ from harness.study.other_settings import Trial, good_trials, read_trials, with_o
 from harness.study.sections import RepeatSection
 from harness.study.study import Study
 from recommenders import find_system
-from recommenders.shared.system import Choice, Place, Range, search_space
+from recommenders.shared.system import Choice, Range, SearchDomain, search_space
 from runs import InputError
 from runs.shared.streams import random_uniforms
 
-SPACE: dict[str, Place] = {"factors": Range(low=5, high=200, log=True), "kind": Choice(("a", "b"))}
+SPACE: dict[str, SearchDomain] = {
+    "factors": Range(low=5, high=200, log=True),
+    "kind": Choice(("a", "b")),
+}
 HEADING = "trial,factors,kind,score,seconds,finding\n"
 
 
@@ -49,7 +52,7 @@ def test_every_setting_has_a_number_of_its_own() -> None:
     uniforms = random_uniforms(np.arange(len(places)), 5, "settings", "wrmf", 2).tolist()
     assert len(places) > 1
     assert found["wrmf"] == {
-        name: place.at(uniform)
+        name: place.value_at(uniform)
         for (name, place), uniform in zip(places.items(), uniforms, strict=True)
     }
 

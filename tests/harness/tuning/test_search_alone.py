@@ -17,13 +17,13 @@ from harness.tuning import search as searching
 from harness.tuning.search import MARK, Search, comparison, require_free, write_tuned_study
 from harness.tuning.validation import Validation, validation_of
 from recommenders import PROCESS_BYTES, Choice, Range, find_system, read_settings
-from recommenders.shared.system import Place
+from recommenders.shared.system import SearchDomain
 from runs import InputError
 from runs.shared.progress import Cost
 from tests.harness.small import WORLD
 
 METRICS = built_in_metrics()
-PLACES: dict[str, Place] = {"factors": Range(5, 200)}
+PLACES: dict[str, SearchDomain] = {"factors": Range(5, 200)}
 
 
 def search_of(
@@ -31,7 +31,7 @@ def search_of(
     *,
     metric: str = "nDCG",
     text: str = WORLD,
-    space: dict[str, Place] = PLACES,
+    space: dict[str, SearchDomain] = PLACES,
     **options: Any,
 ) -> Search:
     study = Study.parse(text, source="study.toml", base=Path(), changes={})
@@ -100,7 +100,7 @@ def test_missing_trials_are_drawn_and_the_first_has_the_defaults() -> None:
 
 def test_settings_that_the_study_has_are_not_searched_but_kept() -> None:
     text = WORLD + "[systems.settings.ease]\nmax_gigabytes = 2.5\nregularization = 7.0\n"
-    space: dict[str, Place] = {"regularization": Range(1.0, 1000.0, log=True)}
+    space: dict[str, SearchDomain] = {"regularization": Range(1.0, 1000.0, log=True)}
     text = text.replace("[systems.", '[systems]\nnames = ["ease"]\n[systems.', 1)
     search = search_of(text=text, space=space, label="ease")
     assert search.given == {"max_gigabytes": 2.5}
@@ -138,7 +138,7 @@ def test_draws_that_are_not_new_become_random_and_then_end(
 
 
 def test_draws_lie_in_the_space_and_choices_among_their_values() -> None:
-    space: dict[str, Place] = {
+    space: dict[str, SearchDomain] = {
         "whole": Range(3, 4),
         "penalty": Range(0.01, 1.0, log=True),
         "kind": Choice(("a", "b")),
@@ -160,7 +160,7 @@ def validation() -> Validation:
 
 
 def test_a_trial_needs_a_process_and_what_its_system_says(validation: Validation) -> None:
-    estimate = find_system("ease").need
+    estimate = find_system("ease").memory_need
     assert estimate is not None
     own = estimate(validation.split.train, read_settings("ease", {})).n_bytes
     assert own > 0

@@ -18,7 +18,7 @@ from harness.tuning.search import Search
 from harness.tuning.search import tune as search_settings
 from harness.tuning.validation import validation_of
 from recommenders import Choice, Range, recommend, train
-from recommenders.shared.system import Place
+from recommenders.shared.system import SearchDomain
 from runs import InputError
 from tests.full import Full
 from tests.harness.small import METRICS, SYSTEMS, TREC, TREC_METRICS, WORLD, start, write_collection
@@ -349,7 +349,7 @@ def test_a_study_without_ratings_is_answered_with_a_sentence(tmp_path: Path) -> 
 
 def test_draws_of_tpe_gather_where_trials_were_good() -> None:
     study = Study.parse(WORLD, source="study.toml", base=Path(), changes={})
-    places: dict[str, Place] = {
+    places: dict[str, SearchDomain] = {
         "penalty": Range(0.01, 1.0, log=True),
         "estimator": Choice(("mle", "nln")),
     }

@@ -135,7 +135,7 @@ def test_ranks_are_those_of_one_profile_after_the_other(
     split = drawn_split(rng)
     weights = rng.integers(-3, 4, (12, 12)).astype(np.float64)
     ranks = ranks_of(
-        LinearItemScorer(split.train, weights, by_rating=True), split, positives=lowest
+        LinearItemScorer(split.train, weights, by_rating=True), split, min_rating=lowest
     )
     found = ranks.require("lloo" if in_time else "loo")
     expected = plain_ranks(weights, split, lowest=lowest or 0.0, in_time=in_time)
@@ -152,7 +152,7 @@ def test_users_who_were_held_out_are_those_of_the_recall_meter() -> None:
         for time, item in enumerate(items)
     ]
     split = split_of(others, held_out)
-    scorer = LinearItemScorer(split.train, similarity(), unlinked=0.0)
+    scorer = LinearItemScorer(split.train, similarity(), unlinked_score=0.0)
     ranks = ranks_of(scorer, split)
     meter = rank_hidden_by_scores(scorer.score_histories, events, n_jobs=1)
     assert meter.deepest == MISS - 1

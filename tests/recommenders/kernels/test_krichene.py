@@ -10,7 +10,11 @@ from pydantic import ValidationError
 
 import recommenders
 from qrels import Ratings
-from recommenders.kernels.krichene import NeighbourSettings, neighbour_scorer, similarities_need
+from recommenders.kernels.krichene import (
+    NeighbourSettings,
+    neighbour_scorer,
+    similarities_memory_need,
+)
 from tests.described import described
 from tests.recommenders.test_krichene import four_users
 
@@ -73,8 +77,8 @@ def test_powers_and_numbers_of_neighbours_are_bounded() -> None:
 
 def test_a_pair_of_items_takes_28_bytes() -> None:
     """Users rated 2, 3, 3 and 1 items: 4 + 9 + 9 + 1 pairs at most, and there are 25."""
-    need = similarities_need(four_users(), NeighbourSettings())
-    assert (need.n_bytes, need.why) == (28 * 23, "similarities of up to 23 pairs of items")
+    need = similarities_memory_need(four_users(), NeighbourSettings())
+    assert (need.n_bytes, need.purpose) == (28 * 23, "similarities of up to 23 pairs of items")
 
 
 def test_weights_are_dense_above_a_tenth_of_all_pairs() -> None:

@@ -15,11 +15,11 @@ from recommenders.kernels.language_models import (
     LanguageModels,
     RelevanceModelScorer,
     SmoothedSettings,
-    counts,
     expansion_scorer,
     log_odds_of_neighbours,
     nearest_by_likelihood,
-    smoothed,
+    smoothed_models,
+    term_counts,
 )
 from recommenders.kernels.neighbours import nearest_by_cosine
 from recommenders.shared.scorers import BestScorer
@@ -32,8 +32,8 @@ SETTINGS = SmoothedSettings(neighbours=10, background_weight=0.4)
 
 def test_what_was_seen_is_mixed_with_the_collection() -> None:
     """Ratings 3 and 1, sum 4; the collection has 3, 3 and 2 of 8."""
-    models = smoothed(RATINGS, background_weight=0.25)
-    np.testing.assert_allclose(models.seen.toarray()[0], [0.75 * 3 / 4, 0.75 * 1 / 4, 0])
+    models = smoothed_models(RATINGS, background_weight=0.25)
+    np.testing.assert_allclose(models.foreground.toarray()[0], [0.75 * 3 / 4, 0.75 * 1 / 4, 0])
     np.testing.assert_allclose(models.background_shares, [0.25, 0.25, 1])
     np.testing.assert_allclose(models.collection, [3 / 8, 3 / 8, 2 / 8])
 
@@ -41,7 +41,7 @@ def test_what_was_seen_is_mixed_with_the_collection() -> None:
 def log_odds_by_loops(table: np.ndarray, models: LanguageModels) -> np.ndarray:
     """Give log p(u|v) - log p_C(u) for any two rows that share a column, else -inf."""
     background = models.background_shares[:, np.newaxis] * models.collection
-    ratios = (models.seen.toarray() + background) / models.collection
+    ratios = (models.foreground.toarray() + background) / models.collection
     odds = np.full((len(table), len(table)), -np.inf)
     for u, first in enumerate(table):
         for v, second in enumerate(table):
@@ -53,7 +53,7 @@ def log_odds_by_loops(table: np.ndarray, models: LanguageModels) -> np.ndarray:
 @pytest.mark.slow
 def test_the_neighbours_have_the_highest_likelihoods(ratings: Ratings) -> None:
     matrix = ratings.matrix()
-    odds = log_odds_by_loops(matrix.toarray(), smoothed(matrix, background_weight=0.4))
+    odds = log_odds_by_loops(matrix.toarray(), smoothed_models(matrix, background_weight=0.4))
     means = odds / matrix.toarray().sum(axis=1, keepdims=True)
     expected = np.exp(means - means.max(axis=1, keepdims=True))
     tenth = np.sort(odds, axis=1)[:, [-10]]
@@ -64,7 +64,7 @@ def test_the_neighbours_have_the_highest_likelihoods(ratings: Ratings) -> None:
 @pytest.mark.slow
 def test_log_odds_are_those_of_the_loops(ratings: Ratings) -> None:
     matrix = ratings.matrix()
-    models = smoothed(matrix, background_weight=0.4)
+    models = smoothed_models(matrix, background_weight=0.4)
     graph = nearest_by_likelihood(matrix, SETTINGS)
     odds = log_odds_of_neighbours(matrix, models, graph)
     row, column = graph.nonzero()
@@ -116,7 +116,7 @@ def test_settings_are_bounded() -> None:
 
 def test_ratios_and_gains_are_those_of_the_model_to_the_collection() -> None:
     """The first row has 3 of 4 on column 0, which has 3 of 8: half of each is seen."""
-    models = smoothed(RATINGS, background_weight=0.5)
+    models = smoothed_models(RATINGS, background_weight=0.5)
     assert models.ratios().toarray()[0, 0] == pytest.approx(0.5 * (3 / 4) / (3 / 8))
     gain = models.gains_by_column.toarray()[0, 0]
     assert gain == pytest.approx(log((0.5 * 3 / 4 + 0.5 * 3 / 8) / (0.5 * 3 / 8)))
@@ -134,7 +134,7 @@ def test_counts_have_no_entries_of_zero() -> None:
     zeroed = Ratings(
         ratings.users, ratings.items, ratings.user, ratings.item, np.array([0.0, 2, 3, 0, 5, 5])
     )
-    assert counts(zeroed).nnz == 4
+    assert term_counts(zeroed).nnz == 4
 
 
 def test_a_user_without_neighbours_has_no_scores_and_the_best_unrated_item_scores_zero() -> None:
@@ -177,8 +177,8 @@ def test_scores_are_those_of_loops(ratings: Ratings) -> None:
     scorer = recommenders.train("rm2", settings, ratings, seed=1)
     matrix = ratings.matrix()
     table = matrix.toarray()
-    models = smoothed(matrix, background_weight=0.3)
-    p = models.seen.toarray() + models.background_shares[:, np.newaxis] * models.collection
+    models = smoothed_models(matrix, background_weight=0.3)
+    p = models.foreground.toarray() + models.background_shares[:, np.newaxis] * models.collection
     near = nearest_by_cosine(matrix, count=8).toarray() > 0
     users = np.array([0, 7, 33], dtype=np.int32)
     for user, scores in zip(users, scorer.score_batch(users), strict=True):

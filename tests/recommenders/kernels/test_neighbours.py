@@ -90,8 +90,8 @@ def test_baselines_by_hand(three_users: Ratings) -> None:
     settings = BaselineSettings(item_damping=2.0, user_damping=6.0)
     baselines = Baselines.fit(three_users.matrix(), settings)
     matrix = three_users.matrix()
-    np.testing.assert_allclose(baselines.of_items, [3.5, 2.5, 3])
-    np.testing.assert_allclose(baselines.of_users(matrix), [0, 1.5 / 8, -1.5 / 8])
+    np.testing.assert_allclose(baselines.item_baselines, [3.5, 2.5, 3])
+    np.testing.assert_allclose(baselines.user_offsets(matrix), [0, 1.5 / 8, -1.5 / 8])
     residuals = baselines.residuals(matrix).toarray()[1]
     np.testing.assert_allclose(residuals, [0.5 - 1.5 / 8, 0, 1 - 1.5 / 8])
 
@@ -99,8 +99,8 @@ def test_baselines_by_hand(three_users: Ratings) -> None:
 def test_who_has_no_ratings_is_on_the_baselines_without_damping() -> None:
     matrix = csr_array(np.array([[4.0, 2.0, 0.0], [0.0, 0.0, 0.0]]))
     baselines = Baselines.fit(matrix, BaselineSettings(item_damping=0.0, user_damping=0.0))
-    assert baselines.of_items.tolist() == [4, 2, 3]
-    assert baselines.of_users(matrix).tolist() == [0, 0]
+    assert baselines.item_baselines.tolist() == [4, 2, 3]
+    assert baselines.user_offsets(matrix).tolist() == [0, 0]
 
 
 def test_cosines_count_users_in_common(three_users: Ratings) -> None:
@@ -166,7 +166,7 @@ def test_item_cosines_keep_50_neighbours_and_trust_all_alike() -> None:
 def test_rows_are_cut_where_their_bounds_exceed_what_there_is_room_for(
     bounds: list[int], blocks: list[tuple[int, int]]
 ) -> None:
-    assert list(neighbours._blocks(np.array(bounds, dtype=np.int64), most=10)) == blocks
+    assert list(neighbours._blocks(np.array(bounds, dtype=np.int64), max_sum=10)) == blocks
 
 
 def halved(sums: Any, near: Any, histories: Any) -> np.ndarray:

@@ -123,10 +123,10 @@ def test_a_history_is_a_row_of_its_known_items_and_their_ratings(
     model: Any = recommenders.component("puresvd", {"factors": 5})
     model.train(dataset_of(ratings), TrainingOptions(rng=1))
     known = str(ratings.items.ids[number])
-    row = model._row(ItemList(["nowhere", known], rating=[3.0, 4.0])).toarray()
+    row = model._history_row(ItemList(["nowhere", known], rating=[3.0, 4.0])).toarray()
     assert row.shape == (1, len(ratings.items))
     assert {number: 4.0} == {at: row[0, at] for at in np.flatnonzero(row).tolist()}
-    assert model._row(ItemList([known])).toarray()[0, number] == 1
+    assert model._history_row(ItemList([known])).toarray()[0, number] == 1
 
 
 def test_unknown_items_and_users_score_nan(ratings: Ratings) -> None:

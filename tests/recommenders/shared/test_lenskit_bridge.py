@@ -17,14 +17,14 @@ import recommenders
 from qrels import Ratings
 from recommenders.shared import lenskit_bridge
 from recommenders.shared.lenskit_bridge import (
+    components_without_is_trained,
     dataset_of,
     is_trainable,
-    lacking_is_trained,
     list_metric,
     one_thread,
     popularity_scores,
     silence,
-    trained,
+    train_component,
 )
 from runs import Numbering
 
@@ -95,7 +95,7 @@ def test_a_component_is_trained_on_the_processor_from_the_seed_by_one_thread(
     ratings: Ratings,
 ) -> None:
     component: Any = Noted()
-    assert trained(component, ratings, seed=7, environment={"LK_A": "b"}) is component
+    assert train_component(component, ratings, seed=7, environment={"LK_A": "b"}) is component
     assert component.n_items == len(ratings.items)
     assert (component.options.rng, component.options.device) == (7, "cpu")
     assert component.options.environment == {"LK_A": "b"}
@@ -146,11 +146,11 @@ def test_components_of_a_pipeline_that_do_not_say_whether_they_are_trained_are_n
 ) -> None:
     pipeline = topn_pipeline(Untold())
     monkeypatch.setattr("lenskit.training.Trainable.is_trained", lambda self: True, raising=False)
-    assert "scorer" in lacking_is_trained(pipeline)
-    assert "scorer" not in lacking_is_trained(topn_pipeline(Told()))
-    assert "ranker" not in lacking_is_trained(pipeline)
+    assert "scorer" in components_without_is_trained(pipeline)
+    assert "scorer" not in components_without_is_trained(topn_pipeline(Told()))
+    assert "ranker" not in components_without_is_trained(pipeline)
     monkeypatch.delattr("lenskit.training.Trainable.is_trained")
-    assert lacking_is_trained(pipeline) == []
+    assert components_without_is_trained(pipeline) == []
 
 
 def noted(ranked: Any, grades: Any) -> float:

@@ -10,15 +10,15 @@ from recommenders.shared.scorers import (
     LinearItemScorer,
     ProjectionScorer,
     allowed_items,
-    averages,
-    dense_if_crowded,
-    filled,
-    hide,
+    dense_if_faster,
+    exclude_items,
     pattern,
     row_blocks,
     row_maxima,
     row_of_entry,
     row_sums,
+    to_dense,
+    weighted_means,
 )
 from runs import Numbering
 
@@ -66,9 +66,9 @@ def test_sparse_weights_score_the_offset_where_nothing_links(ratings: Ratings) -
 
 def test_only_crowded_weights_are_held_densely() -> None:
     weights = csr_array(np.array([[0, 1.5, 0], [0, 0, 0], [6, 7, 0]]))
-    np.testing.assert_array_equal(dense_if_crowded(weights), weights.toarray())
+    np.testing.assert_array_equal(dense_if_faster(weights), weights.toarray())
     lonely = csr_array(np.array([[0, 1.5, 0, 0]]))
-    assert dense_if_crowded(lonely) is lonely
+    assert dense_if_faster(lonely) is lonely
 
 
 def test_linear_scores_count_items_if_nothing_else_is_said(ratings: Ratings) -> None:
@@ -77,11 +77,13 @@ def test_linear_scores_count_items_if_nothing_else_is_said(ratings: Ratings) -> 
     assert scores.dtype == np.float32
 
 
-@pytest.mark.parametrize("unlinked", [np.nan, 0.0])
-def test_an_item_that_nothing_links_scores_what_is_said(ratings: Ratings, unlinked: float) -> None:
+@pytest.mark.parametrize("unlinked_score", [np.nan, 0.0])
+def test_an_item_that_nothing_links_scores_what_is_said(
+    ratings: Ratings, unlinked_score: float
+) -> None:
     weights = csr_array(np.array([[0, 1.5, 0], [0, 0, 0], [6, 7, 0]]))
-    scores = LinearItemScorer(ratings, weights, unlinked=unlinked).score_batch(BOTH)
-    np.testing.assert_array_equal(scores[0], [unlinked, 1.5, unlinked])
+    scores = LinearItemScorer(ratings, weights, unlinked_score=unlinked_score).score_batch(BOTH)
+    np.testing.assert_array_equal(scores[0], [unlinked_score, 1.5, unlinked_score])
     scorer = LinearItemScorer(ratings, weights)
     np.testing.assert_array_equal(scorer.score_batch(BOTH)[0], [np.nan, 1.5, np.nan])
 
@@ -139,13 +141,13 @@ def test_entries_are_taken_row_by_row() -> None:
 
 
 def test_a_matrix_is_filled_where_it_holds_nothing() -> None:
-    np.testing.assert_array_equal(filled(TABLE)[0], [np.nan, 1.5, -2])
-    np.testing.assert_array_equal(filled(TABLE, -1.0)[2], [6, 7, -1])
+    np.testing.assert_array_equal(to_dense(TABLE)[0], [np.nan, 1.5, -2])
+    np.testing.assert_array_equal(to_dense(TABLE, -1.0)[2], [6, 7, -1])
 
 
 def test_sums_are_averaged_by_their_weights() -> None:
     weights = csr_array(np.array([[0, 0.5, 4.0], [0, 0, 0], [2, 7, 0]]))
-    assert averages(TABLE, weights).toarray().tolist() == [[0, 3, -0.5], [0, 0, 0], [3, 1, 0]]
+    assert weighted_means(TABLE, weights).toarray().tolist() == [[0, 3, -0.5], [0, 0, 0], [3, 1, 0]]
 
 
 def test_items_with_training_ratings_are_allowed_if_they_are_candidates(ratings: Ratings) -> None:
@@ -156,11 +158,11 @@ def test_items_with_training_ratings_are_allowed_if_they_are_candidates(ratings:
 
 def test_what_is_not_allowed_or_known_is_hidden(ratings: Ratings) -> None:
     scores = np.ones((2, 3))
-    hide(scores, np.array([True, True, False]), ratings.matrix())
+    exclude_items(scores, np.array([True, True, False]), ratings.matrix())
     assert np.isnan(scores).tolist() == [[True, True, True], [False, False, True]]
 
 
 def test_a_third_of_the_cells_is_crowded() -> None:
     crowded = csr_array(np.array([[0, 1.5, 0]]))
-    assert isinstance(dense_if_crowded(crowded), np.ndarray)
-    assert isinstance(dense_if_crowded(csr_array(np.eye(4))), csr_array)
+    assert isinstance(dense_if_faster(crowded), np.ndarray)
+    assert isinstance(dense_if_faster(csr_array(np.eye(4))), csr_array)

@@ -24,7 +24,7 @@ from recommenders.shared.system import (
     Gigabytes,
     NotNegative,
     Positive,
-    require_any,
+    require_nonzero,
     searched,
 )
 from runs import InputError, Numbering
@@ -76,9 +76,9 @@ class Example(Settings):
 def test_a_tidy_number_is_in_its_range_and_read_back_from_text(
     place: Range, position: float
 ) -> None:
-    value = place.tidy(place.low + position * (place.high - place.low))
+    value = place.rounded(place.low + position * (place.high - place.low))
     assert value in place
-    assert (place.read(str(value)), type(place.read(str(value)))) == (value, type(value))
+    assert (place.parse(str(value)), type(place.parse(str(value)))) == (value, type(value))
 
 
 @pytest.mark.parametrize(("low", "high", "log"), [(3.0, 1.0, False), (0, 1, True)])
@@ -161,19 +161,19 @@ def test_places_are_found_with_their_bounds() -> None:
 def test_values_stand_evenly_or_by_ratios(
     place: Range | Choice, shares: tuple[float, ...], values: tuple[object, ...]
 ) -> None:
-    assert tuple(place.at(share) for share in shares) == values
+    assert tuple(place.value_at(share) for share in shares) == values
 
 
 def test_numbers_are_tidied_to_three_digits_within_the_bounds() -> None:
     place = Range(0.0123456, 98.7654)
-    assert [place.tidy(number) for number in (1.23456, 0.0123456, 98.7654, 0.0, 100.0)] == [
+    assert [place.rounded(number) for number in (1.23456, 0.0123456, 98.7654, 0.0, 100.0)] == [
         1.23,
         0.0123456,
         98.7654,
         0.0123456,
         98.7654,
     ]
-    assert Range(1, 4).tidy(2.6) == 3
+    assert Range(1, 4).rounded(2.6) == 3
 
 
 def test_only_ranges_between_whole_numbers_are_whole() -> None:
@@ -191,7 +191,7 @@ def test_bounds_are_in_a_range_and_texts_are_not() -> None:
 
 
 def test_a_range_may_begin_anywhere_if_differences_count() -> None:
-    assert Range(-1.0, 1.0).at(0.5) == 0
+    assert Range(-1.0, 1.0).value_at(0.5) == 0
     with pytest.raises(ValueError, match="bounds of a range must rise, got 1 and 1"):
         Range(1, 1)
     with pytest.raises(ValueError, match="must begin above 0, got -1"):
@@ -207,7 +207,7 @@ def test_a_choice_of_one_is_none() -> None:
 
 def test_a_value_of_a_choice_is_read_back() -> None:
     place = Choice((False, True, 0.5))
-    assert [place.read(str(value)) for value in place.values] == [False, True, 0.5]
+    assert [place.parse(str(value)) for value in place.values] == [False, True, 0.5]
 
 
 @pytest.mark.parametrize(
@@ -221,9 +221,9 @@ def test_the_largest_trainings_may_meet(available: int, n_workers: int) -> None:
 def test_ratings_that_are_not_all_zero_can_be_trained_on() -> None:
     user, item = np.array([0, 0], dtype=np.int32), np.array([0, 1], dtype=np.int32)
     names = Numbering.of("ab")
-    require_any(Ratings(names, names, user, item, np.array([0.0, 1.0])), system="mine")
+    require_nonzero(Ratings(names, names, user, item, np.array([0.0, 1.0])), system="mine")
     with pytest.raises(InputError, match="'mine' cannot be trained: every training rating is 0"):
-        require_any(Ratings(names, names, user, item, np.zeros(2)), system="mine")
+        require_nonzero(Ratings(names, names, user, item, np.zeros(2)), system="mine")
 
 
 def test_facts_of_a_system_are_what_its_file_says() -> None:
@@ -250,14 +250,14 @@ def test_only_systems_whose_scorer_does_score_histories() -> None:
 
 
 def test_systems_that_take_ratings_for_amounts_are_these() -> None:
-    assert {name for name, spec in systems().items() if spec.amounts} == {
+    assert {name for name, spec in systems().items() if spec.requires_nonnegative} == {
         *("als-knn", "chi2", "ht", "kld", "lda", "lm-wsr-ib", "lm-wsr-ub", "plsa", "rm1", "rm2"),
         "rsv",
     }
 
 
 def test_systems_whose_training_takes_much_memory_say_so() -> None:
-    assert {name for name, spec in systems().items() if spec.need} == {
+    assert {name for name, spec in systems().items() if spec.memory_need} == {
         *("ease", "ht", "krichene-y", "krichene-z", "uir-item")
     }
 

@@ -79,7 +79,9 @@ def test_only_what_is_marked_is_recommended_to_each(small: Ratings) -> None:
     """Item c, without ratings, is marked for u; what a user rated stays out."""
     users = np.array([1, 0], dtype=np.int32)
     own = csr_array(np.array([[True, True, True, False], [False, False, True, True]]))
-    run = recommenders.recommend(Alphabetical(small), small, users, system="az", depth=2, own=own)
+    run = recommenders.recommend(
+        Alphabetical(small), small, users, system="az", depth=2, allowed_by_user=own
+    )
     np.testing.assert_array_equal(run.items, [[0, -1], [3, -1]])
 
 
