@@ -352,7 +352,7 @@ class SystemLists:
         )
 
     def _check_nonnegative(self, split: Split) -> None:
-        """Refuse ratings below 0, after the shift, for all systems that require ratings of at least 0."""
+        """Refuse ratings below 0, after the shift, for all systems that require none below 0."""
         section = self.run.study.systems
         shift = self.run.study.shift
         lowest_by_system: dict[str, float] = {}

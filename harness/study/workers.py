@@ -126,7 +126,7 @@ def hidden_ranks(trained: TrainedSystem, hidden: HiddenItems) -> JudgedRanks:
         hidden.relevant,
         candidates=task.candidates,
         validations=hidden.validations,
-        positives=positives,
+        min_rating=positives,
     )
 
 
@@ -140,7 +140,7 @@ def truly_judged_lists(trained: TrainedSystem, candidates: UserCandidates) -> Ru
         system=trained.label,
         depth=task.depth,
         candidates=task.candidates if candidates.items is None else None,
-        own=candidates.items,
+        allowed_by_user=candidates.items,
     )
 
 
