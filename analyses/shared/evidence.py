@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import Field, fields, is_dataclass
 from io import BytesIO
 from pathlib import Path
 from types import UnionType
@@ -19,20 +19,25 @@ from runs.shared.documents import bounded_text
 from runs.shared.ids import escaped
 
 if TYPE_CHECKING:
+    import pandas as pd
     from _typeshed import DataclassInstance
 
     Result = TypeVar("Result", bound=DataclassInstance)
 
 FACTS = "facts"
+"""Name of the array that holds, as JSON, all that is not an array."""
 
 FIELD_KEY = "evidence_key"
 """Key in the metadata of a dataclass's field: the field's name in evidence, if it has another."""
 
-OWN_CLASSES = ("analyses.", "harness.")
-"""Modules whose results are checked by the annotations of their fields."""
+OWN_MODULES = ("analyses.", "harness.")
+"""Beginnings of the names of modules whose results are checked by the annotations of fields."""
 
-KINDS = {np.bool_: "b", np.integer: "bui", np.floating: "buif", np.str_: "U"}
-"""Kinds of arrays that fit an annotation, by the class of its numbers."""
+ARRAY_KINDS = {np.bool_: "b", np.integer: "bui", np.floating: "buif", np.str_: "U"}
+"""Letters of numpy's kinds of arrays that fit an annotation, by the class of its numbers."""
+
+ANY_ARRAY_KIND = "buifUc"
+"""The same for another class of numbers."""
 
 UNREADABLE = (
     ArithmeticError,
@@ -52,31 +57,36 @@ UNREADABLE = (
 
 
 def to_evidence(result: DataclassInstance) -> bytes:
-    """Give the content of an uncompressed .npz file; equal results give equal bytes.
+    """Write a result as the content of an uncompressed .npz file; equal results are equal bytes.
 
     A result is a dataclass whose fields are arrays, frames, dictionaries of them by name, measures,
     texts, numbers, None, and tuples of them; or such dataclasses, and tuples of one class of them.
     """
     arrays: dict[str, Any] = {}
     facts = _pack_fields("", result, arrays)
+    facts_as_json = json.dumps(facts, default=lambda number: number.item())
+    contents: dict[str, Any] = {FACTS: np.array(facts_as_json), **arrays}
     stream = BytesIO()
-    told = np.array(json.dumps(facts, default=lambda number: number.item()))
-    contents: dict[str, Any] = {FACTS: told, **arrays}
     np.savez(stream, **contents)
     return stream.getvalue()
 
 
-def read_evidence(path: Path, kind: type[Result]) -> Result:
+def read_evidence(path: Path, result_class: type[Result]) -> Result:
     """Read back what `to_evidence` wrote, bit for bit.
 
     The file may come from anybody: nothing in it is run, it takes no more memory than its size,
     and each field of a result of ours is what its annotation says. Control characters in texts
     become escapes.
+
+    Raises
+    ------
+    InputError
+        If there is no such file, or it holds something else.
     """
     try:
         arrays = _read_arrays(path)
         facts = json.loads(str(arrays.pop(FACTS)))
-        return _unpack_fields(facts, arrays, kind)
+        return _unpack_fields(facts, arrays, result_class)
     except FileNotFoundError:
         raise InputError(f"{path}: the study has no such result.") from None
     except UNREADABLE:
@@ -84,41 +94,53 @@ def read_evidence(path: Path, kind: type[Result]) -> Result:
 
 
 def _read_arrays(path: Path) -> dict[str, Any]:
-    """Read the arrays of an uncompressed .npz file by name."""
+    """Read the arrays of an uncompressed .npz file by name.
+
+    Raises BadZipFile if a member is compressed or its stated size does not fit into the file.
+    """
     with ZipFile(path) as archive:
         members = archive.infolist()
-    is_packed = any(member.compress_type != ZIP_STORED for member in members)
-    if is_packed or sum(member.file_size for member in members) > path.stat().st_size:
+    is_compressed = any(member.compress_type != ZIP_STORED for member in members)
+    unpacked_size = sum(member.file_size for member in members)
+    if is_compressed or unpacked_size > path.stat().st_size:
         raise BadZipFile("the file would be larger when it is unpacked.")
     with np.load(path, allow_pickle=False) as file:
         return dict(file)
 
 
 def _pack_fields(name: str, value: DataclassInstance, arrays: dict[str, Any]) -> dict[str, Any]:
+    """Turn the fields of a dataclass into JSON's types by key; add arrays to ``arrays``.
+
+    ``name`` is where the dataclass stands in the result, such as "families", and "" for the result
+    itself: the arrays are called "families.of". See `_pack`.
+    """
     prefix = f"{name}." if name else ""
     packed = {}
     for field in fields(value):
-        key = field.metadata.get(FIELD_KEY, field.name)
+        key = _key_of(field)
         packed[key] = _pack(f"{prefix}{key}", getattr(value, field.name), arrays)
     return packed
 
 
+def _key_of(field: Field[Any]) -> str:
+    """Look up the name of a dataclass's field in evidence, which may differ; see `FIELD_KEY`."""
+    key: str = field.metadata.get(FIELD_KEY, field.name)
+    return key
+
+
 def _pack(name: str, value: Any, arrays: dict[str, Any]) -> Any:
-    """Put arrays aside, and say where; everything else fits JSON."""
+    """Turn a value into what JSON can hold; add arrays to ``arrays``, under the name.
+
+    Arrays, frames, measures, dataclasses and dictionaries become a dictionary whose one key tells
+    the kind of value, or with Measures, "measures"; tuples become lists; others stay.
+    """
+    from pandas import DataFrame
+
     if isinstance(value, np.ndarray):
         arrays[name] = value
         return {"array": name}
-    from pandas import DataFrame
-
     if isinstance(value, DataFrame):
-        # Columns of texts, and of counts with gaps or beside fractions, are no arrays.
-        parts = {
-            key: _pack(f"{name}.{key}", column.to_numpy(), arrays)
-            if isinstance(column.dtype, np.dtype) and column.dtype.kind != "O"
-            else tuple(column.astype(object).where(column.notna(), None))
-            for key, column in value.items()
-        }
-        return {"frame": parts}
+        return {"frame": _pack_columns(name, value, arrays)}
     if isinstance(value, Measure):
         return {"measure": [value.metric, value.cutoff]}
     if isinstance(value, Measures):
@@ -131,63 +153,85 @@ def _pack(name: str, value: Any, arrays: dict[str, Any]) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         return {"fields": _pack_fields(name, value, arrays)}
     if isinstance(value, tuple):
-        return [_pack(f"{name}.{n}", part, arrays) for n, part in enumerate(value)]
+        return [_pack(f"{name}.{place}", part, arrays) for place, part in enumerate(value)]
     if isinstance(value, Mapping):
         parts = {key: _pack(f"{name}.{key}", part, arrays) for key, part in value.items()}
         return {"mapping": parts}
     return value
 
 
+def _pack_columns(name: str, frame: pd.DataFrame, arrays: dict[str, Any]) -> dict[Any, Any]:
+    """Turn the columns of a frame into arrays, or into tuples of cells, by their names.
+
+    Columns of texts, and of counts with gaps or beside fractions, are no arrays: their cells are
+    texts and numbers, None where one is missing. Arrays are added to ``arrays`` as "name.column".
+    """
+    packed: dict[Any, Any] = {}
+    for column_name, column in frame.items():
+        if isinstance(column.dtype, np.dtype) and column.dtype.kind != "O":
+            packed[column_name] = _pack(f"{name}.{column_name}", column.to_numpy(), arrays)
+        else:
+            packed[column_name] = tuple(column.astype(object).where(column.notna(), None))
+    return packed
+
+
 def _unpack_fields(
-    facts: Mapping[str, Any], arrays: Mapping[str, Any], kind: type[Result]
+    facts: Mapping[str, Any], arrays: Mapping[str, Any], result_class: type[Result]
 ) -> Result:
+    """Make a dataclass from what `_pack_fields` made of its fields.
+
+    Raises TypeError if a field of one of our classes is not what its annotation says, or is
+    missing.
+    """
     import pandas
 
-    hints = get_type_hints(kind, localns={"pd": pandas})
-    names = {field.metadata.get(FIELD_KEY, field.name): field.name for field in fields(kind)}
+    hints = get_type_hints(result_class, localns={"pd": pandas})
+    names = {_key_of(field): field.name for field in fields(result_class)}
     values = {}
     for key, fact in facts.items():
         name = names.get(key, key)
         values[name] = _unpack(fact, arrays, hints.get(name))
-    if f"{kind.__module__}.".startswith(OWN_CLASSES):
+    is_own = f"{result_class.__module__}.".startswith(OWN_MODULES)
+    if is_own:
         for name, value in values.items():
             if not _fits(value, hints[name]):
                 raise TypeError(f"{name} is not of its class.")
-    return kind(**values)
+    return result_class(**values)
 
 
-def _unpack(value: Any, arrays: Mapping[str, Any], hint: Any) -> Any:
-    """Give back what was packed; the annotation of a field says which class its value has."""
-    if isinstance(value, str):
-        return bounded_text(value)
-    if isinstance(value, list):
-        part = next(iter(get_args(hint)), None)
-        return tuple(_unpack(each, arrays, part) for each in value)
-    if not isinstance(value, dict):
-        return value
-    if "frame" in value:
-        return _unpack_frame(value["frame"], arrays)
-    if "array" in value:
-        return arrays[value["array"]]
-    if "measure" in value:
-        return _unpack_measure(value["measure"])
-    if "measures" in value:
-        every = [_unpack_measure(measure) for measure in value["measures"]]
-        reported, grid = ([every[n] for n in value[key]] for key in ("reported", "grid"))
-        lower_is_better_for = [escaped(metric) for metric in value["falling"]]
-        return Measures(
-            every, lower_is_better_for=lower_is_better_for, reported=reported, grid=grid
-        )
-    if "fields" in value:
-        kinds = [each for each in (hint, *get_args(hint)) if isinstance(each, type)]
-        return _unpack_fields(value["fields"], arrays, next(filter(is_dataclass, kinds)))
-    part = next(iter(get_args(hint)[1:]), None)
+def _unpack(packed: Any, arrays: Mapping[str, Any], hint: Any) -> Any:
+    """Restore a value from what `_pack` made of it.
+
+    ``arrays`` are those of the file by name; ``hint`` is the annotation of the field, which says
+    which class a dataclass has. An unknown form raises one of the errors `UNREADABLE`.
+    """
+    if isinstance(packed, str):
+        return bounded_text(packed)
+    if isinstance(packed, list):
+        part_hint = next(iter(get_args(hint)), None)
+        return tuple(_unpack(part, arrays, part_hint) for part in packed)
+    if not isinstance(packed, dict):
+        return packed
+    if "frame" in packed:
+        return _unpack_frame(packed["frame"], arrays)
+    if "array" in packed:
+        return arrays[packed["array"]]
+    if "measure" in packed:
+        return _unpack_measure(packed["measure"])
+    if "measures" in packed:
+        return _unpack_measures(packed)
+    if "fields" in packed:
+        classes = [part for part in (hint, *get_args(hint)) if isinstance(part, type)]
+        return _unpack_fields(packed["fields"], arrays, next(filter(is_dataclass, classes)))
+    value_hint = next(iter(get_args(hint)[1:]), None)
     return {
-        bounded_text(key): _unpack(each, arrays, part) for key, each in value["mapping"].items()
+        bounded_text(key): _unpack(part, arrays, value_hint)
+        for key, part in packed["mapping"].items()
     }
 
 
-def _unpack_frame(columns: Mapping[str, Any], arrays: Mapping[str, Any]) -> Any:
+def _unpack_frame(columns: Mapping[str, Any], arrays: Mapping[str, Any]) -> pd.DataFrame:
+    """Make a frame of columns: lists of cells, or names of arrays among ``arrays``."""
     from pandas import DataFrame, Series
 
     series: dict[str, Any] = {}
@@ -200,20 +244,36 @@ def _unpack_frame(columns: Mapping[str, Any], arrays: Mapping[str, Any]) -> Any:
     return DataFrame(series)
 
 
-def _unpack_measure(value: Any) -> Measure:
-    """Read a metric and its cut-off, which is None for whole lists."""
-    metric, cutoff = value
-    if not _fits(cutoff, int | None) or (cutoff is not None and cutoff < 1):
+def _unpack_measures(packed: Mapping[str, Any]) -> Measures:
+    """Make measures with their roles; "reported" and "grid" are lists of positions."""
+    measures = [_unpack_measure(measure) for measure in packed["measures"]]
+    return Measures(
+        measures,
+        lower_is_better_for=[escaped(metric) for metric in packed["falling"]],
+        reported=[measures[index] for index in packed["reported"]],
+        grid=[measures[index] for index in packed["grid"]],
+    )
+
+
+def _unpack_measure(packed: Any) -> Measure:
+    """Make a measure from a list of metric and cut-off, which is None for whole lists.
+
+    Raises ValueError if the cut-off is not a whole number from 1 on.
+    """
+    metric, cutoff = packed
+    is_valid = cutoff is None or (_fits(cutoff, int) and cutoff >= 1)
+    if not is_valid:
         raise ValueError(f"a cut-off is a whole number from 1 on, got {cutoff!r}.")
     return Measure(escaped(bounded_text(metric)), cutoff)
 
 
 def _fits(value: Any, hint: Any) -> bool:
-    """Tell whether a value is what an annotation says; classes that are not ours are not looked at.
+    """Tell whether a value is what an annotation says.
 
-    A number with a fraction may be whole.
+    Parts of tuples and values of mappings are looked at, too. Where a number may have a fraction, a
+    whole one fits. True or False is no number. An annotation that is no class fits everything.
     """
-    hint = _written_out(hint)
+    hint = _without_alias(hint)
     origin = get_origin(hint)
     arguments = get_args(hint)
     if origin in (Union, UnionType):
@@ -223,8 +283,8 @@ def _fits(value: Any, hint: Any) -> bool:
     if origin is tuple:
         return isinstance(value, tuple) and _parts_fit(value, arguments)
     if origin is np.ndarray:
-        (number,) = get_args(arguments[1])
-        return isinstance(value, np.ndarray) and value.dtype.kind in _kinds_of(number)
+        (number_class,) = get_args(arguments[1])
+        return isinstance(value, np.ndarray) and value.dtype.kind in _kinds_of(number_class)
     if isinstance(origin, type) and issubclass(origin, Mapping):
         is_mapping = isinstance(value, Mapping)
         return is_mapping and all(_fits(part, arguments[1]) for part in value.values())
@@ -235,23 +295,31 @@ def _fits(value: Any, hint: Any) -> bool:
     return not isinstance(hint, type) or isinstance(value, hint)
 
 
-def _written_out(hint: Any) -> Any:
-    """Write out an alias of a type, as numpy's NDArray is from numpy 2.5 on."""
+def _without_alias(hint: Any) -> Any:
+    """Replace an alias of a type by the type; numpy's NDArray is an alias from numpy 2.5 on."""
     alias = get_origin(hint) or hint
-    value = getattr(alias, "__value__", None)
-    if value is None:
+    aliased = getattr(alias, "__value__", None)
+    if aliased is None:
         return hint
-    return value[get_args(hint)] if get_args(hint) else value
+    arguments = get_args(hint)
+    return aliased[arguments] if arguments else aliased
 
 
 def _parts_fit(values: tuple[Any, ...], hints: tuple[Any, ...]) -> bool:
-    """Tell whether all parts of a tuple are what its annotation says."""
+    """Tell whether the parts of a tuple are what its annotation says, whose arguments are given.
+
+    ``(X, ...)`` fits any number of parts; else there must be as many parts as hints.
+    """
     if hints[1:] == (...,):
         return all(_fits(value, hints[0]) for value in values)
-    pairs = zip(values, hints, strict=False)
-    return len(values) == len(hints) and all(_fits(value, hint) for value, hint in pairs)
+    if len(values) != len(hints):
+        return False
+    return all(_fits(value, hint) for value, hint in zip(values, hints, strict=True))
 
 
-def _kinds_of(number: type) -> str:
-    """Give the kinds of arrays that may hold numbers of a class, or texts."""
-    return next((kinds for base, kinds in KINDS.items() if issubclass(number, base)), "buifUc")
+def _kinds_of(number_class: type) -> str:
+    """Look up the letters of numpy's kinds of arrays that may hold numbers of a class, or texts."""
+    for base_class, kinds in ARRAY_KINDS.items():
+        if issubclass(number_class, base_class):
+            return kinds
+    return ANY_ARRAY_KIND

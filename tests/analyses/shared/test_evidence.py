@@ -12,6 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from analyses.shared.evidence import read_evidence, to_evidence
+from analyses.shared.families import Families
 from analyses.shared.measure import Measure, Measures
 from harness.scoring.means import Means
 from runs import InputError
@@ -332,3 +333,15 @@ def test_a_file_that_is_packed_or_has_more_than_its_size_is_refused(tmp_path: Pa
     np.savez_compressed(path, **arrays)
     with pytest.raises(InputError, match="not a result of this analysis"):
         read_evidence(path, Finding)
+
+
+def test_fields_keep_their_names_in_evidence_when_they_are_renamed(tmp_path: Path) -> None:
+    families = Families(np.array([0, 1]), by_similarity=True, share_of_ties=0.5)
+    path = tmp_path / "families.npz"
+    path.write_bytes(to_evidence(families))
+    with np.load(path) as file:
+        facts = json.loads(str(file["facts"]))
+    assert facts == {"of": {"array": "of"}, "by_likeness": True, "same": 0.5}
+    back = read_evidence(path, Families)
+    assert back.family_numbers.tolist() == [0, 1]
+    assert (back.by_similarity, back.share_of_ties) == (True, 0.5)
