@@ -291,10 +291,10 @@ class Estimates:
         is_possible = ~np.isnan(self.values)
         if not self.has_replicates:
             return is_possible
-        others = np.arange(len(is_possible))
-        for measure in others:
-            candidate = np.full(len(others), measure)
-            larger, smaller = others, candidate
+        all_indices = np.arange(len(is_possible))
+        for measure in all_indices:
+            larger = all_indices
+            smaller = np.full(len(all_indices), measure)
             if self.lower_is_better:
                 larger, smaller = smaller, larger
             low, _ = self._limits(larger, smaller, one_sided=True, all_sources=all_sources)

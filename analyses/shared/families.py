@@ -160,8 +160,8 @@ def families_by_similarity(
     known_families
         Names of families by system; a system that is not there has no known family.
     """
-    known = known_families or {}
-    family_names = [known.get(system) for system in scores.systems]
+    name_of_family = known_families or {}
+    family_names = [name_of_family.get(system) for system in scores.systems]
     unnamed = [system for system, name in enumerate(family_names) if name is None]
     reported = scores.measures.indices(scores.measures.reported)
     values = scores.weighted_values[reported]

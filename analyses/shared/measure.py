@@ -145,10 +145,10 @@ class Measures(tuple[Measure, ...]):
 
         If no report measure is left, each metric at its deepest cut-off is reported.
         """
-        wanted = set(measures)
-        remaining = [measure for measure in self if measure in wanted]
-        reported = [measure for measure in self._reported if measure in wanted]
-        grid = [measure for measure in self._grid if measure in wanted]
+        allowed = set(measures)
+        remaining = [measure for measure in self if measure in allowed]
+        reported = [measure for measure in self._reported if measure in allowed]
+        grid = [measure for measure in self._grid if measure in allowed]
         return Measures(
             remaining,
             lower_is_better_for=self.lower_is_better_for,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import compress
 from string import ascii_letters
 
 import numpy as np
@@ -19,96 +18,157 @@ from runs.shared.arrays import Masks, Numbers
 MAX_VALUES_LISTED = 3
 """Of more numbers, a sentence has only the range."""
 
-MOST_NAMED, SMALLEST_P = 5, 0.001
-"""Pairs that a sentence names at most; p-values below this are printed as such."""
+MOST_NAMED = 5
+"""Largest number of pairs that a sentence names."""
+
+SMALLEST_P = 0.001
+"""Smaller p-values are printed as "p < .001"."""
 
 MOST_GROUPS = 500
 """Groups of systems up to which all largest ones are given."""
 
 
 def best_measures_sentence(estimates: Estimates, units: str = "users") -> str:
-    """Say which report measures no other beats significantly, or that none passes the threshold.
+    """Write which report measures may be the best, or that none passes the threshold.
 
-    A leader is named without reserve only where it leads over users, systems and, where the study
-    was repeated with other settings, settings.
+    A measure may be the best if no other is significantly better. The sentence names a leader
+    without reserve only if it leads over users, systems and, where the study was repeated with
+    other settings, settings. ``units`` is the plural of what a score belongs to. The result is
+    empty if no report measure has a value.
     """
-    ordered, best = estimates.in_order(), estimates.best
-    if not ordered.measures:
+    ordered = estimates.in_order()
+    n_measures = len(ordered.measures)
+    if n_measures == 0:
         return ""
     if not ordered.acceptable().any():
-        first = compared_with_threshold(ordered, ordered.measures[:1])
+        nearest = ordered.measures[:1]
         return (
             f"No estimate reaches the threshold, {threshold_in_words(estimates)}: "
-            f"{ordered.measures[0]} comes closest with {first}."
+            f"{nearest[0]} comes closest with {compared_with_threshold(ordered, nearest)}."
         )
-    top, of_both = (
-        [*compress(ordered.measures, ordered.may_be_best(all_sources=systems))]
-        for systems in (False, ordered.has_further_sources)
-    )
-    names, found = listed([*map(str, top)]), values_in_words(ordered, top)
-    if len(ordered.measures) == 1:
-        return f"{names} is {best}, with {found}."
+    leaders = _possible_best(ordered, all_sources=False)
+    names = listed([str(measure) for measure in leaders])
+    values = values_in_words(ordered, leaders)
+    if n_measures == 1:
+        return f"{names} is {ordered.best}, with {values}."
     if not ordered.has_replicates:
-        return f"{names} in this order are {best} ({found}); the significance is unknown."
-    if len(top) == len(ordered.measures):
-        return f"No measure is significantly more {best} than another ({found})."
-    more = ordered.further_sources
-    over = listed([units, *more]) if top == of_both else units
-    other = f"With other {listed(more or ['systems'], 'or')}"
-    verb, sure = "is", "no other measure is better"
-    if len(top) > 1:
-        verb, sure = "are", "the best is among them; no two of them differ significantly"
-    sentence = f"Over {over}, {names} {verb} most {best} ({found}): with 95 % confidence, {sure}."
-    if over != units:
+        return f"{names} in this order are {ordered.best} ({values}); the significance is unknown."
+    if len(leaders) == n_measures:
+        return f"No measure is significantly more {ordered.best} than another ({values})."
+    return _leaders_sentence(ordered, leaders, units)
+
+
+def _possible_best(estimates: Estimates, *, all_sources: bool) -> list[Measure]:
+    """List the measures that may be the best, over users or over all sources of chance."""
+    may_be_best = estimates.may_be_best(all_sources=all_sources)
+    return [estimates.measures[index] for index in np.flatnonzero(may_be_best)]
+
+
+def _leaders_sentence(ordered: Estimates, leaders: Sequence[Measure], units: str) -> str:
+    """Write that some measures, but not all, may be the best over users, and what may change it.
+
+    ``leaders`` may be the best over users. If others may be with other systems or settings, or if
+    their intervals are unknown, a second sentence says so.
+    """
+    leaders_over_all = _possible_best(ordered, all_sources=ordered.has_further_sources)
+    further_sources = ordered.further_sources
+    is_certain = leaders == leaders_over_all and bool(further_sources)
+    sources = listed([units, *further_sources]) if is_certain else units
+    verb = "is" if len(leaders) == 1 else "are"
+    conclusion = "no other measure is better"
+    if len(leaders) > 1:
+        conclusion = "the best is among them; no two of them differ significantly"
+    names = listed([str(measure) for measure in leaders])
+    values = values_in_words(ordered, leaders)
+    sentence = (
+        f"Over {sources}, {names} {verb} most {ordered.best} ({values}): with 95 % confidence, "
+        f"{conclusion}."
+    )
+    if is_certain:
         return sentence
-    if len(of_both) == len(ordered.measures):
-        return f"{sentence} {other}, any measure may be the best."
-    others = [str(measure) for measure in of_both if measure not in top]
-    also = listed(others, "or") if others else "another"
-    return f"{sentence} {other}, {also} may be the best, too."
+    condition = f"With other {listed(further_sources or ['systems'], 'or')}"
+    if len(leaders_over_all) == len(ordered.measures):
+        return f"{sentence} {condition}, any measure may be the best."
+    contenders = [str(measure) for measure in leaders_over_all if measure not in leaders]
+    also = listed(contenders, "or") if contenders else "another"
+    return f"{sentence} {condition}, {also} may be the best, too."
 
 
 def depth_sentence(estimates: Estimates, units: str = "users") -> str:
-    """Say for which metrics the deepest cut-off differs significantly from the shallowest.
+    """Write for which metrics the deepest cut-off differs significantly from the shallowest.
 
-    That is over users; which of it holds over users and systems is said beside.
+    Metrics with both cut-offs in the grid are compared, over users; a second sentence says which
+    differences are also significant over users and systems, where that is known. The result is
+    empty if no metric has several cut-offs, or none differs.
     """
     curves = estimates.measures.curves
     cutoffs = sorted_cutoffs(measure for curve in curves.values() for measure in curve)
     if not cutoffs:
         return ""
-    shallow, deep = cutoffs[0], cutoffs[-1]
-    pairs = {
-        metric: (Measure(metric, deep), Measure(metric, shallow))
+    shallow = cutoffs[0]
+    deep = cutoffs[-1]
+    metrics = [
+        metric
         for metric, curve in curves.items()
-        if (curve[0].cutoff, curve[-1].cutoff) == (shallow, deep)
-    }
-    metrics: dict[str, list[str]] = {"more": [], "less": []}
-    of_both = []
-    users, both = (
-        estimates.simultaneous_differences(pairs.values(), all_sources=systems)
-        for systems in (False, estimates.has_system_intervals)
-    )
-    for metric, over_users, over_both in zip(pairs, users, both, strict=True):
-        if over_users.is_beyond_noise:
-            is_more = (over_users.value > 0) != estimates.lower_is_better
-            metrics["more" if is_more else "less"].append(metric)
-            of_both += [metric] * over_both.is_beyond_noise
-    parts = [
-        f"{f'all {len(pairs)} metrics' if 1 < len(names) == len(pairs) else listed(names)} "
-        f"{'is' if len(names) == 1 else 'are'} significantly {how} {estimates.best}"
-        for how, names in metrics.items()
-        if names
+        if curve[0].cutoff == shallow and curve[-1].cutoff == deep
     ]
-    if not parts:
+    pairs = [(Measure(metric, deep), Measure(metric, shallow)) for metric in metrics]
+    differences = dict(zip(metrics, estimates.simultaneous_differences(pairs), strict=True))
+    different = [metric for metric in metrics if differences[metric].is_beyond_noise]
+    if not different:
         return ""
-    n_named = sum(map(len, metrics.values()))
-    which = ", and the others do not differ significantly" * (n_named < len(pairs))
-    sentence = f"at cut-off {deep}, {listed(parts)} than at cut-off {shallow}{which}."
-    if not estimates.has_system_intervals or len(of_both) == n_named:
-        return f"Over {units}{' and systems' * estimates.has_system_intervals}, {sentence}"
-    left = f"of {listed(of_both)} alone" if of_both else "of none"
-    return f"Over {units}, {sentence} Over {units} and systems, that is true {left}."
+    comparison = _depth_comparison(estimates, differences)
+    sentence = f"at cut-off {deep}, {comparison} than at cut-off {shallow}"
+    if len(different) < len(metrics):
+        sentence += ", and the others do not differ significantly"
+    if not estimates.has_system_intervals:
+        return f"Over {units}, {sentence}."
+    over_both = estimates.simultaneous_differences(pairs, all_sources=True)
+    different_over_both = [
+        metric
+        for metric, difference in zip(metrics, over_both, strict=True)
+        if metric in different and difference.is_beyond_noise
+    ]
+    if different_over_both == different:
+        return f"Over {units} and systems, {sentence}."
+    holds_for = f"of {listed(different_over_both)} alone" if different_over_both else "of none"
+    return f"Over {units}, {sentence}. Over {units} and systems, that is true {holds_for}."
+
+
+def _depth_comparison(estimates: Estimates, differences: Mapping[str, Estimate]) -> str:
+    """Write which metrics are better, and which worse, at the deeper cut-off.
+
+    ``differences`` has the value at the deeper less that at the shallower cut-off, by metric; those
+    within noise are not named. At least one must be beyond noise.
+    """
+    better = []
+    worse = []
+    for metric, difference in differences.items():
+        if difference.is_beyond_noise:
+            is_better = (difference.value > 0) != estimates.lower_is_better
+            if is_better:
+                better.append(metric)
+            else:
+                worse.append(metric)
+    clauses = []
+    if better:
+        clauses.append(_depth_clause(better, len(differences), f"more {estimates.best}"))
+    if worse:
+        clauses.append(_depth_clause(worse, len(differences), f"less {estimates.best}"))
+    return listed(clauses)
+
+
+def _depth_clause(metrics: Sequence[str], n_compared: int, difference: str) -> str:
+    """Write that metrics are significantly different: "P and AP are significantly more robust".
+
+    ``n_compared`` is the number of all metrics: if these are all, and several, they are not named.
+    """
+    if len(metrics) == 1:
+        return f"{metrics[0]} is significantly {difference}"
+    names = listed(metrics)
+    if len(metrics) == n_compared:
+        names = f"all {n_compared} metrics"
+    return f"{names} are significantly {difference}"
 
 
 def threshold_in_words(estimates: Estimates) -> str:
@@ -175,18 +235,20 @@ def _range_in_words(estimates: Estimates, chosen: Sequence[Estimate]) -> str:
 
 
 def plural(noun: str) -> str:
-    """Give the plural of a unit."""
+    """Form the plural of a regular noun."""
     return f"{noun}s"
 
 
 def listed(names: Sequence[str], conjunction: str = "and") -> str:
-    """Join names as a sentence does."""
-    *others, last = names or [""]
-    return f"{', '.join(others)} {conjunction} {last}" if others else last
+    """Join names as a sentence does: "a, b and c"; empty without names."""
+    if not names:
+        return ""
+    *leading, last = names
+    return f"{', '.join(leading)} {conjunction} {last}" if leading else last
 
 
 def applicable(sentences: Mapping[str, bool | np.bool_]) -> list[str]:
-    """Give the sentences of which the condition holds.
+    """Select the sentences of which the condition holds.
 
     Examples
     --------
@@ -197,44 +259,64 @@ def applicable(sentences: Mapping[str, bool | np.bool_]) -> list[str]:
 
 
 def join_pairs(pairs: Sequence[tuple[str, str]]) -> str:
-    """Name pairs, the first few of many."""
-    named = "; ".join(f"{a} and {b}" for a, b in pairs[:MOST_NAMED])
+    """Join pairs of names: "a and b; c and d".
+
+    Of more than `MOST_NAMED` pairs, the first ones are named and the others counted.
+    """
+    text = "; ".join(f"{first} and {second}" for first, second in pairs[:MOST_NAMED])
     n_others = len(pairs) - MOST_NAMED
     if n_others <= 0:
-        return named
-    return f"{named}; and {n_others:,} other {'pair' if n_others == 1 else 'pairs'}"
+        return text
+    noun = "pair" if n_others == 1 else "pairs"
+    return f"{text}; and {n_others:,} other {noun}"
 
 
 def format_p_value(p: float) -> str:
-    """Print a p-value as papers do: p = .03, or p < .001."""
+    """Print a p-value as papers do: p = .03, or p < .001; "p unknown" for NaN.
+
+    Values below .01 have three decimals, others two.
+    """
     if np.isnan(p):
         return "p unknown"
-    return "p < .001" if p < SMALLEST_P else f"p = {rounded(p, 2 if p >= SMALLEST_P * 10 else 3)}"
+    if p < SMALLEST_P:
+        return "p < .001"
+    decimals = 2 if p >= SMALLEST_P * 10 else 3
+    return f"p = {rounded(p, decimals)}"
 
 
-def user_count(users: float) -> str:
-    """Print a number of users."""
-    if np.isnan(users):
+def user_count(n_users: float) -> str:
+    """Print a number of users, which may be infinite ("never") or NaN (a dash)."""
+    if np.isnan(n_users):
         return MISSING
-    return "never" if np.isinf(users) else f"{users:,.0f}"
+    return "never" if np.isinf(n_users) else f"{n_users:,.0f}"
 
 
 def letters_by_system(differs: Masks, order: Numbers) -> tuple[str, ...]:
-    """Give letters to what is compared, in an order; two that share one do not differ.
+    """Assign letters to systems: two that share a letter do not differ.
 
-    The mask is symmetric, of shape (n_systems, n_systems).
+    Parameters
+    ----------
+    differs
+        Whether two systems differ: symmetric, of shape (n_systems, n_systems).
+    order
+        Numbers of the systems in the order of their letters, such as from the best: (n_systems,).
+
+    Returns
+    -------
+    The letters of each system, such as "ab", by its number. After z come A to Z, then a1.
     """
-    groups, found = letter_groups(differs[np.ix_(order, order)]), [""] * len(order)
-    # a to z, A to Z, a1 and so on.
-    names = [f"{ascii_letters[n % 52]}{n // 52 or ''}" for n in range(len(groups))]
+    groups = letter_groups(differs[np.ix_(order, order)])
+    n_letters = len(ascii_letters)
+    names = [f"{ascii_letters[n % n_letters]}{n // n_letters or ''}" for n in range(len(groups))]
+    letters = [""] * len(order)
     for place, system in enumerate(order):
-        shared = (name for name, group in zip(names, groups, strict=True) if place in group)
-        found[system] = "".join(shared)
-    return tuple(found)
+        shared = [name for name, group in zip(names, groups, strict=True) if place in group]
+        letters[system] = "".join(shared)
+    return tuple(letters)
 
 
 def letter_groups(differs: Masks) -> list[frozenset[int]]:
-    """Give the largest groups of which no two members differ, by their first members.
+    """Find the largest groups of systems of which no two differ, by their first members.
 
     The mask is symmetric, of shape (n_systems, n_systems). There may be 3^(n/3) such groups. If
     more than `MOST_GROUPS` are found, groups are chosen of which every two systems that do not
@@ -251,10 +333,13 @@ def letter_groups(differs: Masks) -> list[frozenset[int]]:
     """
     groups = {frozenset(range(len(differs)))}
     for pair in np.argwhere(np.triu(differs)).tolist():
-        split = {group for group in groups if group.issuperset(pair)}
-        groups -= split
-        for part in sorted((g - {end} for g in split for end in pair), key=len, reverse=True):
-            if not any(part <= group for group in groups):
+        # A group with both systems becomes two, each without one of them.
+        divided = {group for group in groups if group.issuperset(pair)}
+        groups -= divided
+        parts = [group - {system} for group in divided for system in pair]
+        for part in sorted(parts, key=len, reverse=True):
+            is_within_another = any(part <= group for group in groups)
+            if not is_within_another:
                 groups.add(part)
         if len(groups) > MOST_GROUPS:
             return _covering_groups(differs)
@@ -262,25 +347,27 @@ def letter_groups(differs: Masks) -> list[frozenset[int]]:
 
 
 def _covering_groups(differs: Masks) -> list[frozenset[int]]:
-    """Choose largest groups until every two that do not differ share one.
+    """Choose groups of systems of which no two differ, until every two such systems share one.
 
-    The mask is symmetric, of shape (n_systems, n_systems).
+    Each group is as large as it can be: every other system differs from a member. The mask is
+    symmetric, of shape (n_systems, n_systems).
     """
     groups = []
-    alike = ~differs
-    shares = differs.copy()
-    for first in range(len(differs)):
-        for second in range(first, len(differs)):
-            if shares[first, second]:
+    is_alike = ~differs
+    is_done = differs.copy()
+    n_systems = len(differs)
+    for first in range(n_systems):
+        for second in range(first, n_systems):
+            if is_done[first, second]:
                 continue
             members = [first, second]
-            candidates = alike[first] & alike[second]
+            candidates = is_alike[first] & is_alike[second]
             candidates[members] = False
             while candidates.any():
                 member = int(candidates.argmax())
                 members.append(member)
-                candidates &= alike[member]
+                candidates &= is_alike[member]
                 candidates[member] = False
-            shares[np.ix_(members, members)] = True
+            is_done[np.ix_(members, members)] = True
             groups.append(frozenset(members))
-    return sorted({*groups}, key=sorted)
+    return sorted(set(groups), key=sorted)
