@@ -33,7 +33,7 @@ def reference() -> Any:
 def extension(name: str) -> ModuleType:
     for package in ("sphinx", "numpydoc", "myst_parser"):
         pytest.importorskip(package, reason="needs the extra docs", exc_type=ImportError)
-    return load_module(DOCS / "extensions" / f"{name}.py", what="extension")
+    return load_module(DOCS / "extensions" / f"{name}.py", description="extension")
 
 
 def test_the_readme_is_short() -> None:

@@ -229,7 +229,7 @@ def find_analysis(name: str) -> Analysis[Any, Any]:
 
 def read_user_analysis(path: Path) -> Analysis[Any, Any]:
     """Give the analysis that a user's Python file declares now."""
-    return _analysis_in(load_module(path, what="analysis"), path)
+    return _analysis_in(load_module(path, description="analysis"), path)
 
 
 @cache

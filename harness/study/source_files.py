@@ -188,7 +188,7 @@ def _roots_of(top_level: str, source: SourceFile) -> list[Path]:
         return []
     if source.package and top_level == source.package[0]:
         return [source.root]
-    spec = find_top_level(top_level, beside=source.beside)
+    spec = find_top_level(top_level, plugin_folder=source.beside)
     if spec is None:
         return []
     paths: list[str] = []

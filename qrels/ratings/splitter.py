@@ -224,7 +224,7 @@ def is_user_split(name: str) -> bool:
 
 def _user_split(path: Path) -> Splitter[Any]:
     """Give the split that a user's Python file declares now."""
-    return _split_in(load_module(path, what="file of the split"), path)
+    return _split_in(load_module(path, description="file of the split"), path)
 
 
 @cache

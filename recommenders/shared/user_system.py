@@ -81,7 +81,7 @@ def load_system(name: str) -> SystemSpec:
     InputError
         If the file cannot be run, has no such object, or the object is of another kind.
     """
-    return _system_in(load_module(file_of(name), what="file of the system"), name)
+    return _system_in(load_module(file_of(name), description="file of the system"), name)
 
 
 @cache

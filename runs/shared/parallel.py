@@ -1,4 +1,4 @@
-"""Work in other processes, here or on a Dask cluster, and in one thread of native libraries."""
+"""Work in threads, in other processes and on Dask clusters; one thread of native libraries."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ delayed = joblib.delayed
 def run_in_threads(
     tasks: Iterable[Any], *, n_jobs: int, return_as: str = "list", in_this_process: bool = False
 ) -> Any:
-    """Do tasks in threads of this process, or on the cluster of `on_cluster`.
+    """Run tasks in threads of this process, or on the cluster of `on_cluster`.
 
     Parameters
     ----------
@@ -46,71 +46,94 @@ def run_in_threads(
     in_this_process
         Whether the tasks share memory, and stay in this process.
     """
-    where: dict[str, str] = {"require": "sharedmem"} if in_this_process else {"prefer": "threads"}
-    return joblib.Parallel(n_jobs, return_as=return_as, **where)(tasks)
+    if in_this_process:
+        return joblib.Parallel(n_jobs, return_as=return_as, require="sharedmem")(tasks)
+    return joblib.Parallel(n_jobs, return_as=return_as, prefer="threads")(tasks)
 
 
 def process_pool(
     n_jobs: int, *, return_as: str, in_this_process: bool = False, **options: Any
 ) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """Give workers of joblib in processes that outlive this one by half a second at most.
+    """Make a function that runs tasks in processes, which end half a second after this one at most.
 
-    Within `runs.shared.parallel.processes_on_cluster` they are those of the cluster.
+    Within `runs.shared.parallel.processes_on_cluster` the processes are those of the cluster.
+
+    Parameters
+    ----------
+    n_jobs
+        Number of processes.
+    return_as
+        "generator": results are in the order of the tasks; "generator_unordered": as they are made.
+    in_this_process
+        Whether processes of this machine are used where there is a cluster, too.
+    options
+        Further options of ``joblib.Parallel``.
+
+    Returns
+    -------
+    A function of tasks that `delayed` makes, and returns an iterator over their results.
     """
     client = _client_in_use.get()
     if client is not None and not in_this_process:
         if return_as == "generator":
-            return lambda tasks: _sorted(_done_by_workers(client, tasks))
-        return lambda tasks: (result for _, result in _done_by_workers(client, tasks))
+            return lambda tasks: _in_order(_run_on_cluster(client, tasks))
+        return lambda tasks: (result for _, result in _run_on_cluster(client, tasks))
     if options.get("prefer") != "threads":
         options |= {"initializer": exit_with_parent, "initargs": (os.getpid(),)}
-    workers: Callable[[Iterable[Any]], Generator[Any]]
-    workers = joblib.Parallel(n_jobs, return_as=return_as, **options)
+    pool: Callable[[Iterable[Any]], Generator[Any]]
+    pool = joblib.Parallel(n_jobs, return_as=return_as, **options)
 
-    def begun(tasks: Iterable[Any]) -> Iterator[Any]:
-        came: list[int] = []
-        with deferred_signals(came):
-            results = workers(tasks)
+    def run(tasks: Iterable[Any]) -> Iterator[Any]:
+        """Start the tasks; signals that come meanwhile are raised when all workers are there."""
+        received: list[int] = []
+        with deferred_signals(received):
+            results = pool(tasks)
         try:
-            for number in came[:1]:
+            for number in received[:1]:
                 signal.raise_signal(number)
-        except KeyboardInterrupt as heard:
+        except KeyboardInterrupt as interrupt:
             time.sleep(0.1)  # What ends workers fails at tasks that are not yet with them.
-            results.throw(heard)
+            results.throw(interrupt)
         return results
 
-    return begun
+    return run
 
 
 @contextmanager
-def deferred_signals(came: list[int]) -> Iterator[None]:
-    """Keep the signals that would interrupt: joblib cannot end workers while it starts them."""
+def deferred_signals(received: list[int]) -> Iterator[None]:
+    """Put signals that would interrupt this process into a list: joblib cannot end workers then.
+
+    These are SIGINT, SIGTERM and SIGHUP, as far as they have a handler in Python. The handlers are
+    restored behind. In threads other than the main one, which get no signals, nothing happens.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    ends = {signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}
-    former = {each: heard for each in ends if callable(heard := signal.getsignal(each))}
-    for each in former:
-        signal.signal(each, lambda number, _: came.append(number))
+    signals = {signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}
+    handlers = {number: signal.getsignal(number) for number in signals}
+    python_handlers = {number: handler for number, handler in handlers.items() if callable(handler)}
+    for number in python_handlers:
+        signal.signal(number, lambda number, _: received.append(number))
     try:
         yield
     finally:
-        for each, heard in former.items():
-            signal.signal(each, heard)
+        for number, handler in python_handlers.items():
+            signal.signal(number, handler)
 
 
-def exit_with_parent(parent: int) -> None:
+def exit_with_parent(parent_id: int) -> None:
     """End this process when its parent is gone: left alone, joblib's workers would wait for ever.
 
-    A parent that ended before this was called is gone, too.
+    ``parent_id`` is the parent's process id. A thread looks every half a second; a parent that
+    ended before this was called is gone, too.
     """
 
-    def watch() -> None:
-        while os.getppid() == parent:
+    def watch_parent() -> None:
+        while os.getppid() == parent_id:
             time.sleep(0.5)
         os._exit(1)
 
-    threading.Thread(target=watch, daemon=True).start()
+    threading.Thread(target=watch_parent, daemon=True).start()
 
 
 CHANGES_NO_NUMBER: Final = True
@@ -120,9 +143,13 @@ CLUSTER_OPTION: Final = "--dask"
 """The option of commands that names a cluster."""
 
 LOCAL: Final = "local"
+"""The address that starts a cluster on this machine."""
+
 SECONDS_TO_ANSWER: Final = 5
 SECONDS_BETWEEN_LOOKS: Final = 1
 N_PROCESSES: Final = 2
+"""Number of processes of a cluster on this machine."""
+
 LARGE: Final = 10_000
 """Bytes from which an input is sent by itself, once, and not with each task."""
 
@@ -130,6 +157,7 @@ PACKAGES: Final = ("metric-robustness-harness", "numpy", "scipy", "lenskit", "to
 """Packages whose versions may change results."""
 
 Task: TypeAlias = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
+"""What `delayed` makes: a function, its arguments and its keywords."""
 
 _client_in_use: ContextVar[Any] = ContextVar("client", default=None)
 _one_at_a_time = threading.Lock()
@@ -137,10 +165,16 @@ _one_at_a_time = threading.Lock()
 
 @contextmanager
 def on_cluster(address: str | None) -> Iterator[None]:
-    """Send the parallel work of joblib to a Dask cluster, or leave it here for None.
+    """Send the parallel work of joblib within to a Dask cluster; None leaves it here.
 
-    The address is that of the scheduler, such as "tcp://10.0.0.5:8786"; "local" starts two
-    processes. Workers need this harness installed.
+    ``address`` is that of the scheduler, such as "tcp://10.0.0.5:8786"; "local" starts two
+    processes. Workers need this harness installed, in the same version.
+
+    Raises
+    ------
+    InputError
+        If Dask is not installed, no scheduler answers, or the cluster has no workers or workers
+        with other versions of packages.
     """
     if address is None:
         yield
@@ -151,9 +185,9 @@ def on_cluster(address: str | None) -> Iterator[None]:
 
 @contextmanager
 def processes_on_cluster(address: str | None) -> Iterator[None]:
-    """Send what `runs.shared.parallel.process_pool` does to a Dask cluster; threads stay here.
+    """Send the work of `runs.shared.parallel.process_pool` within to a Dask cluster.
 
-    See `on_cluster`.
+    Threads stay here. For the address and errors see `on_cluster`.
     """
     with _connected(address) as client:
         token = _client_in_use.set(client)
@@ -164,52 +198,72 @@ def processes_on_cluster(address: str | None) -> Iterator[None]:
 
 
 def is_on_cluster() -> bool:
-    """Tell whether `process_pool` are those of a Dask cluster."""
+    """Test whether the processes of `process_pool` are those of a Dask cluster."""
     return _client_in_use.get() is not None
 
 
-def _done_by_workers(client: Any, tasks: Iterable[Task]) -> Iterator[tuple[int, Any]]:
-    """Do the tasks of `joblib.delayed` on a cluster, one at a time in each of its workers.
+def _run_on_cluster(client: Any, tasks: Iterable[Task]) -> Iterator[tuple[int, Any]]:
+    """Run the tasks of `joblib.delayed` on a cluster, one at a time in each of its workers.
 
-    A task is drawn when a worker is free. The scheduler keeps tasks and inputs: if a worker is
-    lost, another has what it needs to do its work again. Given are the number of each task and its
-    result, as they are made.
+    A task is taken from the iterable when a worker is free. The scheduler keeps tasks and inputs:
+    if a worker is lost, which is warned of, another does its work again. Yields the number of each
+    task, from 0, and its result, as they are made. Raises ConnectionError if the scheduler is lost.
     """
-    left, known, inputs = enumerate(tasks), set[str](), dict[str, Any]()
+    numbered_tasks = enumerate(tasks)
+    known_workers: set[str] = set()
+    large_inputs: dict[str, Any] = {}
     running: dict[Any, tuple[int, str]] = {}
     while True:
         with _lost_scheduler_explained():
-            found = set(client.sync(client.scheduler.identity, n_workers=-1)["workers"])
-        for gone in sorted(known - found):
-            warn(f"the Dask worker {gone} is gone; what it was doing is done again.")
-        known, free = found, found - {place for _, place in running.values()}
-        for place, (number, (function, args, options)) in zip(sorted(free), left, strict=False):
-            parts = [_sent(client, part, inputs) for part in (function, *args, *options.values())]
-            future = client.submit(
-                _do, parts, [*options], workers=[place], allow_other_workers=True, pure=False
-            )
-            running[future] = number, place
-        if not running and known:
+            identity = client.sync(client.scheduler.identity, n_workers=-1)
+        workers = set(identity["workers"])
+        for lost_worker in sorted(known_workers - workers):
+            warn(f"the Dask worker {lost_worker} is gone; what it was doing is done again.")
+        known_workers = workers
+        free_workers = sorted(workers - {worker for _, worker in running.values()})
+        for worker, (number, task) in zip(free_workers, numbered_tasks, strict=False):
+            future = _submit(client, task, worker, large_inputs)
+            running[future] = number, worker
+        if not running and known_workers:
             return
-        for future in _done(running):
-            yield running.pop(future)[0], _result(future)
+        for future in _wait(running):
+            number, _ = running.pop(future)
+            yield number, _result(future)
 
 
-def _sent(client: Any, part: Any, inputs: dict[str, Any]) -> Any:
-    """Give a part of a task as bytes; if it is large, what the scheduler has them by."""
+def _submit(client: Any, task: Task, worker: str, large_inputs: dict[str, Any]) -> Any:
+    """Send a task to a worker, and return its future; another worker may do it if that is lost.
+
+    ``large_inputs`` holds what was sent by itself, and is added to; see `_sent`.
+    """
+    function, arguments, keywords = task
+    parts = [
+        _sent(client, part, large_inputs) for part in (function, *arguments, *keywords.values())
+    ]
+    return client.submit(
+        _do, parts, [*keywords], workers=[worker], allow_other_workers=True, pure=False
+    )
+
+
+def _sent(client: Any, part: Any, large_inputs: dict[str, Any]) -> Any:
+    """Pickle a part of a task; if it is large, send it by itself, and return its future.
+
+    A large part that was sent before, with another task, is not sent again: its future is in
+    ``large_inputs``, by a checksum of the bytes.
+    """
     pickled = import_module("cloudpickle").dumps(part)
     if len(pickled) < LARGE:
         return pickled
     key = f"harness-input-{sha256(pickled).hexdigest()}"
-    if key not in inputs:
+    if key not in large_inputs:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
-            inputs[key] = client.submit(bytes, pickled, key=key)
-    return inputs[key]
+            large_inputs[key] = client.submit(bytes, pickled, key=key)
+    return large_inputs[key]
 
 
-def _done(running: Mapping[Any, Any]) -> list[Any]:
-    """Wait for a task to be done, or a moment, and give those that are."""
+def _wait(running: Mapping[Any, Any]) -> list[Any]:
+    """Wait until one of the futures, the keys, is done, or for a second; return all that are."""
     if not running:
         time.sleep(SECONDS_BETWEEN_LOOKS)
     with _lost_scheduler_explained(), suppress(TimeoutError):
@@ -218,6 +272,11 @@ def _done(running: Mapping[Any, Any]) -> list[Any]:
 
 
 def _result(future: Any) -> Any:
+    """Return the result of a future that is done, or raise the exception of its task.
+
+    Raises ChildProcessError if the workers that began the task were lost too often, and
+    ConnectionError if the scheduler is lost.
+    """
     with _lost_scheduler_explained():
         error = future.exception()
         if error is None:
@@ -232,6 +291,7 @@ def _result(future: Any) -> Any:
 
 @contextmanager
 def _lost_scheduler_explained() -> Iterator[None]:
+    """Turn an OSError or CancelledError raised within into a ConnectionError in a sentence."""
     try:
         yield
     except (OSError, CancelledError):
@@ -240,27 +300,36 @@ def _lost_scheduler_explained() -> Iterator[None]:
         ) from None
 
 
-def _sorted(results: Iterable[tuple[int, Any]]) -> Iterator[Any]:
-    """Give numbered results by number, each as soon as those before it are there."""
-    early, turn = {}, 0
+def _in_order(results: Iterable[tuple[int, Any]]) -> Iterator[Any]:
+    """Yield numbered results by number, from 0, each as soon as those before it are there."""
+    early_results: dict[int, Any] = {}
+    next_number = 0
     for number, result in results:
-        early[number] = result
-        while turn in early:
-            yield early.pop(turn)
-            turn += 1
+        early_results[number] = result
+        while next_number in early_results:
+            yield early_results.pop(next_number)
+            next_number += 1
 
 
-def _do(parts: list[bytes], names: list[str]) -> Any:
-    """Do a task in a worker, alone: libraries count their threads by process."""
+def _do(parts: list[bytes], keyword_names: list[str]) -> Any:
+    """Do a task in a worker, one after the other: libraries count their threads by process.
+
+    ``parts`` are pickled: the function, its arguments, and the values of the keywords.
+    """
     with _one_at_a_time:
         function, *values = map(pickle.loads, parts)
-        n_args = len(values) - len(names)
-        return function(*values[:n_args], **dict(zip(names, values[n_args:], strict=True)))
+        n_arguments = len(values) - len(keyword_names)
+        arguments = values[:n_arguments]
+        keywords = dict(zip(keyword_names, values[n_arguments:], strict=True))
+        return function(*arguments, **keywords)
 
 
 @contextmanager
 def _connected(address: str | None) -> Iterator[Any]:
-    """Give a client of the cluster, or None for None."""
+    """Connect a client to a cluster, or start one for "local"; yields None for None.
+
+    Raises InputError if Dask is not installed, no scheduler answers, or workers do not fit.
+    """
     if address is None:
         yield None
         return
@@ -269,10 +338,12 @@ def _connected(address: str | None) -> Iterator[Any]:
     _silence(distributed.__name__)
     with ExitStack() as stack:
         if address == LOCAL:
-            cluster = distributed.LocalCluster(
-                n_workers=N_PROCESSES, threads_per_worker=1, dashboard_address="127.0.0.1:0"
+            cluster = stack.enter_context(
+                distributed.LocalCluster(
+                    n_workers=N_PROCESSES, threads_per_worker=1, dashboard_address="127.0.0.1:0"
+                )
             )
-            yield stack.enter_context(distributed.Client(stack.enter_context(cluster)))
+            yield stack.enter_context(distributed.Client(cluster))
             return
         try:
             # A client would wait without end for what is there and is no scheduler.
@@ -295,38 +366,51 @@ async def _shake_hands(address: str) -> None:
 
 
 def _silence(package: str) -> None:
-    """Let the loggers of a package say nothing: what goes wrong is said in a sentence of ours."""
+    """Turn the loggers of a package off: what goes wrong is worded in errors of this program."""
     # Some of them have levels of their own.
-    loggers = [name for name in logging.root.manager.loggerDict if name.startswith(f"{package}.")]
-    for name in (package, *loggers):
+    names = [name for name in logging.root.manager.loggerDict if name.startswith(f"{package}.")]
+    for name in (package, *names):
         logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def _check_workers(client: Any, address: str) -> None:
-    """Refuse a cluster that has no workers, or one with other versions than this process."""
+    """Refuse, with an InputError, a cluster without workers, or with other versions than here.
 
-    def versions() -> dict[str, str]:  # It travels whole: workers may lack the harness.
-        # Of several of a name the first is imported.
-        return {p: each.version for p in PACKAGES for each in [*distributions(name=p)][:1]}
+    Versions of `PACKAGES` are compared between this process and each worker.
+    """
 
-    found, here = client.run(versions), versions()
-    if not found:
-        raise InputError(f"the Dask cluster at {address!r} has no workers.")
-    for worker, there in found.items():
+    def installed_versions() -> dict[str, str]:  # It travels whole: workers may lack the harness.
+        versions = {}
         for package in PACKAGES:
-            if there.get(package) != here.get(package):
+            # Of several distributions of a name the first is imported.
+            for distribution in [*distributions(name=package)][:1]:
+                versions[package] = distribution.version
+        return versions
+
+    versions_of_workers = client.run(installed_versions)
+    versions_here = installed_versions()
+    if not versions_of_workers:
+        raise InputError(f"the Dask cluster at {address!r} has no workers.")
+    for worker, versions_there in versions_of_workers.items():
+        for package in PACKAGES:
+            if versions_there.get(package) != versions_here.get(package):
+                version_there = versions_there.get(package, "not at all")
+                version_here = versions_here.get(package, "none")
                 raise InputError(
-                    f"the Dask worker {worker} has {package} {there.get(package, 'not at all')}, "
-                    f"and here is {here.get(package, 'none')}: results would not be the same."
+                    f"the Dask worker {worker} has {package} {version_there}, and here is "
+                    f"{version_here}: results would not be the same."
                 )
 
 
 def single_threaded(api: Literal["blas"] | None = None) -> AbstractContextManager[object]:
-    """Let BLAS, or all libraries that have a pool of threads, work with one of them."""
-    return _pools(len(sys.modules)).limit(limits=1, user_api=api)
+    """Let BLAS, or by default all libraries that have a pool of threads, use one thread within."""
+    return _thread_pools(len(sys.modules)).limit(limits=1, user_api=api)
 
 
 @lru_cache(maxsize=1)
-def _pools(n_modules: int) -> ThreadpoolController:
-    """Find the pools of what is loaded, which takes milliseconds, once until a module is added."""
+def _thread_pools(n_modules: int) -> ThreadpoolController:
+    """Find the pools of threads of all libraries that are loaded, which takes milliseconds.
+
+    They are looked for again when the number of imported modules, ``n_modules``, has changed.
+    """
     return ThreadpoolController()

@@ -36,7 +36,7 @@ def built_in_metrics() -> dict[str, Metric]:
 
 def plugin_metrics(path: Path) -> dict[str, Metric]:
     """Give the metrics that a user's Python file declares, by name."""
-    declared = _declared(load_module(path, what="metric plug-in"))
+    declared = _declared(load_module(path, description="metric plug-in"))
     if not declared:
         raise InputError(f"{path}: no function in it is declared with @metric(...).")
     return declared

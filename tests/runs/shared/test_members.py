@@ -162,10 +162,10 @@ def write(folder: Path, text: str, name: str = "mine.py") -> Path:
 
 def test_a_file_is_run_once_until_it_changes(tmp_path: Path) -> None:
     path = write(tmp_path, "value = object()\n")
-    first = load_module(path, what="plug-in")
-    assert load_module(path, what="plug-in") is first
+    first = load_module(path, description="plug-in")
+    assert load_module(path, description="plug-in") is first
     write(tmp_path, "value = 2\n")
-    assert load_module(path, what="plug-in").value == 2
+    assert load_module(path, description="plug-in").value == 2
     assert sys.modules["harness_plugin_mine"].value == 2
     assert first.__file__ == str(path)
 
@@ -176,15 +176,15 @@ def test_a_file_that_changed_within_a_second_is_run_as_it_is(
     monkeypatch.setattr("sys.dont_write_bytecode", False)
     for value in range(3):
         path = write(tmp_path, f"value = {value}\n")
-        assert load_module(path, what="file").value == value
+        assert load_module(path, description="file").value == value
     assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_file_that_is_missing_or_no_python_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"mine\.py: the metric plug-in does not exist"):
-        load_module(tmp_path / "mine.py", what="metric plug-in")
+        load_module(tmp_path / "mine.py", description="metric plug-in")
     with pytest.raises(InputError, match=r"mine\.txt: an analysis plug-in must be a Python file"):
-        load_module(write(tmp_path, "", "mine.txt"), what="analysis plug-in")
+        load_module(write(tmp_path, "", "mine.txt"), description="analysis plug-in")
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ def test_the_last_line_of_the_file_that_fails_is_named(
     with pytest.raises(
         InputError, match=rf"mine\.py, line {line}: the plug-in fails with {finding}"
     ):
-        load_module(path, what="plug-in")
+        load_module(path, description="plug-in")
 
 
 def test_code_of_users_that_fails_is_named_with_its_place_and_notes() -> None:

@@ -25,12 +25,12 @@ from runs.shared.parallel import (
     PACKAGES,
     _check_workers,
     _do,
-    _done_by_workers,
+    _in_order,
     _lost_scheduler_explained,
     _result,
+    _run_on_cluster,
     _sent,
     _silence,
-    _sorted,
     deferred_signals,
     exit_with_parent,
     on_cluster,
@@ -192,7 +192,7 @@ TASKS = [joblib.delayed(power)(number, 2, plus=100) for number in range(3)]
 
 def test_workers_of_a_cluster_do_one_task_at_a_time(distributed: SimpleNamespace) -> None:
     client = Client({"w1", "w2"})
-    results = _done_by_workers(client, TASKS)
+    results = _run_on_cluster(client, TASKS)
     assert next(results) == (0, 100)
     assert client.places == [["w1"], ["w2"]]
     assert list(results) == [(1, 101), (2, 104)]
@@ -202,7 +202,7 @@ def test_workers_of_a_cluster_do_one_task_at_a_time(distributed: SimpleNamespace
 
 
 def test_a_cluster_without_workers_is_looked_at_again(distributed: SimpleNamespace) -> None:
-    assert list(_done_by_workers(Client(set(), {"w1"}), TASKS[1:2])) == [(0, 101)]
+    assert list(_run_on_cluster(Client(set(), {"w1"}), TASKS[1:2])) == [(0, 101)]
     assert distributed.waits[0] == 1
 
 
@@ -210,13 +210,13 @@ def test_a_cluster_without_workers_is_looked_at_again(distributed: SimpleNamespa
 def test_a_worker_that_is_gone_is_told() -> None:
     client = Client({"w1", "w2"}, {"w1"})
     with pytest.warns(InputWarning, match="the Dask worker w2 is gone"):
-        assert len(list(_done_by_workers(client, TASKS))) == 3
+        assert len(list(_run_on_cluster(client, TASKS))) == 3
 
 
 @pytest.mark.usefixtures("distributed")
 def test_what_a_cluster_does_is_sorted_if_it_shall_be(monkeypatch: pytest.MonkeyPatch) -> None:
     done = [(1, "b"), (2, "c"), (0, "a")]
-    monkeypatch.setattr(parallel, "_done_by_workers", lambda client, tasks: iter(done))
+    monkeypatch.setattr(parallel, "_run_on_cluster", lambda client, tasks: iter(done))
     token = parallel._client_in_use.set("a client")
     try:
         assert list(process_pool(2, return_as="generator")([])) == ["a", "b", "c"]
@@ -235,7 +235,7 @@ def test_a_result_is_given_as_soon_as_those_before_it_are_there() -> None:
             given.append(number)
             yield number, "abcd"[number]
 
-    ordered = _sorted(results())
+    ordered = _in_order(results())
     assert [(next(ordered), len(given)) for _ in range(4)] == [
         ("a", 2),
         ("b", 3),

@@ -23,7 +23,7 @@ def imports(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Leave the path and the modules as they were."""
     before = set(sys.modules)
     monkeypatch.setattr(sys, "path", [*sys.path])
-    monkeypatch.setattr(user_modules, "_folders", [])
+    monkeypatch.setattr(user_modules, "_plugin_folders", [])
     yield
     for name in set(sys.modules) - before:
         file = getattr(sys.modules[name], "__file__", None) or ""
@@ -39,7 +39,7 @@ def write(folder: Path, files: dict[str, str]) -> Path:
 
 
 def loaded(path: Path) -> Any:
-    return load_module(path, what="metric plug-in")
+    return load_module(path, description="metric plug-in")
 
 
 @pytest.mark.parametrize(
