@@ -196,6 +196,7 @@ def _collect_ratings(study: Study, section: RatingsSection) -> Collection:
         "threshold": "none: everything is relevant" if is_implicit else threshold,
         "grades": scale.rule,
         "split": split_counts(core, split) | leakage(split),
+        **judgement_facts(qrels),
     }
     paths = run_paths(study)
     checksums = [checksum(path) for path in (*study.split.files, *paths)]
@@ -204,7 +205,7 @@ def _collect_ratings(study: Study, section: RatingsSection) -> Collection:
         items=core.items,
         qrels=qrels,
         inputs=(*inputs, *checksums),
-        facts=facts | judgement_facts(qrels),
+        facts=facts,
         split=split,
         truth=None if world is None else world.truth,
         observation=None if world is None else world.observation,
@@ -276,7 +277,7 @@ def _with_truth(
             users = true_judgements.topics
             items = collection.items
         with warnings.catch_warnings():
-            # ErrorCollector about runs were reported when their usual lists were read.
+            # Findings about runs were reported when their usual lists were read.
             warnings.simplefilter("ignore", InputWarning)
             for run_file in run_files:
                 run = run_file.to_run(users, items)

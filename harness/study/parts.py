@@ -104,7 +104,10 @@ class Parts:
             self.write(name, key, files, clock.cost())
 
     def lacks(self, name: str, key: Key) -> bool:
-        """Check whether a part must be made, and enter its name among those of the study."""
+        """Check whether a part must be made, and enter its name among those of the study.
+
+        True if it is not in the ledger under this key, or one of its files is missing or changed.
+        """
         if name not in self.names:
             self.names.append(name)
         return not self.store.is_complete(name, key.arguments, key.made_by)

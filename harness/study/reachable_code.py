@@ -373,7 +373,10 @@ class _Scan(ast.NodeVisitor):
         return sha256(" ".join(self._syntax).encode()).hexdigest()
 
     def enter(self, statement: ast.stmt, *, without_decorators: bool = False) -> None:
-        """Read a statement; parameters and variables of a function hide names of the module."""
+        """Read a statement; parameters and variables of a function hide names of the module.
+
+        The decorators of a function may be left out, as they are read before.
+        """
         self._skipped_field = "decorator_list" if without_decorators else ""
         for node in ast.walk(statement):
             self._local_imports.update(imports_of(node))
@@ -491,7 +494,11 @@ class _Scan(ast.NodeVisitor):
         self.generic_visit(node)
 
     def _lookup(self, name: str) -> Imported | Place | None:
-        """Look up what a name stands for; None for a variable or a built-in function."""
+        """Look up what a name stands for: an import, or a definition of a module of the project.
+
+        None for a variable or a built-in function, and for definitions in a user's file, which
+        counts whole.
+        """
         if name in self._local_imports:
             return self._local_imports[name]
         if name in self._local_names:

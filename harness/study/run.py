@@ -123,7 +123,9 @@ def check(study: Study) -> dict[str, Metric]:
     Raises
     ------
     InputError
-        If a metric, system, setting or preset does not exist or breaks a rule.
+        If a metric, system, setting or preset does not exist or breaks a rule; if there are fewer
+        than two systems, or two of one name; or if a metric hides items and a system cannot score
+        profiles without them.
     """
     example = partial(example_catalogue, study)
     metrics = check_metrics(study.metrics, example=example, errors_at=study.errors_at)
@@ -254,7 +256,9 @@ def _example_lists(
     highest_grade: float = 1.0,
     relevance_level: float = 1.0,
 ) -> Judged:
-    """Make lists of three items for some of three users; the judgements are of the same items.
+    """Make lists of three items for some of three users, and judgements, of shape (n_users, 3).
+
+    Judgements are of the same items; the last user has none.
 
     Before the data are read grades are 0 and 1, which every metric must take: a higher one might be
     above those of the data, and a score by it outside the range that the metric declares.
@@ -266,7 +270,9 @@ def _example_lists(
     catalogue
         Properties of the items; None for nothing but their number.
     highest_grade
-        Grade of the relevant items.
+        Grade of the relevant items; other judged items have 0.
+    relevance_level
+        Lowest relevant grade.
     """
     lists = np.array([[1.0, np.nan, 0.0], [np.nan, 1.0, np.nan], [np.nan, np.nan, np.nan]])
     judgements = np.array([[1.0, 1.0, 0.0], [1.0, np.nan, np.nan], [np.nan, np.nan, np.nan]])
@@ -278,7 +284,7 @@ def _example_lists(
     ranked_items = np.array([[0, 1, 2], [2, 1, 0], [1, 2, 0]])
     judged_items = np.array([[0, 1, 2], [1, -1, -1], [-1, -1, -1]])
     judgement_numbers = np.array([[0, 1, 2], [3, -1, -1], [-1, -1, -1]])
-    seen = ItemsOfLists(
+    items_of_lists = ItemsOfLists(
         catalogue or Catalogue(3),
         users=np.arange(3)[users],
         listed=ranked_items[users].T,
@@ -286,7 +292,7 @@ def _example_lists(
         judgements=judgement_numbers[users].T,
         system=EXAMPLE_SYSTEM,
     )
-    return judged.with_items(lambda: seen)
+    return judged.with_items(lambda: items_of_lists)
 
 
 def _warn_of_depth(measures: Measures, runs: Sequence[Run]) -> None:
@@ -351,7 +357,7 @@ def run_study(study: Study, *, n_jobs: int = 1, progress: Progress | None = None
 def compute_in_world(study: Study, question: StudyWorld) -> Any:
     """Run the study of another world, and compute in it what an analysis asks for."""
     with warnings.catch_warnings():
-        # ErrorCollector about the input were reported for the world of the study.
+        # Findings about the input were reported for the world of the study.
         warnings.simplefilter("ignore", InputWarning)
         stages, _ = _prepare(study, n_jobs=1, progress=SilentProgress())
         stages.to_report(remarks=())

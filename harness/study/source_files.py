@@ -64,14 +64,14 @@ class SourceFile:
         Its path.
     root
         The folder that its modules are named from.
-    beside
+    plugin_folder
         The folder of the plug-in that imports it; None where no modules stand beside the plug-in:
         in the project, and where distributions are installed.
     """
 
     path: Path
     root: Path
-    beside: Path | None = None
+    plugin_folder: Path | None = None
 
     @property
     def is_own(self) -> bool:
@@ -135,7 +135,7 @@ def users_source(path: Path) -> SourceFile:
     source = SourceFile(path, root)
     # Where distributions are installed, others stand beside the file.
     is_alone = source.is_own or any(root.glob("*.dist-info"))
-    return source if is_alone else replace(source, beside=path.parent)
+    return source if is_alone else replace(source, plugin_folder=path.parent)
 
 
 def find_definition(imported: Imported, source: SourceFile) -> Place | None:
@@ -148,17 +148,17 @@ def find_definition(imported: Imported, source: SourceFile) -> Place | None:
     module, name = absolute
     top_level = module.partition(".")[0]
     is_own = top_level in PACKAGES
-    beside = None if is_own else source.beside
+    plugin_folder = None if is_own else source.plugin_folder
     roots = [ROOT] if is_own else _roots_of(top_level, source)
     for root in roots:
         path = module_path(module, root)
         if path is not None:
-            home = SourceFile(path, root, beside)
+            home = SourceFile(path, root, plugin_folder)
             return Place(home, WHOLE) if name is None else _find_name(name, home)
         # A namespace package has no file.
         submodule = None if name is None else module_path(f"{module}.{name}", root)
         if submodule is not None:
-            return Place(SourceFile(submodule, root, beside), WHOLE)
+            return Place(SourceFile(submodule, root, plugin_folder), WHOLE)
     return None
 
 
@@ -188,7 +188,7 @@ def _roots_of(top_level: str, source: SourceFile) -> list[Path]:
         return []
     if source.package and top_level == source.package[0]:
         return [source.root]
-    spec = find_top_level(top_level, plugin_folder=source.beside)
+    spec = find_top_level(top_level, plugin_folder=source.plugin_folder)
     if spec is None:
         return []
     paths: list[str] = []

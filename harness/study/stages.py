@@ -114,9 +114,11 @@ class Stages:
         return [analysis.key for analysis, _ in self.run.analyses]
 
     def check_settings(self) -> None:
-        """Refuse tables and settings of analyses that do not fit, before anything is trained.
+        """Refuse settings that do not fit the input, before anything is trained.
 
-        Raises InputError with file and line; warns of items without features.
+        These are tables of items, metrics of hidden items, analyses of single lists where a system
+        has several runs, and settings of analyses. Raises InputError with file and line; warns of
+        items without features.
         """
         run = self.run
         study = run.study

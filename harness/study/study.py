@@ -264,9 +264,9 @@ class MetricsSection(Section):
             if not name.has_depth
             for cutoff in self.cutoffs
         ]
-        named = [self._measure_of(name) for name in names]
+        named_measures = [self._measure_of(name) for name in names]
         reported = [self._measure_of(name) for name in report_names]
-        measures = [*named, *grid, *reported]
+        measures = [*named_measures, *grid, *reported]
         labels = list(dict.fromkeys(measure.metric for measure in measures))
         ordered = sorted(
             set(measures), key=lambda measure: (labels.index(measure.metric), depth_of(measure))

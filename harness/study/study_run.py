@@ -95,6 +95,7 @@ class StudyRun:
         key = self.parts.key(analysis.make, settings, self.study.seed, *made_from, makers=makers)
 
         def analyse() -> ResultT:
+            """Run the analysis; errors begin with the line of its section."""
             with self.study.errors_at("analyses", analysis.section):
                 return analysis(work(), settings)
 
@@ -146,11 +147,14 @@ class StudyRun:
         path = self.folder / evidence_name(name)
         options: FigureOptions = self.study.figures
         write = users_result_files if is_users else result_files
-        checksums = [kept.files[evidence_name(name)] for kept in self.parts.kept_parts(part)]
+        checksums = [
+            kept_part.files[evidence_name(name)] for kept_part in self.parts.kept_parts(part)
+        ]
         makers = drawing_methods(result_class)
         key = self.parts.key(write, name, checksums, options.set_options, makers=makers)
 
         def draw() -> Files:
+            """Read the result and write its tables and figures."""
             with self.progress("Drawing figures", 1) as bar:
                 files = write(name, read_evidence(path, result_class), options)
                 bar.advance()

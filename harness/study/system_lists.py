@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -199,15 +199,15 @@ class SystemLists:
 
     def _keep_run(self, part: SystemPart, run: Run) -> None:
         """Write the lists of a run that was made elsewhere, unless they are complete."""
-        self.run.parts.keep(
-            part.part_name(run.system),
+        write = partial(
             list_files,
             run,
-            self._trec_topics(part),
-            self.run.collection.trec_items,
-            part.file_name(run.system),
-            part == TRUE_RUN,
+            topics=self._trec_topics(part),
+            items=self.run.collection.trec_items,
+            file=part.file_name(run.system),
+            is_true=part == TRUE_RUN,
         )
+        self.run.parts.keep(part.part_name(run.system), write)
 
     def _trec_topics(self, part: SystemPart) -> Numbering:
         """Look up the topics of lists as TREC files write them: those of the truth, or the usual.

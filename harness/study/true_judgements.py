@@ -152,6 +152,9 @@ class TrueJudgements:
     def notes(self, lists: Sequence[Run], reported: Measures, *, trained: bool) -> Iterator[str]:
         """Word what scores on lists of judged items alone cannot show, a sentence each.
 
+        Names systems that score less than 95 % of the truly judged items, and measures whose depth
+        is at least the median number of truly judged items of a user.
+
         Parameters
         ----------
         lists

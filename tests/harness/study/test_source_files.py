@@ -55,12 +55,12 @@ def test_modules_are_named_from_the_outermost_package(module: str, name: str) ->
 def test_a_file_knows_its_module_and_its_packages(tmp_path: Path) -> None:
     names = ("__init__.py", "a/__init__.py", "a/b/__init__.py", "a/b/c.py")
     root = write(tmp_path, *names)
-    source = SourceFile(root / "a/b/c.py", root, beside=root)
+    source = SourceFile(root / "a/b/c.py", root, plugin_folder=root)
     assert (source.module, source.top_level, source.package) == ("a.b.c", "a", ("a", "b"))
     assert not source.is_package
     assert source.packages() == [
-        SourceFile(root / "a/b/__init__.py", root, beside=root),
-        SourceFile(root / "a/__init__.py", root, beside=root),
+        SourceFile(root / "a/b/__init__.py", root, plugin_folder=root),
+        SourceFile(root / "a/__init__.py", root, plugin_folder=root),
     ]
     inner = source.packages()[0]
     assert inner.is_package
@@ -103,7 +103,7 @@ def test_modules_of_the_project_are_found_by_name() -> None:
 def test_a_users_file_is_named_from_its_outermost_package(tmp_path: Path) -> None:
     root = write(tmp_path / "x", "mine.py", "a/__init__.py", "a/b/__init__.py", "a/b/c.py")
     assert users_source(root / "mine.py") == SourceFile(root / "mine.py", root, root)
-    expected = SourceFile(root / "a/b/c.py", root, beside=root / "a/b")
+    expected = SourceFile(root / "a/b/c.py", root, plugin_folder=root / "a/b")
     assert users_source(root / "a/b/c.py") == expected
 
 
@@ -150,12 +150,12 @@ def library(tmp_path: Path) -> Path:
 
 
 def found(library: Path, module: str, name: str | None, *, at: str = "mine.py") -> Place | None:
-    source = SourceFile(library / at, library, beside=library)
+    source = SourceFile(library / at, library, plugin_folder=library)
     return find_definition(Imported(module, name), source)
 
 
 def place(library: Path, path: str, name: str) -> Place:
-    return Place(SourceFile(library / path, library, beside=library), name)
+    return Place(SourceFile(library / path, library, plugin_folder=library), name)
 
 
 def test_a_name_is_found_where_it_is_defined(library: Path) -> None:
@@ -225,7 +225,7 @@ def test_plugins_import_what_stands_on_the_path(
     folder = write(tmp_path_factory.mktemp("path"), "far/__init__.py", alone="x = 1\n")
     monkeypatch.syspath_prepend(folder)
     for module, path in (("far", "far/__init__.py"), ("alone", "alone.py")):
-        expected = Place(SourceFile(folder / path, folder, beside=library), WHOLE)
+        expected = Place(SourceFile(folder / path, folder, plugin_folder=library), WHOLE)
         assert found(library, module, None) == expected
 
 
