@@ -62,12 +62,14 @@ ResultT = TypeVar("ResultT", bound=Result)
 
 
 FOLDER = "analyses"
+"""Name of the package whose modules declare the built-in analyses."""
+
 GROUP = "GROUP"
 """The constant by which a folder says that it is a group: a sentence on what its members study."""
 
 
 class SettingError(InputError):
-    """A setting, the key, that does not fit what is studied; the finding says so in a sentence."""
+    """A setting that does not fit the study: its key, and a sentence that says why (finding)."""
 
     def __init__(self, key: str, finding: str) -> None:
         super().__init__(finding)
@@ -75,10 +77,12 @@ class SettingError(InputError):
 
 
 def _no_ranks() -> FullRanks:
+    """Refuse, with InputError, to rank without training ratings."""
     raise InputError("ranks among all candidates need training ratings.")
 
 
 def _no_worlds(world: OtherWorld) -> None:
+    """Refuse, with InputError, any other world in a study without a simulated world."""
     raise InputError("other worlds need a study that begins with a simulated world.")
 
 
@@ -86,8 +90,21 @@ def _no_worlds(world: OtherWorld) -> None:
 class StudyFacts:
     """What is known of a study before any work.
 
-    The best ranks are those of a perfect system among all candidates. Where other worlds can be
-    drawn, one that cannot is refused.
+    Parameters
+    ----------
+    systems
+        Names of the systems.
+    measures
+        The measures.
+    has_training
+        Whether there are training ratings.
+    has_truth
+        Whether the true worth of the systems is known.
+    best_ranks
+        Computes the ranks of a perfect system among all candidates; raises InputError if there are
+        no candidates.
+    require_world
+        Raises InputError if another world cannot be drawn.
     """
 
     systems: tuple[str, ...]
@@ -106,7 +123,10 @@ class AnalysisSettings(Section):
     """
 
     def check(self, study: StudyFacts) -> None:
-        """Refuse, before any work, what does not fit the study; by default nothing."""
+        """Refuse, before any work, settings that do not fit the study; by default none.
+
+        Raises InputError, such as SettingError, with a sentence.
+        """
 
     @property
     def needs(self) -> tuple[Need, ...]:
@@ -114,11 +134,14 @@ class AnalysisSettings(Section):
         return ()
 
     def files(self) -> list[Path]:
-        """Give the files that the analysis reads."""
+        """Collect the paths of the files that the analysis reads: the settings of type `Path`."""
         return [value for _, value in self if isinstance(value, Path)]
 
     def other_worlds(self, seed: int) -> list[OtherWorld]:
-        """Give the worlds, other than the study's, in which it trains systems."""
+        """List the worlds, other than the study's, in which it trains systems; by default none.
+
+        ``seed`` is that of the study.
+        """
         return []
 
 
@@ -126,10 +149,19 @@ class AnalysisSettings(Section):
 class Analysis(Member[SettingsT], Generic[SettingsT, ResultT]):
     """An analysis, as its file declares it; see `Member`.
 
-    The annotations of ``make``, which makes the result, name the classes of settings and result.
-    What it needs (see `Need`) must be known or made before it. On request, it is made only if it is
-    named. The question, in which {units} stands for users or topics, opens its section of the
-    report.
+    Parameters
+    ----------
+    make
+        Makes the result from work and settings; its annotations name the classes of settings and
+        result.
+    needs
+        What must be known, or made, before it with any settings.
+    on_request
+        Whether it is made only if the study names it.
+    group
+        Name of the folder of the group that it is a member of, if any.
+    question
+        Opens its section of the report; {units} stands for users or topics.
     """
 
     make: Callable[[Any, SettingsT], ResultT]
@@ -140,17 +172,19 @@ class Analysis(Member[SettingsT], Generic[SettingsT, ResultT]):
 
     def __call__(self, work: Work, settings: SettingsT | None = None) -> ResultT:
         """Make the result; with the defaults if no settings are given."""
-        made = self.make(work, self.settings() if settings is None else settings)
-        return replace(made, unit=work.unit)
+        if settings is None:
+            settings = self.settings()
+        result = self.make(work, settings)
+        return replace(result, unit=work.unit)
 
     @property
     def result(self) -> type[ResultT]:
-        """Class of what it finds."""
+        """Class of its result: the annotation of what ``make`` returns."""
         return self._annotated("return")
 
     def all_needs(self, settings: AnalysisSettings) -> frozenset[Need]:
-        """List what it needs with these settings."""
-        return frozenset([*self.needs, *settings.needs])
+        """Collect what it needs with any settings, and with these."""
+        return frozenset(self.needs) | frozenset(settings.needs)
 
     @property
     def section(self) -> str:
@@ -162,10 +196,18 @@ class Analysis(Member[SettingsT], Generic[SettingsT, ResultT]):
         """What its part of a study is called, and the file that keeps its result."""
         return self.name if self.group is None else f"{self.group}_{self.name}"
 
-    def runs_by_default(self, made: Iterable[Need] = ()) -> bool:
-        """Tell whether a study that makes what others may need makes it without a word about it."""
-        required = [f for f in self.settings.model_fields.values() if f.is_required()]
-        return set(self.needs) <= set(made) and not (required or self.on_request)
+    def runs_by_default(self, available: Iterable[Need] = ()) -> bool:
+        """Tell whether it is made in a study that does not name it.
+
+        ``available`` is what the study makes for all analyses. An analysis is made if it needs
+        nothing else, has no setting without a default, and is not made on request only.
+        """
+        has_required_setting = any(
+            field.is_required() for field in self.settings.model_fields.values()
+        )
+        if has_required_setting or self.on_request:
+            return False
+        return set(self.needs).issubset(available)
 
 
 def analysis(
@@ -176,87 +218,124 @@ def analysis(
     on_request: bool = False,
     question: str = "",
 ) -> Callable[[Callable[[Any, SettingsT], ResultT]], Analysis[SettingsT, ResultT]]:
-    """Declare a function of work and settings as an analysis; see `Analysis`.
+    """Declare a function of work and settings as an analysis.
+
+    The parameters are those of `Analysis`; ``source`` is the publication, as a short citation.
 
     Raises
     ------
     InputError
         If nothing is known by a name among the needs.
     """
-    names = [*needs]
-    require_known(f"analysis {name!r}: nothing that an analysis may need is", names, [*Need])
-    needed = tuple(map(Need, names))
+    names = list(needs)
+    require_known(f"analysis {name!r}: nothing that an analysis may need is", names, list(Need))
 
     def declare(make: Callable[[Any, SettingsT], ResultT]) -> Analysis[SettingsT, ResultT]:
-        return Analysis(name, source, make, needed, on_request, question=question)
+        return Analysis(
+            name=name,
+            source=source,
+            make=make,
+            needs=tuple(Need(need) for need in names),
+            on_request=on_request,
+            question=question,
+        )
 
     return declare
 
 
 @cache
 def built_in_analyses() -> Mapping[str, Analysis[Any, Any]]:
-    """Give every analysis of the folder ``analyses``, by key."""
-    found: dict[str, Analysis[Any, Any]] = {}
-    for module in iter_modules(import_module(FOLDER).__path__):
-        declaring = import_module(f"{FOLDER}.{module.name}")
-        if module.ispkg and hasattr(declaring, GROUP):
-            found |= {member.key: member for member in members_of(module.name)}
+    """Import all analyses of the folder ``analyses``, with those of its groups, by key."""
+    analyses: dict[str, Analysis[Any, Any]] = {}
+    for module_info in iter_modules(import_module(FOLDER).__path__):
+        module = import_module(f"{FOLDER}.{module_info.name}")
+        is_group = module_info.ispkg and hasattr(module, GROUP)
+        if is_group:
+            analyses |= {member.key: member for member in members_of(module_info.name)}
         else:
-            found |= _declared(declaring)
-    return found
+            analyses |= _declared(module)
+    return analyses
 
 
 @cache
 def members_of(group: str) -> tuple[Analysis[Any, Any], ...]:
-    """Give the analyses that the modules of a folder declare."""
-    return tuple(
-        replace(member, group=group)
-        for module in import_modules(f"{FOLDER}.{group}")
-        for member in _declared(module).values()
-    )
+    """Import the analyses that the modules of a group's folder declare.
+
+    ``group`` is the name of the folder in ``analyses``, and becomes the group of its members.
+    """
+    members: list[Analysis[Any, Any]] = []
+    for module in import_modules(f"{FOLDER}.{group}"):
+        members += [replace(member, group=group) for member in _declared(module).values()]
+    return tuple(members)
 
 
 def find_analysis(name: str) -> Analysis[Any, Any]:
-    """Import an analysis of the folder by its name, and no other."""
-    modules = iter_modules(import_module(FOLDER).__path__)
-    names = [module.name for module in modules]
-    found = _declared(import_module(f"{FOLDER}.{name}")) if name in names else {}
-    if name not in found:
-        known = [key for key, member in built_in_analyses().items() if member.group is None]
-        raise InputError(f"no analysis is called {name!r}; {suggestion(name, known)}")
-    return found[name]
+    """Import a built-in analysis by its name, without importing the others.
+
+    Raises
+    ------
+    InputError
+        If there is none, outside of groups; the sentence suggests a similar name.
+    """
+    module_names = [module.name for module in iter_modules(import_module(FOLDER).__path__)]
+    if name in module_names:
+        declared = _declared(import_module(f"{FOLDER}.{name}"))
+        if name in declared:
+            return declared[name]
+    names = [key for key, member in built_in_analyses().items() if member.group is None]
+    raise InputError(f"no analysis is called {name!r}; {suggestion(name, names)}")
 
 
 def read_user_analysis(path: Path) -> Analysis[Any, Any]:
-    """Give the analysis that a user's Python file declares now."""
-    return _analysis_in(load_module(path, description="analysis"), path)
+    """Run a user's Python file, and look up the one analysis that it declares.
+
+    Raises
+    ------
+    InputError
+        If it declares none or several, or has the name of a built-in analysis or group.
+    """
+    module = load_module(path, description="analysis")
+    return _single_analysis(module, path)
 
 
 @cache
-def _analysis_in(module: ModuleType, path: Path) -> Analysis[Any, Any]:
-    declared = _declared(module)
+def _single_analysis(module: ModuleType, path: Path) -> Analysis[Any, Any]:
+    """Look up the one analysis that a module declares, which was loaded from a user's file.
+
+    Raises InputError if there are none or several, or if a built-in analysis or section has its
+    name.
+    """
+    declared = list(_declared(module).values())
     if len(declared) != 1:
         raise InputError(f"{path}: one function must be declared with @analysis(...).")
-    ((name, found),) = declared.items()
-    known = built_in_analyses().values()
-    if name in {taken for other in known for taken in (other.key, other.section)}:
-        raise InputError(f"{path}: an analysis called {name!r} exists already.")
-    return found
+    (user_analysis,) = declared
+    for built_in in built_in_analyses().values():
+        if user_analysis.name in (built_in.key, built_in.section):
+            raise InputError(f"{path}: an analysis called {user_analysis.name!r} exists already.")
+    return user_analysis
 
 
 def analyses_with_plugins(
-    plugins: Sequence[Path], named: Iterable[str] = ()
+    plugins: Sequence[Path], names: Iterable[str] = ()
 ) -> Mapping[str, Analysis[Any, Any]]:
-    """Give the built-in analyses, those of users' files and installed ones that are named."""
-    own = [read_user_analysis(path) for path in plugins]
-    register = {**built_in_analyses(), **{analysis.key: analysis for analysis in own}}
-    for name in named:
-        if name not in register and (found := load_installed("analyses", name, Analysis)):
-            register[name] = found
-    return register
+    """Collect the built-in analyses, those of users' files, and installed plug-ins, by key.
+
+    ``plugins`` are paths of users' Python files. Of installed plug-ins, those that ``names`` has
+    are loaded; a name that nothing has is left out.
+    """
+    analyses = dict(built_in_analyses())
+    for path in plugins:
+        user_analysis = read_user_analysis(path)
+        analyses[user_analysis.key] = user_analysis
+    for name in names:
+        if name not in analyses:
+            installed = load_installed("analyses", name, Analysis)
+            if installed is not None:
+                analyses[name] = installed
+    return analyses
 
 
 def _declared(module: ModuleType) -> dict[str, Analysis[Any, Any]]:
-    """Give the analyses declared in a module, by name."""
-    found: list[Analysis[Any, Any]] = Analysis.declared_in(module)
-    return {analysis.name: analysis for analysis in found}
+    """Collect the analyses that a module declares, by name; not those that it imports."""
+    declared: list[Analysis[Any, Any]] = Analysis.declared_in(module)
+    return {member.name: member for member in declared}
