@@ -24,23 +24,30 @@ if TYPE_CHECKING:
 
     from analyses.shared.estimates import Estimates
 
-Facts = ParamSpec("Facts")
+DeclarationParameters = ParamSpec("DeclarationParameters")
 Method = TypeVar("Method", bound=Callable[..., Any])
-Shown = TypeVar("Shown", bound=Callable[..., Any])
-MARK = "__shown__"
+DeclaredMethod = TypeVar("DeclaredMethod", bound=Callable[..., Any])
+
+DECLARATIONS = "__shown__"
+"""Attribute of a method of a result: the tables and figures that it makes."""
 
 METRIC = "metric"
 """The keyword that names a panel in most figures of several panels."""
 
+DEFAULT_SIZE = (5.0, 3.6)
+"""Width and height in inches of a panel that is drawn on axes of its own, as in notebooks."""
+
 
 @dataclass(frozen=True)
 class TableDeclaration:
-    """A table of a result.
+    """A table that a result has.
 
     Parameters
     ----------
-    name, title
-        Its name, and what it shows.
+    name
+        Its name.
+    title
+        What it shows.
     alias
         Its number in a paper, such as ``table3``.
     method
@@ -52,10 +59,13 @@ class TableDeclaration:
     alias: str | None = None
     method: str = ""
 
-    def make(self, result: Result, **chosen: Any) -> Table:
-        """Make the table, with the defaults of the result for what is not chosen."""
-        made: Table = getattr(result, self.method)(**chosen)
-        return made
+    def make(self, result: Result, **choices: Any) -> Table:
+        """Make the table of a result, by the method `method` of the result.
+
+        Choices are keywords of that method; others have its defaults.
+        """
+        table: Table = getattr(result, self.method)(**choices)
+        return table
 
 
 @dataclass(frozen=True)
@@ -64,8 +74,10 @@ class FigureDeclaration:
 
     Parameters
     ----------
-    name, title
-        What it is called, and what it shows.
+    name
+        Its name.
+    title
+        What it shows.
     number
         Its place in the report, and in a paper; None comes last.
     panels
@@ -97,7 +109,7 @@ class FigureDeclaration:
 
     @property
     def file_stem(self) -> str:
-        """Name of its files, without their ending."""
+        """Name of its files, without their ending: "figure6_sparsity_metrics", or its name."""
         return self.name if self.number is None else f"figure{self.number}_{self.name}"
 
     @property
@@ -107,22 +119,26 @@ class FigureDeclaration:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What it may be called."""
+        """The names by which a user may ask for it."""
         return self.short, self.name, self.file_stem
 
     @property
     def short(self) -> str:
-        """What a user types to name it."""
+        """What a user types to name it: "fig6", or its name without a number."""
         return self.name if self.number is None else f"fig{self.number}"
 
     def applies_to(self, result: Result) -> bool:
-        """Tell whether a result has what it shows."""
+        """Tell whether a result has what the figure shows: curves over cut-offs, and the part."""
         if self.over_cutoffs and not measures_of(result).curves:
             return False
         return self.part is None or getattr(result, self.part) is not None
 
     def panels_of(self, result: Result) -> tuple[str, ...]:
-        """Name the panels: the metrics, or what the result has of another kind."""
+        """Name the panels: metrics, or the values of the result's plural of the keyword `panels`.
+
+        Metrics are those of the report measures, or those with cut-offs in the grid, if curves run
+        over cut-offs.
+        """
         if self.panels != METRIC:
             return tuple(getattr(result, plural(str(self.panels))))
         measures = measures_of(result)
@@ -131,41 +147,56 @@ class FigureDeclaration:
         return measures.reported.metrics
 
     def is_single(self, result: Result) -> bool:
-        """Say whether it is one panel of usual size; of metrics there are small ones."""
-        return self.panels is None or (self.panels != METRIC and len(self.panels_of(result)) == 1)
+        """Tell whether it is one panel of usual size.
+
+        A figure with a panel for each metric is never one: its panels are small.
+        """
+        if self.panels is None:
+            return True
+        return self.panels != METRIC and len(self.panels_of(result)) == 1
 
     def split_options(
         self, result: Result, chosen: Mapping[str, Any]
     ) -> tuple[FigureOptions, dict[str, Any]]:
-        """Tell the options of all figures from what this one lets a reader choose, and check them.
+        """Split a reader's choices into options of all figures, and keywords of this figure.
 
         A metric chooses a panel, or the curves over its cut-offs; several, or a measure with its
-        cut-off, choose what is shown.
+        cut-off, choose what is shown. Raises InputError for an unknown or invalid choice.
         """
-        return _options_in(result, getattr(type(result), self.method), chosen, self.short)
+        return _split_options(result, getattr(type(result), self.method), chosen, self.short)
 
     def first_panel(self, result: Result) -> dict[str, str]:
-        """Choose the first panel, where the method that draws must be told of one."""
+        """Choose the first panel, as a keyword of the method that draws, which may require one.
+
+        The result is empty if there is one panel, or the method has a default.
+        """
         if self.panels is None:
             return {}
-        told = signature(getattr(result, self.method)).parameters[self.panels]
-        return {self.panels: self.panels_of(result)[0]} if told.default is told.empty else {}
+        parameter = signature(getattr(result, self.method)).parameters[self.panels]
+        if parameter.default is not parameter.empty:
+            return {}
+        first, *_ = self.panels_of(result)
+        return {self.panels: first}
 
     def caption(self, result: Result) -> str:
-        """Say in full sentences what it shows of a result."""
+        """Describe in full sentences what it shows of a result, or of the result's part."""
         return result.caption() if self.part is None else result.caption_of(self.part)
 
-    def draw(self, result: Result, ax: Axes | None, **chosen: Any) -> Axes:
-        """Draw a panel, on new axes if none are given."""
-        drawn: Axes = getattr(result, self.method)(ax, **chosen)
+    def draw(self, result: Result, ax: Axes | None, **choices: Any) -> Axes:
+        """Draw a panel of a result, on new axes if none are given, and return the axes.
+
+        Choices are keywords of the method that draws, and `FigureOptions`.
+        """
+        drawn: Axes = getattr(result, self.method)(ax, **choices)
         return drawn
 
 
-def _undefined(result: Result, name: str) -> InputError:
-    kind = type(result)
+def _missing_method(result: Result, name: str) -> InputError:
+    """Make the error for a class of results that lacks a method; names its file."""
+    result_class = type(result)
     return InputError(
-        f"{sys.modules[kind.__module__].__file__}: the class {kind.__name__} has no method "
-        f"`{name}`, which every result needs."
+        f"{sys.modules[result_class.__module__].__file__}: the class {result_class.__name__} has "
+        f"no method `{name}`, which every result needs."
     )
 
 
@@ -199,68 +230,95 @@ class Result:
         return tuple(map(str, measures_of(self).reported))
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give all numbers as tidy data frames by name, unrounded."""
-        raise _undefined(self, "frames")
+        """Tabulate all numbers as tidy data frames by name, unrounded; the main one is first."""
+        raise _missing_method(self, "frames")
 
     def frame(self) -> pd.DataFrame:
-        """Give the main data frame: the first of `frames`."""
-        return next(iter(self.frames().values()))
+        """Tabulate the main numbers: the first of `frames`."""
+        first, *_ = self.frames().values()
+        return first
 
     def caption(self) -> str:
         """Describe in full sentences what the tables and figures show."""
-        raise _undefined(self, "caption")
+        raise _missing_method(self, "caption")
 
     def caption_of(self, part: str) -> str:
-        """Describe a part that has a caption of its own; see `FigureDeclaration`."""
+        """Describe a part, a field or property, by its own caption; see `FigureDeclaration`."""
         caption: str = getattr(self, part).caption()
         return caption
 
-    def plot(self, *args: Any, **chosen: Any) -> Axes:
-        """Draw the main figure; see `draw`."""
-        faces = figures_of(type(self))
-        if not faces:
-            raise InputError(f"{with_article(type(self).__name__)} has no figure.")
-        return self.draw(faces[0].name, *args, **chosen)
+    def plot(self, *args: Any, **choices: Any) -> Axes:
+        """Draw the main figure, the first one declared; see `draw`.
 
-    def draw(self, name: str, ax: Axes | None = None, **chosen: Any) -> Axes:
-        """Draw a panel of a figure; see `analyses.shared.figure_options` for what may be chosen."""
-        faces = {known: face for face in figures_of(type(self)) for known in face.names}
-        if name not in faces:
-            known = [face.short for face in figures_of(type(self))]
-            raise InputError(f"no figure is called {name!r}; {suggestion(name, known)}")
-        face = faces[name]
-        return face.draw(self, ax, **(face.first_panel(self) | chosen))
+        Raises InputError if the result has no figure.
+        """
+        figures = figures_of(type(self))
+        if not figures:
+            raise InputError(f"{with_article(type(self).__name__)} has no figure.")
+        return self.draw(figures[0].name, *args, **choices)
+
+    def draw(self, name: str, ax: Axes | None = None, **choices: Any) -> Axes:
+        """Draw a panel of a figure, the first one by default, and return its axes.
+
+        Parameters
+        ----------
+        name
+            Name of the figure.
+        ax
+            Axes to draw on; by default new ones.
+        choices
+            Keywords of the figure's method, and `analyses.shared.figure_options.FigureOptions`.
+
+        Raises
+        ------
+        InputError
+            If no figure has the name, or it does not have what is chosen.
+        """
+        figures = figures_of(type(self))
+        by_name = {alias: declared for declared in figures for alias in declared.names}
+        if name not in by_name:
+            short_names = [declared.short for declared in figures]
+            raise InputError(f"no figure is called {name!r}; {suggestion(name, short_names)}")
+        declared = by_name[name]
+        panel = declared.first_panel(self)
+        return declared.draw(self, ax, **(panel | choices))
 
     def publications(self) -> Mapping[str, pd.DataFrame]:
-        """Give the numbers of published tables by their names, in a column value, with labels."""
+        """Tabulate the numbers of published tables by the names of these, in a column value.
+
+        The other columns are labels. By default there are none.
+        """
         return {}
 
     def estimates(self) -> Estimates | None:
-        """Give the summary value of each measure with its interval; None if there is none."""
+        """Compute the summary value of each measure with its interval; None if there is none."""
         return None
 
     def headline(self) -> Estimates | None:
-        """Give the values whose sources of chance are separated; by default the estimates."""
+        """Compute the values whose sources of chance are separated; by default the estimates."""
         return self.estimates()
 
-    def under_settings(self, found: Estimates) -> Estimates:
-        """Give estimates what they are under all settings of the systems, if these are known."""
-        return replace(found, over_settings=self.over_settings)
+    def under_settings(self, estimates: Estimates) -> Estimates:
+        """Add to estimates their values under all settings of the systems, if these are known."""
+        return replace(estimates, over_settings=self.over_settings)
 
     def findings(self) -> Sequence[str]:
         """Describe in sentences what was found; by default from the estimates."""
-        found = self.estimates()
-        if found is None:
+        estimates = self.estimates()
+        if estimates is None:
             return ()
-        best = best_measures_sentence(self.under_settings(found), self.units)
-        return tuple(filter(None, (best, depth_sentence(found, self.units))))
+        sentences = [
+            best_measures_sentence(self.under_settings(estimates), self.units),
+            depth_sentence(estimates, self.units),
+        ]
+        return tuple(sentence for sentence in sentences if sentence)
 
     def conclusion(self) -> str:
-        """Give the text that a command prints below its tables; by default the findings."""
+        """Write the text that a command prints below its tables; by default the findings."""
         return "\n".join(f"{finding}\n" for finding in self.findings())
 
     def cautions(self) -> Sequence[str]:
-        """Give warnings about the interpretation, in sentences."""
+        """Write warnings about the interpretation, in sentences; by default none."""
         return ()
 
     def __init_subclass__(cls) -> None:
@@ -268,42 +326,55 @@ class Result:
         cls.__repr__ = cls.__repr__  # type: ignore[method-assign]
 
     def __repr__(self) -> str:
-        about = (type(self).__doc__ or "").partition("\n")[0]
+        """Write the class with its summary, the sizes of the study, and the main data frame."""
+        name = type(self).__name__
+        summary = (type(self).__doc__ or "").partition("\n")[0]
+        n_systems = getattr(self, "n_systems", 0) or len(getattr(self, "systems", ()))
         counts = {
             "measure": len(measures_of(self)),
-            "system": getattr(self, "n_systems", 0) or len(getattr(self, "systems", ())),
+            "system": n_systems,
             self.unit: getattr(self, "n_users", 0),
         }
         sizes = ", ".join(counted(count, noun) for noun, count in counts.items() if count)
-        drawn = ".plot(), " if figures_of(type(self)) else ""
-        calls = f".frame(), {drawn}.findings(), .caption()"
-        return overview(f"{type(self).__name__}: {about}\n{sizes}".strip(), self.frame(), calls)
+        plot = ".plot(), " if figures_of(type(self)) else ""
+        title = f"{name}: {summary}\n{sizes}".strip()
+        return overview(title, self.frame(), f".frame(), {plot}.findings(), .caption()")
 
     def _repr_html_(self) -> str:
         return excerpt(self.caption(), self.frame(), [*self.findings(), *self.cautions()])
 
 
-def title_of(face: TableDeclaration | FigureDeclaration, unit: str = USER) -> str:
-    """Give the title of a face, in which {units} or {Units} may stand for what scores are of."""
+def title_of(declared: TableDeclaration | FigureDeclaration, unit: str = USER) -> str:
+    """Write the title of a table or figure: {units} and {Units} become the plural of the unit."""
     units = plural(unit)
-    return face.title.replace("{units}", units).replace("{Units}", units.capitalize())
+    return declared.title.replace("{units}", units).replace("{Units}", units.capitalize())
 
 
 def measures_of(result: Result) -> Measures:
-    """Give the measures of a result; none, if it is about something else."""
+    """Look up the measures of a result; none, if it is about something else."""
     return getattr(result, "measures", Measures(()))
 
 
-def _declaring(
-    kind: Callable[Facts, TableDeclaration | FigureDeclaration], made: Callable[[Method], Shown]
-) -> Callable[Facts, Callable[[Method], Shown]]:
-    """Give the decorator of methods of a result that keeps what it is told as a face of a kind."""
+def _declaring_decorator(
+    declaration_class: Callable[DeclarationParameters, TableDeclaration | FigureDeclaration],
+    wrap: Callable[[Method], DeclaredMethod],
+) -> Callable[DeclarationParameters, Callable[[Method], DeclaredMethod]]:
+    """Make the decorator that declares a method of a result as one of its tables or figures.
 
-    def decorator(*args: Facts.args, **facts: Facts.kwargs) -> Callable[[Method], Shown]:
-        def declare(method: Method) -> Shown:
-            shown = made(method)
-            setattr(shown, MARK, (kind(*args, **facts), *getattr(method, MARK, ())))
-            return shown
+    The decorator takes the parameters of ``declaration_class``. It replaces the method by what
+    ``wrap`` makes of it, and keeps the declaration in the attribute `DECLARATIONS`, before others
+    of the same method.
+    """
+
+    def decorator(
+        *args: DeclarationParameters.args, **keywords: DeclarationParameters.kwargs
+    ) -> Callable[[Method], DeclaredMethod]:
+        def declare(method: Method) -> DeclaredMethod:
+            earlier = getattr(method, DECLARATIONS, ())
+            declared_method = wrap(method)
+            declaration = declaration_class(*args, **keywords)
+            setattr(declared_method, DECLARATIONS, (declaration, *earlier))
+            return declared_method
 
         return declare
 
@@ -311,29 +382,28 @@ def _declaring(
 
 
 def _with_options(method: Callable[..., Any]) -> Callable[..., Axes]:
-    """Let a method that draws on axes make and give them, and take the options of all figures."""
-    if hasattr(method, MARK):
+    """Wrap a method that draws on axes: it makes and returns them, and takes `FigureOptions`.
+
+    A method that is wrapped already stays as it is.
+    """
+    if hasattr(method, DECLARATIONS):
         return method
 
     @wraps(method)
-    def plot(self: Result, ax: Axes | None = None, **chosen: Any) -> Axes:
+    def plot(self: Result, ax: Axes | None = None, **choices: Any) -> Axes:
         from analyses.shared.drawing import keep_texts_unparsed, write_plain_numbers
 
         name = method.__name__
-        options, own = _options_in(self, method, chosen, name)
-        is_new = ax is None
-        with options.style_context(STYLE if ax is None else None):
-            shown = options.select_measures(self, figure=name)
+        options, keywords = _split_options(self, method, choices, name)
+        has_own_axes = ax is None
+        with options.style_context(STYLE if has_own_axes else None):
+            result = options.select_measures(self, figure=name)
             if ax is None:
-                from matplotlib import pyplot
-
-                # Notebooks show figures of pyplot's.
-                size = options.width or 5.0, options.height or 3.6
-                ax = pyplot.figure(figsize=size, layout="constrained").subplots()
-            method(shown, ax, **own)
+                ax = _new_axes(options)
+            method(result, ax, **keywords)
             options.apply_to(ax, figure=name, systems=getattr(self, "systems", ()))
             write_plain_numbers(ax)
-            if is_new:
+            if has_own_axes:
                 keep_texts_unparsed(ax)
         if options.title is False:
             ax.set_title("")
@@ -342,62 +412,91 @@ def _with_options(method: Callable[..., Any]) -> Callable[..., Axes]:
     return plot
 
 
-def _options_in(
-    result: Result, method: Callable[..., Any], chosen: Mapping[str, Any], name: str
+def _new_axes(options: FigureOptions) -> Axes:
+    """Make axes in a new figure of pyplot's, which notebooks show, of the size in the options."""
+    from matplotlib import pyplot
+
+    width, height = DEFAULT_SIZE
+    size = (options.width or width, options.height or height)
+    return pyplot.figure(figsize=size, layout="constrained").subplots()
+
+
+def _split_options(
+    result: Result, method: Callable[..., Any], choices: Mapping[str, Any], name: str
 ) -> tuple[FigureOptions, dict[str, Any]]:
-    if any(p.kind == p.VAR_KEYWORD for p in signature(method).parameters.values()):
-        return FigureOptions(), dict(chosen)
-    known = _keywords(method)
-    own = {key: value for key, value in chosen.items() if key in known}
-    if own.get(METRIC) not in (None, *measures_of(result).metrics):
-        del own[METRIC]
-    others = {key: value for key, value in chosen.items() if key not in own}
-    options = [*FigureOptions.model_fields, *known]
-    for key in others:
-        if key not in (*options, *PLURAL_OPTIONS):
-            raise InputError(f"{name} has no {key!r} to choose; {suggestion(key, options)}")
-    return FigureOptions.from_keywords(others), own
+    """Split choices for a figure into options of all figures and keywords of its method.
+
+    Keywords of the method come first, but a metric that the result does not have is an option: it
+    may be a measure with its cut-off. A method that takes any keyword gets all. ``name`` is that of
+    the figure in errors: raises InputError for a choice that is neither, or an invalid option.
+    """
+    parameters = signature(method).parameters.values()
+    if any(parameter.kind == parameter.VAR_KEYWORD for parameter in parameters):
+        return FigureOptions(), dict(choices)
+    keyword_names = _keywords(method)
+    keywords = {key: value for key, value in choices.items() if key in keyword_names}
+    if keywords.get(METRIC) not in (None, *measures_of(result).metrics):
+        del keywords[METRIC]
+    options = {key: value for key, value in choices.items() if key not in keywords}
+    known_names = [*FigureOptions.model_fields, *keyword_names]
+    for key in options:
+        if key not in known_names and key not in PLURAL_OPTIONS:
+            raise InputError(f"{name} has no {key!r} to choose; {suggestion(key, known_names)}")
+    return FigureOptions.from_keywords(options), keywords
 
 
-table = _declaring(TableDeclaration, lambda method: method)
+table = _declaring_decorator(TableDeclaration, lambda method: method)
 """Declare a method of a result as a table; see `TableDeclaration`."""
 
-figure = _declaring(FigureDeclaration, _with_options)
+figure = _declaring_decorator(FigureDeclaration, _with_options)
 """Declare a method of a result as what draws a panel of a figure; see `FigureDeclaration`."""
 
 
-def tables_of(kind: type[Result]) -> list[TableDeclaration]:
+def tables_of(result_class: type[Result]) -> list[TableDeclaration]:
     """List the tables that results of a class have, in the order in which they are declared."""
-    return [face for face in _faces(kind) if isinstance(face, TableDeclaration)]
+    declarations = _declarations(result_class)
+    return [declared for declared in declarations if isinstance(declared, TableDeclaration)]
 
 
-def figures_of(kind: type[Result]) -> list[FigureDeclaration]:
+def figures_of(result_class: type[Result]) -> list[FigureDeclaration]:
     """List the figures that results of a class have, in the order in which they are declared."""
-    return [face for face in _faces(kind) if isinstance(face, FigureDeclaration)]
+    declarations = _declarations(result_class)
+    return [declared for declared in declarations if isinstance(declared, FigureDeclaration)]
 
 
-def _faces(kind: type[Result]) -> Iterator[TableDeclaration | FigureDeclaration]:
-    for name, method in vars(kind).items():
-        for face in getattr(method, MARK, ()):
-            yield replace(face, method=name)
+def _declarations(
+    result_class: type[Result],
+) -> Iterator[TableDeclaration | FigureDeclaration]:
+    """Go through the tables and figures that a class declares, each with its method's name."""
+    for name, method in vars(result_class).items():
+        for declared in getattr(method, DECLARATIONS, ()):
+            yield replace(declared, method=name)
 
 
 def choices_of(
-    kind: type[Result], face: TableDeclaration | FigureDeclaration
+    result_class: type[Result], declared: TableDeclaration | FigureDeclaration
 ) -> dict[str, tuple[Any, ...]]:
-    """Say what a reader may choose: the keywords of the method, with their values if few."""
-    method = getattr(kind, face.method)
+    """Collect what a reader may choose in a table or figure: the keywords of its method.
+
+    The values are those that a keyword may have, if its annotation is a Literal, else empty.
+    """
+    method = getattr(result_class, declared.method)
     hints = get_type_hints(method, localns={"Axes": Any})
     return {name: _literals(hints.get(name)) for name in _keywords(method)}
 
 
 def _keywords(method: Callable[..., Any]) -> list[str]:
-    return [p.name for p in signature(method).parameters.values() if p.kind == p.KEYWORD_ONLY]
+    """List the keyword-only parameters of a method."""
+    parameters = signature(method).parameters.values()
+    return [parameter.name for parameter in parameters if parameter.kind == parameter.KEYWORD_ONLY]
 
 
 def _literals(hint: Any) -> tuple[Any, ...]:
-    """Give the values of a Literal, also where it may be None."""
-    values = get_args(hint)
+    """Collect the values of a Literal in an annotation, also of one that may be None.
+
+    The result is empty if the annotation has none.
+    """
+    arguments = get_args(hint)
     if getattr(hint, "__origin__", None) is Literal:
-        return values
-    return tuple(value for part in values for value in _literals(part))
+        return arguments
+    return tuple(value for part in arguments for value in _literals(part))
