@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from qrels.catalogue import Catalogue
 from qrels.grades import Scale, rating_scale
-from qrels.judged import Judged, accumulate, judge, match
+from qrels.judged import Judged, accumulate
+from qrels.matches import judge, match
 from qrels.qrels import Qrels, qrels_from_columns
 from qrels.ranks.full_ranks import FullRanks
 from qrels.ratings.ratings import Ratings, Split, k_core

@@ -12,15 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qrels.catalogue import Catalogue, ItemsOfLists
-from qrels.qrels import Qrels
+from qrels.listed_ranks import ListedRanks
 from qrels.ranks.judged_ranks import JudgedRanks
-from runs import NO_ITEM, InputError, Run
+from runs import NO_ITEM, InputError
 from runs.shared.arrays import Floats, Integers, Longs, Masks, Numbers
-
-UNJUDGED = -1
-
-CELLS_AT_ONCE = 250_000
-"""Size of the table of users x items through which items are looked up: 2 MB."""
 
 T = TypeVar("T")
 Number = TypeVar("Number", bound=np.integer)
@@ -67,34 +62,49 @@ class Judged:
     lengths: Integers | None = None
 
     def __post_init__(self) -> None:
-        shapes = self.grades.shape, self.judgements.shape
-        if {*map(len, shapes)} != {2} or shapes[0][0] != shapes[1][0]:
-            finding = f"of shape (n_users, n), got {shapes[0]} and {shapes[1]}."
-            raise InputError(f"`grades` and `judgements` must be of the same users, {finding}")
+        """Refuse grades and judgements that are no tables, or not of as many users."""
+        grades_shape = self.grades.shape
+        judgements_shape = self.judgements.shape
+        are_tables = len(grades_shape) == len(judgements_shape) == 2
+        if not are_tables or grades_shape[0] != judgements_shape[0]:
+            raise InputError(
+                "`grades` and `judgements` must be of the same users, of shape (n_users, n), got "
+                f"{grades_shape} and {judgements_shape}."
+            )
 
     def at_level(self, relevance_level: float) -> Judged:
-        """See the same lists with another relevance level."""
+        """Judge the same lists with another relevance level."""
         if relevance_level == self.relevance_level:
             return self
         return self.once(_at_level, relevance_level=relevance_level)
 
     def with_lists(
-        self, grades: Floats, lengths: Integers | None, *, listed_ranks: ListedRanks | None = None
+        self,
+        grades: Floats,
+        lengths: Integers | None,
+        *,
+        listed_ranks: ListedRanks | None = None,
     ) -> Judged:
-        """See other lists of the same users; what follows from the judgements is kept.
+        """Judge other lists of the same users; what was derived from the judgements is kept.
 
-        Where ranks that hold nothing judged are left out, ``listed_ranks`` says which are there.
+        Parameters
+        ----------
+        grades, lengths
+            As those of `Judged`; grades of shape (n_users, n_ranks).
+        listed_ranks
+            The ranks of the columns, where ranks that hold nothing judged are left out.
         """
-        other = replace(self, grades=grades, lengths=lengths)
-        vars(other)["_of_judgements"] = self._of_judgements
+        judged = replace(self, grades=grades, lengths=lengths)
+        vars(judged)["_derived_from_judgements"] = self._derived_from_judgements
         if listed_ranks is not None:
-            vars(other)["_listed_ranks"] = listed_ranks
-        return other
+            vars(judged)["_listed_ranks"] = listed_ranks
+        return judged
 
     def as_deep_as(self, depth: int) -> Judged:
-        """See the same lists as the first ranks of deeper ones, whose other ranks are empty.
+        """Treat the same lists as the first ranks of deeper ones, whose other ranks are empty.
 
-        So that measures of whole lists see all users equally deep, where rows hold some of them.
+        So that measures of whole lists count equally many ranks for all users, where rows hold some
+        of them.
 
         Examples
         --------
@@ -106,7 +116,7 @@ class Judged:
         return deeper
 
     def once(self, derive: Callable[..., T], **options: Any) -> T:
-        """Derive something from the lists once: a metric at many cut-offs asks for it again.
+        """Compute ``derive(judged, **options)`` once: a metric at many cut-offs asks for it again.
 
         What is derived depends on these lists and the options alone, and is not to be written
         into.
@@ -119,31 +129,32 @@ class Judged:
         >>> judged.once(where) is judged.once(where)
         True
         """
-        return _once(self._of_lists, derive, self, options)
+        return _once(self._derived_from_lists, derive, self, options)
 
     def once_for_all(self, derive: Callable[..., T], **options: Any) -> T:
-        """Derive something from the judgements once, for all lists that are judged by them.
+        """Compute ``derive(judged, **options)`` once for all lists with these judgements.
 
         What is derived depends on the judgements, their items and the options alone; otherwise as
         `once`.
         """
-        return _once(self._of_judgements, derive, self, options)
+        return _once(self._derived_from_judgements, derive, self, options)
 
     def total(
-        self, earned: Callable[..., Floats], *, cutoff: Cutoff = None, **options: Any
+        self, rank_values: Callable[..., Floats], *, cutoff: Cutoff = None, **options: Any
     ) -> Floats:
-        """Add what the first ranks earn; worked out once for all cut-offs.
+        """Add the values of the first ranks; they are added up once for all cut-offs.
 
-        Ranks are added one after the other, so that ranks that earn nothing change no digit.
+        Ranks are added one after the other, so that ranks of value 0 change no digit.
 
         Parameters
         ----------
-        earned
-            Gives what each rank earns, float64 of shape (n_users, n_ranks).
+        rank_values
+            Function of judged lists and options; it computes the value of each rank, such as a
+            discounted gain, float64 of shape (n_users, n_ranks).
         cutoff
             Ranks considered, of all users or of each; all of them by default.
         options
-            Further keywords of ``earned``.
+            Keywords of ``rank_values``.
 
         Returns
         -------
@@ -157,57 +168,80 @@ class Judged:
         >>> judged.total(grades, cutoff=2), judged.total(grades)
         (array([9.]), array([10.]))
         """
-        return self.down_to(cutoff, self.once(_running, of=earned, by=np.add, **options))
+        totals = self.once(_accumulated, rank_values=rank_values, by=np.add, **options)
+        return self.down_to(cutoff, totals)
 
     def highest(
-        self, earned: Callable[..., Floats], *, cutoff: Cutoff = None, **options: Any
+        self, rank_values: Callable[..., Floats], *, cutoff: Cutoff = None, **options: Any
     ) -> Floats:
-        """Give the most that one of the first ranks earns, at least 0; otherwise as `total`."""
-        return self.down_to(cutoff, self.once(_running, of=earned, by=np.maximum, **options))
+        """Compute the highest value of the first ranks, of shape (n_users,); otherwise as `total`.
 
-    def best_so_far(self, earned: Callable[..., Floats], **options: Any) -> Floats:
-        """Add what the best list earns down to each rank, of shape (n_users, n_ranks)."""
-        running = self.best.once(_running, of=earned, by=np.add, **options)
-        if running.shape[1] == 0:
+        It is 0 where the cut-off is before the first rank, or lists have no ranks.
+        """
+        maxima = self.once(_accumulated, rank_values=rank_values, by=np.maximum, **options)
+        return self.down_to(cutoff, maxima)
+
+    def best_so_far(self, rank_values: Callable[..., Floats], **options: Any) -> Floats:
+        """Add the values of the best list down to each rank, of shape (n_users, n_ranks).
+
+        ``rank_values`` is as in `total`. Beyond the end of the best list, sums stay the same.
+        """
+        totals = self.best.once(_accumulated, rank_values=rank_values, by=np.add, **options)
+        n_best_ranks = totals.shape[1]
+        if n_best_ranks == 0:
             return np.zeros(self.grades.shape)
-        columns = np.minimum(self.ranks, running.shape[1]) - 1
+        columns = np.minimum(self.ranks, n_best_ranks) - 1
         if columns.ndim == 1:
-            return running[:, columns]
-        return np.take_along_axis(running, columns, axis=1)
+            return totals[:, columns]
+        return np.take_along_axis(totals, columns, axis=1)
 
     def hits(self, cutoff: Cutoff = None) -> Floats:
         """Count the relevant items in the first ranks, float64 of shape (n_users,)."""
         return self.down_to(cutoff, self.relevant_so_far)
 
     def nonrelevant_hits(self, cutoff: Cutoff = None) -> Floats:
-        """Count the judged non-relevant items in the first ranks, of shape (n_users,)."""
+        """Count the judged non-relevant items in the first ranks, float64 of shape (n_users,)."""
         return self.down_to(cutoff, self.nonrelevant_so_far)
 
-    def down_to(self, cutoff: Cutoff, running: Floats) -> Floats:
-        """Read a running total at a cut-off, or at the end of the lists if that comes first."""
-        if running.shape[1] == 0:
+    def down_to(self, cutoff: Cutoff, totals: Floats) -> Floats:
+        """Look up running totals at a cut-off, or at the end of the lists if that comes first.
+
+        Parameters
+        ----------
+        cutoff
+            A rank, one for each user, or None for the end of the lists.
+        totals
+            Sums down to each rank, as `accumulate` computes them, of shape (n_users, n_ranks).
+
+        Returns
+        -------
+        Of shape (n_users,); 0 where no rank is at or before the cut-off.
+        """
+        n_ranks = totals.shape[1]
+        if n_ranks == 0:
             return np.zeros(self.n_users)
         if cutoff is None:
-            return running[:, -1]
+            return totals[:, -1]
         if isinstance(cutoff, int) and self._listed_ranks is None:
-            last = min(cutoff, running.shape[1])
-            return running[:, last - 1] if last > 0 else np.zeros(self.n_users)
+            last_rank = min(cutoff, n_ranks)
+            return totals[:, last_rank - 1] if last_rank > 0 else np.zeros(self.n_users)
         if isinstance(cutoff, int):
-            cells = self.once(_cells, cutoff=cutoff)
+            cells = self.once(_last_cells, cutoff=cutoff)
         else:
-            cells = _cells(self, cutoff=np.asarray(cutoff))
-        return np.where(cells >= 0, running.T.reshape(-1)[cells], 0.0)
+            cells = _last_cells(self, cutoff=np.asarray(cutoff))
+        totals_by_rank = totals.T.reshape(-1)
+        return np.where(cells >= 0, totals_by_rank[cells], 0.0)
 
     @cached_property
     def _listed_ranks(self) -> ListedRanks | None:
         return None
 
     @cached_property
-    def _of_lists(self) -> dict[Any, Any]:
+    def _derived_from_lists(self) -> dict[Any, Any]:
         return {}
 
     @cached_property
-    def _of_judgements(self) -> dict[Any, Any]:
+    def _derived_from_judgements(self) -> dict[Any, Any]:
         return {}
 
     @property
@@ -259,47 +293,57 @@ class Judged:
     @property
     def catalogue(self) -> Catalogue:
         """What is known of the items."""
-        return self._items_seen.catalogue
+        return self._items_of_lists.catalogue
 
     @cached_property
     def users(self) -> Integers:
         """Number of every user, of shape (n_users,)."""
-        seen = self._items_seen.users
-        return np.repeat(seen, self.n_users // max(len(seen), 1))
+        users = self._items_of_lists.users
+        n_samples = self.n_users // max(len(users), 1)
+        return np.repeat(users, n_samples)
 
     @cached_property
     def items(self) -> Integers:
         """Number of the item at each rank, of shape (n_users, n_ranks), -1 where there is none."""
-        return self._for_each_row(self._items_seen.listed)
+        return self._rows_of_samples(self._items_of_lists.listed)
 
     @cached_property
     def judged_items(self) -> Integers:
         """Number of the item of each judgement, of shape (n_users, n), -1 where there is none."""
-        return self._for_each_row(self._items_seen.judged)
+        return self._rows_of_samples(self._items_of_lists.judged)
 
     @cached_property
     def hidden_ranks(self) -> JudgedRanks:
         """Rank of the item of each judgement when it is hidden, each of shape (n_users, n)."""
-        return self._items_seen.hidden_ranks().map(self._for_each_row)
+        return self._items_of_lists.hidden_ranks().map(self._rows_of_samples)
 
-    def with_items(self, see: Callable[[], ItemsOfLists]) -> Judged:
-        """Let metrics ask for items; ``see`` is called if one does."""
-        vars(self)["_see_items"] = see
+    def with_items(self, find_items: Callable[[], ItemsOfLists]) -> Judged:
+        """Let metrics ask for items: ``find_items`` is called when one does. Returns these lists.
+
+        What it returns may be of fewer lists than these, which then hold all samples of the first
+        list, of the second, and so on.
+        """
+        vars(self)["_find_items"] = find_items
         return self
 
     @cached_property
-    def _items_seen(self) -> ItemsOfLists:
-        see: Callable[[], ItemsOfLists] | None = vars(self).get("_see_items")
-        if see is None:
+    def _items_of_lists(self) -> ItemsOfLists:
+        """Items, if they are known; raises InputError if `with_items` was not called."""
+        find_items: Callable[[], ItemsOfLists] | None = vars(self).get("_find_items")
+        if find_items is None:
             raise InputError(
                 "these lists have grades only, not items, such as ideal rankings; the items of all "
                 "judgements are in `judged_items`."
             )
-        return see()
+        return find_items()
 
-    def _for_each_row(self, table: NDArray[Number]) -> NDArray[Number]:
-        """Repeat columns for all samples of the judgements, and lay them in rows."""
-        return np.repeat(table, self.n_users // max(table.shape[1], 1), axis=1).T
+    def _rows_of_samples(self, table: NDArray[Number]) -> NDArray[Number]:
+        """Repeat columns of shape (n, n_lists) for all samples of the judgements, as rows.
+
+        The result is of shape (n_users, n), where n_users is n_lists times the number of samples.
+        """
+        n_samples = self.n_users // max(table.shape[1], 1)
+        return np.repeat(table, n_samples, axis=1).T
 
     @property
     def condensed(self) -> Judged:
@@ -338,53 +382,69 @@ class Judged:
 
 
 def _once(
-    known: dict[Any, Any], derive: Callable[..., T], judged: Judged, options: dict[str, Any]
+    derived: dict[Any, Any], derive: Callable[..., T], judged: Judged, options: dict[str, Any]
 ) -> T:
-    """Look up what was derived of the lists, or derive it."""
-    values = (tuple(sorted(v.items())) if isinstance(v, Mapping) else v for v in options.values())
-    key = (derive, judged.relevance_level, *zip(options, values, strict=True))
-    if key not in known:
-        known[key] = derive(judged, **options)
-    return cast("T", known[key])
+    """Look up in ``derived`` what ``derive(judged, **options)`` gave, or compute and keep it.
+
+    The key is the function, the relevance level, and the options; mappings among these by their
+    items.
+    """
+    option_values = [
+        tuple(sorted(value.items())) if isinstance(value, Mapping) else value
+        for value in options.values()
+    ]
+    key = (derive, judged.relevance_level, *zip(options, option_values, strict=True))
+    if key not in derived:
+        derived[key] = derive(judged, **options)
+    return cast("T", derived[key])
 
 
 def _at_level(judged: Judged, *, relevance_level: float) -> Judged:
-    other = replace(judged, relevance_level=relevance_level)
-    vars(other).update(
-        _of_judgements=judged._of_judgements, _listed_ranks=judged._listed_ranks, depth=judged.depth
+    """Copy judged lists with another relevance level; ranks, depth and items stay."""
+    at_level = replace(judged, relevance_level=relevance_level)
+    vars(at_level).update(
+        _derived_from_judgements=judged._derived_from_judgements,
+        _listed_ranks=judged._listed_ranks,
+        depth=judged.depth,
     )
-    if "_see_items" in vars(judged):
-        other.with_items(lambda: judged._items_seen)
-    return other
+    if "_find_items" in vars(judged):
+        at_level.with_items(lambda: judged._items_of_lists)
+    return at_level
 
 
 def _condensed(judged: Judged) -> Judged:
     """Move the judged items of every list to its beginning."""
     is_judged = judged.grades >= 0
-    cells = np.flatnonzero(is_judged.T)
-    places = accumulate(is_judged).T.reshape(-1)[cells].astype(np.intp) - 1
-    cells_left = places * judged.n_users + cells % judged.n_users
+    # Cells of tables that are laid out rank by rank: (n_ranks, n_users), made flat.
+    old_cells = np.flatnonzero(is_judged.T)
+    n_judged_so_far = accumulate(is_judged).T.reshape(-1)
+    new_columns = n_judged_so_far[old_cells].astype(np.intp) - 1
+    users = old_cells % judged.n_users
+    new_cells = new_columns * judged.n_users + users
 
     def moved(table: NDArray[Any], *, missing: Any) -> NDArray[Any]:
+        """Move the judged cells of a table, (n_users, n_ranks), and fill the others."""
         condensed = np.full(table.size, missing, dtype=table.dtype)
-        condensed[cells_left] = table.T.reshape(-1)[cells]
+        condensed[new_cells] = table.T.reshape(-1)[old_cells]
         return condensed.reshape(table.T.shape).T
 
-    lists = judged.with_lists(moved(judged.grades, missing=np.nan), is_judged.sum(axis=1))
+    condensed_grades = moved(judged.grades, missing=np.nan)
+    lists = judged.with_lists(condensed_grades, is_judged.sum(axis=1))
     vars(lists).update(depth=judged.depth)
-    if "_see_items" in vars(judged):
+    if "_find_items" in vars(judged):
         lists.with_items(
-            lambda: replace(judged._items_seen, listed=moved(judged.items, missing=NO_ITEM).T)
+            lambda: replace(judged._items_of_lists, listed=moved(judged.items, missing=NO_ITEM).T)
         )
     return lists
 
 
 def _best_lists(judged: Judged) -> Judged:
+    """Sort all judgements of each user by falling grade; negative and missing ones are 0."""
     grades = np.sort(np.fmax(judged.judgements, 0.0), axis=1)[:, ::-1]
     best = judged.with_lists(grades, None)
-    # These lists are among what is known of the judgements: they may not hold it themselves, or
-    # all of it stays until Python looks for cycles, gigabytes of a truth.
-    vars(best)["_of_judgements"] = judged._of_judgements.copy()
+    # These lists are kept among what is derived from the judgements. If they held that themselves,
+    # all of it would stay until Python looks for cycles, gigabytes of a truth.
+    vars(best)["_derived_from_judgements"] = judged._derived_from_judgements.copy()
     return best
 
 
@@ -396,15 +456,23 @@ def _count_nonrelevant(judged: Judged) -> Numbers:
     return np.count_nonzero(judged.judgements >= 0, axis=1) - judged.n_relevant
 
 
-def _running(judged: Judged, *, of: Callable[..., Floats], by: np.ufunc, **options: Any) -> Floats:
-    """Add up, or take the highest of, what each rank earns, down to every rank."""
-    return accumulate(of(judged, **options), by=by)
+def _accumulated(
+    judged: Judged, *, rank_values: Callable[..., Floats], by: np.ufunc, **options: Any
+) -> Floats:
+    """Accumulate the values that a function computes for each rank, (n_users, n_ranks).
+
+    ``by`` is ``np.add`` for sums down to each rank, ``np.maximum`` for highest values.
+    """
+    values = rank_values(judged, **options)
+    return accumulate(values, by=by)
 
 
 def accumulate(values: NDArray[Any], *, by: np.ufunc = np.add) -> Floats:
     """Add up the columns of (n_users, n_ranks) from left to right, as ``cumsum(axis=1)``.
 
-    Adding column to column is several times faster than numpy's walk along each row.
+    Another ufunc than ``np.add``, such as ``np.maximum``, accumulates by that. The result is
+    float64 of the same shape. Adding column to column is several times faster than numpy's walk
+    along each row.
 
     Examples
     --------
@@ -412,107 +480,21 @@ def accumulate(values: NDArray[Any], *, by: np.ufunc = np.add) -> Floats:
     array([[1., 1., 2.]])
     """
     columns = np.array(values.T, dtype=np.float64, order="C")
-    for before, column in pairwise(columns):
-        by(column, before, out=column)
+    for previous_column, column in pairwise(columns):
+        by(column, previous_column, out=column)
     return columns.T
 
 
-def _cells(judged: Judged, *, cutoff: int | Integers) -> Numbers:
-    """Find the last rank down to a cut-off in tables laid out rank by rank; negative: none."""
+def _last_cells(judged: Judged, *, cutoff: int | Integers) -> Numbers:
+    """Find the last rank of each user down to a cut-off, of shape (n_users,).
+
+    The result are positions in a table (n_ranks, n_users), made flat; negative where no rank is at
+    or before the cut-off, which is one for all users, or one for each.
+    """
     if isinstance(cutoff, int) and judged._listed_ranks is not None:
-        columns = judged._listed_ranks.last(cutoff, n_rows=judged.n_users)
+        columns = judged._listed_ranks.last_columns(cutoff, n_rows=judged.n_users)
     else:
-        within = judged.ranks <= np.reshape(cutoff, (-1, 1))
-        columns = np.count_nonzero(within, axis=1) - 1
-    return columns * judged.n_users + np.arange(judged.n_users) * (columns >= 0)
-
-
-@dataclass(frozen=True, eq=False)
-class ListedRanks:
-    """Which ranks lists hold where those without anything judged are left out.
-
-    ``listed``: ranks, rising, of shape (n_ranks, n_lists); at the end of shorter lists below
-    ``depth``; ``depth``: deepest rank of the lists.
-    """
-
-    listed: Longs
-    depth: int
-
-    def ranks(self, n_rows: int) -> Longs:
-        """Give the ranks of rows, (n_rows, n_ranks): each list in all samples of judgements."""
-        return np.repeat(self.listed, self._repeats(n_rows), axis=1).T
-
-    def last(self, cutoff: int, *, n_rows: int) -> Numbers:
-        """Find the last column down to a cut-off, of shape (n_rows,); -1 where there is none."""
-        columns = np.count_nonzero(self.listed <= cutoff, axis=0) - 1
-        return np.repeat(columns, self._repeats(n_rows))
-
-    def _repeats(self, n_rows: int) -> int:
-        return n_rows // max(self.listed.shape[1], 1)
-
-
-def match(run: Run, qrels: Qrels, *, depth: int | None = None) -> Longs:
-    """Find the judgement of every ranked item, down to a depth.
-
-    Returns
-    -------
-    Positions in ``qrels.items``, of shape (n_users, n_ranks); -1 where there is none.
-    """
-    if run.n_users != qrels.n_users:
-        raise InputError(
-            f"run {run.system!r} has {run.n_users} users, the qrels have {qrels.n_users}."
-        )
-    ranked = run.items[:, :depth]
-    if len(qrels.items) == 0:
-        return np.full(ranked.shape, UNJUDGED, dtype=np.int64)
-    width = int(max(qrels.items.max(), ranked.max(initial=0))) + 2
-    users_at_once = max(1, CELLS_AT_ONCE // width)
-    # Position of the judgement of each user and item, UNJUDGED where there is none.
-    positions = np.full(users_at_once * width, UNJUDGED, dtype=np.int64)
-    matches = np.empty(ranked.shape, dtype=np.int64)
-    for first in range(0, run.n_users, users_at_once):
-        items = ranked[first : first + users_at_once]
-        start = qrels.offsets[first]
-        end = qrels.offsets[first + len(items)]
-        cells = (qrels.users[start:end] - first) * np.int64(width) + qrels.items[start:end]
-        positions[cells] = np.arange(start, end)
-        # The end of a list, item -1, falls into the last cell of the row before: always empty.
-        wanted = np.arange(len(items))[:, None] * width + items
-        np.take(positions, wanted, mode="wrap", out=matches[first : first + len(items)])
-        positions[cells] = UNJUDGED
-    return matches
-
-
-def judge(run: Run, qrels: Qrels, catalogue: Catalogue | None = None) -> Judged:
-    """See a run through the judgements of the same users, and of what is known of the items.
-
-    Examples
-    --------
-    >>> qrels = Qrels(np.array([0, 2]), np.array([3, 7], dtype=np.int32),
-    ...               np.array([5, 2], dtype=np.int32), relevance_level=4)
-    >>> judge(Run("s", np.array([[7, 1, 3]], dtype=np.int32)), qrels).grades
-    array([[ 2., nan,  5.]])
-    """
-    grades = qrels.grades.astype(np.float64)
-    judged = Judged(
-        grades=np.append(grades, np.nan)[match(run, qrels)],
-        judgements=_rows(grades, qrels, np.nan),
-        relevance_level=qrels.relevance_level,
-        lengths=run.lengths,
-    )
-    if catalogue is None:
-        return judged
-    items = _rows(qrels.items, qrels, -1)
-    numbers = _rows(np.arange(len(qrels.items)), qrels, -1)
-    users = np.arange(run.n_users)
-    return judged.with_items(
-        lambda: ItemsOfLists(catalogue, users, run.items.T, items.T, numbers.T, run.system)
-    )
-
-
-def _rows(values: NDArray[Any], qrels: Qrels, missing: float) -> NDArray[Any]:
-    """Lay what belongs to the judgements of each user in a row."""
-    counts = np.diff(qrels.offsets)
-    rows = np.full((qrels.n_users, int(counts.max(initial=0))), missing, dtype=values.dtype)
-    rows[np.arange(rows.shape[1]) < counts[:, None]] = values
-    return rows
+        is_within = judged.ranks <= np.reshape(cutoff, (-1, 1))
+        columns = np.count_nonzero(is_within, axis=1) - 1
+    users = np.where(columns >= 0, np.arange(judged.n_users), 0)
+    return columns * judged.n_users + users

@@ -115,9 +115,9 @@ class Shape:
             _matrix([listed.judgements for listed in lists]),
             relevance_level=self.level,
             lengths=np.array([len(listed.ranked) for listed in lists]),
-        ).with_items(lambda: self._items_seen(lists))
+        ).with_items(lambda: self._items_of_lists(lists))
 
-    def _items_seen(self, lists: Sequence[UserList]) -> ItemsOfLists:
+    def _items_of_lists(self, lists: Sequence[UserList]) -> ItemsOfLists:
         judged = [[item for item, _ in self.judged_items(listed)] for listed in lists]
         listed = _by_rank([self.items(each)[0] for each in lists], width=self.depth)
         users = np.zeros(len(lists), dtype=np.intp)

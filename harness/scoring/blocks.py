@@ -18,7 +18,7 @@ from analyses.shared.measure import Measure
 from harness.metrics.shared.metric import Metric
 from qrels import Catalogue, Judged, Qrels, match
 from qrels.catalogue import ItemsOfLists
-from qrels.judged import ListedRanks
+from qrels.listed_ranks import ListedRanks
 from runs import NO_ITEM, Run
 from runs.shared.arrays import Floats, Ints, Longs, Masks, Numbers
 from runs.shared.fields import place_in_group
@@ -112,10 +112,10 @@ class Block:
             grades = samples.grades_of(lists.judgements)
             lengths = np.repeat(lists.lengths, n_samples)
             yield judged.with_lists(grades, lengths, listed_ranks=lists.listed_ranks).with_items(
-                partial(self._items_seen, lists, samples)
+                partial(self._items_of_lists, lists, samples)
             )
 
-    def _items_seen(self, lists: Columns, samples: Samples) -> ItemsOfLists:
+    def _items_of_lists(self, lists: Columns, samples: Samples) -> ItemsOfLists:
         users, judgements = self.users, self.judgements
         listed = lists.items(users, samples.qrels)
         judged = _judged_items(judgements, samples.qrels)

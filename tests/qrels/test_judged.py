@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qrels import Catalogue, Qrels, accumulate, judge, match, qrels_from_columns
-from qrels import judged as judged_module
-from qrels.judged import Judged, ListedRanks
+from qrels import Catalogue, Qrels, accumulate, judge, match, matches, qrels_from_columns
+from qrels.judged import Judged
+from qrels.listed_ranks import ListedRanks
 from qrels.ranks.judged_ranks import JudgedRanks
 from runs import InputError, Run
 from tests.lists import runs_and_qrels
@@ -68,7 +68,7 @@ def test_the_judgement_of_every_ranked_item_is_found(
         for user, row in enumerate(run.items[:, :depth])
     ]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(judged_module, "CELLS_AT_ONCE", cells_at_once)
+        patch.setattr(matches, "CELLS_AT_ONCE", cells_at_once)
         assert match(run, qrels, depth=depth).tolist() == expected
 
 
@@ -282,7 +282,7 @@ def test_hidden_ranks_are_those_of_the_judgements() -> None:
 def test_items_are_repeated_for_samples_of_the_judgements() -> None:
     judged = judged_items()
     twice = Judged(np.repeat(judged.grades, 2, axis=0), np.repeat(judged.judgements, 2, axis=0))
-    twice.with_items(lambda: judged._items_seen)
+    twice.with_items(lambda: judged._items_of_lists)
     assert twice.users.tolist() == [0, 0, 1, 1, 2, 2]
     assert twice.items[:3].tolist() == [[7, 1, 3], [7, 1, 3], [0, -1, -1]]
     assert twice.judged_items[4:].tolist() == [[1, 3], [1, 3]]
@@ -307,7 +307,7 @@ def test_judgements_are_numbered_and_minus_1_where_a_user_has_fewer() -> None:
     run = Run("s", np.array([[0, 1], [1, -1]], dtype=np.int32))
     ones = np.ones(3, dtype=np.int32)
     qrels = Qrels(np.array([0, 2, 3]), np.array([0, 1, 1], np.int32), ones, relevance_level=1)
-    seen = judge(run, qrels, Catalogue(2))._items_seen
+    seen = judge(run, qrels, Catalogue(2))._items_of_lists
     assert seen.judgements is not None
     assert seen.judgements.T.tolist() == [[0, 1], [2, -1]]
     assert seen.judged.T.tolist() == [[0, 1], [1, -1]]

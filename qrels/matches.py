@@ -1,0 +1,119 @@
+"""Matches of a run and qrels: the judgement of every ranked item, and the judged lists."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qrels.catalogue import Catalogue, ItemsOfLists
+from qrels.judged import Judged
+from qrels.qrels import Qrels
+from runs import NO_ITEM, InputError, Run
+from runs.shared.arrays import Longs
+
+NO_JUDGEMENT = -1
+
+CELLS_AT_ONCE = 250_000
+"""Size of the table of users x items through which items are looked up: 2 MB."""
+
+
+def match(run: Run, qrels: Qrels, *, depth: int | None = None) -> Longs:
+    """Find the judgement of every ranked item, down to a depth; by default at all ranks.
+
+    Returns
+    -------
+    Positions in ``qrels.items``, int64 of shape (n_users, n_ranks); -1 where there is none.
+
+    Raises
+    ------
+    InputError
+        If the run and the qrels have not as many users.
+    """
+    if run.n_users != qrels.n_users:
+        raise InputError(
+            f"run {run.system!r} has {run.n_users} users, the qrels have {qrels.n_users}."
+        )
+    ranked_items = run.items[:, :depth]
+    if len(qrels.items) == 0:
+        return np.full(ranked_items.shape, NO_JUDGEMENT, dtype=np.int64)
+    highest_item = max(qrels.items.max(), ranked_items.max(initial=0))
+    # One more than there are items, so that the last cell of each row stays empty.
+    width = int(highest_item) + 2
+    users_at_once = max(1, CELLS_AT_ONCE // width)
+    # Position of the judgement of each user of a block and each item.
+    positions = np.full(users_at_once * width, NO_JUDGEMENT, dtype=np.int64)
+    matches = np.empty(ranked_items.shape, dtype=np.int64)
+    for first_user in range(0, run.n_users, users_at_once):
+        items = ranked_items[first_user : first_user + users_at_once]
+        end_user = first_user + len(items)
+        judgements = slice(qrels.offsets[first_user], qrels.offsets[end_user])
+        rows = qrels.users[judgements] - first_user
+        judged_cells = rows * np.int64(width) + qrels.items[judgements]
+        positions[judged_cells] = np.arange(judgements.start, judgements.stop)
+        # The end of a list, item -1, falls into the last cell of the row before: always empty.
+        ranked_cells = np.arange(len(items))[:, None] * width + items
+        np.take(positions, ranked_cells, mode="wrap", out=matches[first_user:end_user])
+        positions[judged_cells] = NO_JUDGEMENT
+    return matches
+
+
+def judge(run: Run, qrels: Qrels, catalogue: Catalogue | None = None) -> Judged:
+    """Look up the grade of every ranked item in the judgements of the same users.
+
+    Parameters
+    ----------
+    run, qrels
+        Of the same users, in the same order.
+    catalogue
+        What is known of the items, for metrics that ask for it.
+
+    Raises
+    ------
+    InputError
+        If the run and the qrels have not as many users.
+
+    Examples
+    --------
+    >>> qrels = Qrels(np.array([0, 2]), np.array([3, 7], dtype=np.int32),
+    ...               np.array([5, 2], dtype=np.int32), relevance_level=4)
+    >>> judge(Run("s", np.array([[7, 1, 3]], dtype=np.int32)), qrels).grades
+    array([[ 2., nan,  5.]])
+    """
+    grades = qrels.grades.astype(np.float64)
+    # Position -1, of items without a judgement, is that of the NaN at the end.
+    grade_or_nan = np.append(grades, np.nan)
+    judged = Judged(
+        grades=grade_or_nan[match(run, qrels)],
+        judgements=_rows(grades, qrels, missing=np.nan),
+        relevance_level=qrels.relevance_level,
+        lengths=run.lengths,
+    )
+    if catalogue is None:
+        return judged
+    judged_items = _rows(qrels.items, qrels, missing=int(NO_ITEM))
+    judgements = _rows(np.arange(len(qrels.items)), qrels, missing=NO_JUDGEMENT)
+    return judged.with_items(
+        lambda: ItemsOfLists(
+            catalogue=catalogue,
+            users=np.arange(run.n_users),
+            listed=run.items.T,
+            judged=judged_items.T,
+            judgements=judgements.T,
+            system=run.system,
+        )
+    )
+
+
+def _rows(values: NDArray[Any], qrels: Qrels, *, missing: float) -> NDArray[Any]:
+    """Lay a column of values, of shape (n_judgements,), in rows, one for each user.
+
+    The result is of shape (n_users, n), where n is the most judgements that a user has; the ends of
+    shorter rows are filled with ``missing``.
+    """
+    counts = np.diff(qrels.offsets)
+    rows = np.full((qrels.n_users, int(counts.max(initial=0))), missing, dtype=values.dtype)
+    is_filled = np.arange(rows.shape[1]) < counts[:, None]
+    rows[is_filled] = values
+    return rows
