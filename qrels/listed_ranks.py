@@ -13,8 +13,8 @@ from runs.shared.arrays import Longs, Numbers
 class ListedRanks:
     """The ranks that the columns of lists stand for, where ranks without judgements are left out.
 
-    ``listed``: ranks, rising, of shape (n_ranks, n_lists); the ends of shorter lists are filled with
-    ranks that are greater than ``depth``; ``depth``: deepest rank of the lists.
+    ``listed``: ranks, rising, of shape (n_ranks, n_lists); the ends of shorter lists are filled
+    with ranks that are greater than ``depth``; ``depth``: deepest rank of the lists.
     """
 
     listed: Longs
