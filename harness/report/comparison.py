@@ -298,7 +298,7 @@ def _scores(study: FinishedStudy, keys: Iterable[tuple[str, str]]) -> Floats:
     labels = [str(measure) for measure in study.means.measures]
     places = [(labels.index(m), study.means.systems.index(system)) for m, system in keys]
     chosen = tuple(np.array(places).T)
-    scores = read_score_tables([study.place(SCORES_FILE)]).values[chosen]
+    scores = read_score_tables([study.path_of(SCORES_FILE)]).values[chosen]
     plain = np.isclose(scores.mean(axis=-1), study.means.values[chosen], atol=1e-9)
     return np.where(plain[:, np.newaxis], scores, np.nan)
 

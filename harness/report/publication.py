@@ -101,7 +101,7 @@ class Publication:
             texts = pd.read_csv(folder / f"{path.stem}.csv", dtype=str, keep_default_na=False)
             own = texts.map(unescape_formula).assign(value=lambda frame: _number(frame["value"]))
         else:
-            study = FinishedStudy.at(folder, plugins)
+            study = FinishedStudy.open(folder, plugins)
             own, name, data = _own(study, path, printed), study.name, (study.manifest.data,)
             if are_ranks:
                 falling = set(study.means.measures.lower_is_better_for)
@@ -290,9 +290,9 @@ def _own(study: FinishedStudy, path: Path, printed: pd.DataFrame) -> pd.DataFram
     for _, result in study.results():
         if path.stem in (frames := result.publications()):
             return _texts(frames[path.stem])
-    if {"system", "metric"} <= set(printed) and "means" in study.kinds:
+    if {"system", "metric"} <= set(printed) and "means" in study.result_classes:
         return _texts(study.means.frames()["means"].rename(columns={"mean": "value"}))
-    if {"quantity", "metric"} <= set(printed) and "means" in study.kinds:
+    if {"quantity", "metric"} <= set(printed) and "means" in study.result_classes:
         values = [
             (each.name, measure.metric, measure.cutoff, value)
             for _, each in estimates_of(study)
