@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from analyses.shared.measure import Measure, depth_of
-from analyses.shared.table import MISSING, Table
+from analyses.shared.number_format import MISSING
+from analyses.shared.table import Table
 from harness.metrics.shared.metric import Metric
 from harness.metrics.shared.names import parse_name
 from harness.metrics.shared.option import formulas_in, words_in

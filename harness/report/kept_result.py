@@ -12,6 +12,7 @@ import numpy as np
 from analyses.shared.estimates import Estimates
 from analyses.shared.evidence import read_evidence, to_evidence
 from analyses.shared.measure import Measures
+from analyses.shared.number_format import Cell
 from analyses.shared.result import (
     METRIC,
     FigureDeclaration,
@@ -23,7 +24,7 @@ from analyses.shared.result import (
     table,
     tables_of,
 )
-from analyses.shared.table import Cell, Table, excerpt
+from analyses.shared.table import Table, excerpt
 from runs import InputError
 
 if TYPE_CHECKING:

@@ -14,8 +14,9 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from analyses.shared.analysis import analyses_with_plugins
+from analyses.shared.number_format import Cell, format_cell
 from analyses.shared.result import FigureDeclaration, Result, figures_of, tables_of
-from analyses.shared.table import Cell, Table, excerpt, format_cell
+from analyses.shared.table import Table, excerpt
 from harness.report.answer import Answer
 from harness.report.checks import checks_of
 from harness.report.study_folder import ANSWER, FinishedStudy, caption_name, figure_name

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from analyses.ordering import tau_b
+from analyses.shared.number_format import Cell, rounded
 from analyses.shared.result import FigureDeclaration
 from analyses.shared.sentences import listed
-from analyses.shared.table import Cell, Table, frame_table, rounded, unescape_formula
+from analyses.shared.table import Table, frame_table, unescape_formula
 from harness.readers.scores import heading_and_rows, measure_at
 from harness.report.study_folder import FinishedStudy
 from harness.report.tables import estimates_of
