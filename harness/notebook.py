@@ -13,7 +13,7 @@ from analyses.shared.result import Result
 from analyses.shared.scores import Scores
 from analyses.shared.work import ScoresWork, Truth
 from harness.metrics.shared.metric import Metric
-from harness.metrics.shared.register import available_metrics, translated
+from harness.metrics.shared.register import available_metrics, translate_name
 from harness.readers.rankings import (
     Counts,
     Judgements,
@@ -571,8 +571,8 @@ def _work(
         if not isinstance(each, str | Metric):
             raise InputError(f"a measure is a name such as 'nDCG@10', or a metric, got {each!r}.")
     own = [each for each in named if isinstance(each, Metric)]
-    known = available_metrics(own=own)
-    named = [each if isinstance(each, Metric) else translated(each, known) for each in named]
+    known = available_metrics(user_metrics=own)
+    named = [each if isinstance(each, Metric) else translate_name(each, known) for each in named]
     if not named:
         raise InputError("there is no measure: name some, such as 'nDCG@10' and 'bpref'.")
     asked = {"names": tuple(map(str, named)), "cutoffs": ()}

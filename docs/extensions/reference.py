@@ -26,7 +26,7 @@ from analyses.ordering import COEFFICIENTS
 from analyses.shared.analysis import built_in_analyses
 from analyses.shared.result import figures_of, tables_of, title_of
 from harness.cli.main import main
-from harness.metrics.shared.metric import SHARED, Metric
+from harness.metrics.shared.metric import SHARED_OPTIONS, Metric
 from harness.metrics.shared.names import print_value
 from harness.metrics.shared.option import Option
 from harness.metrics.shared.register import built_in_metrics
@@ -45,7 +45,7 @@ def metric_reference() -> Iterator[str]:
         [(f"`{m.name}`_", plain(m.summary), literal(m.trec_eval)) for m in metrics],
     )
     yield from heading("Options of all metrics", "-")
-    yield from option_table(SHARED)
+    yield from option_table(SHARED_OPTIONS)
     for metric in metrics:
         yield from metric_section(metric)
 
@@ -71,7 +71,7 @@ def option_table(options: Sequence[Option]) -> Iterator[str]:
         (
             literal(option.name),
             literal("" if option.default is None else print_value(option.default)),
-            plain(f"{option.values}. {option.text}"),
+            plain(f"{option.allowed_values}. {option.description}"),
         )
         for option in options
     ]

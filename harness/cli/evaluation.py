@@ -31,17 +31,17 @@ def metrics(plugins: Paths, format_: str) -> None:
     For each metric: its name, a definition, its options, its name in trec_eval, and the publication
     that defines it.
     """
-    from harness.metrics.shared.metric import SHARED, Metric
+    from harness.metrics.shared.metric import SHARED_OPTIONS, Metric
     from harness.metrics.shared.register import available_metrics, installed_metrics
 
     def row(metric: Metric) -> tuple[str, ...]:
-        shared = [option.name for option in SHARED if option in metric.all_options]
+        shared = [option.name for option in SHARED_OPTIONS if option in metric.all_options]
         own = [f"{option.name}: {option.help}" for option in metric.options]
         options = "\n".join([", ".join(shared), *own] if shared else own) or "none"
         return metric.name, metric.summary, options, metric.trec_eval or "none", metric.source
 
     rows = [row(each) for each in (*available_metrics(plugins).values(), *installed_metrics())]
-    note = "\n".join(f"{option.name}: {option.help}." for option in SHARED)
+    note = "\n".join(f"{option.name}: {option.help}." for option in SHARED_OPTIONS)
     headings = ["name", "definition", "options", "trec_eval", "source"]
     found = Table("metrics", "Metrics", note, headings, rows)
     print_tables(found, format_=format_, in_records=True)
@@ -123,7 +123,7 @@ def card(
     from harness.report.study_folder import FinishedStudy
     from harness.study.workers import file_stem
 
-    finished = [FinishedStudy.open(study) for study in studies]
+    finished = [FinishedStudy.at(study) for study in studies]
     page = metric_card(metric, finished, plugins=plugins, tries=tries)
     write_and_name("card", output or Path(f"card-{file_stem(metric)}.html"), page)
 

@@ -146,7 +146,7 @@ def laws_of(metric: Metric, against: Metric | None = None) -> tuple[Law, ...]:
         If trec_eval has no measure of the name that the metric declares.
     """
     laws = list(LAWS)
-    if metric.trec_eval and not metric.given:
+    if metric.trec_eval and not metric.option_values:
         measure = metric_of_trec_eval(metric)
         laws.append(agreement("trec_eval", measure.name, measure))
     if against is not None:

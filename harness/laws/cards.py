@@ -54,7 +54,7 @@ class Card:
     def label(self) -> str:
         """Metric and options, with the cut-off if there is one alone."""
         cutoff = self.cutoffs[0] if len(self.cutoffs) == 1 else None
-        return print_name(self.metric.name, dict(self.metric.given), cutoff)
+        return print_name(self.metric.name, dict(self.metric.option_values), cutoff)
 
     @property
     def depths(self) -> str:

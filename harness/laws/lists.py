@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from harness.metrics.shared.metric import LEVEL, Metric
+from harness.metrics.shared.metric import LEVEL_OPTION, Metric
 from qrels import Catalogue, Judged
 from qrels.catalogue import ItemsOfLists
 from runs.shared.arrays import Floats, Ints, Longs
@@ -135,7 +135,7 @@ class Bench:
     @cached_property
     def shape(self) -> Shape:
         """Lists with the relevance level of the metric's name, or 2, which leaves room below."""
-        level = dict(self.metric.given).get(LEVEL.name)
+        level = dict(self.metric.option_values).get(LEVEL_OPTION.name)
         return Shape(self.cutoff or WHOLE, level if isinstance(level, int) else USUAL_LEVEL)
 
     def score(self, listed: UserList) -> float:

@@ -62,10 +62,10 @@ def interpolated_precision(
     >>> interpolated_precision(judged, recall=0.5)
     array([0.])
     """
-    return judged.highest(precisions_from, cutoff=cutoff, recall=recall, rounding=rounding)
+    return judged.highest(precisions_at_recall, cutoff=cutoff, recall=recall, rounding=rounding)
 
 
-def precisions_from(judged: Judged, *, recall: float, rounding: str) -> Floats:
+def precisions_at_recall(judged: Judged, *, recall: float, rounding: str) -> Floats:
     """Precision at every rank where the recall has reached a point, 0 above it."""
     needed = np.floor(recall * judged.n_relevant + (0.9 if rounding == "up" else 0.5))
     enough = judged.relevant_so_far >= needed[:, None]

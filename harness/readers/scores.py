@@ -15,7 +15,7 @@ import numpy as np
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.scores import TOPIC, USER, Scores
 from harness.metrics.shared.names import split_depth
-from harness.metrics.shared.register import built_in_metrics, own_name
+from harness.metrics.shared.register import built_in_metrics, harness_name
 from harness.readers.columns import (
     ColumnNames,
     Table,
@@ -404,7 +404,7 @@ def _by_topic(frame: pd.DataFrame) -> pd.DataFrame:
 def are_metrics(names: Iterable[object]) -> bool:
     """Tell whether columns are measures: all have names of metrics, or one has also a cut-off."""
     known = built_in_metrics()
-    found = {str(name): own_name(str(name).partition("@")[0], known) for name in names}
+    found = {str(name): harness_name(str(name).partition("@")[0], known) for name in names}
     return all(found.values()) or any("@" in name and own for name, own in found.items())
 
 

@@ -13,7 +13,13 @@ from numpy.typing import NDArray
 
 from analyses.shared.measure import Measure, Measures, depth_of
 from analyses.shared.scores import Scores
-from harness.metrics.shared.metric import LEVEL, MEAN, Metric, logarithms, users_named
+from harness.metrics.shared.metric import (
+    LEVEL_OPTION,
+    MEAN_OPTION,
+    Metric,
+    logarithms,
+    name_users_in_errors,
+)
 from harness.scoring.blocks import Block, Needs, Samples, divide, needs_of
 from qrels import Catalogue, Judged, Qrels
 from runs import Run
@@ -50,7 +56,7 @@ def score(
     for system, run in enumerate(runs):
         for block in divide([run], qrels, depth=depth):
             for judged in block.judge(everything):
-                with users_named(users[block.users]):
+                with name_users_in_errors(users[block.users]):
                     values[:, system, block.users] = _scores(judged, measures, metrics)
         advance()
     falling = [name for name, metric in metrics.items() if not metric.higher_is_better]
@@ -192,7 +198,9 @@ class SampleScorer:
         for number, measure in enumerate(self.measures):
             metric = self.metrics[measure.metric]
             if is_fused(metric):
-                level = dict(metric.given).get(LEVEL.name, self.qrels.relevance_level)
+                level = dict(metric.option_values).get(
+                    LEVEL_OPTION.name, self.qrels.relevance_level
+                )
                 alike.setdefault((level, metric.is_geometric), []).append(number)
         return alike
 
@@ -234,4 +242,7 @@ def is_fused(metric: Metric) -> bool:
     """Tell whether the kernel knows the metric: only level and mean are set of its options."""
     from harness.scoring.kernel import FUSED
 
-    return metric.name in FUSED and {name for name, _ in metric.given} <= {LEVEL.name, MEAN.name}
+    return metric.name in FUSED and {name for name, _ in metric.option_values} <= {
+        LEVEL_OPTION.name,
+        MEAN_OPTION.name,
+    }

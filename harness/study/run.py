@@ -16,7 +16,7 @@ from analyses.shared.measure import Measures
 from analyses.shared.sentences import listed
 from analyses.shared.work import StudyWorld
 from harness.metrics.shared.metric import Metric
-from harness.metrics.shared.names import BECOMES, parse_name
+from harness.metrics.shared.names import VALUES_WITHOUT_NONRELEVANT, parse_name
 from harness.metrics.shared.register import available_metrics, find_metric, plugin_metrics
 from harness.study.collection import Collection, collect
 from harness.study.item_catalogue import EXAMPLE_SYSTEM, example_catalogue
@@ -318,7 +318,7 @@ def _without_equivalent_metrics(study: Study, collection: Collection) -> Study:
     """
     if not collection.is_implicit or "names" in study.metrics.model_fields_set:
         return study
-    names = tuple(name for name in study.metrics.names if name not in BECOMES)
+    names = tuple(name for name in study.metrics.names if name not in VALUES_WITHOUT_NONRELEVANT)
     warn(
         "all items are relevant, so bpref and infAP would equal Recall: they are left out "
         "unless `names` in [metrics] has them."

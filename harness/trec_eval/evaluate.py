@@ -14,8 +14,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from analyses.shared.table import FORMATS, Table
-from harness.metrics.shared.metric import users_named
-from harness.metrics.shared.names import BECOMES
+from harness.metrics.shared.metric import name_users_in_errors
+from harness.metrics.shared.names import VALUES_WITHOUT_NONRELEVANT
 from harness.readers.columns import ColumnNames
 from harness.readers.rankings import judgements_of, read_run_files
 from harness.trec_eval.measures import RUN_ID, Column
@@ -143,7 +143,7 @@ def _score_topics(
         judged = judge(run, qrels.select_users(topics)).as_deep_as(deepest)
         if judged_only:
             judged = judged.condensed
-        with users_named(lists.topics.ids[topics]):
+        with name_users_in_errors(lists.topics.ids[topics]):
             for number, column in enumerate(columns):
                 values[number, topics] = column.score(judged)
     return values
@@ -169,7 +169,11 @@ def _blocks(widths: Integers) -> Iterator[Numbers]:
 def _collapsing(names: Iterable[str]) -> list[str]:
     """Say what measures are for users without judged non-relevant items, where that is known."""
     bases = {name: name.partition("@")[0].partition("(")[0] for name in names}
-    return [f"{name} {BECOMES[base]}" for name, base in bases.items() if base in BECOMES]
+    return [
+        f"{name} {VALUES_WITHOUT_NONRELEVANT[base]}"
+        for name, base in bases.items()
+        if base in VALUES_WITHOUT_NONRELEVANT
+    ]
 
 
 ALL = "all"

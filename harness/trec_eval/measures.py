@@ -11,7 +11,7 @@ import numpy as np
 
 from harness.metrics.shared.metric import Metric, geometric_mean
 from harness.metrics.shared.names import DECIMAL, parse_name, read_cutoff
-from harness.metrics.shared.register import find_metric, translated
+from harness.metrics.shared.register import find_metric, translate_name
 from harness.trec_eval.further_measures import (
     binary_gain,
     ndcg_at_levels,
@@ -230,8 +230,8 @@ SCORERS: dict[str, Callable[[str, Mapping[str, Metric]], Callable[[Judged], Floa
 
 
 def _own_column(text: str, metrics: Mapping[str, Metric]) -> Column:
-    text = translated(text, metrics)
+    text = translate_name(text, metrics)
     parsed = parse_name(text)
-    metric = find_metric(text, metrics, others=[*ORDER, *NICKNAMES])
+    metric = find_metric(text, metrics, other_names=[*ORDER, *NICKNAMES])
     suffix = "" if parsed.cutoff is None else f"@{parsed.cutoff}"
     return Column(metric.label + suffix, partial(metric, cutoff=parsed.cutoff), metric.average)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from harness.metrics.infap import SMOOTHING
-from harness.metrics.interpolated_precision import Rounding, precisions_from
+from harness.metrics.interpolated_precision import Rounding, precisions_at_recall
 from harness.metrics.recall import recall
 from harness.metrics.shared.metric import metric, ratio
 from harness.metrics.shared.weights import Positive
@@ -78,7 +78,7 @@ def interpolated_average_precision(
 def _mean_of_highest(judged: Judged, *, rounding: str) -> Floats:
     """Mean over the recall points of the highest precisions down to every rank."""
     highest = (
-        accumulate(precisions_from(judged, recall=recall, rounding=rounding), by=np.maximum)
+        accumulate(precisions_at_recall(judged, recall=recall, rounding=rounding), by=np.maximum)
         for recall in RECALL_POINTS
     )
     total = next(highest)

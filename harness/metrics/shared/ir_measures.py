@@ -16,10 +16,14 @@ from runs.shared.arrays import Floats
 from runs.shared.errors import require_known
 
 PREFIX = "ir_measures:"
+"""Begin of the name of a measure of ir_measures."""
 
 
 def metric_of_ir_measures(text: str) -> Metric:
-    """Make a metric of an ir_measures measure, scored by its provider.
+    """Make a metric of a measure of ir_measures: ``ir_measures:nDCG(dcg='exp-log2')``.
+
+    Its provider in ir_measures computes the scores; a cut-off in the name is ignored. Raises
+    InputError if there is no such measure, or it does not take a parameter.
 
     Notes
     -----
@@ -30,12 +34,17 @@ def metric_of_ir_measures(text: str) -> Metric:
     measure = _measure(parsed.name, parsed.options)
 
     def score(judged: Judged, *, cutoff: int | None = None, **_: Any) -> Floats:
-        chosen = measure
+        """Score every user by the provider of the measure, float64 of shape (n_users,).
+
+        Relevance level and cut-off are set if they are parameters of the measure. If the cut-off is
+        none, the lists are cut.
+        """
+        with_level = measure
         if "rel" in measure.SUPPORTED_PARAMS and "rel" not in measure.params:
-            chosen = chosen(rel=int(judged.relevance_level))
+            with_level = measure(rel=int(judged.relevance_level))
         if cutoff is None or "cutoff" not in measure.SUPPORTED_PARAMS:
-            return _provided(chosen, judged, depth=cutoff)
-        return _provided(chosen @ cutoff, judged, depth=None)
+            return _score_by_provider(with_level, judged, depth=cutoff)
+        return _score_by_provider(with_level @ cutoff, judged, depth=None)
 
     score.__doc__ = f"{measure.PRETTY_NAME or parsed.name}, as ir_measures computes it."
     return Metric(
@@ -47,25 +56,38 @@ def metric_of_ir_measures(text: str) -> Metric:
     )
 
 
-CUT = frozenset({"P", "map_cut", "ndcg_cut", "recall", "relative_P", "success"})
+CUTOFF_MEASURES = frozenset({"P", "map_cut", "ndcg_cut", "recall", "relative_P", "success"})
 """Measures of trec_eval whose parameter is a cut-off."""
 
 
 def metric_of_trec_eval(declared: Metric) -> Metric:
-    """Make a metric of the measure of trec_eval that a metric names, scored by pytrec_eval."""
+    """Make a metric of the measure of trec_eval that ``declared.trec_eval`` names.
+
+    pytrec_eval computes the scores. The parameter behind the point, as in ``success.n``, is the
+    cut-off, the default of an option of the metric that has its name, or a value. Raises InputError
+    if trec_eval has no such measure.
+    """
     import pytrec_eval
 
-    text = declared.trec_eval.partition(" ")[0]
-    base, _, parameter = text.partition(".")
-    known = sorted(pytrec_eval.supported_measures)
-    require_known(f"metric {declared.name!r}: trec_eval has no measure", [base], known)
-    defaults = {option.name: option.default for option in declared.options}
-    is_cut = base in CUT and not parameter.isdecimal()
+    measure_name = declared.trec_eval.partition(" ")[0]
+    base, _, parameter = measure_name.partition(".")
+    supported = sorted(pytrec_eval.supported_measures)
+    require_known(f"metric {declared.name!r}: trec_eval has no measure", [base], supported)
+    option_defaults = {option.name: option.default for option in declared.options}
+    parameter_is_cutoff = base in CUTOFF_MEASURES and not parameter.isdecimal()
 
     def score(judged: Judged, *, cutoff: int | None = None, **_: Any) -> Floats:
-        given = (cutoff or judged.depth) if is_cut else defaults.get(parameter, parameter)
-        run, qrels = _as_dicts(judged, depth=None if base in CUT else cutoff)
-        measures = {f"{base}.{given}" if given else base}
+        """Score every user by pytrec_eval, float64 of shape (n_users,); 0 for users left out.
+
+        Lists are cut at the cut-off unless it is the parameter of the measure. Raises InputError
+        for a measure that has several values.
+        """
+        if parameter_is_cutoff:
+            value: Any = cutoff or judged.depth
+        else:
+            value = option_defaults.get(parameter, parameter)
+        run, qrels = _as_dicts(judged, depth=None if base in CUTOFF_MEASURES else cutoff)
+        measures = {f"{base}.{value}" if value else base}
         level = int(judged.relevance_level)
         evaluator = pytrec_eval.RelevanceEvaluator(qrels, measures, relevance_level=level)
         scores = np.zeros(judged.n_users)
@@ -75,26 +97,35 @@ def metric_of_trec_eval(declared: Metric) -> Metric:
             (scores[int(user)],) = values.values()
         return scores
 
-    return Metric(f"trec_eval's {text}", score, source="trec_eval", high=np.inf)
+    return Metric(f"trec_eval's {measure_name}", score, source="trec_eval", high=np.inf)
 
 
 def _measure(name: str, options: Mapping[str, Value]) -> Any:
-    """Find a measure in ir_measures and set its parameters."""
+    """Look up a measure in ir_measures, and set its parameters.
+
+    Raises InputError if there is no such measure, or it does not take the parameters.
+    """
     import ir_measures
 
     registry = ir_measures.measures.registry
     require_known("ir_measures has no measure", [name], sorted(registry))
     measure = registry[name](**options)
+    with_cutoff = measure @ 1 if "cutoff" in measure.SUPPORTED_PARAMS else measure
     try:
-        (measure @ 1 if "cutoff" in measure.SUPPORTED_PARAMS else measure).validate_params()
+        with_cutoff.validate_params()
     except AssertionError as error:
-        every = ", ".join(measure.SUPPORTED_PARAMS) or "none"
-        raise InputError(f"ir_measures' {name}: {error}; its parameters are: {every}.") from None
+        parameters = ", ".join(measure.SUPPORTED_PARAMS) or "none"
+        raise InputError(
+            f"ir_measures' {name}: {error}; its parameters are: {parameters}."
+        ) from None
     return measure
 
 
-def _provided(measure: Any, judged: Judged, *, depth: int | None) -> Floats:
-    """Let the provider score every user; users that it leaves out score 0."""
+def _score_by_provider(measure: Any, judged: Judged, *, depth: int | None) -> Floats:
+    """Score every user by the measure's provider in ir_measures: float64 of shape (n_users,).
+
+    Lists are cut at ``depth``, None for whole lists. Users that the provider leaves out score 0.
+    """
     import ir_measures
 
     run, qrels = _as_dicts(judged, depth=depth)
@@ -107,20 +138,30 @@ def _provided(measure: Any, judged: Judged, *, depth: int | None) -> Floats:
 def _as_dicts(
     judged: Judged, *, depth: int | None
 ) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, int]]]:
-    """Invent ids: the item at rank k is ``r<k>``, a judged item that was not found ``n<j>``."""
+    """Convert judged lists to a run and qrels with invented ids, by number of the user as text.
+
+    The run has the score of each listed item down to ``depth`` (None for all), falling by rank; the
+    qrels have the grade of each judged item. The item at rank k is ``r<k>``, a judged item that is
+    not in the list ``n<j>``. Users without a judged item are left out.
+    """
     run: dict[str, dict[str, float]] = {}
     qrels: dict[str, dict[str, int]] = {}
     for user in range(judged.n_users):
-        name = str(user)
-        listed = judged.grades[user, : judged.n_retrieved[user]]
-        found = [(f"r{rank}", grade) for rank, grade in enumerate(listed, start=1)]
-        known = {item: int(grade) for item, grade in found if not np.isnan(grade)}
+        listed_grades = judged.grades[user, : judged.n_retrieved[user]]
+        n_listed = len(listed_grades)
+        grade_by_item: dict[str, int] = {}
+        for rank, grade in enumerate(listed_grades, start=1):
+            if not np.isnan(grade):
+                grade_by_item[f"r{rank}"] = int(grade)
         judgements = judged.judgements[user]
-        missed = Counter(judgements[~np.isnan(judgements)].astype(int).tolist())
-        missed -= Counter(known.values())
-        grades = known | {f"n{number}": grade for number, grade in enumerate(missed.elements())}
-        if grades:
-            qrels[name] = grades
-            scores = {item: float(len(found) - k) for k, (item, _) in enumerate(found[:depth])}
-            run[name] = scores
+        grades = judgements[~np.isnan(judgements)].astype(int).tolist()
+        grades_not_listed = Counter(grades) - Counter(grade_by_item.values())
+        for number, grade in enumerate(grades_not_listed.elements()):
+            grade_by_item[f"n{number}"] = grade
+        if grade_by_item:
+            n_ranks = n_listed if depth is None else min(n_listed, depth)
+            qrels[str(user)] = grade_by_item
+            run[str(user)] = {
+                f"r{rank}": float(n_listed + 1 - rank) for rank in range(1, n_ranks + 1)
+            }
     return run, qrels

@@ -23,7 +23,7 @@ from runs.shared.errors import prefixed_errors, require_choice, warn
 from runs.shared.members import user_code
 
 ROUNDING = 1e-9
-"""How far a score may lie outside its range."""
+"""Largest distance of a score outside its range that is taken for rounding."""
 
 
 class MetricFunction(Protocol):
@@ -36,7 +36,7 @@ class MetricFunction(Protocol):
         """Score every user."""
 
 
-LEVEL = Option(
+LEVEL_OPTION = Option(
     "rel",
     None,
     "a whole number, at least 1",
@@ -46,7 +46,7 @@ LEVEL = Option(
 """The option that every metric with relevant items has: the relevance level."""
 
 
-CONDENSED = Option(
+CONDENSED_OPTION = Option(
     "condensed",
     False,
     "true or false",
@@ -57,7 +57,7 @@ CONDENSED = Option(
 """The option that every metric has: whether ranks count judged items alone."""
 
 
-MEAN = Option(
+MEAN_OPTION = Option(
     "mean",
     "arithmetic",
     "arithmetic or geometric",
@@ -68,7 +68,7 @@ MEAN = Option(
 """The option of every metric that is never negative: how its scores are averaged over users."""
 
 
-SHARED = (LEVEL, CONDENSED, MEAN)
+SHARED_OPTIONS = (LEVEL_OPTION, CONDENSED_OPTION, MEAN_OPTION)
 """The options that metrics have in common."""
 
 
@@ -113,12 +113,12 @@ class Metric:
         residual (Moffat & Zobel 2008).
     note
         A sentence that readers of its values must know.
-    given
-        Options that differ from their defaults.
+    option_values
+        Names and values of the options that differ from their defaults.
     cutoff
         Default cut-off; None for whole lists.
     declared
-        The metric without options, if this one has options.
+        The metric as it was declared, if this one has options.
 
     Examples
     --------
@@ -144,12 +144,12 @@ class Metric:
     per_user: bool = False
     accumulates: Literal["", "sum", "max", "cascade"] = ""
     note: str = ""
-    given: tuple[tuple[str, Value], ...] = ()
+    option_values: tuple[tuple[str, Value], ...] = ()
     cutoff: int | None = None
     declared: Metric | None = None
 
     def __post_init__(self) -> None:
-        # Help, and what looks for examples, find the definition behind the metric.
+        # ``help`` and doctest find the function behind the metric by these attributes.
         vars(self).update(
             __doc__=self.doc, __module__=self.function.__module__, __wrapped__=self.function
         )
@@ -157,10 +157,10 @@ class Metric:
     @property
     def label(self) -> str:
         """Name with the options that differ from their defaults."""
-        return print_name(self.name, dict(self.given))
+        return print_name(self.name, dict(self.option_values))
 
     def __str__(self) -> str:
-        return print_name(self.name, dict(self.given), self.cutoff)
+        return print_name(self.name, dict(self.option_values), self.cutoff)
 
     __repr__ = __str__
 
@@ -171,34 +171,47 @@ class Metric:
         return hash(str(self))
 
     @property
-    def bare(self) -> Metric:
+    def as_declared(self) -> Metric:
         """The metric without options and cut-off."""
         return replace(self, cutoff=None) if self.declared is None else self.declared
 
     @property
     def all_options(self) -> tuple[Option, ...]:
-        """All options: relevance level, its own options, and the options of all metrics."""
-        level = (LEVEL,) if self.has_level else ()
-        mean = (MEAN,) if self.low >= 0 or self.is_geometric else ()
-        return (*level, *self.options, CONDENSED, *mean)
+        """All options: relevance level, options of the function, and those of all metrics.
+
+        The relevance level is left out if the metric does not depend on it, and the kind of mean if
+        scores can be negative.
+        """
+        options = [*self.options, CONDENSED_OPTION]
+        if self.has_level:
+            options.insert(0, LEVEL_OPTION)
+        if self.low >= 0 or self.is_geometric:
+            options.append(MEAN_OPTION)
+        return tuple(options)
 
     @property
     def accumulation(self) -> str:
-        """How relevant items add up with these options; "" where the scores have no residual."""
-        given = dict(self.given)
-        changed = self.is_condensed or self.is_geometric or given.get("beta", 0.0) != 0.0
-        scale_varies = self.accumulates == "cascade" and given.get("top") is None
-        return "" if changed or scale_varies else self.accumulates
+        """How relevant items add up with the options that are set; "" if there is no residual.
+
+        Scores have no residual if unjudged items are removed, means are geometric, items have
+        weights (``beta``), or the highest grade is that of each user (no ``top``).
+        """
+        values = dict(self.option_values)
+        has_item_weights = values.get("beta", 0.0) != 0.0
+        scale_varies = self.accumulates == "cascade" and values.get("top") is None
+        if self.is_condensed or self.is_geometric or has_item_weights or scale_varies:
+            return ""
+        return self.accumulates
 
     @property
     def is_condensed(self) -> bool:
         """Whether unjudged items are removed from the lists first."""
-        return dict(self.given).get(CONDENSED.name) is True
+        return dict(self.option_values).get(CONDENSED_OPTION.name) is True
 
     @property
     def is_geometric(self) -> bool:
         """Whether scores are logarithms, for a geometric mean over the users."""
-        return dict(self.given).get(MEAN.name) == "geometric"
+        return dict(self.option_values).get(MEAN_OPTION.name) == "geometric"
 
     @property
     def doc(self) -> str:
@@ -211,45 +224,58 @@ class Metric:
         return self.doc.partition("\n")[0]
 
     def facts(self) -> list[str]:
-        """Describe its source, range and direction in sentences."""
-        better = "more" if self.higher_is_better else "less"
-        trec_eval = f" In trec_eval: {self.trec_eval}." if self.trec_eval else ""
-        return [
-            f"Source: {self.source}.",
-            f"From {self.low:g} to {self.high:g}, {better} is better.{trec_eval}",
-        ]
+        """Describe source, range and direction, and the name in trec_eval, in two texts."""
+        direction = "more" if self.higher_is_better else "less"
+        range_and_direction = f"From {self.low:g} to {self.high:g}, {direction} is better."
+        if self.trec_eval:
+            range_and_direction += f" In trec_eval: {self.trec_eval}."
+        return [f"Source: {self.source}.", range_and_direction]
 
     def with_options(self, values: Mapping[str, Any]) -> Metric:
-        """Give the metric with some options set.
+        """Return the metric with some options set, by name; options that were set stay.
+
+        Options with their default are not part of the name. With geometric means, the range becomes
+        that of the logarithms.
 
         Raises
         ------
         InputError
             If there is no such option, or it does not take the value.
         """
-        known = {option.name: option for option in self.all_options}
-        for name, value in values.items():
-            if name not in known:
-                options = "; ".join(f"{option.name}: {option.help}" for option in known.values())
-                raise InputError(f"{self.name} has no option {name!r}; its options are {options}.")
-            if not known[name].accepts(value):
-                raise InputError(
-                    f"{self.name}: the option {name!r} must be {known[name].values}, got {value!r}."
-                )
-        merged = {**dict(self.given), **values}
-        given = tuple(
-            (option.name, merged[option.name])
-            for option in self.all_options
-            if option.name in merged and merged[option.name] != option.default
+        self._check_options(values)
+        merged = {**dict(self.option_values), **values}
+        option_values = []
+        for option in self.all_options:
+            if option.name in merged and merged[option.name] != option.default:
+                option_values.append((option.name, merged[option.name]))
+        declared = self.as_declared
+        metric = replace(
+            declared, option_values=tuple(option_values), cutoff=self.cutoff, declared=declared
         )
-        bare = self.bare
-        chosen = replace(bare, given=given, cutoff=self.cutoff, declared=bare)
-        if not chosen.is_geometric:
-            return chosen
-        low, high = logarithms(np.array([bare.low, bare.high])).tolist()
-        return replace(chosen, low=low, high=high, lattice=lambda _: None)
+        if not metric.is_geometric:
+            return metric
+        low, high = logarithms(np.array([declared.low, declared.high])).tolist()
+        return replace(metric, low=low, high=high, lattice=lambda _: None)
+
+    def _check_options(self, values: Mapping[str, Any]) -> None:
+        """Refuse names that are no options of the metric, and values not allowed: InputError."""
+        option_by_name = {option.name: option for option in self.all_options}
+        for name, value in values.items():
+            if name not in option_by_name:
+                options = "; ".join(f"{option.name}: {option.help}" for option in self.all_options)
+                raise InputError(f"{self.name} has no option {name!r}; its options are {options}.")
+            option = option_by_name[name]
+            if not option.accepts(value):
+                raise InputError(
+                    f"{self.name}: the option {name!r} must be {option.allowed_values}, got "
+                    f"{value!r}."
+                )
 
     def __matmul__(self, cutoff: int) -> Metric:
+        """Return the metric with a cut-off: ``metric @ 10``.
+
+        Raises InputError unless it is a whole number from 1 to the deepest rank that is allowed.
+        """
         if not isinstance(cutoff, Integral) or not 1 <= cutoff <= DEEPEST_RANK:
             raise InputError(
                 f"{self}: the cut-off must be a whole number from 1 to {DEEPEST_RANK:,}, got "
@@ -258,56 +284,83 @@ class Metric:
         return replace(self, cutoff=int(cutoff))
 
     def average(self, scores: Floats) -> Floats:
-        """Average scores over the users, the last axis, by the arithmetic or geometric mean."""
+        """Average scores over the users, the last axis, by the arithmetic or geometric mean.
+
+        For a geometric mean the scores are logarithms, as this metric returns them.
+        """
         means = mean_in_order(scores)
         return np.asarray(np.exp(means) if self.is_geometric else means)
 
     def __call__(
         self, judged: Judged | None = None, *, cutoff: int | None = None, **options: Any
     ) -> Any:
-        """Score every user and check the scores; without judged lists, set options."""
-        chosen = self.with_options(options) if options else self
+        """Score every user, or set options.
+
+        With judged lists, returns the scores of the users, float64 of shape (n_users,), at the
+        cut-off of the call or else of the metric. Without, returns the metric with these options
+        and this cut-off.
+        """
+        metric = self.with_options(options) if options else self
         if judged is None:
-            return chosen if cutoff is None else chosen @ cutoff
-        return chosen._score(judged, self.cutoff if cutoff is None else cutoff)
+            return metric if cutoff is None else metric @ cutoff
+        return metric._score(judged, self.cutoff if cutoff is None else cutoff)
 
     def _score(self, judged: Judged, cutoff: int | None) -> Floats:
-        shared, level = {option.name for option in SHARED}, dict(self.given).get(LEVEL.name)
-        options = {name: value for name, value in self.given if name not in shared}
+        """Score every user by ``self.function``, and check the scores, of shape (n_users,).
+
+        The shared options are applied here: unjudged items are removed, the relevance level is set,
+        and for geometric means logarithms are returned. Raises InputError if the function fails, or
+        returns another shape or a score that is not finite; warns of scores outside the range.
+        """
+        shared_names = {option.name for option in SHARED_OPTIONS}
+        function_options = {
+            name: value for name, value in self.option_values if name not in shared_names
+        }
         if self.is_condensed:
             judged = judged.condensed
+        level = dict(self.option_values).get(LEVEL_OPTION.name)
         if isinstance(level, int):
             judged = judged.at_level(level)
-        with user_code(f"metric {self.label!r}"), prefixed_errors(f"metric {self.label!r}"):
-            values = np.asarray(self.function(judged, cutoff=cutoff, **options), dtype=np.float64)
+        subject = f"metric {self.label!r}"
+        with user_code(subject), prefixed_errors(subject):
+            scores = self.function(judged, cutoff=cutoff, **function_options)
+            values = np.asarray(scores, dtype=np.float64)
         if values.shape != (judged.n_users,):
             raise InputError(
-                f"metric {self.label!r} must return one value per user, of shape "
+                f"{subject} must return one value per user, of shape "
                 f"({judged.n_users},), got shape {values.shape}."
             )
-        if not np.isfinite(values).all():
-            user = int(np.isfinite(values).argmin())
+        is_finite = np.isfinite(values)
+        if not is_finite.all():
+            user = int(is_finite.argmin())
             raise InputError(
-                f"metric {self.label!r} must return finite values, got {values[user]} at cut-off "
+                f"{subject} must return finite values, got {values[user]} at cut-off "
                 f"{cutoff} for user number {user}."
             )
-        values = logarithms(values) if self.is_geometric else values
+        if self.is_geometric:
+            values = logarithms(values)
         if (values < self.low - ROUNDING).any() or (values > self.high + ROUNDING).any():
             warn(
-                f"metric {self.label!r} returns values outside its range, {self.low:g} to "
+                f"{subject} returns values outside its range, {self.low:g} to "
                 f"{self.high:g}: give the right `low` and `high` in @metric."
             )
         return values
 
 
 @contextmanager
-def users_named(ids: Sequence[Any] | NDArray[np.str_]) -> Iterator[None]:
-    """Name the user for whom a metric fails by the id, not by the number among those scored."""
+def name_users_in_errors(ids: Sequence[Any] | NDArray[np.str_]) -> Iterator[None]:
+    """Replace the numbers of users in errors of metrics by their ids.
+
+    An InputError of the block that tells of "user number 3" is raised again with the id of user 3:
+    ``ids`` holds the ids of the users that are scored, (n_users,).
+    """
     try:
         yield
     except InputError as error:
-        named = re.sub(r"user number (\d+)", lambda n: f"user {str(ids[int(n[1])])!r}", str(error))
-        raise InputError(named) from error
+        message = re.sub(
+            r"user number (\d+)", lambda match: f"user {str(ids[int(match[1])])!r}", str(error)
+        )
+        raise InputError(message) from error
 
 
 def metric(name: str, *, source: str, **facts: Any) -> Callable[[Callable[..., Any]], Metric]:
@@ -351,11 +404,12 @@ def metric(name: str, *, source: str, **facts: Any) -> Callable[[Callable[..., A
         require_choice("needs", need, get_args(Validation))
 
     def declare(function: Callable[..., Any]) -> Metric:
-        own = options_of(function)
-        taken = {option.name for option in own} & {option.name for option in SHARED}
-        if taken:
-            raise InputError(f"{name}: {min(taken)!r} is an option that metrics have already.")
-        return Metric(name, function, source, options=own, **facts)
+        options = options_of(function)
+        shared_names = {option.name for option in SHARED_OPTIONS}
+        duplicates = shared_names & {option.name for option in options}
+        if duplicates:
+            raise InputError(f"{name}: {min(duplicates)!r} is an option that metrics have already.")
+        return Metric(name, function, source, options=options, **facts)
 
     return declare
 
@@ -366,8 +420,8 @@ def ratio(numerator: Floats, denominator: NDArray[np.number]) -> Floats:
     return np.divide(numerator, denominator, out=quotient, where=denominator > 0)
 
 
-FLOOR = 1e-5
-"""What trec_eval puts in the place of lower scores (``MIN_GEO_MEAN``)."""
+GEOMETRIC_FLOOR = 1e-5
+"""Lowest score in a geometric mean: lower ones are raised to it, as by trec_eval's MIN_GEO_MEAN."""
 
 
 def geometric_mean(scores: Floats) -> Floats:
@@ -387,5 +441,8 @@ def geometric_mean(scores: Floats) -> Floats:
 
 
 def logarithms(scores: Floats) -> Floats:
-    """Give the logarithms whose arithmetic mean orders systems as the geometric mean does."""
-    return np.asarray(np.log(np.maximum(scores, FLOOR)))
+    """Compute the natural logarithms of scores, of any shape; scores below 1e-5 count as 1e-5.
+
+    The arithmetic mean of the logarithms orders systems as the geometric mean of the scores does.
+    """
+    return np.asarray(np.log(np.maximum(scores, GEOMETRIC_FLOOR)))

@@ -17,9 +17,9 @@ from harness.metrics.shared.names import Value, print_value
 from runs import InputError
 
 Rule: TypeAlias = tuple[str, Callable[[Any], bool]]
-"""Which values an option takes: in words, and as a test."""
+"""The values that an option takes: in words, and as a test of a value."""
 
-PLAIN: Mapping[Any, Rule] = {
+PLAIN_TYPES: Mapping[Any, Rule] = {
     bool: ("true or false", lambda value: type(value) is bool),
     int: ("a whole number", lambda value: isinstance(value, int) and type(value) is not bool),
     float: ("a number", lambda value: isinstance(value, int | float) and type(value) is not bool),
@@ -32,35 +32,42 @@ BOUNDS: Mapping[type, tuple[str, str, Callable[[Any, Any], bool]]] = {
     Lt: ("lt", "below", lambda value, bound: value < bound),
     Le: ("le", "at most", lambda value, bound: value <= bound),
 }
-"""Bounds of `annotated_types`: what they call the number, the words, the test."""
+"""Bounds of `annotated_types`: their attribute that holds the number, the words, the test."""
 
 
 @dataclass(frozen=True)
 class Option:
     """An option of a metric, as data.
 
-    The name is the keyword of the definition; the default is not printed in names of metrics.
-    ``values`` say in words which values it takes, and ``accepts`` tells whether one will do.
+    The name is the keyword of the metric's function; a default is not printed in names of metrics.
+    ``allowed_values`` describes the values in words, ``description`` what the option does;
+    ``accepts`` tests a value.
     """
 
     name: str
     default: Value | None
-    values: str
-    text: str
+    allowed_values: str
+    description: str
     accepts: Callable[[Any], bool]
 
     @property
     def help(self) -> str:
-        """Everything in a line: values, default, what it does."""
+        """One line of help: allowed values, default and description."""
         default = "" if self.default is None else f"; {print_value(self.default)} by default"
-        return f"{self.values}{default}. {self.text}".rstrip(". ")
+        return f"{self.allowed_values}{default}. {self.description}".rstrip(". ")
 
 
 def options_of(function: Callable[..., Any]) -> tuple[Option, ...]:
-    """Give the options of a definition: its keyword-only parameters, but for the cut-off.
+    """Read the options of a metric's function: its keyword-only parameters but for the cut-off.
 
-    The annotation says which values an option takes, or else the type of the default does; the
-    docstring, among the parameters, what it does.
+    The annotation defines the allowed values, or without one the type of the default. The
+    description is that of the parameter in the docstring.
+
+    Raises
+    ------
+    InputError
+        If an option has no default, a type that options cannot have, or a default that is not
+        allowed.
 
     Examples
     --------
@@ -69,114 +76,158 @@ def options_of(function: Callable[..., Any]) -> tuple[Option, ...]:
     [('p', 'a number, above 0 and below 1; 0.9 by default')]
     """
     doc = inspect.getdoc(function) or ""
-    return tuple(
-        _option(function, parameter, _parameter_in(doc, parameter.name))
-        for parameter in inspect.signature(function).parameters.values()
-        if parameter.kind is parameter.KEYWORD_ONLY and parameter.name != "cutoff"
-    )
+    options = []
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind is parameter.KEYWORD_ONLY and parameter.name != "cutoff":
+            description = _parameter_description(doc, parameter.name)
+            options.append(_option(function, parameter, description))
+    return tuple(options)
 
 
-def _option(function: Callable[..., Any], parameter: inspect.Parameter, text: str) -> Option:
-    place = f"the keyword {parameter.name!r} of {function.__name__}"
+def _option(function: Callable[..., Any], parameter: inspect.Parameter, description: str) -> Option:
+    """Make the option of a keyword-only parameter of a metric's function.
+
+    Raises InputError if the parameter has no default, its type is none that options can have, or
+    the default is not among the allowed values.
+    """
+    subject = f"the keyword {parameter.name!r} of {function.__name__}"
     if parameter.default is parameter.empty:
-        raise InputError(f"{place} is an option, and needs a default.")
+        raise InputError(f"{subject} is an option, and needs a default.")
     try:
-        values, accepts = _rule_of(_annotation(function, parameter))
-    except (NameError, LookupError, TypeError):
+        allowed_values, accepts = _rule_of(_annotation(function, parameter))
+    except (NameError, LookupError, TypeError, ValueError):
         raise InputError(
-            f"{place} is an option, whose type must be int, float, bool, str, a Literal of words "
+            f"{subject} is an option, whose type must be int, float, bool, str, a Literal of words "
             "or Mapping[int, float]; numbers may have bounds: Annotated[float, Gt(0)]."
         ) from None
     if parameter.default is not None and not accepts(parameter.default):
-        raise InputError(f"{place} must be {values}, got the default {parameter.default!r}.")
-    return Option(parameter.name, parameter.default, values, text, accepts)
+        raise InputError(
+            f"{subject} must be {allowed_values}, got the default {parameter.default!r}."
+        )
+    return Option(parameter.name, parameter.default, allowed_values, description, accepts)
 
 
 def _annotation(function: Callable[..., Any], parameter: inspect.Parameter) -> Any:
-    """Resolve one annotation alone: others may be imported for type checkers only."""
-    hint = parameter.annotation
-    if hint is parameter.empty:
+    """Return the annotated type of a parameter, or the type of its default if it has none.
+
+    An annotation that is a text is evaluated, this one alone: others may be of names that are
+    imported for type checkers only.
+    """
+    annotation = parameter.annotation
+    if annotation is parameter.empty:
         return type(parameter.default)
-    return eval(hint, inspect.unwrap(function).__globals__) if isinstance(hint, str) else hint
+    if isinstance(annotation, str):
+        return eval(annotation, inspect.unwrap(function).__globals__)
+    return annotation
 
 
-def _rule_of(hint: Any) -> Rule:
-    """Say which values an annotation allows.
+def _rule_of(annotation: Any) -> Rule:
+    """Describe the values that an annotated type allows, and make the test of a value.
+
+    Raises KeyError, TypeError or ValueError for a type that options cannot have.
 
     Examples
     --------
     >>> _rule_of(Literal["up", "nearest"] | Mapping[int, float])[0]
     'up, nearest or {grade:gain, ...}'
     """
-    origin, parts = get_origin(hint), get_args(hint)
+    origin = get_origin(annotation)
+    arguments = get_args(annotation)
     if origin is Annotated:
-        return _bounded(_rule_of(parts[0]), parts[1:])
+        return _bounded_rule(_rule_of(arguments[0]), arguments[1:])
     if origin in (Literal, Union, UnionType):
-        return _either(list(_alternatives(hint)))
+        return _any_rule(list(_alternatives(annotation)))
     if isinstance(origin, type) and issubclass(origin, Mapping):
-        return _mapping(*map(_rule_of, parts))
-    return PLAIN[hint]
+        grade_type, gain_type = arguments
+        return _mapping_rule(grade=_rule_of(grade_type), gain=_rule_of(gain_type))
+    return PLAIN_TYPES[annotation]
 
 
-def _alternatives(hint: Any) -> Iterator[Rule]:
-    for part in get_args(hint):
-        if get_origin(hint) is Literal:
-            yield str(part), partial(eq, part)
-        elif get_origin(part) is Literal:
-            yield from _alternatives(part)
-        elif part is not NoneType:
-            yield _rule_of(part)
+def _alternatives(annotation: Any) -> Iterator[Rule]:
+    """Yield the rule of every word of a Literal, or of every type of a Union; None is left out."""
+    for argument in get_args(annotation):
+        if get_origin(annotation) is Literal:
+            yield str(argument), partial(eq, argument)
+        elif get_origin(argument) is Literal:
+            yield from _alternatives(argument)
+        elif argument is not NoneType:
+            yield _rule_of(argument)
 
 
-def _either(rules: list[Rule]) -> Rule:
-    *words, last = [words for words, _ in rules]
-    listed = f"{', '.join(words)} or {last}" if words else last
-    return listed, lambda value: any(accepts(value) for _, accepts in rules)
+def _any_rule(rules: list[Rule]) -> Rule:
+    """Join rules, at least one, to a rule that accepts a value if any of them does."""
+    *descriptions, last = [description for description, _ in rules]
+    joined = f"{', '.join(descriptions)} or {last}" if descriptions else last
+    tests = [accepts for _, accepts in rules]
+    return joined, lambda value: any(accepts(value) for accepts in tests)
 
 
-def _mapping(key: Rule, gain: Rule) -> Rule:
+def _mapping_rule(*, grade: Rule, gain: Rule) -> Rule:
+    """Make the rule of a mapping, with the rules of its grades and gains; it may not be empty."""
+    _, accepts_grade = grade
+    _, accepts_gain = gain
+
     def accepts(value: Any) -> bool:
-        is_map = isinstance(value, Mapping) and len(value) > 0
-        return is_map and all(key[1](k) and gain[1](v) for k, v in value.items())
+        if not isinstance(value, Mapping) or len(value) == 0:
+            return False
+        return all(accepts_grade(k) and accepts_gain(v) for k, v in value.items())
 
     return "{grade:gain, ...}", accepts
 
 
-def _bounded(rule: Rule, bounds: tuple[Any, ...]) -> Rule:
-    words, accepts = rule
-    limits = [(*BOUNDS[type(b)][1:], getattr(b, BOUNDS[type(b)][0])) for b in bounds]
-    listed = " and ".join(f"{word} {limit:g}" for word, _, limit in limits)
-    return (
-        f"{words}, {listed}",
-        lambda value: accepts(value) and all(holds(value, limit) for _, holds, limit in limits),
-    )
+def _bounded_rule(rule: Rule, bounds: tuple[Any, ...]) -> Rule:
+    """Restrict the rule of a number by bounds of `annotated_types`, such as ``Gt(0)``.
+
+    Raises KeyError for any other kind of bound.
+    """
+    description, accepts = rule
+    descriptions = []
+    tests: list[Callable[[Any], bool]] = []
+    for bound in bounds:
+        attribute, comparison, compare = BOUNDS[type(bound)]
+        limit = getattr(bound, attribute)
+        descriptions.append(f"{comparison} {limit:g}")
+        tests.append(partial(_compare_with, compare, limit))
+    bounded_description = f"{description}, {' and '.join(descriptions)}"
+    return bounded_description, lambda value: accepts(value) and all(test(value) for test in tests)
+
+
+def _compare_with(compare: Callable[[Any, Any], bool], limit: float, value: Any) -> bool:
+    return compare(value, limit)
 
 
 FORMULA = re.compile(r"\.\. math::\s*(.*?)(?:\n\s*\n|\Z)", re.DOTALL)
-ROLE = re.compile(r":math:`([^`]*)`|``([^`]*)``|\*([^*]+)\*")
+MARKED_TEXT = re.compile(r":math:`([^`]*)`|``([^`]*)``|\*([^*]+)\*")
 UPRIGHT = re.compile(r"\\mathrm\{(\w+)\}")
 PARAMETERS = "\nParameters\n"
 SECTIONS = re.compile(r"\n(?:Parameters|Returns|Notes|References|Examples)\n-+\n")
 
 
 def formulas_in(doc: str) -> list[str]:
-    r"""Give the formulas, as TeX."""
+    r"""Return the formulas of a docstring, as TeX in one line each."""
     return [" ".join(tex.split()) for tex in FORMULA.findall(doc)]
 
 
-def words_in(doc: str) -> list[str]:
-    r"""Give the paragraphs between the first and the first section, formulas aside."""
-    paragraphs = FORMULA.sub("\n\n", SECTIONS.split(doc)[0]).split("\n\n")[1:]
-    return [words for words in map(plain, paragraphs) if words]
+def paragraphs_in(doc: str) -> list[str]:
+    r"""Return the paragraphs of a docstring after the first, up to its first section.
+
+    They are plain text in one line each; formulas are left out.
+    """
+    before_sections = SECTIONS.split(doc)[0]
+    paragraphs = FORMULA.sub("\n\n", before_sections).split("\n\n")
+    texts = [plain_text(paragraph) for paragraph in paragraphs[1:]]
+    return [text for text in texts if text]
 
 
-def _parameter_in(doc: str, name: str) -> str:
-    r"""Give what is said of a parameter; "" if nothing is."""
-    told = re.search(rf"^{name}\b.*\n((?: +.+\n?)+)", doc.partition(PARAMETERS)[2], re.MULTILINE)
-    return plain(told[1]) if told else ""
+def _parameter_description(doc: str, name: str) -> str:
+    r"""Return the description of a parameter in a docstring, as one line; "" if it has none."""
+    _, _, parameters = doc.partition(PARAMETERS)
+    match = re.search(rf"^{name}\b.*\n((?: +.+\n?)+)", parameters, re.MULTILINE)
+    return plain_text(match[1]) if match else ""
 
 
-def plain(text: str) -> str:
-    """Take marks away, and line breaks."""
-    unmarked = ROLE.sub(lambda m: m[1] or m[2] or m[3], " ".join(text.split()))
+def plain_text(text: str) -> str:
+    """Remove line breaks and the marks of formulas, code and emphasis from a text in reST."""
+    in_one_line = " ".join(text.split())
+    unmarked = MARKED_TEXT.sub(lambda match: match[1] or match[2] or match[3], in_one_line)
     return UPRIGHT.sub(r"\1", unmarked)

@@ -65,12 +65,17 @@ def user_metric(name: str, *, source: str, **facts: Any) -> Callable[[UserFuncti
 
     def declare(function: UserFunction) -> Metric:
         @wraps(function)
-        def score_each(judged: Judged, *, cutoff: int | None = None, **options: Any) -> Floats:
+        def score_users(judged: Judged, *, cutoff: int | None = None, **options: Any) -> Floats:
+            """Call the function for one user after the other; scores of shape (n_users,).
+
+            An error is raised again with a note that has the number of the user.
+            """
             cutoff = judged.depth if cutoff is None else cutoff
             scores = np.empty(judged.n_users)
             for number in range(judged.n_users):
                 length = min(cutoff, int(judged.n_retrieved[number]))
-                grades, judgements = judged.grades[number, :length], judged.judgements[number]
+                grades = judged.grades[number, :length]
+                judgements = judged.judgements[number]
                 user = User(
                     cutoff=cutoff,
                     relevance_level=judged.relevance_level,
@@ -78,14 +83,15 @@ def user_metric(name: str, *, source: str, **facts: Any) -> Callable[[UserFuncti
                     n_nonrelevant=int(judged.n_nonrelevant[number]),
                     ideal_grades=-np.sort(-judgements[judgements >= 0]),
                 )
-                known = np.where(grades >= 0, grades, np.nan)
+                nonnegative_grades = np.where(grades >= 0, grades, np.nan)
                 try:
-                    scores[number] = float(function(known, user, **options))
+                    scores[number] = float(function(nonnegative_grades, user, **options))
                 except Exception as error:
                     error.add_note(f"for user number {number}")
                     raise
             return scores
 
-        return replace(metric(name, source=source, **facts)(score_each), per_user=True)
+        declared = metric(name, source=source, **facts)(score_users)
+        return replace(declared, per_user=True)
 
     return declare

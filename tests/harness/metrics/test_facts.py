@@ -89,7 +89,7 @@ def test_relevant_items_add_up_where_one_more_only_raises_the_score(metric: Metr
 
 @every_metric
 def test_an_option_takes_what_the_definition_allows(metric: Metric) -> None:
-    found = {option.name: (option.values, option.default) for option in metric.options}
+    found = {option.name: (option.allowed_values, option.default) for option in metric.options}
     assert found == OPTIONS.get(metric.name, {})
 
 

@@ -211,7 +211,9 @@ def test_the_kernel_knows_geometric_means(label: str) -> None:
 
 def test_metrics_with_other_options_take_the_readable_road() -> None:
     assert is_fused(find_metric("P(rel=2)", METRICS))
-    assert not is_fused(Metric("P", METRICS["P"].function, source="here", given=(("new", 1),)))
+    assert not is_fused(
+        Metric("P", METRICS["P"].function, source="here", option_values=(("new", 1),))
+    )
 
 
 def many_lists() -> tuple[list[Run], Qrels, NDArray[np.bool_]]:

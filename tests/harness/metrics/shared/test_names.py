@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from harness.metrics.shared.metric import metric
 from harness.metrics.shared.names import (
-    BECOMES,
+    VALUES_WITHOUT_NONRELEVANT,
     Value,
     parse_name,
     print_name,
@@ -168,7 +168,10 @@ def test_a_name_is_printed_with_what_there_is() -> None:
 
 def test_without_non_relevant_judgements_some_metrics_are_others() -> None:
     lists = Judged(np.array([[np.nan, 1.0, np.nan, 1.0]]), np.ones((1, 3)))
-    found = {name: float(METRICS[name](lists)[0]) for name in (*BECOMES, "Recall", "AP")}
+    found = {
+        name: float(METRICS[name](lists)[0])
+        for name in (*VALUES_WITHOUT_NONRELEVANT, "Recall", "AP")
+    }
     assert found["bpref"] == found["Recall"]
     assert found["Recall"] - 0.5 / 3 <= found["infAP"] < found["Recall"]
     assert found["infAP_trec"] == pytest.approx(found["AP"], abs=1e-4)

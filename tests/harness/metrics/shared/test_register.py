@@ -12,10 +12,10 @@ from harness.metrics.shared.register import (
     available_metrics,
     built_in_metrics,
     find_metric,
+    harness_name,
     installed_metrics,
-    own_name,
     plugin_metrics,
-    translated,
+    translate_name,
 )
 from qrels import Judged
 from runs import InputError
@@ -92,7 +92,7 @@ def test_built_in_metrics_stand_in_alphabetical_order() -> None:
 
 def test_metrics_of_ones_own_stand_beside_the_others() -> None:
     mine = metric("mine", source="here")(lambda judged, *, cutoff=None: 0)
-    found = available_metrics(own=[mine @ 5, METRICS["P"](rel=2)])
+    found = available_metrics(user_metrics=[mine @ 5, METRICS["P"](rel=2)])
     assert [*found] == [*METRICS, "mine"]
     assert str(found["mine"]) == "mine"
 
@@ -100,7 +100,7 @@ def test_metrics_of_ones_own_stand_beside_the_others() -> None:
 def test_two_metrics_of_one_name_are_refused() -> None:
     one, other = (metric("mine", source="here")(lambda judged, *, cutoff=None: 0) for _ in range(2))
     with pytest.raises(InputError, match="another metric called 'mine' exists already"):
-        available_metrics(own=[one, other])
+        available_metrics(user_metrics=[one, other])
 
 
 def test_a_file_declares_what_is_written_in_it_without_options(tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_an_unknown_name_is_answered_with_the_nearest_or_with_the_file_of_that_n
     with pytest.raises(InputError, match=r"'sucess'; .*'Success'.* Your own needs its file"):
         find_metric("sucess", METRICS)
     with pytest.raises(InputError, match=r"called 'diggg'; .*'digg'"):
-        find_metric("diggg", METRICS, others=["digg"])
+        find_metric("diggg", METRICS, other_names=["digg"])
     (tmp_path / "digg.py").touch()
     with pytest.raises(InputError, match=r"of the file digg\.py, add `--plugin digg\.py`"):
         find_metric("digg", METRICS)
@@ -156,7 +156,7 @@ def test_an_unknown_name_is_answered_with_the_nearest_or_with_the_file_of_that_n
     ],
 )
 def test_names_of_others_become_ours(theirs: str, ours: str) -> None:
-    assert translated(theirs, METRICS) == ours
+    assert translate_name(theirs, METRICS) == ours
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_names_of_others_become_ours(theirs: str, ours: str) -> None:
 def test_the_name_here_is_looked_up_without_regard_to_case_and_dashes(
     theirs: str, ours: str
 ) -> None:
-    assert own_name(theirs, METRICS) == ours
+    assert harness_name(theirs, METRICS) == ours
 
 
 def test_metrics_that_are_installed_are_found_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,6 +187,6 @@ def test_metrics_that_are_installed_are_found_by_name(monkeypatch: pytest.Monkey
     )
     assert installed_metrics() == [mine]
     assert find_metric("installed@5", METRICS) == mine
-    assert translated("installed@5", METRICS) == "installed@5"
+    assert translate_name("installed@5", METRICS) == "installed@5"
     one = Judged(np.array([[1.0]]), np.ones((1, 1)))
     assert find_metric("installed", METRICS)(one).tolist() == [1]

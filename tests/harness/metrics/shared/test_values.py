@@ -13,8 +13,8 @@ from harness.metrics.shared.metric import (
     geometric_mean,
     logarithms,
     metric,
+    name_users_in_errors,
     ratio,
-    users_named,
 )
 from harness.metrics.shared.names import parse_name
 from harness.metrics.shared.register import built_in_metrics, find_metric
@@ -73,7 +73,11 @@ def test_a_value_prints_as_a_study_writes_it_and_reads_back(value: Any, text: st
 
 def test_a_mean_that_is_taken_back_leaves_the_metric_as_it_was() -> None:
     geometric = METRICS["P"](mean="geometric")
-    assert (geometric.low < 0, geometric.bare.low, geometric(mean="arithmetic").low) == (True, 0, 0)
+    assert (geometric.low < 0, geometric.as_declared.low, geometric(mean="arithmetic").low) == (
+        True,
+        0,
+        0,
+    )
 
 
 def test_keywords_with_a_default_are_options() -> None:
@@ -200,8 +204,8 @@ def test_options_that_are_set_keep_those_before_and_the_cut_off() -> None:
     chosen = (METRICS["nDCG"] @ 10)(gains="exp")(beta=0.5)
     assert str(chosen) == "nDCG(gains=exp,beta=0.5)@10"
     assert str(chosen(gains="rating")) == "nDCG(beta=0.5)@10"
-    assert str(chosen.bare) == "nDCG"
-    assert str((METRICS["nDCG"] @ 10).bare) == "nDCG"
+    assert str(chosen.as_declared) == "nDCG"
+    assert str((METRICS["nDCG"] @ 10).as_declared) == "nDCG"
     assert (chosen == METRICS["nDCG"], chosen == str(chosen)) == (False, False)
     assert len({chosen, METRICS["nDCG"], METRICS["nDCG"] @ 5, METRICS["nDCG"]}) == 3
 
@@ -281,7 +285,7 @@ def test_a_geometric_mean_has_logarithms_for_scores() -> None:
     scores = chosen(TWO)
     assert scores.tolist() == [np.log(0.5), np.log(1e-5)]
     assert chosen.average(scores) == pytest.approx((0.5 * 1e-5) ** 0.5)
-    assert chosen.bare.average(np.array([[0.5, 0.0]])).tolist() == [0.25]
+    assert chosen.as_declared.average(np.array([[0.5, 0.0]])).tolist() == [0.25]
     assert METRICS["P"](mean="geometric").lattice(5) is None
     assert METRICS["P"](rel=2).lattice(5) == 5
 
@@ -310,10 +314,10 @@ def test_a_user_for_whom_a_metric_fails_is_named_by_id() -> None:
     ids = np.array(["ann", "bob"])
     with (
         pytest.raises(InputError, match=r"got nan at cut-off None for user 'bob'\."),
-        users_named(ids),
+        name_users_in_errors(ids),
     ):
         returning([0.5, np.nan])(TWO)
-    with users_named(ids):
+    with name_users_in_errors(ids):
         assert returning([0.5, 0.25])(TWO).tolist() == [0.5, 0.25]
 
 
