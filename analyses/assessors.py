@@ -15,9 +15,10 @@ from analyses.shared.analysis import Need, analysis
 from analyses.shared.drawing import draw_rows, explain, panel_index
 from analyses.shared.estimate import Estimate
 from analyses.shared.measure import Measures, tidy
+from analyses.shared.number_format import rounded
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed
-from analyses.shared.table import Table, rounded
+from analyses.shared.table import Table
 from analyses.significance.effects import mean_limits
 from analyses.significance.permutation import pair_differences
 from analyses.significance.question import Question

@@ -30,9 +30,10 @@ from analyses.shared.limits import (
     variance_stabilised,
 )
 from analyses.shared.measure import Measures, tidy
+from analyses.shared.number_format import rounded
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import join_pairs, listed
-from analyses.shared.table import Table, rounded
+from analyses.shared.table import Table
 from runs.shared.arrays import Floats, Masks
 from runs.shared.errors import counted
 from runs.shared.settings import Repeats, accepted_by

@@ -16,9 +16,10 @@ from analyses.shared.drawing import curve_styles, explain, label_curves, set_log
 from analyses.shared.estimate import Estimate
 from analyses.shared.limits import SMALLEST_RATIO
 from analyses.shared.measure import Measures, pair_labels, tidy
+from analyses.shared.number_format import percent, rounded
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import applicable, listed, user_count
-from analyses.shared.table import Table, percent, rounded
+from analyses.shared.table import Table
 from analyses.significance.effects import Components, variance_components
 from analyses.significance.paired_tests import for_all_pairs, pair_means_and_deviations
 from analyses.significance.permutation import pair_indices

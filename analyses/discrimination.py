@@ -23,9 +23,10 @@ from analyses.shared.estimates import Estimates
 from analyses.shared.families import N_CROSSED, Families, SubsetValues
 from analyses.shared.limits import SMALLEST_RATIO, ratio_limits, standard_deviations
 from analyses.shared.measure import Measures, tidy
+from analyses.shared.number_format import common_decimals, format_cell, rounded_ratio
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import applicable, join_pairs, listed
-from analyses.shared.table import Table, common_decimals, format_cell, rounded_ratio
+from analyses.shared.table import Table
 from analyses.significance.effects import effects
 from analyses.significance.permutation import Method, pair_indices
 from analyses.significance.power import REPLICATES, PowerSamples, resample_power

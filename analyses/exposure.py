@@ -19,9 +19,10 @@ from analyses.shared.analysis import AnalysisSettings, Need, SettingError, Study
 from analyses.shared.drawing import category_styles, draw_whiskers, label_curves, panel_index
 from analyses.shared.judgement_samples import RATINGS_IN_WORDS
 from analyses.shared.measure import pair_labels, tidy
+from analyses.shared.number_format import rounded
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import applicable
-from analyses.shared.table import Table, rounded
+from analyses.shared.table import Table
 from analyses.shared.work import CountedIn, Work
 from analyses.significance.permutation import pair_differences
 from qrels import Qrels, match

@@ -26,9 +26,10 @@ from analyses.shared.limits import (
     ratio_limits,
 )
 from analyses.shared.measure import Measures, pair_labels, tidy
+from analyses.shared.number_format import Cell
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed
-from analyses.shared.table import Cell, Table
+from analyses.shared.table import Table
 from analyses.significance.paired_tests import t_of_moments
 from analyses.significance.permutation import pair_differences, pair_indices
 from runs import InputError

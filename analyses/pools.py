@@ -15,8 +15,9 @@ from analyses.ordering import DECIMALS, tau_b
 from analyses.shared.analysis import AnalysisSettings, Need, analysis
 from analyses.shared.drawing import curve_styles, draw_band, label_curves, panel_title
 from analyses.shared.measure import Measures, tidy
+from analyses.shared.number_format import rounded
 from analyses.shared.result import Result, figure, table
-from analyses.shared.table import Table, rounded
+from analyses.shared.table import Table
 from qrels import match
 from runs import Run
 from runs.shared.arrays import Floats, Masks

@@ -24,8 +24,8 @@ from analyses.shared.analysis import analysis
 from analyses.shared.families import Families, SubsetValues
 from analyses.shared.judgement_samples import RATINGS_IN_WORDS, CountedSettings, percent_grid
 from analyses.shared.measure import Measures, tidy
+from analyses.shared.number_format import percent
 from analyses.shared.result import Result, figure
-from analyses.shared.table import percent
 from analyses.shared.work import CountedIn, SumSamples, Work
 from qrels import Qrels
 from runs.shared.arrays import Floats, Masks, Numbers

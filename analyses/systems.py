@@ -14,9 +14,10 @@ from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.drawing import colours, explain, panel_index
 from analyses.shared.families import CONFIDENCE
 from analyses.shared.measure import Measures, tidy
+from analyses.shared.number_format import rounded
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import letter_groups, letters_by_system, listed
-from analyses.shared.table import Table, rounded
+from analyses.shared.table import Table
 from analyses.significance.effects import mean_limits
 from analyses.significance.permutation import pair_differences, pair_indices
 from analyses.significance.question import JOINT, by_user_id

@@ -17,9 +17,10 @@ from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.drawing import Curve, curve_styles, draw_whiskers, label_curves, panel_title
 from analyses.shared.exact_sums import sums_on_grid
 from analyses.shared.measure import Measures, tidy
+from analyses.shared.number_format import common_decimals, rounded
 from analyses.shared.result import Result, figure, table
 from analyses.shared.scores import Scores
-from analyses.shared.table import Table, common_decimals, rounded
+from analyses.shared.table import Table
 from analyses.significance.permutation import monte_carlo_test
 from runs.shared.arrays import Floats, Numbers
 from runs.shared.errors import counted

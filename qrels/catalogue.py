@@ -24,19 +24,21 @@ REMEDIES = {
     "hidden_ranks": "ranks of hidden items are unknown: use [ratings]; a metric of your own "
     'must be declared with needs=("loo",) or ("lloo",)',
 }
-"""What to do where something that a metric asks for is not known."""
+"""What is wrong, and what to do, where a property of the catalogue is not known."""
 
 
 @dataclass(frozen=True, eq=False)
 class Catalogue:
     """What is known of the items of a collection, of what its users rated, and of hidden items.
 
+    What is not known is None.
+
     Parameters
     ----------
     n_items
         Number of items.
     popularity
-        Training ratings of every item, int64 of shape (n_items,).
+        Number of training ratings of every item, int64 of shape (n_items,).
     n_raters
         Number of users with training ratings.
     features
@@ -45,13 +47,11 @@ class Catalogue:
     feature_names
         Names of the columns of ``features``.
     propensities
-        Chance of every item to be observed, above 0 and up to 1, of shape (n_items,).
+        Probability of every item to be observed, above 0 and up to 1, of shape (n_items,).
     profiles
-        What every user rated in training, of shape (n_users, n_items).
+        Training ratings of every user, a sparse matrix of shape (n_users, n_items).
     hidden_ranks
-        By system: where it ranks each judged item that is hidden from it.
-
-    What is not known is None.
+        By system: the rank of each judged item when it is hidden from the system.
     """
 
     n_items: int
@@ -63,15 +63,18 @@ class Catalogue:
     profiles: Sparse | None = None
     hidden_ranks: Mapping[str, JudgedRanks] | None = None
 
-    def require(self, what: str) -> Any:
-        """Give what is known of items by its name."""
-        value = getattr(self, what)
+    def require(self, name: str) -> Any:
+        """Look up a property, such as "popularity", by its name.
+
+        Raises InputError, which says what to do, if it is not known (None).
+        """
+        value = getattr(self, name)
         if value is None:
-            raise InputError(f"{REMEDIES[what]}.")
+            raise InputError(f"{REMEDIES[name]}.")
         return value
 
     def once(self, derive: Callable[[Catalogue], T]) -> T:
-        """Derive something of all items once: lists of many systems and users ask for it."""
+        """Compute ``derive(catalogue)`` once: lists of many systems and users ask for it."""
         if derive not in self._derived:
             self._derived[derive] = derive(self)
         return cast("T", self._derived[derive])
@@ -81,23 +84,29 @@ class Catalogue:
         return {}
 
     def select_users(self, users: Integers, judgements: Integers) -> Catalogue:
-        """Know the profiles of some users, and what is hidden from them, numbered anew so."""
+        """Keep the profiles of some users, and the hidden ranks of some judgements.
+
+        ``users`` and ``judgements`` are numbers, here and in the qrels; the new catalogue has both
+        in this order.
+        """
         profiles = None if self.profiles is None else self.profiles[users]
-        hidden = self.hidden_ranks
-        if hidden is not None:
-            hidden = {system: ranks.select(judgements) for system, ranks in hidden.items()}
-        return replace(self, profiles=profiles, hidden_ranks=hidden)
+        hidden_ranks = self.hidden_ranks
+        if hidden_ranks is not None:
+            hidden_ranks = {
+                system: ranks.select(judgements) for system, ranks in hidden_ranks.items()
+            }
+        return replace(self, profiles=profiles, hidden_ranks=hidden_ranks)
 
 
 @dataclass(frozen=True, eq=False)
 class ItemsOfLists:
-    """Which items lists hold, and which their users' judgements are about.
+    """The items in the lists of a system, and the items that their users have judgements of.
 
-    ``catalogue``: what is known of them; ``users``: numbers of the users, of shape (n_lists,);
+    ``catalogue``: what is known of the items; ``users``: numbers of the users, of shape (n_lists,);
     ``listed``: item at each rank, int32 of shape (n_ranks, n_lists), -1 where there is none;
     ``judged``: item of each judgement, int32 of shape (n, n_lists), -1 where there is none;
-    ``judgements``: number of each judgement in the qrels, likewise; ``system``: whose lists they
-    are.
+    ``judgements``: number of each judgement in the qrels, of the same shape; ``system``: name of
+    the system.
     """
 
     catalogue: Catalogue
@@ -108,8 +117,11 @@ class ItemsOfLists:
     system: str = ""
 
     def hidden_ranks(self) -> JudgedRanks:
-        """Give the ranks of the judged items when they are hidden, of shape (n, n_lists)."""
-        of_systems: Mapping[str, JudgedRanks] = self.catalogue.require("hidden_ranks")
-        if self.judgements is None or self.system not in of_systems:
+        """Look up the ranks of the judged items when they are hidden, of shape (n, n_lists).
+
+        Raises InputError if they are not known for this system.
+        """
+        ranks_by_system: Mapping[str, JudgedRanks] = self.catalogue.require("hidden_ranks")
+        if self.judgements is None or self.system not in ranks_by_system:
             raise InputError(f"{REMEDIES['hidden_ranks']}.")
-        return of_systems[self.system].select(self.judgements)
+        return ranks_by_system[self.system].select(self.judgements)

@@ -15,7 +15,7 @@ from runs.shared.arrays import Floats, Ints, Longs, Masks
 
 LARGEST_GRADE: Final = np.iinfo(np.int32).max
 FACTORS: Final = (1, 2, 10, 100, 1000)
-"""What makes whole numbers of whole stars, half stars, and one to three decimals."""
+"""Factors that make whole numbers of whole stars, half stars, and one to three decimals."""
 
 GradeRule: TypeAlias = Literal["values", "ranks"] | tuple[float, ...]
 """How ratings become grades: by their values, by their ranks, or by the cuts that they reach."""
@@ -49,23 +49,29 @@ class Scale:
     rule: str
 
     def grades_of(self, ratings: Floats) -> Ints:
-        """Grades of ratings on this scale, int32 of the same shape."""
-        places = np.minimum(np.searchsorted(self.ratings, ratings), len(self.ratings) - 1)
-        unknown = ratings[self.ratings[places] != ratings]
-        if unknown.size:
-            raise InputError(f"the rating {unknown[0]:g} is not on the scale of the data set.")
-        return self.grades[places]
+        """Look up the grades of ratings, int32 of the same shape.
+
+        Raises InputError for a rating that does not occur in the data set.
+        """
+        positions = np.minimum(np.searchsorted(self.ratings, ratings), len(self.ratings) - 1)
+        unknown_ratings = ratings[self.ratings[positions] != ratings]
+        if unknown_ratings.size:
+            example = unknown_ratings[0]
+            raise InputError(f"the rating {example:g} is not on the scale of the data set.")
+        return self.grades[positions]
 
     def nearest_grades(self, ratings: Floats) -> Ints:
-        """Grades of numbers between ratings, such as expected ones, int32 of the same shape.
+        """Compute grades of numbers between ratings, such as expected ones.
 
-        A number has the grade of the nearest rating, as far as that leaves relevant what reaches
-        the threshold, and nothing else.
+        ``ratings`` are float64 of any shape, the grades int32 of the same shape. A number has the
+        grade of the nearest rating, as far as that leaves relevant what reaches the threshold, and
+        nothing else.
         """
-        halfway = (self.ratings[1:] + self.ratings[:-1]) / 2
-        grades = self.grades[np.searchsorted(halfway, ratings, side="right")]
-        relevant = np.maximum(grades, self.level)
-        return np.where(ratings >= self.threshold, relevant, np.minimum(grades, self.level - 1))
+        midpoints = (self.ratings[1:] + self.ratings[:-1]) / 2
+        nearest = self.grades[np.searchsorted(midpoints, ratings, side="right")]
+        relevant_grades = np.maximum(nearest, self.level)
+        nonrelevant_grades = np.minimum(nearest, self.level - 1)
+        return np.where(ratings >= self.threshold, relevant_grades, nonrelevant_grades)
 
 
 def rating_scale(ratings: Ratings, *, threshold: float, rule: GradeRule | None = None) -> Scale:
@@ -101,29 +107,47 @@ def rating_scale(ratings: Ratings, *, threshold: float, rule: GradeRule | None =
     >>> scale.grades.tolist(), scale.level
     ([1, 2, 2], 2)
     """
-    distinct = np.unique(ratings.rating)
-    grades, level, words = _graded(distinct, threshold, rule)
-    raised = int(max(0, -grades.min(), 1 - level))
-    if raised:
-        words = f"{words}, plus {raised}"
-    return Scale(distinct, (grades + raised).astype(np.int32), threshold, level + raised, words)
+    distinct_ratings = np.unique(ratings.rating)
+    grades, level, words = _graded(distinct_ratings, threshold, rule)
+    raised_by = int(max(0, -grades.min(), 1 - level))
+    if raised_by:
+        words = f"{words}, plus {raised_by}"
+    return Scale(
+        ratings=distinct_ratings,
+        grades=(grades + raised_by).astype(np.int32),
+        threshold=threshold,
+        level=level + raised_by,
+        rule=words,
+    )
 
 
-def _graded(distinct: Floats, threshold: float, rule: GradeRule | None) -> tuple[Longs, int, str]:
-    """Give whole numbers for the distinct ratings, the lowest relevant one, and the rule."""
+def _graded(
+    distinct_ratings: Floats, threshold: float, rule: GradeRule | None
+) -> tuple[Longs, int, str]:
+    """Grade the distinct ratings, rising, of shape (n,), by a rule; see `rating_scale`.
+
+    Returns their grades, whole numbers of shape (n,) that may be negative, the lowest relevant
+    grade, and the rule in words.
+
+    Raises
+    ------
+    InputError
+        If the rule is "values", and ratings have more than three decimals or too large a range; or
+        as `_by_cuts` does.
+    """
     if isinstance(rule, tuple):
-        return _by_cuts(distinct, threshold, rule)
-    # The first factor that makes ratings whole numbers within the range of grades.
-    most = max(abs(distinct[0]), abs(distinct[-1]), distinct[-1] - distinct[0])
-    fitting = (f for f in FACTORS if most * f < LARGEST_GRADE and _is_whole(distinct, f).all())
-    factor = next(fitting, None)
+        return _by_cuts(distinct_ratings, threshold, rule)
+    factor = _whole_number_factor(distinct_ratings)
     if rule == "ranks" or (rule is None and factor is None):
-        level = int(np.searchsorted(distinct, threshold)) + 1
-        words = f"rank among the {len(distinct):,} distinct ratings"
-        return np.arange(1, len(distinct) + 1), level, words
+        level = int(np.searchsorted(distinct_ratings, threshold)) + 1
+        words = f"rank among the {len(distinct_ratings):,} distinct ratings"
+        return np.arange(1, len(distinct_ratings) + 1), level, words
     if factor is None:
-        odd = ~_is_whole(distinct, FACTORS[-1])
-        example = distinct[odd.argmax() if odd.any() else np.abs(distinct).argmax()]
+        is_odd = ~_is_whole(distinct_ratings, FACTORS[-1])
+        if is_odd.any():
+            example = distinct_ratings[is_odd.argmax()]
+        else:
+            example = distinct_ratings[np.abs(distinct_ratings).argmax()]
         raise InputError(
             'grades by "values" need ratings with at most three decimals and a range of at most '
             f"{LARGEST_GRADE} steps; found {example:g}. `grades` may also be "
@@ -131,23 +155,47 @@ def _graded(distinct: Floats, threshold: float, rule: GradeRule | None) -> tuple
         )
     level = math.ceil(threshold * factor)
     # A product of decimals may lie a little above the whole number that is meant.
-    level -= (level - 1) / factor >= threshold
-    how = "rating" if factor == 1 else f"rating times {factor}"
-    return np.rint(distinct * factor).astype(np.int64), level, how
+    if (level - 1) / factor >= threshold:
+        level -= 1
+    words = "rating" if factor == 1 else f"rating times {factor}"
+    return np.rint(distinct_ratings * factor).astype(np.int64), level, words
 
 
-def _by_cuts(distinct: Floats, threshold: float, cuts: Sequence[float]) -> tuple[Longs, int, str]:
-    listed = ", ".join(f"{cut:g}" for cut in cuts)
-    grades = np.searchsorted(np.array(cuts), distinct, side="right")
+def _whole_number_factor(distinct_ratings: Floats) -> int | None:
+    """Find the first factor that makes rising ratings whole numbers within the range of grades.
+
+    None if no factor does.
+    """
+    lowest = distinct_ratings[0]
+    highest = distinct_ratings[-1]
+    largest_number = max(abs(lowest), abs(highest), highest - lowest)
+    for factor in FACTORS:
+        is_in_range = largest_number * factor < LARGEST_GRADE
+        if is_in_range and _is_whole(distinct_ratings, factor).all():
+            return factor
+    return None
+
+
+def _by_cuts(
+    distinct_ratings: Floats, threshold: float, cuts: Sequence[float]
+) -> tuple[Longs, int, str]:
+    """Count the cuts, rising, that each rating reaches; the result is as that of `_graded`.
+
+    Raises InputError if ratings of one grade lie on both sides of the threshold.
+    """
+    listed_cuts = ", ".join(f"{cut:g}" for cut in cuts)
+    grades = np.searchsorted(np.array(cuts), distinct_ratings, side="right")
     level = int(np.searchsorted(np.array(cuts), threshold, side="right"))
-    if ((grades >= level) != (distinct >= threshold)).any():
+    is_relevant_by_grade = grades >= level
+    is_relevant = distinct_ratings >= threshold
+    if (is_relevant_by_grade != is_relevant).any():
         raise InputError(
-            f"the threshold {threshold:g} must be one of those in `grades`, {listed}: ratings of "
-            "the same grade must all be relevant, or all not."
+            f"the threshold {threshold:g} must be one of those in `grades`, {listed_cuts}: ratings "
+            "of the same grade must all be relevant, or all not."
         )
-    return grades, level, f"number of the cuts {listed} that the rating reaches"
+    return grades, level, f"number of the cuts {listed_cuts} that the rating reaches"
 
 
-def _is_whole(distinct: Floats, factor: int) -> Masks:
-    """Mark what a whole number divided by the factor gives, to the last bit."""
-    return np.rint(distinct * factor) / factor == distinct
+def _is_whole(ratings: Floats, factor: int) -> Masks:
+    """Mark the ratings that are, to the last bit, a whole number divided by the factor."""
+    return np.rint(ratings * factor) / factor == ratings

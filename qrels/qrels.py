@@ -47,6 +47,7 @@ class Qrels:
     relevance_level: int
 
     def __post_init__(self) -> None:
+        """Refuse a level below 1, and items of a user that do not rise."""
         if self.relevance_level < 1:
             raise InputError(f"the relevance level must be at least 1, got {self.relevance_level}.")
         same_user = self.users[1:] == self.users[:-1]
@@ -54,8 +55,8 @@ class Qrels:
             raise InputError("the items of a user must rise, each judged once.")
 
     def __repr__(self) -> str:
-        facts = (f"{name}: {count:,}" for name, count in judgement_facts(self).items())
-        return "\n".join(["Qrels", *facts])
+        lines = [f"{name}: {count:,}" for name, count in judgement_facts(self).items()]
+        return "\n".join(["Qrels", *lines])
 
     @property
     def n_users(self) -> int:
@@ -77,35 +78,65 @@ class Qrels:
         """Mask of the judged non-relevant ones, of shape (n_judgements,)."""
         return (self.grades >= 0) & ~self.relevant
 
-    def count_by_user(self, chosen: Masks) -> Longs:
-        """Count the chosen judgements of every user, of shape (n_users,)."""
-        return np.bincount(self.users[chosen], minlength=self.n_users).astype(np.int64)
+    def count_by_user(self, mask: Masks) -> Longs:
+        """Count the judgements of every user in a mask of shape (n_judgements,): (n_users,)."""
+        return np.bincount(self.users[mask], minlength=self.n_users).astype(np.int64)
 
-    def keep(self, kept: Masks) -> Qrels:
-        """Keep the judgements of a mask of shape (n_judgements,), and all users."""
-        offsets = offsets_of(self.count_by_user(kept))
-        return replace(self, offsets=offsets, items=self.items[kept], grades=self.grades[kept])
+    def keep(self, mask: Masks) -> Qrels:
+        """Keep the judgements in a mask of shape (n_judgements,), and all users.
+
+        Raises ValueError if the mask is not of this shape.
+        """
+        if mask.shape != self.items.shape:
+            raise ValueError(
+                f"a mask of judgements must be of shape {self.items.shape}, got {mask.shape}."
+            )
+        offsets = offsets_of(self.count_by_user(mask))
+        return replace(self, offsets=offsets, items=self.items[mask], grades=self.grades[mask])
 
     def select_users(self, users: Integers) -> Qrels:
-        """Keep the users with the given numbers, in the given order."""
-        offsets = offsets_of(np.diff(self.offsets)[users])
+        """Keep the users with these numbers, in this order, which becomes their numbers."""
+        counts = np.diff(self.offsets)[users]
         rows = self.judgement_rows(users)
-        return replace(self, offsets=offsets, items=self.items[rows], grades=self.grades[rows])
+        return replace(
+            self, offsets=offsets_of(counts), items=self.items[rows], grades=self.grades[rows]
+        )
 
     def judgement_rows(self, users: Integers) -> Longs:
-        """Give the numbers of the judgements of some users, user by user."""
+        """List the numbers of the judgements of these users, user by user, int64 of shape (n,)."""
         counts = self.offsets[users + 1] - self.offsets[users]
-        before = np.cumsum(counts) - counts
-        return np.repeat(self.offsets[users] - before, counts) + np.arange(counts.sum())
+        first_positions = np.cumsum(counts) - counts
+        shifts = np.repeat(self.offsets[users] - first_positions, counts)
+        return shifts + np.arange(counts.sum())
 
 
 def qrels_from_columns(
     users: Integers, items: Integers, grades: Integers, *, n_users: int, relevance_level: int
 ) -> Qrels:
-    """Sort judgements given as columns, of shape (n_judgements,) in any order, into qrels.
+    """Sort judgements given as columns into qrels.
 
-    The users, ``n_users`` of them, include those without a judgement.
+    Parameters
+    ----------
+    users, items, grades
+        Number of the user, number of the item and grade of each judgement, in any order, of shape
+        (n_judgements,).
+    n_users
+        Number of users, including those without a judgement.
+    relevance_level
+        Lowest relevant grade, at least 1.
+
+    Raises
+    ------
+    ValueError
+        If the columns differ in length.
+    InputError
+        If the relevance level is below 1, or a user judges an item twice.
     """
+    if not len(users) == len(items) == len(grades):
+        raise ValueError(
+            "the columns of judgements must have one length, got "
+            f"{len(users)}, {len(items)} and {len(grades)}."
+        )
     order = np.lexsort((items, users))
     counts = np.bincount(users, minlength=n_users)
     return Qrels(
@@ -117,11 +148,12 @@ def qrels_from_columns(
 
 
 def judgement_facts(qrels: Qrels, units: str = "users") -> dict[str, int]:
-    """Count judgements, and the users for whom a metric can say little."""
-    n_relevant, n_nonrelevant = (
-        qrels.count_by_user(qrels.relevant),
-        qrels.count_by_user(qrels.nonrelevant),
-    )
+    """Count users and judgements, and users without relevant or judged non-relevant items.
+
+    ``units`` is what names of the counts call the users, such as "topics".
+    """
+    n_relevant = qrels.count_by_user(qrels.relevant)
+    n_nonrelevant = qrels.count_by_user(qrels.nonrelevant)
     return {
         units: qrels.n_users,
         "judgements": len(qrels.items),
@@ -133,26 +165,24 @@ def judgement_facts(qrels: Qrels, units: str = "users") -> dict[str, int]:
 
 
 def warn_of_one_sided_judgements(
-    qrels: Qrels, become: Sequence[str] = ("bpref equals Recall",)
+    qrels: Qrels, collapsed_metrics: Sequence[str] = ("bpref equals Recall",)
 ) -> None:
-    """Warn of metrics that collapse because all judgements, or all of each user, are of a kind.
+    """Warn if no judgement is relevant, or no user has relevant and judged non-relevant items.
 
-    Of the metrics that are computed: what they are for a user without judged non-relevant items;
-    where none of them collapses so, there is no warning.
+    ``collapsed_metrics``: what metrics that are computed become for users without judged
+    non-relevant items, each in a clause. Without any there is no warning of the second kind.
     """
-    n_relevant, n_nonrelevant = (
-        qrels.count_by_user(qrels.relevant),
-        qrels.count_by_user(qrels.nonrelevant),
-    )
+    has_relevant = qrels.count_by_user(qrels.relevant) > 0
+    has_nonrelevant = qrels.count_by_user(qrels.nonrelevant) > 0
     if not qrels.relevant.any():
         warn(f"{no_relevant_sentence(qrels)} Measures of relevant items are 0; nDCG is not.")
-    elif become and not ((n_relevant > 0) & (n_nonrelevant > 0)).any():
-        told = ", ".join(become)
-        warn(f"no user has both relevant and judged non-relevant items: {told}.")
+    elif collapsed_metrics and not (has_relevant & has_nonrelevant).any():
+        listed_metrics = ", ".join(collapsed_metrics)
+        warn(f"no user has both relevant and judged non-relevant items: {listed_metrics}.")
 
 
 def no_relevant_sentence(qrels: Qrels) -> str:
-    """Say that no judgement reaches the relevance level."""
+    """Word that no judgement reaches the relevance level; there must be judgements."""
     return (
         f"no judgement is relevant: the highest grade is {qrels.grades.max()}, the relevance level "
         f"{qrels.relevance_level}."

@@ -25,15 +25,18 @@ from runs.shared.fields import (
 )
 from runs.shared.files import read_bytes
 
-N_FIELDS, GRADE_FIELD = 4, 3
+N_FIELDS = 4
+GRADE_FIELD = 3
 LAYOUT = Layout(N_FIELDS, texts=(USER_FIELD, ITEM_FIELD, GRADE_FIELD))
 GRADE = re.compile("([+-]?)0*([0-9]+)")
-HIGHEST_GRADE, MOST_DIGITS = 2**31 - 1, 10
+HIGHEST_GRADE = 2**31 - 1
+MOST_DIGITS = 10
+"""Number of digits of the highest grade."""
 
 
 @dataclass(frozen=True, eq=False)
 class QrelsFile:
-    """What a qrels file says, line by line, over a numbering of its own.
+    """The lines of a qrels file, over a numbering of their own.
 
     ``users``, ``items``: the ids in the file; ``user``, ``item``, ``grade``: columns, int32 of
     shape (n_lines,).
@@ -46,18 +49,31 @@ class QrelsFile:
     grade: Ints
 
     def to_qrels(self, items: Numbering, *, relevance_level: int) -> Qrels:
-        """Number the items as the study does; every user in the file is a topic."""
-        item, n_users = items.numbers(self.items.ids)[self.item], len(self.users)
+        """Sort the judgements into qrels; every user in the file is a topic.
+
+        ``items`` gives the items their numbers; it holds all items of the file.
+        """
+        item = items.numbers(self.items.ids)[self.item]
         return qrels_from_columns(
-            self.user, item, self.grade, n_users=n_users, relevance_level=relevance_level
+            self.user,
+            item,
+            self.grade,
+            n_users=len(self.users),
+            relevance_level=relevance_level,
         )
 
 
 def read_qrels(path: Path) -> QrelsFile:
-    """Read a qrels file (plain or gzipped) as trec_eval does, and refuse what it would misread.
+    """Read a qrels file (plain or gzipped) as trec_eval does, and refuse lines it would misread.
 
-    Lines that begin with ``#`` are skipped, as trec_eval 10 does. A negative grade, of any size,
+    Lines that begin with ``#`` are skipped, as trec_eval 10 does. A negative grade
     means "in the pool, but not judged".
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, has a line that is no judgement, or judges a pair of user and
+        item twice.
 
     Warns
     -----
@@ -69,22 +85,30 @@ def read_qrels(path: Path) -> QrelsFile:
 
 
 def parse_qrels(path: Path, content: bytes) -> QrelsFile:
-    """Read the content of a qrels file, unpacked; the path is for messages."""
+    """Read the content of a qrels file, unpacked; the path is for messages.
+
+    Errors and warnings are those of `read_qrels`.
+    """
     columns = read_columns(path, content, LAYOUT, _checked_lines)
-    grades = _grades(columns)
-    file = QrelsFile(*Pairs.of_columns(columns), grades)
-    judged = np.bincount(file.user[file.grade >= 0], minlength=len(file.users)) > 0
-    if not judged.all():
+    grade = _grades(columns)
+    pairs = Pairs.of_columns(columns)
+    file = QrelsFile(pairs.users, pairs.items, pairs.user, pairs.item, grade)
+    users_with_judgements = file.user[file.grade >= 0]
+    has_judgement = np.bincount(users_with_judgements, minlength=len(file.users)) > 0
+    if not has_judgement.all():
         warn(
-            f"{path}: {np.count_nonzero(~judged)} users (the first is "
-            f"{file.users.ids[judged.argmin()]}) have negative grades only; they score 0, and "
-            "trec_eval may stop at them."
+            f"{path}: {np.count_nonzero(~has_judgement)} users (the first is "
+            f"{file.users.ids[has_judgement.argmin()]}) have negative grades only; they score 0, "
+            "and trec_eval may stop at them."
         )
     return file
 
 
 def _checked_lines(path: Path, lines: NumberedLines) -> Iterator[list[bytes]]:
-    """Check lines, and give their fields."""
+    """Yield the fields of lines, and refuse a line that has not four, or a file without lines.
+
+    Lines come with their physical numbers.
+    """
     has_lines = False
     for number, fields in lines:
         if len(fields) != N_FIELDS:
@@ -97,21 +121,35 @@ def _checked_lines(path: Path, lines: NumberedLines) -> Iterator[list[bytes]]:
 
 
 def format_qrels(qrels: Qrels, topics: Numbering, items: Numbering) -> bytes:
-    r"""Write qrels as the lines of a TREC qrels file, low grades included."""
-    grades, grade = np.unique(qrels.grades, return_inverse=True)
+    r"""Write qrels as the lines of a TREC qrels file; negative and other low grades are included.
+
+    ``topics`` and ``items`` have the ids of the users and items of the qrels.
+    """
+    distinct_grades, grade_numbers = np.unique(qrels.grades, return_inverse=True)
+    topic_texts = [f"{topic} 0 " for topic in topics.ids.tolist()]
+    grade_texts = [f" {grade}\n" for grade in distinct_grades.tolist()]
     return join_rows(
-        ([f"{topic} 0 " for topic in topics.ids.tolist()], qrels.users),
+        (topic_texts, qrels.users),
         (items.ids.tolist(), qrels.items),
-        ([f" {value}\n" for value in grades.tolist()], grade),
+        (grade_texts, grade_numbers),
     )
 
 
 def _grades(columns: Columns) -> Ints:
-    """Read each distinct grade once."""
+    """Read the grade of each line, int32 of shape (n_lines,).
+
+    Raises InputError at the first line whose grade is no whole number up to 2^31 - 1; a negative
+    number of as many digits is accepted.
+    """
     texts, codes = columns.texts(GRADE_FIELD)
     for code, text in enumerate(texts):
-        digits = GRADE.fullmatch(text)
-        if digits is None or len(digits[2]) > MOST_DIGITS or int(digits[2]) > HIGHEST_GRADE:
+        sign_and_digits = GRADE.fullmatch(text)
+        if (
+            sign_and_digits is None
+            or len(sign_and_digits[2]) > MOST_DIGITS
+            or int(sign_and_digits[2]) > HIGHEST_GRADE
+        ):
             rule = f"a grade must be a whole number, at most {HIGHEST_GRADE}, found {text!r}."
             raise columns.error_at(int((codes == code).argmax()), rule)
-    return np.array([int(GRADE.sub(r"\1\2", text)) for text in texts], dtype=np.int32)[codes]
+    distinct_grades = [int(GRADE.sub(r"\1\2", text)) for text in texts]
+    return np.array(distinct_grades, dtype=np.int32)[codes]

@@ -142,7 +142,7 @@ def test_the_new_metric_stands_in_every_table(
     ):
         frame = pd.read_csv(f"study-my-metric/tables/{table}.csv")
         assert set(frame.metric) == {*metrics}
-    finished = FinishedStudy.at(tmp_path / "study-my-metric")
+    finished = FinishedStudy.open(tmp_path / "study-my-metric")
     assert finished.means.measures.lower_is_better_for == {"Effort"}
     for name in ("R-weighted", options, "Effort"):
         page = metric_card(name, [finished], plugins=[*map(Path, files)], tries=2).decode()

@@ -15,8 +15,8 @@ from analyses.shared.estimates import Estimates
 from analyses.shared.families import Families, SubsetValues
 from analyses.shared.limits import TAU_FACTOR, arcsine_limits, variance_stabilised
 from analyses.shared.measure import Measures, tidy
+from analyses.shared.number_format import percent
 from analyses.shared.sentences import listed
-from analyses.shared.table import percent
 from runs.shared.arrays import Floats
 
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ from analyses.shared.families import Families, SubsetValues
 from analyses.shared.judgement_samples import LossSettings
 from analyses.shared.limits import RANDOM_LOSS_FACTOR
 from analyses.shared.measure import Measures, tidy
+from analyses.shared.number_format import percent
 from analyses.shared.result import Result
-from analyses.shared.table import percent
 from qrels import Qrels
 from runs.shared.arrays import Floats, Masks, Numbers
 from runs.shared.errors import counted

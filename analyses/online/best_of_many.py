@@ -13,8 +13,8 @@ from analyses.intervals.resampling import draw_ranges
 from analyses.online.experiments import Experiment, require_unique
 from analyses.ordering import DECIMALS
 from analyses.ordering.agreement import ratio_or_nan
+from analyses.shared.number_format import rounded
 from analyses.shared.sentences import format_p_value
-from analyses.shared.table import rounded
 from runs import InputError
 from runs.shared.arrays import Floats, Integers, Numbers
 from runs.shared.errors import require_known

@@ -25,8 +25,8 @@ from analyses.online.thesis_tables import (
 from analyses.ordering import DECIMALS, tau_b
 from analyses.shared.analysis import AnalysisSettings, SettingError, StudyFacts, analysis
 from analyses.shared.drawing import category_styles, explain, label_curves, ordered_colormap
+from analyses.shared.number_format import rounded
 from analyses.shared.result import Result, figure
-from analyses.shared.table import rounded
 from runs import InputError, InputWarning
 from runs.shared.settings import Permutations
 

@@ -22,9 +22,9 @@ from analyses.online.rates import (
 from analyses.online.thesis_tables import frame_of, thesis_table
 from analyses.shared.drawing import colours, draw_band, explain
 from analyses.shared.estimate import Estimate
+from analyses.shared.number_format import percent, rounded
 from analyses.shared.result import Result, figure
 from analyses.shared.sentences import format_p_value
-from analyses.shared.table import percent, rounded
 from runs import InputError
 from runs.shared.progress import Progress
 from runs.shared.settings import Whole

@@ -22,9 +22,10 @@ from analyses.sampled.samples import SampledRanks, population_of, replacement, w
 from analyses.shared.analysis import AnalysisSettings
 from analyses.shared.drawing import THICK, THIN, colours, explain, panel_index
 from analyses.shared.measure import Measure, Measures, pair_labels, tidy
+from analyses.shared.number_format import MISSING, Cell, format_cell
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import MOST_NAMED, letters_by_system, listed
-from analyses.shared.table import MISSING, Cell, Table, format_cell
+from analyses.shared.table import Table
 from analyses.significance.permutation import pair_differences, pair_indices
 from runs import InputError
 from runs.shared.arrays import Floats, Integers, Longs, Masks

@@ -32,8 +32,9 @@ from analyses.sampled.trials import Settings, Way, run_trials, trials_of
 from analyses.shared.analysis import Need, analysis
 from analyses.shared.drawing import category_styles, label_curves, panel_index, set_log_scale
 from analyses.shared.measure import Measure, Measures, pair_labels, tidy
+from analyses.shared.number_format import MISSING, Cell, format_cell, rounded
 from analyses.shared.result import Result, figure, table
-from analyses.shared.table import MISSING, Cell, Table, format_cell, rounded
+from analyses.shared.table import Table
 from analyses.significance.permutation import pair_differences, pair_indices
 from runs.shared.arrays import Floats
 

@@ -16,8 +16,9 @@ from analyses.sampled.metrics import RankMetric, rank_metric
 from analyses.sampled.rank_distribution import expected_counts, sampled_rank_pmf
 from analyses.sampled.samples import SampledRanks
 from analyses.shared.drawing import category_styles, explain, gradation_styles, label_curves
+from analyses.shared.number_format import Cell
 from analyses.shared.result import Result, figure, table, tables_of
-from analyses.shared.table import Cell, Table
+from analyses.shared.table import Table
 from qrels import FullRanks
 from runs.shared.arrays import Floats
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from analyses.shared.table import rounded, rounded_ratio, supported_decimals
+from analyses.shared.number_format import rounded, rounded_ratio, supported_decimals
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Estimate:
 
     @property
     def decimals(self) -> int:
-        """Decimals that the interval supports; see `analyses.shared.table.supported_decimals`."""
+        """Decimals that the interval supports; see `number_format.supported_decimals`."""
         return supported_decimals(self.low, self.high)
 
     def printed(self, decimals: int, *, by_ratio: bool = False) -> str:

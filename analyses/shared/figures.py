@@ -25,8 +25,8 @@ from analyses.shared.drawing import (
     remove_curve_names,
 )
 from analyses.shared.figure_options import COLUMN_WIDTHS, STYLE, FigureOptions
+from analyses.shared.latex import latex_text
 from analyses.shared.result import METRIC, FigureDeclaration, Result, measures_of
-from analyses.shared.table import latex_text
 from runs import InputError
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ import numpy as np
 from analyses.shared.estimate import Estimate
 from analyses.shared.estimates import Estimates
 from analyses.shared.measure import Measure, sorted_cutoffs
+from analyses.shared.number_format import MISSING, percent, rounded, rounded_ratio
 from analyses.shared.scores import TOPIC as TOPIC
 from analyses.shared.scores import USER as USER
-from analyses.shared.table import MISSING, percent, rounded, rounded_ratio
 from runs.shared.arrays import Masks, Numbers
 
 MAX_VALUES_LISTED = 3

@@ -23,9 +23,10 @@ from analyses.shared.drawing import (
     panel_index,
 )
 from analyses.shared.measure import Measures, tidy
+from analyses.shared.number_format import rounded
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import join_pairs, listed
-from analyses.shared.table import Table, rounded
+from analyses.shared.table import Table
 from analyses.shared.work import Bias, OtherWorld
 from analyses.significance.question import Question, Test
 from analyses.validity.comparison import Comparison, PairVerdicts, ratio_of

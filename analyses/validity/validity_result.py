@@ -25,9 +25,10 @@ from analyses.shared.estimates import Estimates
 from analyses.shared.families import Families, SubsetValues
 from analyses.shared.limits import Limits, variance_stabilised
 from analyses.shared.measure import Measures, tidy
+from analyses.shared.number_format import Cell, common_decimals, rounded
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import applicable, best_measures_sentence, listed
-from analyses.shared.table import Cell, Table, common_decimals, rounded
+from analyses.shared.table import Table
 from analyses.significance.question import Correction, Test
 from analyses.validity.comparison import RATES, VERDICTS, PairVerdicts, put_first, regret_share
 from analyses.validity.loss_curves import TruthCurves

@@ -123,7 +123,7 @@ def card(
     from harness.report.study_folder import FinishedStudy
     from harness.study.workers import file_stem
 
-    finished = [FinishedStudy.at(study) for study in studies]
+    finished = [FinishedStudy.open(study) for study in studies]
     page = metric_card(metric, finished, plugins=plugins, tries=tries)
     write_and_name("card", output or Path(f"card-{file_stem(metric)}.html"), page)
 

@@ -148,7 +148,7 @@ def report(study: Path, plugins: Paths) -> None:
     from harness.report.page import render_report
     from harness.report.study_folder import FinishedStudy
 
-    page = render_report(FinishedStudy.at(study, plugins))
+    page = render_report(FinishedStudy.open(study, plugins))
     write_and_name("report", study / "report.html", page)
 
 
@@ -176,12 +176,12 @@ def table(study: Path, name: str | None, format_: str, plugins: Paths, **options
     STUDY is a study folder.
     """
     from harness.report.study_folder import FinishedStudy
-    from harness.report.tables import tabulate, titles
+    from harness.report.tables import table_titles, tabulate
     from runs.shared.ids import escaped
 
-    finished = FinishedStudy.at(study, plugins)
+    finished = FinishedStudy.open(study, plugins)
     if name is None:
-        listed = Table("tables", "", "", ["name", "title"], [*titles(finished).items()])
+        listed = Table("tables", "", "", ["name", "title"], [*table_titles(finished).items()])
         print_tables(listed, format_=format_)
         if format_ == "text":
             names = ", ".join(escaped(f"{name}.csv") for name in finished.frames)
@@ -226,7 +226,7 @@ def figure(
     from harness.report.print import caption_of, find_figure
     from harness.report.study_folder import FinishedStudy
 
-    finished = FinishedStudy.at(study, plugins)
+    finished = FinishedStudy.open(study, plugins)
     if name is None:
         rows = [(face.short, finished.title(face)) for _, face in finished.figures()]
         print_tables(Table("figures", "", "", ["name", "title"], rows))
@@ -273,7 +273,7 @@ def compare(studies: Paths, format_: str, output: Path | None, plugins: Paths) -
     compared = (
         Publication.of(folders, tables, plugins)
         if tables
-        else Comparison.of([FinishedStudy.at(path, plugins) for path in folders])
+        else Comparison.of([FinishedStudy.open(path, plugins) for path in folders])
     )
     click.echo(FORMATS[format_]([*compared.tables()]))
     is_text = format_ == "text"
@@ -336,7 +336,7 @@ def verify(study: Path) -> None:
         parts_by.setdefault(entry.makers(), []).append(part)
     for made_by, parts in parts_by.items():
         click.echo(f"{', '.join(parts)}: by {made_by}.\n")
-    changed = list(ledger.changed())
+    changed = list(ledger.changed_files())
     for name in changed:
         click.echo(f"{study / name}: not as the study wrote it; `harness run` makes it again.")
     click.echo(f"The manifest is of the harness {versions['harness']}.")

@@ -14,6 +14,7 @@ import numpy as np
 from analyses.shared.drawing import THICK, THIN, colours, draw_intervals, explain, panel_index
 from analyses.shared.estimates import Estimates
 from analyses.shared.measure import Measure, Measures
+from analyses.shared.number_format import Cell, rounded
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import (
     applicable,
@@ -22,7 +23,7 @@ from analyses.shared.sentences import (
     threshold_in_words,
     values_in_words,
 )
-from analyses.shared.table import Cell, Table, rounded
+from analyses.shared.table import Table
 from runs.shared.arrays import Floats
 from runs.shared.errors import counted
 

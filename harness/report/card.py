@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from analyses.shared.measure import Measure, depth_of
-from analyses.shared.table import MISSING, Table
+from analyses.shared.number_format import MISSING
+from analyses.shared.table import Table
 from harness.metrics.shared.metric import Metric
 from harness.metrics.shared.names import parse_name
 from harness.metrics.shared.option import formulas_in, paragraphs_in
@@ -27,23 +28,39 @@ NOTATION = (
 def metric_card(
     name: str, studies: Sequence[FinishedStudy], *, plugins: Sequence[Path] = (), tries: int | None
 ) -> bytes:
-    """Make the card of a metric: one page that refers to nothing outside.
+    """Make the card of a metric: one HTML page that refers to no other file.
 
-    Without a depth in its name, the metric has that which the first study reports; all studies
-    stand side by side. A metric of the user's needs its file as a plug-in. As many cases of each
-    law are tried as asked, or as `harness check` tries.
+    Parameters
+    ----------
+    name
+        Name of the metric; without a depth in it, the metric has that which the first study
+        reports, or else its deepest.
+    studies
+        Studies whose results stand side by side.
+    plugins
+        Files of users' metrics.
+    tries
+        Number of cases of each law that are tried; None for as many as `harness check` tries.
+
+    Raises
+    ------
+    InputError
+        If there is no such metric, or a study does not have it.
     """
     from harness.laws.cards import CUTOFFS, LEGEND, cards_of, evidence_lines
 
-    known = available_metrics([path.resolve() for path in plugins])
-    metric, parsed = find_metric(name, known), parse_name(name)
-    names = [_name_in(study, metric, known) for study in studies]
-    cutoff = parsed.cutoff
-    if studies and not parsed.has_depth:
-        measures = studies[0].means.measures
-        reported = [m for m in measures.reported if m.metric == names[0]]
-        every = [m for m in measures if m.metric == names[0]]
-        cutoff = max(reported or every, key=depth_of).cutoff
+    metrics = available_metrics([path.resolve() for path in plugins])
+    metric = find_metric(name, metrics)
+    names = [_name_in(study, metric, metrics) for study in studies]
+    parsed_name = parse_name(name)
+    cutoff = parsed_name.cutoff
+    if studies and not parsed_name.has_depth:
+        cutoff = _usual_cutoff(studies[0], names[0])
+    warnings = []
+    for study, name_in_study in zip(studies, names, strict=True):
+        for check in checks_of(study):
+            if name_in_study in check.metrics:
+                warnings.append(f"{study.name}: {check.sentence}")
     (card,) = cards_of([(metric, CUTOFFS)], tries=tries)
     return render_page(
         "card.html",
@@ -56,56 +73,82 @@ def metric_card(
         outcomes=[(outcome, evidence_lines(outcome, card.level)) for outcome in card.outcomes],
         legend=LEGEND.format(level=card.level),
         studies=studies,
-        warnings=[
-            f"{study.name}: {check.sentence}"
-            for study, name in zip(studies, names, strict=True)
-            for check in checks_of(study)
-            if name in check.metrics
-        ],
-        table=_table(studies, [Measure(name, cutoff) for name in names]),
+        warnings=warnings,
+        table=_results_table(studies, [Measure(name, cutoff) for name in names]),
     )
 
 
-def _name_in(study: FinishedStudy, metric: Metric, known: Mapping[str, Metric]) -> str:
-    """Find what a metric is called in a study, which may have metrics that are not known here."""
-    metrics = study.means.measures.metrics
-    for name in metrics:
-        is_known = parse_name(name).name in known
-        if metric.label in (name, is_known and find_metric(name, known).label):
+def _usual_cutoff(study: FinishedStudy, metric: str) -> int | None:
+    """Look up the deepest cut-off of a metric among report measures, or else among all.
+
+    None stands for whole lists.
+    """
+    measures = study.means.measures
+    reported = [measure for measure in measures.reported if measure.metric == metric]
+    candidates = reported or [measure for measure in measures if measure.metric == metric]
+    return max(candidates, key=depth_of).cutoff
+
+
+def _name_in(study: FinishedStudy, metric: Metric, metrics: Mapping[str, Metric]) -> str:
+    """Find what a metric is called in a study; InputError if the study does not have it.
+
+    Names may spell out default options. A study may have metrics of users that are not among
+    ``metrics``.
+    """
+    names = study.means.measures.metrics
+    for name in names:
+        if name == metric.label:
+            return name
+        if parse_name(name).name in metrics and find_metric(name, metrics).label == metric.label:
             return name
     raise InputError(
-        f"{study.folder}: the study has no metric {metric.label!r}; it has {', '.join(metrics)}."
+        f"{study.folder}: the study has no metric {metric.label!r}; it has {', '.join(names)}."
     )
 
 
-def _table(studies: Sequence[FinishedStudy], measures: Sequence[Measure]) -> Table:
-    """Tabulate the numbers of the measure, a study in each column."""
-    columns = [_numbers(*pair) for pair in zip(studies, measures, strict=True)]
-    names = dict.fromkeys(name for column in columns for name in column)
+def _results_table(studies: Sequence[FinishedStudy], measures: Sequence[Measure]) -> Table:
+    """Tabulate the estimates of a measure: quantities down, studies across.
+
+    ``measures`` are the measure as each study calls it.
+    """
+    columns = [
+        _formatted_estimates(study, measure)
+        for study, measure in zip(studies, measures, strict=True)
+    ]
+    quantities = dict.fromkeys(quantity for column in columns for quantity in column)
+    rows = []
+    for quantity in quantities:
+        cells = [column.get(quantity, MISSING) for column in columns]
+        rows.append([quantity, *cells])
     return Table(
         name="",
         title="Results in the studies",
         note="Values with 95 % intervals. May be best: over users and, where known, systems, no "
         "other metric of the study is significantly better at the same cut-off.",
         headings=["", *(study.name for study in studies)],
-        rows=[[name, *(column.get(name, MISSING) for column in columns)] for name in names],
+        rows=rows,
     )
 
 
-def _numbers(study: FinishedStudy, measure: Measure) -> dict[str, str]:
-    """Print the estimates of the measure, and whether it may be the best of all metrics."""
-    if measure not in study.means.measures:
-        others = [str(m) for m in study.means.measures if m.metric == measure.metric]
-        raise InputError(f"{study.folder}: the study has no {measure}; it has {', '.join(others)}.")
-    found = {}
+def _formatted_estimates(study: FinishedStudy, measure: Measure) -> dict[str, str]:
+    """Format the estimates of a measure, by quantity, and whether it may be the best of all.
+
+    Raises InputError if the study does not have the measure.
+    """
+    measures = study.means.measures
+    if measure not in measures:
+        names = [str(other) for other in measures if other.metric == measure.metric]
+        raise InputError(f"{study.folder}: the study has no {measure}; it has {', '.join(names)}.")
+    texts = {}
     for _, estimates in estimates_of(study):
-        if measure in estimates.measures:
-            beside = estimates.measures.comparable_with(measure)
-            own = estimates.by_label(beside).get(beside.labels[beside.index(measure)])
-            if own is not None:
-                among = estimates.select(beside)
-                may = among.may_be_best(all_sources=among.has_further_sources)[
-                    beside.index(measure)
-                ]
-                found[estimates.name] = f"{own}{', may be best' * bool(may)}"
-    return found
+        if measure not in estimates.measures:
+            continue
+        comparable = estimates.measures.comparable_with(measure)
+        index = comparable.index(measure)
+        estimate = estimates.by_label(comparable).get(comparable.labels[index])
+        if estimate is not None:
+            compared = estimates.select(comparable)
+            may_be_best = compared.may_be_best(all_sources=compared.has_further_sources)
+            remark = ", may be best" if may_be_best[index] else ""
+            texts[estimates.name] = f"{estimate}{remark}"
+    return texts

@@ -11,15 +11,14 @@ from harness.metrics.shared.names import VALUES_WITHOUT_NONRELEVANT, parse_name
 from harness.report.study_folder import FinishedStudy
 from qrels.ratings.splitter import NEWER_TRAINING, OLDER_TESTS
 
-LEAST_LEAKAGE = 0.005
-"""Smaller shares of ratings from the future are not worth a caution."""
+MIN_LEAKAGE = 0.005
+"""Share of ratings from the future from which there is a caution."""
 
 OF_WORLD = "of the simulated world"
 """Origin of a truth that is known as the ratings are simulated."""
 
-GRADED = "nDCG"
+METRIC_OF_ALL_GRADES = "nDCG"
 """The metric that grades below the relevance level count for."""
-
 
 SIMULATED = (
     "The ratings are simulated. Compared with MovieLens 1M, simulated ratings make measures look "
@@ -38,60 +37,91 @@ class Check:
 
 
 def checks_of(study: FinishedStudy) -> list[Check]:
-    """Check a finished study; each caution is given once, the most important first."""
-    facts, found = study.manifest.collection, list[Check]()
-    if "means" in study.kinds:
-        found += judgement_checks(facts, study.means.measures.metrics, study.unit)
-    found += map(Check, study.manifest.warnings)
-    if facts.get("truth", {}).get("truth") == OF_WORLD:
-        found.append(Check(SIMULATED))
+    """Collect the cautions of a finished study, each once, the most important first.
+
+    They are about users that metrics cannot use, warnings about the input, simulated ratings or
+    leaks of the split, and results.
+    """
+    facts = study.manifest.collection
+    checks: list[Check] = []
+    if "means" in study.result_classes:
+        metrics = study.means.measures.metrics
+        checks += judgement_checks(facts, metrics, study.unit)
+    checks += [Check(warning) for warning in study.manifest.warnings]
+    is_simulated = facts.get("truth", {}).get("truth") == OF_WORLD
+    if is_simulated:
+        checks.append(Check(SIMULATED))
     else:
-        found += leakage_checks(facts.get("split", {}))
-    found += (Check(caution) for _, result in study.results() for caution in result.cautions())
-    first: dict[str, Check] = {}
-    for check in found:
-        first.setdefault(check.sentence, check)
-    return [*first.values()]
+        checks += leakage_checks(facts.get("split", {}))
+    for _, result in study.results():
+        checks += [Check(caution) for caution in result.cautions()]
+    check_by_sentence: dict[str, Check] = {}
+    for check in checks:
+        check_by_sentence.setdefault(check.sentence, check)
+    return list(check_by_sentence.values())
 
 
-def judgement_checks(facts: Mapping[str, Any], names: Sequence[str], unit: str) -> Iterator[Check]:
-    """Count users, or topics, that some metrics cannot use, from counts of judgements."""
-    without = facts.get(f"{plural(unit)} without judged non-relevant items", 0)
-    become = {
-        name: VALUES_WITHOUT_NONRELEVANT[base]
-        for name in names
-        if (base := parse_name(name).name) in VALUES_WITHOUT_NONRELEVANT
-    }
-    if without and become:
-        told = listed([f"{name} {value}" for name, value in become.items()])
-        sentence = f"{_counted(without, facts, unit)} no judged non-relevant item: for them {told}."
-        yield Check(sentence, tuple(become))
-    emptied = facts.get(f"{plural(unit)} without relevant items", 0)
-    if emptied:
-        graded = any(parse_name(name).name == GRADED for name in names)
-        but = (
-            f", except by {GRADED}, which credits judged items below the lowest relevant grade, too"
-            if graded
-            else ""
-        )
+def judgement_checks(
+    facts: Mapping[str, Any], metrics: Sequence[str], unit: str
+) -> Iterator[Check]:
+    """Caution of users, or topics, that some metrics cannot use.
+
+    Parameters
+    ----------
+    facts
+        Counts of judgements, as the manifest has them.
+    metrics
+        Names of the metrics of the study.
+    unit
+        "user" or "topic".
+    """
+    n_without_non_relevant = facts.get(f"{plural(unit)} without judged non-relevant items", 0)
+    equivalents = {}
+    for metric in metrics:
+        base = parse_name(metric).name
+        if base in VALUES_WITHOUT_NONRELEVANT:
+            equivalents[metric] = VALUES_WITHOUT_NONRELEVANT[base]
+    if n_without_non_relevant and equivalents:
+        users = _counted(n_without_non_relevant, facts, unit)
+        becomes = listed([f"{metric} {value}" for metric, value in equivalents.items()])
+        sentence = f"{users} no judged non-relevant item: for them {becomes}."
+        yield Check(sentence, tuple(equivalents))
+    n_without_relevant = facts.get(f"{plural(unit)} without relevant items", 0)
+    if n_without_relevant:
+        users = _counted(n_without_relevant, facts, unit)
+        exception = ""
+        if any(parse_name(metric).name == METRIC_OF_ALL_GRADES for metric in metrics):
+            exception = (
+                f", except by {METRIC_OF_ALL_GRADES}, which credits judged items below the lowest "
+                "relevant grade, too"
+            )
         yield Check(
-            f"{_counted(emptied, facts, unit)} no relevant item in the test data: for them all "
-            f"measures of relevant items are 0{but}."
+            f"{users} no relevant item in the test data: for them all measures of relevant items "
+            f"are 0{exception}."
         )
 
 
 def _counted(count: int, facts: Mapping[str, Any], unit: str) -> str:
+    """Write a count of users or topics and its share: "3 of the 60 users (5 %) have"."""
     n_users = facts.get(plural(unit), 0)
     share = f"{count / n_users:.0%}".replace("%", " %")
-    have = "has" if count == 1 else "have"
-    return f"{count:,} of the {n_users:,} {plural(unit)} ({share}) {have}"
+    verb = "has" if count == 1 else "have"
+    return f"{count:,} of the {n_users:,} {plural(unit)} ({share}) {verb}"
 
 
-def leakage_checks(split: Mapping[str, Any], how: str = "this split") -> Iterator[Check]:
-    """Say how much training tells of the future, from the counts of a split."""
-    older, newer = (split.get(name, 0.0) for name in (OLDER_TESTS, NEWER_TRAINING))
-    if max(older, newer) >= LEAST_LEAKAGE:
-        shares = f"{older:.0%} of the test ratings are older than the user's newest training"
-        future = f"{newer:.0%} of all training ratings are newer than a test rating, on average"
-        sentence = f"By {how}, {shares} rating, and {future}: training data leak the future"
-        yield Check(f"{sentence}. The split `global-time` avoids it.".replace("%", " %"))
+def leakage_checks(split: Mapping[str, Any], split_name: str = "this split") -> Iterator[Check]:
+    """Caution of a split whose training ratings are newer than test ratings.
+
+    ``split`` has the shares that the manifest has for it, from 0 to 1. Yields nothing if both are
+    below `MIN_LEAKAGE`.
+    """
+    older_tests = split.get(OLDER_TESTS, 0.0)
+    newer_training = split.get(NEWER_TRAINING, 0.0)
+    if max(older_tests, newer_training) >= MIN_LEAKAGE:
+        sentence = (
+            f"By {split_name}, {older_tests:.0%} of the test ratings are older than the user's "
+            f"newest training rating, and {newer_training:.0%} of all training ratings are newer "
+            "than a test rating, on average: training data leak the future. The split "
+            "`global-time` avoids it."
+        )
+        yield Check(sentence.replace("%", " %"))

@@ -19,10 +19,11 @@ from analyses.intervals.resampling import percentiles, resample_means
 from analyses.shared.estimate import Estimate
 from analyses.shared.estimates import Estimates
 from analyses.shared.figures import WRITERS, as_svg, draw_panels, figure_caption
+from analyses.shared.number_format import Cell
 from analyses.shared.publish import as_csv, map_texts
 from analyses.shared.result import METRIC, FigureDeclaration, Result, title_of
 from analyses.shared.sentences import join_pairs, listed
-from analyses.shared.table import Cell, Table, escape_formula
+from analyses.shared.table import Table, escape_formula
 from harness.readers.scores import SCORES_FILE, read_score_tables
 from harness.report.mean_ranks import MeanRanks
 from harness.report.page import image_source, render_page
@@ -298,7 +299,7 @@ def _scores(study: FinishedStudy, keys: Iterable[tuple[str, str]]) -> Floats:
     labels = [str(measure) for measure in study.means.measures]
     places = [(labels.index(m), study.means.systems.index(system)) for m, system in keys]
     chosen = tuple(np.array(places).T)
-    scores = read_score_tables([study.place(SCORES_FILE)]).values[chosen]
+    scores = read_score_tables([study.path_of(SCORES_FILE)]).values[chosen]
     plain = np.isclose(scores.mean(axis=-1), study.means.values[chosen], atol=1e-9)
     return np.where(plain[:, np.newaxis], scores, np.nan)
 

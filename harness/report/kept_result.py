@@ -12,6 +12,7 @@ import numpy as np
 from analyses.shared.estimates import Estimates
 from analyses.shared.evidence import read_evidence, to_evidence
 from analyses.shared.measure import Measures
+from analyses.shared.number_format import Cell
 from analyses.shared.result import (
     METRIC,
     FigureDeclaration,
@@ -23,7 +24,7 @@ from analyses.shared.result import (
     table,
     tables_of,
 )
-from analyses.shared.table import Cell, Table, excerpt
+from analyses.shared.table import Table, excerpt
 from runs import InputError
 
 if TYPE_CHECKING:
@@ -31,13 +32,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-MOST_DECIMALS = 20
-"""Decimals that a table may have."""
+MAX_DECIMALS = 20
+"""Largest number of decimals that a table may have."""
 
 
 @dataclass(frozen=True, eq=False)
 class KeptTable:
-    """A table as it was made, and its face."""
+    """A table as it was made, and its declaration (``face``)."""
 
     face: TableDeclaration
     name: str
@@ -50,31 +51,46 @@ class KeptTable:
     decimals_of_columns: tuple[tuple[int, int], ...] = ()
 
     @classmethod
-    def of(cls, result: Result, face: TableDeclaration) -> KeptTable:
-        """Make a table of a result, to be kept."""
-        made = face.make(result)
-        rows = tuple(tuple(map(_plain, row)) for row in made.rows)
-        facts = made.name, made.title, made.note, tuple(made.headings)
-        of_columns = tuple(made.decimals_of_columns.items())
-        return cls(face, *facts, rows, tuple(made.bold), made.decimals, of_columns)
+    def of(cls, result: Result, declaration: TableDeclaration) -> KeptTable:
+        """Make a table of a result, and keep its cells."""
+        made_table = declaration.make(result)
+        rows = tuple(tuple(_plain(cell) for cell in row) for row in made_table.rows)
+        return cls(
+            face=declaration,
+            name=made_table.name,
+            title=made_table.title,
+            note=made_table.note,
+            headings=tuple(made_table.headings),
+            rows=rows,
+            bold=tuple(made_table.bold),
+            decimals=made_table.decimals,
+            decimals_of_columns=tuple(made_table.decimals_of_columns.items()),
+        )
 
-    def made(self, _: Result) -> Table:
-        """Give the table."""
-        facts = self.name, self.title, self.note, self.headings
-        of_columns = dict(self.decimals_of_columns)
-        return Table(*facts, self.rows, self.bold, self.decimals, of_columns)
+    def to_table(self, _: Result) -> Table:
+        """Make the table from the cells that are kept."""
+        return Table(
+            name=self.name,
+            title=self.title,
+            note=self.note,
+            headings=self.headings,
+            rows=self.rows,
+            bold=self.bold,
+            decimals=self.decimals,
+            decimals_of_columns=dict(self.decimals_of_columns),
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class KeptFigure:
-    """The face of a figure, the names of its panels, and its caption."""
+    """The declaration of a figure (``face``), the names of its panels, and its caption."""
 
     face: FigureDeclaration
     panels: tuple[str, ...]
     caption: str
 
     def draw(self, result: Result, ax: Axes | None = None, **_: Any) -> Axes:
-        """Refuse to draw: what does is in the user's file."""
+        """Refuse to draw with InputError: the code that draws is in the user's file."""
         raise InputError(
             f"the figure {self.face.name!r} is drawn by a file of a user's, which is not run "
             "unasked: name it with --plugin, or take the one in figures/."
@@ -83,7 +99,21 @@ class KeptFigure:
 
 @dataclass(frozen=True, eq=False)
 class KeptResult(Result):
-    """What a result showed: tables, figures' captions and sentences."""
+    """What a result showed: tables, figures' captions and sentences.
+
+    Parameters
+    ----------
+    measures
+        The measures of the result.
+    text
+        Its caption.
+    told, beware
+        Its findings and cautions.
+    tables, figures
+        Its tables, and its figures without their drawing code.
+    numbers
+        Its estimates; None if it has none.
+    """
 
     measures: Measures
     text: str
@@ -94,27 +124,27 @@ class KeptResult(Result):
     numbers: Estimates | None
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Refuse: the tables in full are files of the study."""
+        """Refuse with InputError: the tables in full are files of the study."""
         raise InputError("the result is of a user's analysis: its tables in full are in tables/.")
 
     def caption(self) -> str:
-        """Give what the result said of itself."""
+        """Return the caption that the result had."""
         return self.text
 
     def caption_of(self, part: str) -> str:
-        """Give what it said of a figure."""
+        """Return the caption of a figure; ``part`` is the attribute that keeps the figure."""
         return getattr(self, part).caption
 
     def findings(self) -> Sequence[str]:
-        """Give what it found."""
+        """Return the findings of the result."""
         return self.told
 
     def cautions(self) -> Sequence[str]:
-        """Give what it cautioned of."""
+        """Return the cautions of the result."""
         return self.beware
 
     def estimates(self) -> Estimates | None:
-        """Give its estimates."""
+        """Return the estimates of the result; None if it has none."""
         return self.numbers
 
     def _repr_html_(self) -> str:
@@ -122,74 +152,111 @@ class KeptResult(Result):
 
 
 def keep_result(result: Result) -> bytes:
-    """Write what a result shows; see `analyses.shared.evidence`."""
-    kind = type(result)
-    figures = [
-        KeptFigure(face, tuple(face.panels_of(result)) if face.panels else (), face.caption(result))
-        for face in figures_of(kind)
-        if face.applies_to(result)
-    ]
-    return to_evidence(
-        KeptResult(
-            measures_of(result),
-            result.caption(),
-            tuple(result.findings()),
-            tuple(result.cautions()),
-            tuple(KeptTable.of(result, face) for face in tables_of(kind)),
-            tuple(figures),
-            result.estimates(),
-            unit=result.unit,
-        )
+    """Write what a result shows, its tables, captions and sentences, as evidence."""
+    result_class = type(result)
+    figures = []
+    for declaration in figures_of(result_class):
+        if declaration.applies_to(result):
+            panels = tuple(declaration.panels_of(result)) if declaration.panels else ()
+            figures.append(KeptFigure(declaration, panels, declaration.caption(result)))
+    tables = [KeptTable.of(result, declaration) for declaration in tables_of(result_class)]
+    kept_result = KeptResult(
+        measures=measures_of(result),
+        text=result.caption(),
+        told=tuple(result.findings()),
+        beware=tuple(result.cautions()),
+        tables=tuple(tables),
+        figures=tuple(figures),
+        numbers=result.estimates(),
+        unit=result.unit,
     )
+    return to_evidence(kept_result)
 
 
 def read_kept_result(path: Path) -> KeptResult:
-    """Read what `keep_result` wrote: a result that declares the same tables and figures."""
-    kept = read_evidence(path, KeptResult)
-    for fault in filter(None, [*map(_fault_of_table, kept.tables), *map(_fault_of, kept.figures)]):
-        raise InputError(f"{path}: not a result of this analysis, or damaged: {fault}.")
+    """Read what `keep_result` wrote, as a result of a class of its own.
+
+    The class declares the same tables and figures as that of the user's analysis. Raises InputError
+    if a table or figure could not have been made by a result.
+    """
+    kept_result = read_evidence(path, KeptResult)
+    faults = [_fault_of_table(kept_table) for kept_table in kept_result.tables]
+    faults += [_fault_of_figure(kept_figure) for kept_figure in kept_result.figures]
+    for fault in faults:
+        if fault:
+            raise InputError(f"{path}: not a result of this analysis, or damaged: {fault}.")
     members: dict[str, Any] = {}
-    for made in kept.tables:
-        face, name = made.face, f"table_{made.face.name}"
-        members[name] = table(face.name, face.title, face.alias)(_method(name, made.made))
-    for drawn in kept.figures:
-        part, name = f"figure_{drawn.face.name}", f"draw_{drawn.face.name}"
-        of, panels = drawn.face, drawn.face.panels
-        declare = figure(of.name, of.title, number=of.number, panels=panels, part=part)
-        members |= {part: drawn, name: declare(_method(name, drawn.draw))}
-        if panels not in (None, METRIC):
-            members[f"{panels}s"] = drawn.panels
-    return type(KeptResult.__name__, (KeptResult,), members)(**vars(kept))
+    for kept_table in kept_result.tables:
+        members |= _members_of_table(kept_table)
+    for kept_figure in kept_result.figures:
+        members |= _members_of_figure(kept_figure)
+    result_class = type(KeptResult.__name__, (KeptResult,), members)
+    field_values = {field.name: getattr(kept_result, field.name) for field in fields(kept_result)}
+    return result_class(**field_values)
 
 
-def _fault_of_table(kept: KeptTable) -> str:
-    """Say what no table has; empty if it may be one."""
-    widths = {len(row) for row in kept.rows} | ({len(kept.headings)} if kept.headings else set())
+def _members_of_table(kept_table: KeptTable) -> dict[str, Any]:
+    """Make the member of a class of results that declares a kept table: its method, by name."""
+    declaration = kept_table.face
+    name = f"table_{declaration.name}"
+    declare = table(declaration.name, declaration.title, declaration.alias)
+    return {name: declare(_method(name, kept_table.to_table))}
+
+
+def _members_of_figure(kept_figure: KeptFigure) -> dict[str, Any]:
+    """Make the members of a class of results that declare a kept figure, by name.
+
+    These are the figure itself, a method that refuses to draw it, and the names of its panels if
+    they are not of metrics.
+    """
+    declaration = kept_figure.face
+    panels = declaration.panels
+    part = f"figure_{declaration.name}"
+    method_name = f"draw_{declaration.name}"
+    declare = figure(
+        declaration.name, declaration.title, number=declaration.number, panels=panels, part=part
+    )
+    members = {part: kept_figure, method_name: declare(_method(method_name, kept_figure.draw))}
+    if panels not in (None, METRIC):
+        members[f"{panels}s"] = kept_figure.panels
+    return members
+
+
+def _fault_of_table(kept_table: KeptTable) -> str:
+    """Word what no table can have: rows of several lengths, too many decimals; "" without fault."""
+    widths = {len(row) for row in kept_table.rows}
+    if kept_table.headings:
+        widths.add(len(kept_table.headings))
     if len(widths) > 1:
-        return f"the rows of the table {kept.name!r} differ in length"
-    for decimals in (kept.decimals, *dict(kept.decimals_of_columns).values()):
-        if not 0 <= decimals <= MOST_DECIMALS:
-            return f"the table {kept.name!r} has {decimals} decimals"
+        return f"the rows of the table {kept_table.name!r} differ in length"
+    decimals_of_columns = dict(kept_table.decimals_of_columns)
+    for decimals in (kept_table.decimals, *decimals_of_columns.values()):
+        if not 0 <= decimals <= MAX_DECIMALS:
+            return f"the table {kept_table.name!r} has {decimals} decimals"
     return ""
 
 
-def _fault_of(kept: KeptFigure) -> str:
-    """Say what no figure has; empty if it may be one."""
-    panels = kept.face.panels
+def _fault_of_figure(kept_figure: KeptFigure) -> str:
+    """Word that the panels of a figure cannot be an attribute of a result; "" without fault."""
+    panels = kept_figure.face.panels
+    if panels in (None, METRIC):
+        return ""
     members = {*dir(KeptResult), *(field.name for field in fields(KeptResult))}
-    if panels not in (None, METRIC) and (not panels.isidentifier() or f"{panels}s" in members):
-        return f"the figure {kept.face.name!r} has panels called {panels!r}"
+    if not panels.isidentifier() or f"{panels}s" in members:
+        return f"the figure {kept_figure.face.name!r} has panels called {panels!r}"
     return ""
 
 
 def _method(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
-    def method(self: KeptResult, *args: Any, **chosen: Any) -> Any:
-        return call(self, *args, **chosen)
+    """Make a method of a class of results that passes its arguments, the result first, on."""
+
+    def method(self: KeptResult, *args: Any, **options: Any) -> Any:
+        return call(self, *args, **options)
 
     method.__name__ = name
     return method
 
 
 def _plain(cell: Any) -> Cell:
-    """Give a cell as JSON can hold it."""
+    """Convert a number of numpy to one of Python, which JSON can hold."""
     return cell.item() if isinstance(cell, np.generic) else cell

@@ -26,35 +26,40 @@ from runs.shared.documents import (
 
 MANIFEST = "manifest.json"
 
-WHAT = "the manifest of a study"
+DESCRIPTION = "the manifest of a study"
+"""What messages call the file."""
 
-GROUPS = {"ratings", "split", "truth"}
+GROUPS_OF_FACTS = {"ratings", "split", "truth"}
 """Keys of a collection that hold facts of their own."""
 
 UNITS = (plural(USER), plural(TOPIC))
 """What the judgements of a collection are of."""
 
-WITHOUT = ("relevant items", "judged non-relevant items")
-"""What users may lack, of whom a collection counts those without."""
+LACKING = ("relevant items", "judged non-relevant items")
+"""What users may lack; a collection counts the users without it."""
 
-COUNTED = ("judgements", "relevant judgements", "relevance level")
+COUNTS = ("judgements", "relevant judgements", "relevance level")
 """Whole numbers of a collection."""
 
 
-def _read_collection(facts: dict[str, Any]) -> dict[str, Any]:
-    """Check the facts that are computed with."""
-    for group in GROUPS & facts.keys():
+def _check_collection(facts: dict[str, Any]) -> dict[str, Any]:
+    """Check the facts of a collection that are computed with: counts, shares and groups.
+
+    Raises ValueError, which pydantic words, for the first that is no count, share or object.
+    """
+    for group in GROUPS_OF_FACTS & facts.keys():
         # Experiments count interactions, and have no table of their ratings.
         if not isinstance(facts[group], dict):
             raise ValueError(f"must have an object as {group!r}")
     for unit in UNITS:
-        for count in (*COUNTED, unit, *(f"{unit} without {lacking}" for lacking in WITHOUT)):
+        counts_of_lacking = [f"{unit} without {lacking}" for lacking in LACKING]
+        for count in (*COUNTS, unit, *counts_of_lacking):
             value = facts.get(count, 0)
             if isinstance(value, bool) or not isinstance(value, int) or value < 0:
                 raise ValueError(f"must have a whole number from 0 on as {count!r}")
-        for lacking in WITHOUT:
-            if facts.get(f"{unit} without {lacking}", 0) > facts.get(unit, 0):
-                raise ValueError(f"must not have more {unit} without {lacking} than {unit}")
+        for count in counts_of_lacking:
+            if facts.get(count, 0) > facts.get(unit, 0):
+                raise ValueError(f"must not have more {count} than {unit}")
     for share in (OLDER_TESTS, NEWER_TRAINING):
         value = facts.get("split", {}).get(share, 0.0)
         if not isinstance(value, int | float) or not 0 <= value <= 1:
@@ -62,7 +67,8 @@ def _read_collection(facts: dict[str, Any]) -> dict[str, Any]:
     return facts
 
 
-def _with_harness(versions: dict[str, str]) -> dict[str, str]:
+def _require_harness(versions: dict[str, str]) -> dict[str, str]:
+    """Refuse versions, by package, without that of the harness."""
     if "harness" not in versions:
         raise ValueError("must name the version of the 'harness'")
     return versions
@@ -97,19 +103,19 @@ class Manifest(Document):
     ranked_for: Text = Field(plural(USER), alias="ranked for")
     results: tuple[FileName, ...]
     inputs: tuple[dict[Text, Fact], ...]
-    collection: Annotated[dict[Text, Fact], AfterValidator(_read_collection)]
+    collection: Annotated[dict[Text, Fact], AfterValidator(_check_collection)]
     systems: tuple[Text, ...]
     sources: dict[Text, tuple[Text, Text]] = Field(default_factory=dict)
     families: dict[Text, Text] = Field(default_factory=dict)
     notes: tuple[Text, ...] = ()
     warnings: tuple[Text, ...]
     seconds: dict[Text, PartCost]
-    versions: Annotated[dict[Text, Text], AfterValidator(_with_harness)]
+    versions: Annotated[dict[Text, Text], AfterValidator(_require_harness)]
     host: Host = Host()
 
     @classmethod
     def of_unfinished(cls, *, study: str, results: Sequence[str]) -> Manifest:
-        """Give the manifest of a study that is being made, of which some results are there."""
+        """Make the manifest of a study that is being made, of which some results are there."""
         return cls(
             study=study,
             results=tuple(results),
@@ -141,7 +147,7 @@ def read_manifest(folder: Path) -> Manifest:
     """
     path = folder / MANIFEST
     try:
-        manifest = read_json(path, description=WHAT)
+        manifest = read_json(path, description=DESCRIPTION)
     except (FileNotFoundError, NotADirectoryError):
         raise InputError(f"{folder}: no finished study is here (no {MANIFEST}).") from None
     if isinstance(manifest, dict) and "study" in manifest and "results" not in manifest:
@@ -149,11 +155,13 @@ def read_manifest(folder: Path) -> Manifest:
             f"{folder}: the study was made by the harness {_version_in(manifest)}; make it again "
             "with `harness run`."
         )
-    return checked_document(path, manifest, Manifest, description=WHAT)
+    return checked_document(path, manifest, Manifest, description=DESCRIPTION)
 
 
 def _version_in(manifest: Mapping[str, Any]) -> str:
-    """Read the version in a manifest that is not checked."""
+    """Read the version of the harness in a manifest that is not checked; "of old" without one."""
     versions = manifest.get("versions")
     version = versions.get("harness") if isinstance(versions, dict) else None
-    return without_controls(version[:20]) if isinstance(version, str) else "of old"
+    if not isinstance(version, str):
+        return "of old"
+    return without_controls(version[:20])

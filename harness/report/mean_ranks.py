@@ -15,9 +15,10 @@ from analyses.ordering.agreement import mean_of_defined
 from analyses.shared.drawing import explanations
 from analyses.shared.estimate import Estimate
 from analyses.shared.figures import draw_panels
+from analyses.shared.number_format import Cell, rounded
 from analyses.shared.result import FigureDeclaration
 from analyses.shared.sentences import letters_by_system, listed, plural
-from analyses.shared.table import Cell, Table, rounded
+from analyses.shared.table import Table
 from analyses.systems import draw_ranks
 
 if TYPE_CHECKING:

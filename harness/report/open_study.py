@@ -15,7 +15,7 @@ from analyses.shared.table import Table, excerpt, listing, unescape_formula
 from harness.report.page import Summary, summarise
 from harness.report.print import find_figure
 from harness.report.study_folder import FinishedStudy
-from harness.report.tables import tabulate, titles
+from harness.report.tables import table_titles, tabulate
 from runs.shared.errors import require_known
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def open_study(
     Traceback (most recent call last):
     runs.InputError: study-of-nothing: no finished study is here (no manifest.json).
     """
-    return OpenStudy(FinishedStudy.at(Path(folder), [*map(Path, plugins)]))
+    return OpenStudy(FinishedStudy.open(Path(folder), [Path(plugin) for plugin in plugins]))
 
 
 @dataclass(frozen=True)
@@ -63,14 +63,14 @@ class OpenStudy:
 
     def __repr__(self) -> str:
         title = f"Study in {self.finished.folder}\n{self.finished.manifest.lead}"
-        named = {"results": self.results, "tables": self.tables, "figures": self.figures}
+        contents = {"results": self.results, "tables": self.tables, "figures": self.figures}
         calls = ".summary(), .result(name), .frame(name), .table(name), .figure(name)"
-        return listing(title, named, calls)
+        return listing(title, contents, calls)
 
     @property
     def results(self) -> tuple[str, ...]:
         """Names of the results; see `result`."""
-        return tuple(self.finished.kinds)
+        return tuple(self.finished.result_classes)
 
     @property
     def frames(self) -> tuple[str, ...]:
@@ -80,12 +80,15 @@ class OpenStudy:
     @property
     def tables(self) -> dict[str, str]:
         """Names of the tables, with what they show; see `table`."""
-        return titles(self.finished)
+        return table_titles(self.finished)
 
     @property
     def figures(self) -> dict[str, str]:
         """Names of the figures, with what they show; see `figure`."""
-        return {face.short: self.finished.title(face) for _, face in self.finished.figures()}
+        return {
+            declaration.short: self.finished.title(declaration)
+            for _, declaration in self.finished.figures()
+        }
 
     def result(self, name: str) -> Result:
         """Read the result of an analysis.
@@ -108,16 +111,17 @@ class OpenStudy:
         import pandas as pd
 
         require_known(f"{self.finished.folder}: the study has no", [name], self.frames)
-        return map_texts(pd.read_csv(self.finished.place(f"tables/{name}.csv")), unescape_formula)
+        frame = pd.read_csv(self.finished.path_of(f"tables/{name}.csv"))
+        return map_texts(frame, unescape_formula)
 
-    def table(self, name: str, **chosen: Any) -> Table:
+    def table(self, name: str, **choices: Any) -> Table:
         """Make a table for reading; it is rounded when it is printed.
 
         Parameters
         ----------
         name
             Its name (see `tables`), or its number in the paper, such as ``table3``.
-        chosen
+        choices
             Choices of the table, such as ``cutoff`` or ``convention``.
 
         Raises
@@ -125,16 +129,16 @@ class OpenStudy:
         InputError
             If the study has no such table, or the table no such choice.
         """
-        return tabulate(self.finished, name, **chosen)
+        return tabulate(self.finished, name, **choices)
 
-    def figure(self, name: str, **chosen: Any) -> Figure:
-        """Draw a figure anew; see `figures`. Its label is its caption: ``figure.get_label()``.
+    def figure(self, name: str, **choices: Any) -> Figure:
+        """Draw a figure again; see `figures`. Its label is its caption: ``figure.get_label()``.
 
         Parameters
         ----------
         name
             Its name or number, such as ``fig6``.
-        chosen
+        choices
             Options of all figures, as `harness figure` has them: ``measures``, ``cutoffs``,
             ``systems`` (one or several), ``width`` ("single", "double" or inches), ``height``,
             ``palette``, ``style``, ``font_size``, ``bands``, ``title``; by default those of the
@@ -145,16 +149,22 @@ class OpenStudy:
         InputError
             If there is no such figure, or it cannot vary what is chosen.
         """
-        key, face = find_figure(self.finished, name)
+        key, declaration = find_figure(self.finished, name)
         result = self.finished.result(key)
-        options, own = face.split_options(result, chosen)
-        return draw_figure(result, face, options, usual=self.finished.figure_options, chosen=own)
+        options, choices_of_figure = declaration.split_options(result, choices)
+        return draw_figure(
+            result,
+            declaration,
+            options,
+            usual=self.finished.figure_options,
+            chosen=choices_of_figure,
+        )
 
     def _repr_html_(self) -> str:
-        """Show what was studied, and found, in a notebook."""
-        found = self.summary()
-        return excerpt(self.finished.manifest.lead, None, [*found.findings, *found.cautions])
+        """Show the question of the study, its findings and cautions in a notebook, as HTML."""
+        summary = self.summary()
+        return excerpt(self.finished.manifest.lead, None, [*summary.findings, *summary.cautions])
 
     def summary(self) -> Summary:
-        """Give the findings and cautions of the study, in sentences."""
+        """Collect the answer, the findings and the cautions of the study, in sentences."""
         return summarise(self.finished)

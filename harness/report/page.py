@@ -14,8 +14,9 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from analyses.shared.analysis import analyses_with_plugins
+from analyses.shared.number_format import Cell, format_cell
 from analyses.shared.result import FigureDeclaration, Result, figures_of, tables_of
-from analyses.shared.table import Cell, Table, excerpt, format_cell
+from analyses.shared.table import Table, excerpt
 from harness.report.answer import Answer
 from harness.report.checks import checks_of
 from harness.report.study_folder import ANSWER, FinishedStudy, caption_name, figure_name
@@ -25,13 +26,13 @@ from runs.shared.errors import counted
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-LAST = ("systems", "means", "coverage")
+FOLDED_RESULTS = ("systems", "means", "coverage")
 """Results whose tables stand at the end of the page, folded."""
 
-MOST_ROWS = 12
-"""Rows of a table that is not folded."""
+MAX_OPEN_ROWS = 12
+"""Maximum number of rows of a table that is not folded."""
 
-LEAST_SCALE = 0.83
+MIN_SCALE = 0.83
 """Pixels of a page for a point of a figure, at least: text of 8.5 points then has 7 pixels."""
 
 INTERVALS = (
@@ -42,79 +43,105 @@ INTERVALS = (
 
 
 def render_report(study: FinishedStudy) -> bytes:
-    """Make the report of a finished study."""
-    manifest, results = study.manifest, dict(study.results())
+    """Render the report of a finished study: one HTML page that holds its figures."""
+    manifest = study.manifest
+    results = dict(study.results())
     summary = summarise(study)
-    answered = results.get(ANSWER)
+    answer = results.get(ANSWER)
     sections = {key: _section(study, key, result) for key, result in results.items()}
-    compared = "systems" if "systems" in results else "means"
-    sources = [
+    opening = sections.pop(ANSWER, None)
+    # The table of systems that opens the page: their tests if there are some, or their means.
+    opening_table = "systems" if "systems" in results else "means"
+    system_tables = [
+        declaration.make(results[key])
+        for key, declaration in study.tables()
+        if declaration.name == opening_table
+    ]
+    methods = [
         [name, manifest.families.get(name, ""), method, source]
         for name, (method, source) in manifest.sources.items()
     ]
+    cpu_seconds = [[part, f"{cost.cpu:.1f}"] for part, cost in manifest.seconds.items()]
     return render_page(
         "report.html",
         manifest=manifest,
-        answer=answered.sentences() if isinstance(answered, Answer) else [],
-        opening=sections.pop(ANSWER, None),
-        systems=[face.make(results[key]) for key, face in study.tables() if face.name == compared],
+        answer=answer.sentences() if isinstance(answer, Answer) else [],
+        opening=opening,
+        systems=system_tables,
         cautions=summary.cautions,
-        sections=[section for key, section in sections.items() if key not in LAST],
-        last=[section for key, section in sections.items() if key in LAST],
+        sections=[section for key, section in sections.items() if key not in FOLDED_RESULTS],
+        last=[section for key, section in sections.items() if key in FOLDED_RESULTS],
         frames=study.frames,
-        methods=Table("", "Systems", "", ("system", "family", "method", "source"), sources),
-        facts=_facts(manifest.collection),
-        versions=_plain("Versions", list(manifest.versions.items())),
-        seconds=_plain(
-            "CPU seconds", [[part, f"{cost.cpu:.1f}"] for part, cost in manifest.seconds.items()]
-        ),
+        methods=Table("", "Systems", "", ("system", "family", "method", "source"), methods),
+        facts=_fact_tables(manifest.collection),
+        versions=_plain_table("Versions", list(manifest.versions.items())),
+        seconds=_plain_table("CPU seconds", cpu_seconds),
         inputs=json.dumps(manifest.inputs, indent=1),
         study=study.read("study.toml").decode(errors="replace"),
     )
 
 
 def _section(study: FinishedStudy, key: str, result: Result) -> dict[str, Any]:
-    """Give what the page shows of a result: its first figure and table, then all others, folded.
+    """Collect what the page shows of a result: its first figure and table, then all others, folded.
 
     Curves over cut-offs are no first figure where there is another, and a long table is folded.
+    Returns the names that the template uses.
     """
-    faces = sorted(
-        (face for face in figures_of(type(result)) if face.applies_to(result)),
-        key=lambda face: (face.over_cutoffs, face.sort_key),
-    )
-    findings = _study_findings(result)
-    # Others than the first are described by their captions.
-    figures = [_figure(study, result, face, () if n else findings) for n, face in enumerate(faces)]
-    caption = result.caption()
-    tables = [
-        # What the caption of a figure says stands below the figure alone.
-        replace(table, note="") if figures and table.note == caption else table
-        for table in (face.make(result) for face in tables_of(type(result)))
-        if table.rows
+    declarations = [
+        declaration for declaration in figures_of(type(result)) if declaration.applies_to(result)
     ]
-    n_open = int(bool(tables) and len(tables[0].rows) <= MOST_ROWS)
+    declarations.sort(key=lambda declaration: (declaration.over_cutoffs, declaration.sort_key))
+    findings = _study_findings(result)
+    figures = []
+    for number, declaration in enumerate(declarations):
+        # Figures after the first are described by their captions.
+        described_by = findings if number == 0 else ()
+        figures.append(_figure(study, result, declaration, described_by))
+    tables = _tables_of(result, has_figures=bool(figures))
+    is_first_table_open = bool(tables) and len(tables[0].rows) <= MAX_OPEN_ROWS
+    n_open_tables = 1 if is_first_table_open else 0
     register = analyses_with_plugins(study.plugins)
+    title = study.units if key == "users" else key.replace("_", " ")
+    question = register[key].question.format(units=study.units) if key in register else ""
     return {
         "key": key,
-        "title": (study.units if key == "users" else key.replace("_", " ")).capitalize(),
-        "asked": register[key].question.format(units=study.units) if key in register else "",
+        "title": title.capitalize(),
+        "asked": question,
         "figures": figures[:1],
         "findings": findings,
-        "tables": tables[:n_open],
+        "tables": tables[:n_open_tables],
         "more_figures": sorted(figures[1:], key=lambda figure: figure["place"]),
-        "more_tables": tables[n_open:],
+        "more_tables": tables[n_open_tables:],
     }
 
 
+def _tables_of(result: Result, *, has_figures: bool) -> list[Table]:
+    """Make the tables of a result that are not empty.
+
+    The caption of the result stands below its figures alone, if there are some.
+    """
+    caption = result.caption()
+    tables = []
+    for declaration in tables_of(type(result)):
+        table = declaration.make(result)
+        if not table.rows:
+            continue
+        if has_figures and table.note == caption:
+            table = replace(table, note="")
+        tables.append(table)
+    return tables
+
+
 def render_page(template: str, **content: Any) -> bytes:
-    """Fill in a template of this package."""
-    page = _environment().get_template(template).render(style=_text_of("page.css"), **content)
-    return page.replace("<head>", f"<head>\n{_policy(page)}").encode()
+    """Render a template of this package with its style and a security policy, as UTF-8."""
+    page_template = _environment().get_template(template)
+    page = page_template.render(style=_text_of("page.css"), **content)
+    return page.replace("<head>", f"<head>\n{_security_policy(page)}").encode()
 
 
 @cache
 def _environment() -> Environment:
-    """Make what keeps the templates of this package, once compiled."""
+    """Make the environment that compiles the templates of this package and keeps them."""
     import jinja2
 
     environment = jinja2.Environment(
@@ -129,14 +156,14 @@ def _environment() -> Environment:
     return environment
 
 
-def _policy(page: str) -> str:
-    """Allow a page its own style and script, and images that it holds, and nothing else."""
-    allowed = {"style": "", "script": ""}
-    for kind in allowed:
-        own = re.findall(f"<{kind}>(.*?)</{kind}>", page, flags=re.DOTALL)
-        digests = [base64.b64encode(sha256(text.encode()).digest()).decode() for text in own]
-        allowed[kind] = " ".join(f"'sha256-{digest}'" for digest in digests) or "'none'"
-    rules = f"style-src {allowed['style']}; script-src {allowed['script']}; img-src data:"
+def _security_policy(page: str) -> str:
+    """Write the header that allows a page its own styles, scripts and images, and nothing else."""
+    sources = {}
+    for tag in ("style", "script"):
+        texts = re.findall(f"<{tag}>(.*?)</{tag}>", page, flags=re.DOTALL)
+        digests = [base64.b64encode(sha256(text.encode()).digest()).decode() for text in texts]
+        sources[tag] = " ".join(f"'sha256-{digest}'" for digest in digests) or "'none'"
+    rules = f"style-src {sources['style']}; script-src {sources['script']}; img-src data:"
     content = f"default-src 'none'; {rules}; base-uri 'none'; form-action 'none'"
     return f'<meta http-equiv="Content-Security-Policy" content="{content}">'
 
@@ -147,46 +174,63 @@ def _text_of(name: str) -> str:
 
 
 def image_source(svg: bytes) -> str:
-    """Give an image as an address that holds it."""
-    return f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}"
+    """Encode an image as an address that holds it."""
+    encoded = base64.b64encode(svg).decode()
+    return f"data:image/svg+xml;base64,{encoded}"
 
 
 def _figure(
-    study: FinishedStudy, result: Result, face: FigureDeclaration, findings: Sequence[str]
+    study: FinishedStudy,
+    result: Result,
+    declaration: FigureDeclaration,
+    findings: Sequence[str],
 ) -> dict[str, Any]:
-    svg = study.read(figure_name(face))
-    title = study.title(face)
-    # What is drawn is known where it was drawn.
-    caption = study.read(caption_name(face)).decode(errors="replace").rstrip()
+    """Collect what the page shows of a figure: image, title, caption and width.
+
+    Findings describe the image for those who cannot see it; without any, the caption does. The
+    width, in pixels, is 0 if the file does not state one.
+    """
+    svg = study.read(figure_name(declaration))
+    title = study.title(declaration)
+    # The caption as it was when the figure was drawn.
+    caption = study.read(caption_name(declaration)).decode(errors="replace").rstrip()
+    description = findings or [caption]
     width = re.search(rb'<svg[^>]{,9999} width="([0-9]{1,6}(?:[.][0-9]{,9})?)pt"', svg)
     return {
-        "name": face.file_stem,
-        "place": face.sort_key,
+        "name": declaration.file_stem,
+        "place": declaration.sort_key,
         "title": title,
-        "alt": " ".join([f"{title}.", *(findings or [caption])]),
+        "alt": " ".join([f"{title}.", *description]),
         "caption": study.caption(caption),
-        "single": face.is_single(result),
-        "width": round(float(width[1]) * LEAST_SCALE) if width else 0,
+        "single": declaration.is_single(result),
+        "width": round(float(width[1]) * MIN_SCALE) if width else 0,
         "source": image_source(svg),
     }
 
 
-def _plain(title: str, rows: Sequence[Sequence[Cell]]) -> Table:
+def _plain_table(title: str, rows: Sequence[Sequence[Cell]]) -> Table:
     return Table(name="", title=title, note="", headings=(), rows=rows)
 
 
-def _facts(collection: dict[str, Any]) -> list[Table]:
-    """Counts of the judgements first, then of what they were made from."""
-    groups = {name: facts for name, facts in collection.items() if isinstance(facts, dict)}
-    own = {name: fact for name, fact in collection.items() if not isinstance(fact, dict)}
-    named = {"Judgements": own} | {name.capitalize(): facts for name, facts in groups.items()}
-    return [
-        _plain(name, [[IN_WORDS.get(k, k.replace("_", " ")), _fact(v)] for k, v in facts.items()])
-        for name, facts in named.items()
-    ]
+def _fact_tables(collection: dict[str, Any]) -> list[Table]:
+    """Tabulate counts of the judgements, then of the ratings, split and truth."""
+    facts_by_title: dict[str, dict[str, Any]] = {"Judgements": {}}
+    for name, fact in collection.items():
+        if isinstance(fact, dict):
+            facts_by_title[name.capitalize()] = fact
+        else:
+            facts_by_title["Judgements"][name] = fact
+    tables = []
+    for title, facts in facts_by_title.items():
+        rows = [
+            [FACTS_IN_WORDS.get(name, name.replace("_", " ")), _format_fact(fact)]
+            for name, fact in facts.items()
+        ]
+        tables.append(_plain_table(title, rows))
+    return tables
 
 
-IN_WORDS = {
+FACTS_IN_WORDS = {
     "threshold": "lowest relevant rating",
     "relevance level": "lowest relevant grade",
     "first": "first rating",
@@ -199,7 +243,8 @@ IN_WORDS = {
 }
 
 
-def _fact(value: Any) -> str:
+def _format_fact(value: Any) -> str:
+    """Format a fact: whole numbers in full, others with four significant digits."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
     return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
@@ -214,28 +259,36 @@ class Summary:
     cautions: tuple[str, ...]
 
     def __repr__(self) -> str:
-        sizes = (
-            f"{counted(len(self.findings), 'finding')}, {counted(len(self.cautions), 'caution')}"
-        )
-        texts = self.answer or self.findings[:8]
-        return "\n".join([f"Summary: {sizes}", *texts, "Next: .answer, .findings, .cautions"])
+        """List the answer, or without one the first eight findings."""
+        n_findings = counted(len(self.findings), "finding")
+        n_cautions = counted(len(self.cautions), "caution")
+        title = f"Summary: {n_findings}, {n_cautions}"
+        sentences = self.answer or self.findings[:8]
+        return "\n".join([title, *sentences, "Next: .answer, .findings, .cautions"])
 
     def _repr_html_(self) -> str:
-        found = [*self.answer, *self.findings, *self.cautions]
-        return excerpt("Answer, findings, and what to bear in mind:", None, found)
+        sentences = [*self.answer, *self.findings, *self.cautions]
+        return excerpt("Answer, findings, and what to bear in mind:", None, sentences)
 
 
 def _study_findings(result: Result) -> tuple[str, ...]:
-    """Give what a result says of itself, each sentence once."""
-    return tuple(dict.fromkeys(filter(None, result.findings())))
+    """List the findings of a result, each once."""
+    findings = [finding for finding in result.findings() if finding]
+    return tuple(dict.fromkeys(findings))
 
 
 def summarise(study: FinishedStudy) -> Summary:
-    """Say in plain words what the results of a study show."""
+    """Collect answer, findings and cautions of a study, each sentence once.
+
+    Without an answer, which states its intervals, there is a note on them among the cautions.
+    """
     results = dict(study.results())
-    answered = results.pop(ANSWER, None)
-    found = (finding for result in results.values() for finding in _study_findings(result))
-    answer = tuple(answered.findings()) if answered else ()
-    # The answer says what its intervals are.
-    cautions = (*(check.sentence for check in checks_of(study)), *[INTERVALS] * (not answer))
-    return Summary(answer, tuple(dict.fromkeys(found)), cautions)
+    answer_result = results.pop(ANSWER, None)
+    answer = tuple(answer_result.findings()) if answer_result else ()
+    findings: dict[str, None] = {}
+    for result in results.values():
+        findings |= dict.fromkeys(_study_findings(result))
+    cautions = [check.sentence for check in checks_of(study)]
+    if not answer:
+        cautions.append(INTERVALS)
+    return Summary(answer, tuple(findings), tuple(cautions))

@@ -15,27 +15,32 @@ if TYPE_CHECKING:
 
 
 def find_figure(study: FinishedStudy, text: str) -> tuple[str, FigureDeclaration]:
-    """Find a figure by its number, as ``fig6``, or its name; and the key of its result."""
-    every = list(study.figures())
-    named = re.fullmatch(r"(?:fig(?:ure)?[ .]*)?([0-9]+)", text.strip(), re.IGNORECASE)
+    """Find a figure by its number, such as ``fig6``, or its name, with the key of its result.
 
-    def is_meant(face: FigureDeclaration) -> bool:
-        by_number = named is not None and int(named[1]) == face.number
-        return by_number or text in (face.name, face.file_stem)
+    Raises InputError if the study has no such figure.
+    """
+    figures = list(study.figures())
+    match = re.fullmatch(r"(?:fig(?:ure)?[ .]*)?([0-9]+)", text.strip(), re.IGNORECASE)
+    number = None if match is None else int(match[1])
 
-    for key, face in every:
-        if is_meant(face):
-            return key, face
-    for kind in study.kinds.values():
-        if any(is_meant(face) and face.over_cutoffs for face in figures_of(kind)):
-            raise InputError(
-                f"{study.folder}: {text!r} shows curves over cut-offs, and no metric of the study "
-                "is measured at several of its `cutoffs`."
-            )
-    known = [face.short for _, face in every]
-    raise InputError(f"no figure is called {text!r}; {suggestion(text, known)}")
+    def is_meant(declaration: FigureDeclaration) -> bool:
+        has_number = number is not None and number == declaration.number
+        return has_number or text in (declaration.name, declaration.file_stem)
+
+    for key, declaration in figures:
+        if is_meant(declaration):
+            return key, declaration
+    for result_class in study.result_classes.values():
+        for declaration in figures_of(result_class):
+            if is_meant(declaration) and declaration.over_cutoffs:
+                raise InputError(
+                    f"{study.folder}: {text!r} shows curves over cut-offs, and no metric of the "
+                    "study is measured at several of its `cutoffs`."
+                )
+    names = [declaration.short for _, declaration in figures]
+    raise InputError(f"no figure is called {text!r}; {suggestion(text, names)}")
 
 
-def caption_of(study: FinishedStudy, face: FigureDeclaration, figure: Figure) -> str:
-    """Give title and caption of a figure as it is drawn, and what the data are."""
-    return study.caption(f"{study.title(face)}. {figure.get_label()}")
+def caption_of(study: FinishedStudy, declaration: FigureDeclaration, figure: Figure) -> str:
+    """Compose title and caption of a figure as it is drawn, and what the data are."""
+    return study.caption(f"{study.title(declaration)}. {figure.get_label()}")

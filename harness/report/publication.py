@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from analyses.ordering import tau_b
+from analyses.shared.number_format import Cell, rounded
 from analyses.shared.result import FigureDeclaration
 from analyses.shared.sentences import listed
-from analyses.shared.table import Cell, Table, frame_table, rounded, unescape_formula
+from analyses.shared.table import Table, frame_table, unescape_formula
 from harness.readers.scores import heading_and_rows, measure_at
 from harness.report.study_folder import FinishedStudy
 from harness.report.tables import estimates_of
@@ -101,7 +102,7 @@ class Publication:
             texts = pd.read_csv(folder / f"{path.stem}.csv", dtype=str, keep_default_na=False)
             own = texts.map(unescape_formula).assign(value=lambda frame: _number(frame["value"]))
         else:
-            study = FinishedStudy.at(folder, plugins)
+            study = FinishedStudy.open(folder, plugins)
             own, name, data = _own(study, path, printed), study.name, (study.manifest.data,)
             if are_ranks:
                 falling = set(study.means.measures.lower_is_better_for)
@@ -290,9 +291,9 @@ def _own(study: FinishedStudy, path: Path, printed: pd.DataFrame) -> pd.DataFram
     for _, result in study.results():
         if path.stem in (frames := result.publications()):
             return _texts(frames[path.stem])
-    if {"system", "metric"} <= set(printed) and "means" in study.kinds:
+    if {"system", "metric"} <= set(printed) and "means" in study.result_classes:
         return _texts(study.means.frames()["means"].rename(columns={"mean": "value"}))
-    if {"quantity", "metric"} <= set(printed) and "means" in study.kinds:
+    if {"quantity", "metric"} <= set(printed) and "means" in study.result_classes:
         values = [
             (each.name, measure.metric, measure.cutoff, value)
             for _, each in estimates_of(study)

@@ -17,9 +17,10 @@ from analyses.shared.drawing import MARKERS, colours, explain, label_curves, pan
 from analyses.shared.estimates import Estimates
 from analyses.shared.limits import standard_deviations
 from analyses.shared.measure import Measures
+from analyses.shared.number_format import rounded
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed
-from analyses.shared.table import Table, rounded
+from analyses.shared.table import Table
 from harness.scoring.means import Means
 from runs.shared.arrays import Floats
 

@@ -36,6 +36,7 @@ from runs.shared.errors import as_input_error, require_known, warn
 from runs.shared.files import path_within, write_within
 
 LEDGER = ".ledger"
+"""The folder of the ledger in a study folder."""
 
 
 class Entry(Document):
@@ -48,7 +49,7 @@ class Entry(Document):
     made_by: dict[Text, Text] = Field(default_factory=dict)
 
     def makers(self) -> str:
-        """Name what made the part: the code, by the beginning of its hash, and the packages."""
+        """List what made the part: the code, by the beginning of its hash, and the packages."""
         return ", ".join(f"{name} {version:.12}" for name, version in self.made_by.items())
 
 
@@ -69,7 +70,10 @@ class Ledger:
         return sorted(page.stem for page in self.folder.glob("*.json"))
 
     def entry(self, part: str) -> Entry | None:
-        """Read what the ledger says of a part; None if it says nothing readable."""
+        """Read the entry of a part; None if there is none, or none that can be read.
+
+        Raises InputError if it names a file outside of the study.
+        """
         try:
             entry = self._read(part)
         except (InputError, OSError):
@@ -78,41 +82,47 @@ class Ledger:
         return entry
 
     def checked_entry(self, part: str) -> Entry:
-        """Read what the ledger says of a part that has a page; refuse what is not readable."""
+        """Read the entry of a part that has a page.
+
+        Raises InputError if it cannot be read, or names a file outside of the study.
+        """
         entry = self._read(part)
         self._require_within(part, entry)
         return entry
 
-    def enter(self, part: str, entry: Entry) -> None:
+    def write_entry(self, part: str, entry: Entry) -> None:
         """Write the page of a part."""
         content = json.dumps(entry.model_dump(), indent=1).encode()
         write_within(self.study, f"{LEDGER}/{part}.json", content)
 
-    def leave_out(self, part: str) -> None:
+    def remove_entry(self, part: str) -> None:
         """Remove the page of a part."""
         self._page(part).unlink()
 
-    def place(self, name: str) -> Path:
-        """Give the path of a file of the study; see `path_within`."""
+    def path_of(self, name: str) -> Path:
+        """Compose the path of a file of the study; one outside of its folder is refused."""
         return path_within(self.study, name)
 
     def checksum(self, name: str) -> str | None:
-        """Give the checksum of a file of the study as it is now; None if it is not there."""
-        path = self.place(name)
+        """Compute the sha256 of a file of the study as it is now; None if it is missing."""
+        path = self.path_of(name)
         if not path.is_file():
             return None
         with path.open("rb") as stream:
             return file_digest(stream, "sha256").hexdigest()
 
-    def changed(self, folders: Sequence[str] = ("",)) -> Iterator[str]:
-        """Name the files, of some folders or all, that are not as the study wrote them."""
+    def changed_files(self, folders: Sequence[str] = ("",)) -> Iterator[str]:
+        """List the files that are missing or not as the study wrote them.
+
+        ``folders`` are beginnings of names, such as "tables/"; by default all files are checked.
+        """
         for part in self.parts:
             for name, checksum in self.checked_entry(part).files.items():
                 if name.startswith(tuple(folders)) and self.checksum(name) != checksum:
                     yield name
 
     def _page(self, part: str) -> Path:
-        return self.place(f"{LEDGER}/{part}.json")
+        return self.path_of(f"{LEDGER}/{part}.json")
 
     def _read(self, part: str) -> Entry:
         return read_document(self._page(part), Entry, description="a page of the ledger of a study")
@@ -121,66 +131,78 @@ class Ledger:
         """Refuse a page that names files outside of the study."""
         try:
             for name in entry.files:
-                self.place(name)
+                self.path_of(name)
         except InputError as error:
             page = self._page(part)
             raise InputError(f"{page}: {error} No study wrote this; remove it.") from None
 
 
-ANSWER, REPEATS = "answer", "repeats"
-SCORED = {ANSWER: Answer, "means": Means, "coverage": Coverage, REPEATS: Repeats}
-"""What studies of systems have beside the results of their analyses."""
+ANSWER = "answer"
+REPEATS = "repeats"
+RESULTS_BESIDE_ANALYSES = {
+    ANSWER: Answer,
+    "means": Means,
+    "coverage": Coverage,
+    REPEATS: Repeats,
+}
+"""Results that studies of systems have beside those of their analyses, by key."""
 
-TRAIN_FILE, TEST_FILE = "split/train.csv", "split/test.csv"
+TRAIN_FILE = "split/train.csv"
+TEST_FILE = "split/test.csv"
 """The ratings that systems learn from, and those that they are judged by."""
 
 ResultT = TypeVar("ResultT", bound=Result)
 
 
 def evidence_name(key: str) -> str:
-    """Name the file that keeps a result."""
+    """Compose the name of the file that keeps a result."""
     return f"evidence/{key}.npz"
 
 
 def kept_name(key: str) -> str:
-    """Name the file that keeps what a user's analysis showed."""
+    """Compose the name of the file that keeps what a user's analysis showed."""
     return f"evidence/{key}.shown.npz"
 
 
-def figure_name(face: FigureDeclaration) -> str:
-    """Name the file of a figure."""
-    return f"figures/{face.file_stem}.svg"
+def figure_name(declaration: FigureDeclaration) -> str:
+    """Compose the name of the file of a figure."""
+    return f"figures/{declaration.file_stem}.svg"
 
 
-def caption_name(face: FigureDeclaration) -> str:
-    """Name the file of the caption of a figure."""
-    return f"figures/{face.file_stem}.txt"
+def caption_name(declaration: FigureDeclaration) -> str:
+    """Compose the name of the file of the caption of a figure."""
+    return f"figures/{declaration.file_stem}.txt"
 
 
 def in_report_order(
-    kinds: Mapping[str, type[Result]], *, by_truth: Collection[str]
+    result_classes: Mapping[str, type[Result]], *, by_truth: Collection[str]
 ) -> dict[str, type[Result]]:
-    """Order results as the report does: scores, what a truth says, then by their first figures."""
+    """Order results as the report does: scores, what a truth says, then by their first figures.
 
-    def place(key: str) -> tuple[bool, bool, float]:
-        numbers = (face.sort_key for face in figures_of(kinds[key]))
-        return key not in SCORED, key not in by_truth, min(numbers, default=inf)
+    ``result_classes`` are by key; ``by_truth`` are the keys of results that need a truth.
+    """
 
-    return {key: kinds[key] for key in sorted(kinds, key=place)}
+    def rank(key: str) -> tuple[bool, bool, float]:
+        """Make the sort key of a result; one without figures comes last of its group."""
+        figures = figures_of(result_classes[key])
+        first_figure = min((figure.sort_key for figure in figures), default=inf)
+        return key not in RESULTS_BESIDE_ANALYSES, key not in by_truth, first_figure
+
+    return {key: result_classes[key] for key in sorted(result_classes, key=rank)}
 
 
 def under_repeats(result: ResultT, repeats: Repeats) -> ResultT:
-    """Complete a result by what it is under all settings of the systems, if these were repeated."""
+    """Add to a result its estimates under all settings of the systems, if these were repeated."""
     return replace(result, over_settings=repeats.of_settings(result.estimates()))
 
 
-RESULTS = ("evidence/", "figures/", "tables/")
+RESULT_FOLDERS = ("evidence/", "figures/", "tables/")
 """Folders of what a study found."""
 
 
-def warn_of_changes(folder: Path, among: Sequence[str]) -> None:
-    """Say which files, in some folders of a study, are not as the study wrote them."""
-    for name in Ledger(folder).changed(among):
+def warn_of_changes(folder: Path, subfolders: Sequence[str]) -> None:
+    """Warn of each file, in some folders of a study, that is not as the study wrote it."""
+    for name in Ledger(folder).changed_files(subfolders):
         warn(
             f"{folder / name}: not as the study wrote it; `harness run` makes it again, and "
             "`harness verify` checks all files."
@@ -189,22 +211,25 @@ def warn_of_changes(folder: Path, among: Sequence[str]) -> None:
 
 @dataclass(frozen=True)
 class FinishedStudy:
-    """The folder of a finished study, and what its manifest says.
+    """The folder of a finished study, and its manifest.
 
-    Nothing that the study names is run: what its own analyses showed is kept in the folder. Users'
-    files that are given as plug-ins are run, and show theirs anew.
+    Nothing that the study names is run: what users' analyses showed is kept in the folder. Users'
+    files that are given as plug-ins are run, and show their results again.
     """
 
     folder: Path
     manifest: Manifest
     plugins: tuple[Path, ...] = ()
-    _read: dict[str, Result] = field(default_factory=dict)
+    _results: dict[str, Result] = field(default_factory=dict)
 
     @classmethod
-    def at(cls, folder: Path, plugins: Sequence[Path] = ()) -> FinishedStudy:
-        """Open a study folder."""
+    def open(cls, folder: Path, plugins: Sequence[Path] = ()) -> FinishedStudy:
+        """Read the manifest of a study folder; warn of changed files of results.
+
+        Raises InputError if the folder holds no finished study.
+        """
         manifest = read_manifest(folder)
-        warn_of_changes(folder, RESULTS)
+        warn_of_changes(folder, RESULT_FOLDERS)
         return cls(folder, manifest, tuple(plugins))
 
     @property
@@ -227,20 +252,20 @@ class FinishedStudy:
         """How the study has its figures drawn; the folder cannot name a file of a style."""
         return self.manifest.figures.without_style_file(found_in=self.folder)
 
-    def place(self, name: str) -> Path:
-        """Give the path of a file of the study; see `path_within`."""
+    def path_of(self, name: str) -> Path:
+        """Compose the path of a file of the study; one outside of its folder is refused."""
         return path_within(self.folder, name)
 
     def read(self, name: str) -> bytes:
-        """Read a file of the study."""
-        path = self.place(name)
+        """Read a file of the study; InputError if it cannot be read."""
+        path = self.path_of(name)
         with as_input_error(f"{path}: the file of the study cannot be read", OSError):
             return path.read_bytes()
 
     @property
     def means(self) -> Means:
         """Mean scores of the systems."""
-        return self.result_of("means", Means)
+        return self.read_result("means", Means)
 
     @property
     def frames(self) -> list[str]:
@@ -248,43 +273,56 @@ class FinishedStudy:
         return sorted(path.stem for path in (self.folder / "tables").glob("*.csv"))
 
     @cached_property
-    def kinds(self) -> Mapping[str, type[Result]]:
+    def result_classes(self) -> Mapping[str, type[Result]]:
         """Classes of the results that the study has, by key, in the order of the report.
 
         What a truth says comes first: robust is not right.
         """
         register = analyses_with_plugins(self.plugins)
-        known = {
-            **{key: type(result) for key, result in self._kept.items()},
-            **SCORED,
-            **{key: analysis.result for key, analysis in register.items()},
-        }
-        found = {key: known[key] for key in self.manifest.results if key in known}
-        by_truth = [key for key in found if key in register and Need.TRUTH in register[key].needs]
-        return in_report_order(found, by_truth=by_truth)
+        classes: dict[str, type[Result]] = {}
+        for key in self.manifest.results:
+            if key in register:
+                classes[key] = register[key].result
+            elif key in RESULTS_BESIDE_ANALYSES:
+                classes[key] = RESULTS_BESIDE_ANALYSES[key]
+            elif key in self._kept_results:
+                classes[key] = type(self._kept_results[key])
+        by_truth = [key for key in classes if key in register and Need.TRUTH in register[key].needs]
+        return in_report_order(classes, by_truth=by_truth)
 
     @cached_property
-    def _kept(self) -> Mapping[str, KeptResult]:
+    def _kept_results(self) -> Mapping[str, KeptResult]:
         """What users' analyses showed, by key."""
-        paths = {key: self.place(kept_name(key)) for key in self.manifest.results}
+        paths = {key: self.path_of(kept_name(key)) for key in self.manifest.results}
         return {key: read_kept_result(path) for key, path in paths.items() if path.exists()}
 
     def result(self, key: str) -> Result:
-        """Read what an analysis found, or what scoring gave."""
-        require_known(f"{self.folder}: the study has no", [key], list(self.kinds))
-        if key not in self._read:
-            kept, kind = self._kept.get(key), self.kinds[key]
-            found = kept if kept and type(kept) is kind else self.result_of(key, kind)
-            if REPEATS in self.kinds and key not in SCORED:
-                repeats: Any = self.result(REPEATS)
-                found = under_repeats(found, repeats)
-            self._read[key] = found
-        return self._read[key]
+        """Read the result of an analysis, or of scoring, once; InputError if there is none.
 
-    def result_of(self, key: str, kind: type[ResultT]) -> ResultT:
-        """Read a result whose class is known."""
+        If the study is repeated with other settings of the systems, results of analyses are over
+        all of these settings.
+        """
+        require_known(f"{self.folder}: the study has no", [key], list(self.result_classes))
+        if key not in self._results:
+            result = self._kept_or_read(key)
+            if REPEATS in self.result_classes and key not in RESULTS_BESIDE_ANALYSES:
+                repeats: Any = self.result(REPEATS)
+                result = under_repeats(result, repeats)
+            self._results[key] = result
+        return self._results[key]
+
+    def _kept_or_read(self, key: str) -> Result:
+        """Read a result; of a user's analysis that is no plug-in, take what it showed."""
+        result_class = self.result_classes[key]
+        kept_result = self._kept_results.get(key)
+        if kept_result is not None and type(kept_result) is result_class:
+            return kept_result
+        return self.read_result(key, result_class)
+
+    def read_result(self, key: str, result_class: type[ResultT]) -> ResultT:
+        """Read a result whose class is known; InputError if its file is of another version."""
         try:
-            return read_evidence(self.place(evidence_name(key)), kind)
+            return read_evidence(self.path_of(evidence_name(key)), result_class)
         except InputError as error:
             raise InputError(
                 f"{error} The harness {self.manifest.versions['harness']} made this study; "
@@ -293,27 +331,29 @@ class FinishedStudy:
 
     def results(self) -> Iterator[tuple[str, Result]]:
         """Read all results, in the order of the report."""
-        for key in self.kinds:
+        for key in self.result_classes:
             yield key, self.result(key)
 
     def tables(self) -> Iterator[tuple[str, TableDeclaration]]:
-        """Give the tables that can be made, each with the key of its result."""
-        return ((key, face) for key, kind in self.kinds.items() for face in tables_of(kind))
+        """List the tables that results of the study declare, each with the key of its result."""
+        for key, result_class in self.result_classes.items():
+            for declaration in tables_of(result_class):
+                yield key, declaration
 
     def figures(self) -> Iterator[tuple[str, FigureDeclaration]]:
-        """Give the figures that are there, by number, each with the key of its result."""
-        found = [
-            (key, face)
-            for key, kind in self.kinds.items()
-            for face in figures_of(kind)
-            if self.place(figure_name(face)).exists()
+        """List the figures that were drawn, by number, each with the key of its result."""
+        figures = [
+            (key, declaration)
+            for key, result_class in self.result_classes.items()
+            for declaration in figures_of(result_class)
+            if self.path_of(figure_name(declaration)).exists()
         ]
-        return iter(sorted(found, key=lambda pair: pair[1].sort_key))
+        yield from sorted(figures, key=lambda figure: figure[1].sort_key)
 
-    def caption(self, of_result: str) -> str:
-        """Complete the caption of a result, which knows neither study nor data."""
-        return f"{of_result} {self.manifest.data}"
+    def caption(self, result_caption: str) -> str:
+        """Append to the caption of a result what the data of the study are."""
+        return f"{result_caption} {self.manifest.data}"
 
-    def title(self, face: TableDeclaration | FigureDeclaration) -> str:
-        """Give the title of a table or figure in the words of the study."""
-        return title_of(face, self.unit)
+    def title(self, declaration: TableDeclaration | FigureDeclaration) -> str:
+        """Word the title of a table or figure, with "users" or "topics" as the study has."""
+        return title_of(declaration, self.unit)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,65 +15,109 @@ from harness.report.study_folder import FinishedStudy
 from runs import InputError
 from runs.shared.errors import suggestion
 
-TESTS = "discrimination"
-"""The analysis that tests pairs of systems."""
+TESTS_OF_PAIRS = "discrimination"
+"""Key of the analysis that tests pairs of systems."""
 
 
-def titles(study: FinishedStudy) -> dict[str, str]:
-    """Give the tables of a study that are not empty, by name, with their titles."""
-    faces = [face for key, face in study.tables() if face.make(study.result(key)).rows]
-    return {face.name: study.title(face) + f" ({face.alias})" * bool(face.alias) for face in faces}
+def table_titles(study: FinishedStudy) -> dict[str, str]:
+    """List the titles of the tables of a study that are not empty, by name."""
+    titles_by_name = {}
+    for key, declaration in study.tables():
+        if declaration.make(study.result(key)).rows:
+            alias = f" ({declaration.alias})" if declaration.alias else ""
+            titles_by_name[declaration.name] = f"{study.title(declaration)}{alias}"
+    return titles_by_name
 
 
-def tabulate(study: FinishedStudy, name: str, **chosen: Any) -> Table:
-    """Make a table by name."""
-    chosen = {keyword: value for keyword, value in chosen.items() if value is not None}
-    key, face = _find(study, name)
+def tabulate(study: FinishedStudy, name: str, **choices: Any) -> Table:
+    """Make a table of a study by name, with the data in its note.
+
+    Parameters
+    ----------
+    choices
+        Keywords of the table, such as ``cutoff``; None for one that is not chosen.
+
+    Raises
+    ------
+    InputError
+        If there is no such table, it has no such choice, or it is empty.
+    """
+    choices = {keyword: value for keyword, value in choices.items() if value is not None}
+    key, declaration = _find_table(study, name)
     result = study.result(key)
-    measures, known = measures_of(result), choices_of(type(result), face)
-    own = {"cutoff": measures.cutoffs, "measure": tuple(map(str, measures.reported))}
-    for keyword, value in chosen.items():
-        what, values = keyword.replace("cutoff", "cut-off"), own.get(keyword, known.get(keyword))
-        if keyword not in known or values is None:
-            raise InputError(f"the table {face.name!r} has no {what} to choose.")
+    measures = measures_of(result)
+    choices_of_table = choices_of(type(result), declaration)
+    values_by_keyword: dict[str, Sequence[Any] | None] = {
+        **choices_of_table,
+        "cutoff": measures.cutoffs,
+        "measure": [str(measure) for measure in measures.reported],
+    }
+    for keyword, value in choices.items():
+        noun = keyword.replace("cutoff", "cut-off")
+        values = values_by_keyword.get(keyword)
+        if keyword not in choices_of_table or values is None:
+            raise InputError(f"the table {declaration.name!r} has no {noun} to choose.")
         if value not in values:
             listed = ", ".join(map(str, values))
-            raise InputError(f"the table {face.name!r} has no {what} {value!r}; it has {listed}.")
-    made = face.make(result, **chosen)
-    if not made.rows:
-        place = f" at cut-off {chosen['cutoff']}" if "cutoff" in chosen else ""
+            raise InputError(
+                f"the table {declaration.name!r} has no {noun} {value!r}; it has {listed}."
+            )
+    made_table = declaration.make(result, **choices)
+    if not made_table.rows:
+        place = f" at cut-off {choices['cutoff']}" if "cutoff" in choices else ""
         raise InputError(f"{study.folder}: the table {name!r} is empty{place}.")
-    return replace(made, note=f"{made.note} {study.manifest.data}")
+    return replace(made_table, note=f"{made_table.note} {study.manifest.data}")
 
 
-def _find(study: FinishedStudy, name: str) -> tuple[str, TableDeclaration]:
-    every = list(study.tables())
-    for key, face in every:
-        if name in (face.name, face.alias):
-            return key, face
-    # Tables of papers are called PAPER-table3: the last part is enough where it is unique.
-    ended = [(key, face) for key, face in every if face.name.endswith(f"-{name}")]
-    ended = [(key, face) for key, face in ended if face.make(study.result(key)).rows] or ended
-    if len(ended) == 1:
-        return ended[0]
-    if ended:
-        known = ", ".join(face.name for _, face in ended)
-        raise InputError(f"{study.folder}: several tables are called {name!r}: {known}.")
-    names = _names(face for _, face in every)
-    elsewhere = _names(f for a in built_in_analyses().values() for f in tables_of(a.result))
-    # What other studies have is no slip of the pen.
-    hint = f"there are {', '.join(names)}." if name in elsewhere else suggestion(name, names)
+def _find_table(study: FinishedStudy, name: str) -> tuple[str, TableDeclaration]:
+    """Find a table by its name, its alias, or the end of its name; with the key of its result.
+
+    Tables of papers are called PAPER-table3: "table3" is enough where it is unique, empty tables
+    aside. Raises InputError if there is none, or more than one.
+    """
+    tables = list(study.tables())
+    for key, declaration in tables:
+        if name in (declaration.name, declaration.alias):
+            return key, declaration
+    candidates = [
+        (key, declaration) for key, declaration in tables if declaration.name.endswith(f"-{name}")
+    ]
+    not_empty = [
+        (key, declaration)
+        for key, declaration in candidates
+        if declaration.make(study.result(key)).rows
+    ]
+    candidates = not_empty or candidates
+    if len(candidates) == 1:
+        return candidates[0]
+    if candidates:
+        names_of_candidates = ", ".join(declaration.name for _, declaration in candidates)
+        raise InputError(
+            f"{study.folder}: several tables are called {name!r}: {names_of_candidates}."
+        )
+    names = _names_of(declaration for _, declaration in tables)
+    names_in_other_studies: list[str] = []
+    for analysis in built_in_analyses().values():
+        names_in_other_studies += _names_of(tables_of(analysis.result))
+    # A table that other studies have is no spelling error.
+    hint = suggestion(name, names)
+    if name in names_in_other_studies:
+        hint = f"there are {', '.join(names)}."
     raise InputError(f"{study.folder}: the study has no table called {name!r}; {hint}")
 
 
-def _names(faces: Iterable[TableDeclaration]) -> list[str]:
-    return [name for face in faces for name in (face.name, face.alias) if name]
+def _names_of(declarations: Iterable[TableDeclaration]) -> list[str]:
+    """List the names and aliases of tables."""
+    names = []
+    for declaration in declarations:
+        names += [name for name in (declaration.name, declaration.alias) if name]
+    return names
 
 
 def answer_of(results: Mapping[str, Result]) -> Answer:
-    """Make the answer from results, in the order of the report."""
-    tested: Any = results.get(TESTS)
-    return Answer.of(_estimates_in(results), tested)
+    """Compute the answer from results by key, in the order of the report."""
+    discrimination: Any = results.get(TESTS_OF_PAIRS)
+    return Answer.of(_estimates_in(results), discrimination)
 
 
 def estimates_of(study: FinishedStudy) -> Iterator[tuple[str, Estimates]]:
@@ -82,7 +126,10 @@ def estimates_of(study: FinishedStudy) -> Iterator[tuple[str, Estimates]]:
 
 
 def _estimates_in(results: Mapping[str, Result]) -> Iterator[tuple[str, Estimates]]:
-    """List the estimates of all results that have some."""
+    """List the estimates of all results that have some, each with the key of its result.
+
+    If the settings of the systems were repeated, they are over all settings.
+    """
     for key, result in results.items():
         estimates = result.estimates()
         if estimates is not None:

@@ -12,9 +12,9 @@ import numpy as np
 
 from analyses.shared.evidence import read_evidence, to_evidence
 from analyses.shared.measure import Measure, Measures, depth_of
+from analyses.shared.number_format import rounded
 from analyses.shared.scores import RunDeviations, Scores
 from analyses.shared.sentences import listed
-from analyses.shared.table import rounded
 from analyses.shared.work import Truth
 from harness.metrics.shared.metric import Metric
 from harness.readers.scores import SCORES_FILE, scores_from_parquet, scores_to_parquet

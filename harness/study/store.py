@@ -59,7 +59,7 @@ class Store:
         """
         from filelock import FileLock, Timeout
 
-        lock_path = self.ledger.place(f"{LEDGER}/lock")
+        lock_path = self.ledger.path_of(f"{LEDGER}/lock")
         with as_input_error(f"{self.folder}: the study folder cannot be made", OSError):
             self.ledger.folder.mkdir(parents=True, exist_ok=True)
         lock = FileLock(lock_path)
@@ -101,12 +101,12 @@ class Store:
         self.unfinish()
         earlier_entry = self.ledger.entry(part)
         earlier_files = set() if earlier_entry is None else set(earlier_entry.files)
-        paths = {name: self.ledger.place(name) for name in files}
+        paths = {name: self.ledger.path_of(name) for name in files}
         names = sorted(earlier_files | files.keys())
         announced = Entry(key="", files=dict.fromkeys(names, ""), seconds=0.0, cpu_seconds=0.0)
-        self.ledger.enter(part, announced)
+        self.ledger.write_entry(part, announced)
         for name in earlier_files - files.keys():
-            self.ledger.place(name).unlink(missing_ok=True)
+            self.ledger.path_of(name).unlink(missing_ok=True)
         for name, content in files.items():
             write_atomically(paths[name], content)
         checksums = {name: sha256(content).hexdigest() for name, content in files.items()}
@@ -117,7 +117,7 @@ class Store:
             cpu_seconds=round(cost.cpu_seconds, 3),
             made_by=made_by,
         )
-        self.ledger.enter(part, entry)
+        self.ledger.write_entry(part, entry)
 
     def unfinish(self) -> None:
         """Remove the manifest, which marks a study as finished and must not outlive a change."""
@@ -130,8 +130,8 @@ class Store:
             if part in parts or entry is None:
                 continue
             for name in entry.files:
-                self.ledger.place(name).unlink(missing_ok=True)
-            self.ledger.leave_out(part)
+                self.ledger.path_of(name).unlink(missing_ok=True)
+            self.ledger.remove_entry(part)
 
     def read(self, name: str) -> bytes:
         """Read a file of the folder."""

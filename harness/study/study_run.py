@@ -249,7 +249,7 @@ def run_to_report(
         write_within(folder, MANIFEST, manifest.encode())
         finished = FinishedStudy(folder, read_manifest(folder))
         write_within(folder, "report.html", render_report(finished))
-    if ANSWER in finished.kinds:
+    if ANSWER in finished.result_classes:
         for sentence in finished.result(ANSWER).findings():
             run.progress.note(f"Answer: {sentence}")
     for check in checks_of(finished):

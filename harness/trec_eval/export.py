@@ -46,7 +46,7 @@ def export_study(study: Path, target: Path, *, run_formats: Sequence[RunFormat] 
     Where numbers stand for ids, the table of ids goes with them; where the truth is known, what it
     says, and the lists that it judges.
     """
-    finished = FinishedStudy.at(study)
+    finished = FinishedStudy.open(study)
     warn_of_changes(study, EXPORTED)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise InputError(f"{target}: the target of an export must be a new or empty folder.")
@@ -55,7 +55,7 @@ def export_study(study: Path, target: Path, *, run_formats: Sequence[RunFormat] 
         raise InputError(f"{study}: the study has no judgements, so there is nothing to export.")
     paths = _runs_in(finished, "runs")
     run_files = [read_run(path) for path in paths]
-    judged = read_qrels(finished.place("qrels/test.qrels"))
+    judged = read_qrels(finished.path_of("qrels/test.qrels"))
     items = common_items(run_files, judged.items)
     qrels = judged.to_qrels(items, relevance_level=level)
     measures = finished.means.measures
@@ -76,7 +76,7 @@ def export_study(study: Path, target: Path, *, run_formats: Sequence[RunFormat] 
     for path in _runs_in(finished, "truth/runs"):
         contents[f"truth/runs/{path.stem}.run"] = _as_trec(read_run(path))
     for name in AS_IT_IS:
-        if finished.place(name).is_file():
+        if finished.path_of(name).is_file():
             contents[name] = finished.read(name)
     # Names come from the study folder: all are looked at before a file is written.
     for name in contents:
@@ -86,8 +86,8 @@ def export_study(study: Path, target: Path, *, run_formats: Sequence[RunFormat] 
 
 def _runs_in(finished: FinishedStudy, folder: str) -> list[Path]:
     """List the files of runs in a folder of the study."""
-    names = sorted(path.name for path in finished.place(folder).glob("*.parquet"))
-    return [finished.place(f"{folder}/{name}") for name in names]
+    names = sorted(path.name for path in finished.path_of(folder).glob("*.parquet"))
+    return [finished.path_of(f"{folder}/{name}") for name in names]
 
 
 def _as_trec(file: RunFile) -> bytes:

@@ -15,10 +15,10 @@ from analyses.shared.analysis import SettingError, StudyFacts
 from analyses.shared.families import Families
 from analyses.shared.figures import draw_figure
 from analyses.shared.measure import Measure, Measures
+from analyses.shared.number_format import rounded
 from analyses.shared.result import figures_of
 from analyses.shared.scores import Scores
 from analyses.shared.sentences import values_in_words
-from analyses.shared.table import rounded
 from analyses.shared.work import ScoresWork
 from analyses.significance.power import PowerSamples
 from analyses.significance.question import Correction, Test, standardise

@@ -13,7 +13,7 @@ from pathlib import Path
 import pandas as pd
 from click.testing import CliRunner
 
-from analyses.shared.table import Cell, rounded
+from analyses.shared.number_format import Cell, rounded
 from harness.cli.main import main as harness
 from harness.report.publication import Publication
 from runs import InputError

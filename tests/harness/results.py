@@ -36,7 +36,7 @@ def keep(folder: Path, key: str, result: Result) -> None:
         entry = ledger.entry(part)
         if entry is not None and name in entry.files:
             entry.files[name] = sha256(content).hexdigest()
-            ledger.enter(part, entry)
+            ledger.write_entry(part, entry)
 
 
 def measures_of(numbers: Numbers) -> Measures:

@@ -119,3 +119,15 @@ def test_judgements_are_counted(four: Qrels) -> None:
 @pytest.mark.filterwarnings("error")
 def test_judgements_of_both_kinds_of_one_user_are_enough(four: Qrels) -> None:
     warn_of_one_sided_judgements(four)
+
+
+def test_a_mask_is_of_judgements(four: Qrels) -> None:
+    with pytest.raises(ValueError, match=r"must be of shape \(6,\), got \(4,\)"):
+        four.keep(np.ones(four.n_users, dtype=np.bool_))
+
+
+def test_columns_of_judgements_have_one_length() -> None:
+    with pytest.raises(ValueError, match="must have one length, got 2, 2 and 1"):
+        qrels_from_columns(
+            np.array([0, 0]), np.array([1, 2]), np.array([1]), n_users=1, relevance_level=1
+        )

@@ -16,8 +16,8 @@ from analyses.recall.parametrisations import name_recall
 from analyses.shared.analysis import SettingError, StudyFacts
 from analyses.shared.evidence import read_evidence, to_evidence
 from analyses.shared.measure import Measure, Measures
+from analyses.shared.number_format import rounded
 from analyses.shared.scores import Scores
-from analyses.shared.table import rounded
 from analyses.shared.work import ScoresWork
 from runs import InputError, InputWarning
 from tests.analyses.made import Totals

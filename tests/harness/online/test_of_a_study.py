@@ -71,12 +71,12 @@ def test_systems_without_a_rate_are_left_out_and_named(study: Path) -> None:
 
 def test_what_was_found_is_read_back_to_the_last_bit(study: Path) -> None:
     kept = (study / f"evidence/{KEY}.npz").read_bytes()
-    assert to_evidence(FinishedStudy.at(study).result(KEY)) == kept
+    assert to_evidence(FinishedStudy.open(study).result(KEY)) == kept
 
 
 @pytest.mark.parametrize("name", ["online", "thesis2021-table4.6", "table4.6"])
 def test_tables_are_printed_with_the_data(study: Path, name: str) -> None:
-    finished = FinishedStudy.at(study)
+    finished = FinishedStudy.open(study)
     made = tabulate(finished, name)
     assert made.note.endswith(finished.manifest.data)
     assert name in made.name

@@ -139,8 +139,8 @@ def beaten(found: Estimates) -> set[str]:
 def test_what_is_supported_follows_from_the_results(
     kind: str, request: pytest.FixtureRequest
 ) -> None:
-    study = FinishedStudy.at(request.getfixturevalue(kind))
-    deciding = ["validity"] if "validity" in study.kinds else [*WITHOUT_TRUTH]
+    study = FinishedStudy.open(request.getfixturevalue(kind))
+    deciding = ["validity"] if "validity" in study.result_classes else [*WITHOUT_TRUTH]
     expected = {str(measure) for measure in study.means.measures.reported}
     for key in deciding:
         found = study.result(key).estimates()
@@ -159,7 +159,7 @@ def test_what_is_supported_follows_from_the_results(
 
 @pytest.mark.slow
 def test_what_the_users_show_follows_from_the_p_values(finished: Path) -> None:
-    answer = FinishedStudy.at(finished).result("answer")
+    answer = FinishedStudy.open(finished).result("answer")
     assert isinstance(answer, Answer)
     assert answer.power is not None
     pairs = read_frame(finished, "pvalues")

@@ -21,7 +21,7 @@ def card(*arguments: str | Path) -> Result:
 
 
 def page_of(name: str, *folders: Path) -> str:
-    studies = [FinishedStudy.at(folder) for folder in folders]
+    studies = [FinishedStudy.open(folder) for folder in folders]
     return metric_card(name, studies, tries=2).decode()
 
 
@@ -84,7 +84,7 @@ def test_studies_stand_side_by_side(finished: Path, copied: Path) -> None:
     html = page_of("nDCG@20", finished, copied)
     assert re.findall(r'<th scope="col">(.*?)</th>', html)[-2:] == ["small", "copy"]
     (row,) = [row for row in numbers_of(html) if row[0] == name]
-    own = FinishedStudy.at(finished).result("sparsity").estimates()
+    own = FinishedStudy.open(finished).result("sparsity").estimates()
     assert own is not None
     assert row[1].split(", may")[0] == str(own.by_label(own.measures.reported)["nDCG"])
     assert row[2] == ".80 [.75, .85]"
@@ -102,7 +102,7 @@ def test_a_number_that_a_study_lacks_is_missing(finished: Path, copied: Path) ->
 
 
 def test_the_deepest_cut_off_that_is_reported_is_meant(copied: Path) -> None:
-    means = FinishedStudy.at(copied).means
+    means = FinishedStudy.open(copied).means
     reported = [measure for measure in means.measures if measure.cutoff == 5]
     measures = Measures(means.measures, reported=reported)
     keep(copied, "means", replace(means, measures=measures))

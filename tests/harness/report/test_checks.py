@@ -14,7 +14,7 @@ from tests.harness.results import discrimination_of, keep
 
 
 def said(folder: Path) -> list[str]:
-    return [check.sentence for check in checks_of(FinishedStudy.at(folder))]
+    return [check.sentence for check in checks_of(FinishedStudy.open(folder))]
 
 
 def user_counts(every: int, without: int, emptied: int) -> dict[str, int]:
@@ -36,7 +36,7 @@ def change_manifest(folder: Path, **changes: Any) -> None:
 
 
 def count(folder: Path, counts: Mapping[str, int]) -> None:
-    collection = FinishedStudy.at(folder).manifest.collection
+    collection = FinishedStudy.open(folder).manifest.collection
     change_manifest(folder, collection={**collection, **counts})
 
 
@@ -76,7 +76,7 @@ def test_a_study_of_trec_files_speaks_of_topics(given: Path, tmp_path: Path) -> 
 def test_a_card_has_the_checks_that_name_its_metric(given: Path, tmp_path: Path) -> None:
     folder = copytree(given, tmp_path / "study")
     count(folder, {"topics without judged non-relevant items": 1})
-    study = FinishedStudy.at(folder)
+    study = FinishedStudy.open(folder)
     told = "given: 1 of the 3 topics (33 %) has no judged non-relevant item"
     assert told in metric_card("bpref@50", [study], tries=2).decode()
     assert told not in metric_card("nDCG@50", [study], tries=2).decode()
@@ -131,13 +131,13 @@ def test_the_caution_of_leakage_has_both_shares() -> None:
 @pytest.mark.slow
 def test_a_simulated_world_has_its_caution_and_none_of_leakage(copied: Path) -> None:
     split = {OLDER_TESTS: 0.5, NEWER_TRAINING: 0.5}
-    collection = FinishedStudy.at(copied).manifest.collection
+    collection = FinishedStudy.open(copied).manifest.collection
     change_manifest(copied, collection={**collection, "split": split})
     (leak,) = leakage_checks(split)
-    found = checks_of(FinishedStudy.at(copied))
+    found = checks_of(FinishedStudy.open(copied))
     assert Check(SIMULATED) in found
     assert leak not in found
     change_manifest(copied, collection={**collection, "split": split, "truth": {}})
-    of_ratings = checks_of(FinishedStudy.at(copied))
+    of_ratings = checks_of(FinishedStudy.open(copied))
     assert leak in of_ratings
     assert Check(SIMULATED) not in of_ratings

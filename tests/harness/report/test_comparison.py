@@ -52,7 +52,7 @@ def judge_otherwise(folder: Path) -> None:
 
 
 def compared(*folders: Path) -> Comparison:
-    return Comparison.of([FinishedStudy.at(folder) for folder in folders])
+    return Comparison.of([FinishedStudy.open(folder) for folder in folders])
 
 
 @pytest.fixture
@@ -186,7 +186,7 @@ def test_a_gain_is_that_of_the_same_users(both: tuple[Path, Path]) -> None:
     of_puresvd = moved["system"] == "puresvd"
     moved.loc[of_puresvd, "score"] += 0.25
     moved.to_parquet(scores)
-    means = FinishedStudy.at(both[1]).means
+    means = FinishedStudy.open(both[1]).means
     values = means.values + 0.25 * (np.array(means.systems) == "puresvd")
     keep(both[1], "means", replace(means, values=values))
     (levels,) = [made for made in compared(*both).tables() if made.name == "levels"]
@@ -212,7 +212,7 @@ def apart(both: tuple[Path, Path]) -> tuple[Path, Path]:
 
 
 def test_ranks_are_those_of_the_mean_scores(apart: tuple[Path, Path]) -> None:
-    means = FinishedStudy.at(apart[1]).means
+    means = FinishedStudy.open(apart[1]).means
     keep(apart[1], "means", replace(means, values=means.values[:, ::-1]))
     made = compared(*apart)
     of_systems = made.mean_ranks[0]
@@ -230,7 +230,7 @@ def test_ranks_are_those_of_the_mean_scores(apart: tuple[Path, Path]) -> None:
 
 
 def test_where_less_is_better_the_lowest_is_first(apart: tuple[Path, Path]) -> None:
-    means = FinishedStudy.at(apart[0]).means
+    means = FinishedStudy.open(apart[0]).means
     falling = means.measures.with_lower_is_better_for(means.measures.metrics)
     for folder in apart:
         keep(folder, "means", replace(means, measures=falling))
@@ -258,7 +258,7 @@ def test_a_measure_that_is_poor_somewhere_is_not_called_the_best(apart: tuple[Pa
 
 
 def test_systems_that_a_study_lacks_are_left_out_and_named(apart: tuple[Path, Path]) -> None:
-    means = FinishedStudy.at(apart[1]).means
+    means = FinishedStudy.open(apart[1]).means
     others = replace(means, systems=("mine", *means.systems[1:]))
     keep(apart[1], "means", others)
     of_systems = compared(*apart).mean_ranks[0]
@@ -279,7 +279,7 @@ def test_studies_with_the_same_judgements_are_no_data_sets(
 
 
 def test_one_shared_system_has_no_ranks(apart: tuple[Path, Path]) -> None:
-    means = FinishedStudy.at(apart[1]).means
+    means = FinishedStudy.open(apart[1]).means
     others = (means.systems[0], *(f"my {system}" for system in means.systems[1:]))
     keep(apart[1], "means", replace(means, systems=others))
     made = compared(*apart)
@@ -364,7 +364,7 @@ def stated(
     """A study with means of P@20 and AP@20, and with DP of P, AP and RR at 20."""
     study = folder / sha
     entry = Entry(key="k", files={"qrels/test.qrels": sha}, seconds=1.0, cpu_seconds=1.0)
-    Ledger(study).enter("qrels", entry)
+    Ledger(study).write_entry("qrels", entry)
     measures = Measures([Measure("P", 20), Measure("AP", 20)], lower_is_better_for=falling)
     values = np.array(scores)
     p = {("P", 20): [dp[0] / 3] * 3, ("AP", 20): [dp[1] / 3] * 3, ("RR", 20): [dp[2] / 3] * 3}
@@ -479,7 +479,7 @@ def test_a_difference_over_users_is_as_uncertain_as_their_mean(both: tuple[Path,
     gains = np.random.default_rng(2).normal(0.2, 0.3, size=int(chosen.sum()))
     moved.loc[chosen, "score"] += gains
     moved.to_parquet(scores)
-    means = FinishedStudy.at(both[1]).means
+    means = FinishedStudy.open(both[1]).means
     values = means.values.copy()
     place = [*map(str, means.measures)].index("nDCG@20"), means.systems.index("puresvd")
     values[place] += gains.mean()
@@ -498,7 +498,7 @@ def test_a_difference_over_users_is_as_uncertain_as_their_mean(both: tuple[Path,
 
 def test_means_that_are_no_plain_means_of_scores_have_no_interval(both: tuple[Path, Path]) -> None:
     """As geometric means are not; those of the other systems keep theirs."""
-    means = FinishedStudy.at(both[1]).means
+    means = FinishedStudy.open(both[1]).means
     values = means.values + 0.01 * (np.array(means.systems) == "puresvd")
     keep(both[1], "means", replace(means, values=values))
     (levels,) = [table for table in compared(*both).tables() if table.name == "levels"]
@@ -575,7 +575,7 @@ def of_two_systems(
     if judgements:
         files = {"qrels/test.qrels": judgements}
         entry = Entry(key="k", files=files, seconds=1.0, cpu_seconds=1.0)
-        Ledger(study.folder).enter("qrels", entry)
+        Ledger(study.folder).write_entry("qrels", entry)
     return replace(study, found={"discrimination": discrimination_of(p)})
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from analyses.shared.evidence import to_evidence
 from analyses.shared.figures import draw_figure
+from analyses.shared.number_format import Cell
 from analyses.shared.result import (
     FigureDeclaration,
     Result,
@@ -16,7 +17,7 @@ from analyses.shared.result import (
     table,
     tables_of,
 )
-from analyses.shared.table import Cell, Table
+from analyses.shared.table import Table
 from harness.report.kept_result import (
     KeptFigure,
     KeptResult,

@@ -7,7 +7,7 @@ from shutil import which
 import pytest
 
 from harness.report.study_folder import FinishedStudy
-from harness.report.tables import tabulate, titles
+from harness.report.tables import table_titles, tabulate
 
 needs_tex = pytest.mark.skipif(which("pdflatex") is None, reason="pdflatex is not installed")
 
@@ -25,8 +25,8 @@ def typeset(folder: Path, body: str) -> str:
 
 @needs_tex
 def test_every_table_of_a_study_fits_its_page(finished: Path, tmp_path: Path) -> None:
-    study = FinishedStudy.at(finished)
-    tables = [tabulate(study, name) for name in titles(study)]
+    study = FinishedStudy.open(finished)
+    tables = [tabulate(study, name) for name in table_titles(study)]
     assert len(tables) > 5
     said = typeset(tmp_path, "".join(table.to_latex() for table in tables))
     assert "Overfull" not in said

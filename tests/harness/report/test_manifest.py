@@ -311,7 +311,7 @@ def test_a_text_in_a_ledger_is_read_as_a_text_or_refused(copy: Path, text: str) 
     for changed in variants(json.loads(page.read_text()), text):
         page.write_text(json.dumps(changed))
         entry = read_or_refused(lambda: ledger.checked_entry("scores"))
-        assert entry is None or all(ledger.place(name) for name in entry.files)
+        assert entry is None or all(ledger.path_of(name) for name in entry.files)
 
 
 def test_a_page_of_the_ledger_that_cannot_be_read_is_named(copy: Path) -> None:
@@ -397,4 +397,4 @@ def test_a_folder_cannot_name_the_file_of_a_style(copy: Path, tmp_path: Path, su
 
 def test_a_folder_may_name_a_style_of_matplotlibs(copy: Path) -> None:
     write_manifest(copy, manifest_in(copy) | {"figures": {"style": "grayscale"}})
-    assert FinishedStudy.at(copy).figure_options.style == "grayscale"
+    assert FinishedStudy.open(copy).figure_options.style == "grayscale"

@@ -66,11 +66,11 @@ def test_the_page_says_what_ran(page: Page, finished: Path) -> None:
 
 
 def test_the_page_is_made_again_from_the_folder(finished: Path) -> None:
-    assert render_report(FinishedStudy.at(finished)) == (finished / "report.html").read_bytes()
+    assert render_report(FinishedStudy.open(finished)) == (finished / "report.html").read_bytes()
 
 
 def test_every_caption_says_what_the_data_are(page: Page, finished: Path) -> None:
-    study = FinishedStudy.at(finished)
+    study = FinishedStudy.open(finished)
     files = [finished / "figures" / f"{face.file_stem}.txt" for _, face in study.figures()]
     captions = [study.caption(file.read_text(encoding="utf-8").rstrip()) for file in files]
     assert len(set(captions)) > 8
@@ -80,7 +80,7 @@ def test_every_caption_says_what_the_data_are(page: Page, finished: Path) -> Non
 
 def test_numbers_sort_by_all_their_digits(finished: Path) -> None:
     html = (finished / "report.html").read_text(encoding="utf-8")
-    means = FinishedStudy.at(finished).means
+    means = FinishedStudy.open(finished).means
     mean = float(means.values[means.measures.index(Measure("P", 20)), 0])
     assert f'data-value="{mean}"' in html
 
@@ -155,7 +155,7 @@ def test_images_are_four_fifths_of_their_points_wide_at_least(html: str, finishe
 def test_the_first_figure_of_a_result_is_told_by_its_findings_others_by_captions(
     html: str, finished: Path
 ) -> None:
-    result, images = FinishedStudy.at(finished).result("sparsity"), images_in(html)
+    result, images = FinishedStudy.open(finished).result("sparsity"), images_in(html)
     first, over_cutoffs = (
         next(face for face in figures_of(type(result)) if face.name == name)
         for name in ("sparsity_metrics", "sparsity_cutoffs")
@@ -184,7 +184,7 @@ def test_a_table_of_more_than_twelve_rows_is_folded(
 ) -> None:
     p = {(f"m{number}", 20): [0.01, 0.02, 0.03] for number in range(n_rows)}
     keep(copied, "discrimination", discrimination_of(p))
-    html = render_report(FinishedStudy.at(copied)).decode()
+    html = render_report(FinishedStudy.open(copied)).decode()
     assert ("<td>m0</td>" in section_of(html, "discrimination")) == is_open
     assert "<td>m0</td>" in html
 
@@ -205,7 +205,7 @@ def test_sections_are_named_for_their_analyses_and_that_of_users_for_the_units(h
 
 
 def test_a_caption_that_stands_below_the_figure_is_not_repeated(html: str, finished: Path) -> None:
-    caption = FinishedStudy.at(finished).result("sparsity").caption()
+    caption = FinishedStudy.open(finished).result("sparsity").caption()
     assert caption in unescape(html)
     assert f'<p class="note">{caption}' not in unescape(html)
 
@@ -224,7 +224,7 @@ def test_facts_are_counts_with_commas_and_shares_of_four_digits(copied: Path) ->
     manifest["collection"]["ratings"] |= {"gini": 0.123456, "is_dense": True, "scale": "stars"}
     manifest["seconds"] = {"split": {"wall": 2.0, "cpu": 1234.56}}
     path.write_text(json.dumps(manifest), encoding="utf-8")
-    facts = facts_of(render_report(FinishedStudy.at(copied)).decode())
+    facts = facts_of(render_report(FinishedStudy.open(copied)).decode())
     assert facts["judgements"] == "12,345"
     assert facts["lowest relevant grade"] == "4"
     assert facts["Gini index of the items&#39; ratings"] == "0.1235"
@@ -239,7 +239,7 @@ def test_code_in_cautions_is_set_as_code(copied: Path) -> None:
     path = copied / "manifest.json"
     manifest = json.loads(path.read_text(encoding="utf-8"))
     path.write_text(json.dumps(manifest | {"warnings": ["Set `a<b` of `c`."]}), encoding="utf-8")
-    page = render_report(FinishedStudy.at(copied)).decode()
+    page = render_report(FinishedStudy.open(copied)).decode()
     assert "<li>Set <code>a&lt;b</code> of <code>c</code>.</li>" in page
 
 
@@ -260,7 +260,7 @@ def test_a_summary_has_the_answer_or_the_first_eight_findings() -> None:
 
 
 def test_the_summary_has_every_finding_once_and_the_answer_apart(finished: Path) -> None:
-    study = FinishedStudy.at(finished)
+    study = FinishedStudy.open(finished)
     summary = summarise(study)
     results: dict[str, Any] = dict(study.results())
     answer = results.pop("answer")
@@ -272,4 +272,4 @@ def test_the_summary_has_every_finding_once_and_the_answer_apart(finished: Path)
 
 @pytest.mark.slow
 def test_without_an_answer_the_summary_says_what_intervals_are(scored: Path) -> None:
-    assert summarise(FinishedStudy.at(scored)).cautions[-1] == INTERVALS
+    assert summarise(FinishedStudy.open(scored)).cautions[-1] == INTERVALS

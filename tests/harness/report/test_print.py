@@ -39,7 +39,7 @@ def figure(*arguments: str | Path) -> Result:
 
 @pytest.fixture(scope="module")
 def study(finished: Path) -> FinishedStudy:
-    return FinishedStudy.at(finished)
+    return FinishedStudy.open(finished)
 
 
 @pytest.fixture(scope="module")
@@ -295,7 +295,7 @@ def further(tmp_path_factory: pytest.TempPathFactory) -> FinishedStudy:
     }
     text = WORLD + SYSTEMS + METRICS + EVERY_ANALYSIS.format(names=", ".join(sorted(sections)))
     with figures_left_out():
-        return FinishedStudy.at(run_text(text, base, output=base / "study"))
+        return FinishedStudy.open(run_text(text, base, output=base / "study"))
 
 
 @pytest.fixture(scope="module")

@@ -27,7 +27,7 @@ def beside(study: Path, rows: pd.DataFrame, folder: Path) -> Publication:
 
 
 def own(study: Path) -> pd.DataFrame:
-    means = FinishedStudy.at(study).means.frames()["means"]
+    means = FinishedStudy.open(study).means.frames()["means"]
     measure = means.metric + "@" + means.cutoff.astype(str)
     return means.assign(measure=measure, value=means["mean"])[["system", "measure", "value"]]
 
@@ -52,7 +52,7 @@ def test_ranks_have_an_order_alone(finished: Path, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_numbers_of_measures_are_compared_by_quantity(finished: Path, tmp_path: Path) -> None:
-    found = FinishedStudy.at(finished).result("sparsity").estimates()
+    found = FinishedStudy.open(finished).result("sparsity").estimates()
     assert found is not None
     values = dict(zip(map(str, found.measures), found.values, strict=True))
     rows = [
@@ -425,7 +425,7 @@ def test_one_table_is_compared_with_one_folder(n_studies: int, n_tables: int) ->
 
 @pytest.mark.slow
 def test_counts_of_a_study_are_compared_with_published_ones(finished: Path, tmp_path: Path) -> None:
-    facts = FinishedStudy.at(finished).manifest
+    facts = FinishedStudy.open(finished).manifest
     rows = [("users", 10), ("interactions", 20), ("judgements", 30), ("gini", 0.5)]
     made = beside(finished, pd.DataFrame(rows, columns=["quantity", "value"]), tmp_path)
     ours = dict(zip(made.joined.quantity, made.joined.ours, strict=True))
@@ -440,7 +440,7 @@ def test_counts_of_a_study_are_compared_with_published_ones(finished: Path, tmp_
 @pytest.mark.slow
 def test_a_result_has_the_numbers_of_a_publication(finished: Path, tmp_path: Path) -> None:
     """Table 3 of Valcarce et al. (2018) has DP over ordered pairs."""
-    result = FinishedStudy.at(finished).result("discrimination")
+    result = FinishedStudy.open(finished).result("discrimination")
     frame = result.publications()["recsys2018-table3"]
     path = tmp_path / "recsys2018-table3.csv"
     frame.assign(value=[f"{value:.4f}" for value in frame["value"]]).to_csv(path, index=False)

@@ -50,11 +50,11 @@ def test_another_manifest_is_refused(tmp_path: Path, content: str) -> None:
 
 def test_a_folder_without_a_manifest_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no finished study is here"):
-        FinishedStudy.at(tmp_path)
+        FinishedStudy.open(tmp_path)
 
 
 def test_a_study_of_a_world_says_so(finished: Path) -> None:
-    study = FinishedStudy.at(finished)
+    study = FinishedStudy.open(finished)
     facts = study.manifest.collection
     counts = f"{facts['users']} users, {facts['judgements']} judgements"
     assert study.manifest.data == (
@@ -64,7 +64,7 @@ def test_a_study_of_a_world_says_so(finished: Path) -> None:
 
 @pytest.mark.slow
 def test_a_study_of_given_runs_speaks_of_topics(given: Path) -> None:
-    study = FinishedStudy.at(given)
+    study = FinishedStudy.open(given)
     page = (given / "report.html").read_text(encoding="utf-8")
     seen = re.sub(r"<[^>]*>", "", page.partition('<details id="provenance">')[0])
     assert "3 topics" in seen
@@ -87,19 +87,19 @@ def test_a_study_of_given_runs_lists_no_system_that_never_ran(given: Path) -> No
 
 
 def test_a_result_is_read_back(finished: Path) -> None:
-    result = FinishedStudy.at(finished).result("sparsity")
+    result = FinishedStudy.open(finished).result("sparsity")
     assert isinstance(result, Sparsity)
     assert np.nanmax(result.taus) == 1.0
 
 
 def test_a_result_that_the_study_lacks_is_refused(scored: Path) -> None:
     with pytest.raises(InputError, match=r"the study has no 'sparsity'; there are means, coverage"):
-        FinishedStudy.at(scored).result("sparsity")
+        FinishedStudy.open(scored).result("sparsity")
 
 
 def test_what_is_better_outlives_the_file_of_the_metric(with_plugin: Path) -> None:
     (with_plugin.parent / "mine.py").unlink()
-    study = FinishedStudy.at(with_plugin)
+    study = FinishedStudy.open(with_plugin)
     assert study.means.measures.lower_is_better_for == {"misses"}
 
 
@@ -149,19 +149,19 @@ def entry_of(**files: str) -> Entry:
 def test_a_page_of_the_ledger_is_read_back(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path)
     entry = entry_of(a="0" * 64)
-    ledger.enter("scores", entry)
-    ledger.enter("means", entry_of())
+    ledger.write_entry("scores", entry)
+    ledger.write_entry("means", entry_of())
     assert ledger.parts == ["means", "scores"]
     assert ledger.entry("scores") == ledger.checked_entry("scores") == entry
     assert json.loads((tmp_path / ".ledger/scores.json").read_text())["seconds"] == 2.0
-    ledger.leave_out("scores")
+    ledger.remove_entry("scores")
     assert ledger.parts == ["means"]
     assert ledger.entry("scores") is None
 
 
 def test_a_damaged_page_says_nothing_and_is_refused_where_it_is_checked(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path)
-    ledger.enter("scores", entry_of())
+    ledger.write_entry("scores", entry_of())
     (tmp_path / ".ledger/scores.json").write_text("{")
     assert ledger.entry("scores") is None
     with pytest.raises(InputError, match="a page of the ledger of a study"):
@@ -170,7 +170,7 @@ def test_a_damaged_page_says_nothing_and_is_refused_where_it_is_checked(tmp_path
 
 def test_a_page_that_names_files_outside_of_the_study_is_refused(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path)
-    ledger.enter("scores", entry_of(**{"../outside": "0" * 64}))
+    ledger.write_entry("scores", entry_of(**{"../outside": "0" * 64}))
     for read in (ledger.entry, ledger.checked_entry):
         with pytest.raises(InputError, match="No study wrote this; remove it"):
             read("scores")
@@ -183,12 +183,12 @@ def test_files_that_are_not_as_they_were_written_are_named(tmp_path: Path) -> No
         (tmp_path / name).write_text(name)
     written = sha256(b"kept").hexdigest()
     files = {"kept": written, "changed": written, "gone": written, "other": written}
-    ledger.enter("part", entry_of(**files))
+    ledger.write_entry("part", entry_of(**files))
     assert ledger.checksum("kept") == written
     assert ledger.checksum("gone") is None
-    assert [*ledger.changed()] == ["changed", "gone", "other"]
-    assert [*ledger.changed(["ch", "o"])] == ["changed", "other"]
-    assert [*ledger.changed(["kept"])] == []
+    assert [*ledger.changed_files()] == ["changed", "gone", "other"]
+    assert [*ledger.changed_files(["ch", "o"])] == ["changed", "other"]
+    assert [*ledger.changed_files(["kept"])] == []
 
 
 def test_makers_are_named_by_the_beginning_of_their_hashes() -> None:
@@ -199,10 +199,10 @@ def test_makers_are_named_by_the_beginning_of_their_hashes() -> None:
 def test_a_changed_result_is_told_when_the_study_is_opened(copied: Path) -> None:
     """Of other files `harness verify` tells."""
     (copied / "ids.csv").write_text("x")
-    FinishedStudy.at(copied)
+    FinishedStudy.open(copied)
     (copied / "evidence/sparsity.npz").write_text("x")
     with pytest.warns(InputWarning, match=r"sparsity\.npz: not as the study wrote it"):
-        FinishedStudy.at(copied)
+        FinishedStudy.open(copied)
 
 
 # What is read of a study
@@ -210,7 +210,7 @@ def test_a_changed_result_is_told_when_the_study_is_opened(copied: Path) -> None
 
 def test_results_are_in_the_order_of_the_report(finished: Path) -> None:
     """What was scored, what a truth says, then by the numbers of the figures."""
-    kinds = FinishedStudy.at(finished).kinds
+    kinds = FinishedStudy.open(finished).result_classes
     assert [*kinds][:5] == ["answer", "means", "coverage", "validity", "correlation"]
     others = [*kinds.values()][4:]
     first_numbers = [
@@ -221,7 +221,7 @@ def test_results_are_in_the_order_of_the_report(finished: Path) -> None:
 
 
 def test_figures_are_those_that_were_drawn_by_their_numbers(copied: Path) -> None:
-    study = FinishedStudy.at(copied)
+    study = FinishedStudy.open(copied)
     names = [face.file_stem for _, face in study.figures()]
     numbers = [face.sort_key for _, face in study.figures()]
     assert numbers == sorted(numbers)
@@ -231,13 +231,13 @@ def test_figures_are_those_that_were_drawn_by_their_numbers(copied: Path) -> Non
 
 
 def test_a_result_is_read_once(finished: Path) -> None:
-    study = FinishedStudy.at(finished)
+    study = FinishedStudy.open(finished)
     assert study.result("sparsity") is study.result("sparsity")
 
 
 def test_numbers_under_other_settings_reach_the_results(copied: Path) -> None:
     """A study that was repeated with two settings of the systems."""
-    estimates = FinishedStudy.at(copied).result("sparsity").estimates()
+    estimates = FinishedStudy.open(copied).result("sparsity").estimates()
     assert estimates is not None
     values = np.array([[0.5, 0.6], [0.7, 0.8]])
     reported = estimates.measures.reported
@@ -259,7 +259,7 @@ def test_numbers_under_other_settings_reach_the_results(copied: Path) -> None:
     manifest = json.loads((copied / "manifest.json").read_bytes())
     manifest["results"].append("repeats")
     (copied / "manifest.json").write_text(json.dumps(manifest))
-    study = FinishedStudy.at(copied)
+    study = FinishedStudy.open(copied)
     settings = study.result("sparsity").over_settings
     assert settings is not None
     found = settings[[estimates.measures.index(measure) for measure in reported]]
@@ -270,5 +270,8 @@ def test_numbers_under_other_settings_reach_the_results(copied: Path) -> None:
 
 
 def test_scores_are_of_topics_where_runs_are_ranked_for_topics(given: Path, finished: Path) -> None:
-    assert (FinishedStudy.at(given).unit, FinishedStudy.at(given).units) == ("topic", "topics")
-    assert (FinishedStudy.at(finished).unit, FinishedStudy.at(finished).units) == ("user", "users")
+    assert (FinishedStudy.open(given).unit, FinishedStudy.open(given).units) == ("topic", "topics")
+    assert (FinishedStudy.open(finished).unit, FinishedStudy.open(finished).units) == (
+        "user",
+        "users",
+    )

@@ -10,7 +10,7 @@ from analyses.shared.table import FORMATS, Table
 from harness.cli.main import main
 from harness.report.answer import Answer
 from harness.report.study_folder import FinishedStudy
-from harness.report.tables import tabulate, titles
+from harness.report.tables import table_titles, tabulate
 from runs import InputError
 from tests.harness.results import choose_coefficient, popularity_of, sparsity_of
 
@@ -25,20 +25,20 @@ def column(made: Table, heading: str) -> dict[str, object]:
 
 
 def test_table_2_has_the_means_at_the_deepest_cutoff(finished: Path) -> None:
-    study = FinishedStudy.at(finished)
+    study = FinishedStudy.open(finished)
     means = study.means
     values = means.values[means.measures.index(Measure("P", 20))].tolist()
     assert column(tabulate(study, "table2"), "P") == dict(zip(means.systems, values, strict=True))
 
 
 def test_table_3_has_metrics_and_cutoffs(finished: Path) -> None:
-    made = tabulate(FinishedStudy.at(finished), "table3")
+    made = tabulate(FinishedStudy.open(finished), "table3")
     assert list(made.headings) == ["metric", "@5", "@20"]
     assert [row[0] for row in made.rows] == ["P", "nDCG"]
 
 
 def test_the_paper_sums_each_pair_twice(finished: Path) -> None:
-    study = FinishedStudy.at(finished)
+    study = FinishedStudy.open(finished)
     once, twice = (
         column(tabulate(study, "table3", convention=name), "@5") for name in ("dp", "dp_ordered")
     )
@@ -47,13 +47,13 @@ def test_the_paper_sums_each_pair_twice(finished: Path) -> None:
 
 @pytest.mark.parametrize("name", ["table2", "table3", "correlation", "coverage"])
 def test_the_note_says_what_the_data_are(finished: Path, name: str) -> None:
-    study = FinishedStudy.at(finished)
+    study = FinishedStudy.open(finished)
     assert tabulate(study, name).note.endswith(study.manifest.data)
 
 
 def test_agreement_is_called_by_the_chosen_coefficient(copied: Path) -> None:
     choose_coefficient(copied, "rbo")
-    made = tabulate(FinishedStudy.at(copied), "correlation")
+    made = tabulate(FinishedStudy.open(copied), "correlation")
     assert made.note.startswith("Rank-biased overlap")
 
 
@@ -61,7 +61,7 @@ def test_agreement_is_called_by_the_chosen_coefficient(copied: Path) -> None:
 def test_the_command_prints_every_format(finished: Path, format_: str) -> None:
     answer = table(finished, "table2", "--format", format_)
     assert answer.exit_code == 0
-    assert answer.output == FORMATS[format_]([tabulate(FinishedStudy.at(finished), "table2")])
+    assert answer.output == FORMATS[format_]([tabulate(FinishedStudy.open(finished), "table2")])
 
 
 def test_without_a_name_the_tables_are_listed(finished: Path) -> None:
@@ -72,9 +72,9 @@ def test_without_a_name_the_tables_are_listed(finished: Path) -> None:
 
 
 def test_every_table_that_is_listed_can_be_printed(given: Path) -> None:
-    listed = titles(FinishedStudy.at(given))
+    listed = table_titles(FinishedStudy.open(given))
     assert "answer" in listed
-    assert all(tabulate(FinishedStudy.at(given), name).rows for name in listed)
+    assert all(tabulate(FinishedStudy.open(given), name).rows for name in listed)
 
 
 @pytest.mark.parametrize(
@@ -96,27 +96,27 @@ def test_a_mistake_is_answered_with_a_sentence(
 
 def test_a_study_without_the_analysis_says_which_tables_there_are(scored: Path) -> None:
     with pytest.raises(InputError, match=r"no table called 'power'; there are means, table2, cov"):
-        tabulate(FinishedStudy.at(scored), "power")
+        tabulate(FinishedStudy.open(scored), "power")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["sampled", "sampled_orders"])
 def test_sampled_metrics_have_tables_without_cutoffs(ranked: Path, name: str) -> None:
-    table = tabulate(FinishedStudy.at(ranked), name)
+    table = tabulate(FinishedStudy.open(ranked), name)
     assert any("BV(gamma=0.1" in str(cell) for row in [table.headings, *table.rows] for cell in row)
     with pytest.raises(InputError, match="has no cut-off to choose"):
-        tabulate(FinishedStudy.at(ranked), name, cutoff=5)
+        tabulate(FinishedStudy.open(ranked), name, cutoff=5)
 
 
 @pytest.mark.slow
 def test_the_end_of_a_name_finds_the_table_of_a_paper(ranked: Path) -> None:
-    study = FinishedStudy.at(ranked)
+    study = FinishedStudy.open(ranked)
     assert tabulate(study, "table4").rows == tabulate(study, "kdd2020-table4").rows
 
 
 def test_a_study_without_sampled_metrics_says_so(scored: Path) -> None:
     with pytest.raises(InputError, match="the study has no table called 'sampled'; there are"):
-        tabulate(FinishedStudy.at(scored), "sampled")
+        tabulate(FinishedStudy.open(scored), "sampled")
 
 
 def test_the_numbers_of_all_analyses_stand_side_by_side() -> None:

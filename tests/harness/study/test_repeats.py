@@ -46,14 +46,14 @@ def repeated(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def found(repeated: Path) -> Repeats:
-    return FinishedStudy.at(repeated).result_of("repeats", Repeats)
+    return FinishedStudy.open(repeated).read_result("repeats", Repeats)
 
 
 def test_every_seed_has_a_study_of_its_own(repeated: Path, found: Repeats) -> None:
-    seeds = [FinishedStudy.at(repeated).manifest.seed + more for more in range(3)]
+    seeds = [FinishedStudy.open(repeated).manifest.seed + more for more in range(3)]
     assert found.seeds == tuple(seeds)
     folders = [repeated / "seeds" / str(seed) for seed in seeds[1:]]
-    assert [FinishedStudy.at(folder).manifest.seed for folder in folders] == seeds[1:]
+    assert [FinishedStudy.open(folder).manifest.seed for folder in folders] == seeds[1:]
     runs = [(folder / "runs/popularity.parquet").read_bytes() for folder in (repeated, *folders)]
     assert len(set(runs)) == 3
 
@@ -102,7 +102,7 @@ def test_a_metric_at_two_depths_is_two_measures(found: Repeats) -> None:
 
 def test_users_contribute_what_each_seed_s_study_resamples(repeated: Path, found: Repeats) -> None:
     folders = [repeated, *(repeated / "seeds").iterdir()]
-    result = [FinishedStudy.at(f).result_of("discrimination", Discrimination) for f in folders]
+    result = [FinishedStudy.open(f).read_result("discrimination", Discrimination) for f in folders]
     deviations = np.array([each.samples.powers.std(axis=1, ddof=1) for each in result])
     place = found.quantities.index("DP")
     numbers = result[0].measures.indices(found.measures)
@@ -131,8 +131,8 @@ def test_every_repetition_draws_other_settings_from_their_ranges(varied: Path) -
     runs = {name: [f / f"runs/{name}.parquet" for f in folders] for name in ("random", "puresvd")}
     texts = {name: {path.read_bytes() for path in paths} for name, paths in runs.items()}
     assert [len(texts["random"]), len(texts["puresvd"])] == [1, 3]
-    found = FinishedStudy.at(varied)
-    repeats = found.result_of("repeats", Repeats)
+    found = FinishedStudy.open(varied)
+    repeats = found.read_result("repeats", Repeats)
     assert repeats.varied == "settings"
     # What a single analysis says holds over the settings, too.
     power = found.result("discrimination")

@@ -102,7 +102,7 @@ def test_means_are_over_replicates_with_their_spread_beside(seeds: Path, tmp_pat
     np.testing.assert_allclose(means["mean"], grouped.mean()[keys], atol=1e-12)
     np.testing.assert_allclose(means["sd_replicates"], grouped.std()[keys], atol=1e-12)
     assert set(zip(means.system, means.replicates, strict=True)) == {("ease", 2), ("slim", 3)}
-    table = FinishedStudy.at(folder).means.table(cutoff=2)
+    table = FinishedStudy.open(folder).means.table(cutoff=2)
     assert table.headings[:3] == ["system", "P", "± P"]
     manifest = manifest_of(folder)
     assert manifest["systems"] == ["ease", "slim"]

@@ -165,7 +165,7 @@ def test_a_change_makes_again_what_depends_on_it(
 def test_an_analysis_that_left_the_study_leaves_no_figure(copied: Path) -> None:
     left = '[analyses]\nnames = ["correlation", "sparsity"]\n'
     run_text(WORLD + SYSTEMS + METRICS + left, copied, output=copied)
-    figures = [face.file_stem for _, face in FinishedStudy.at(copied).figures()]
+    figures = [face.file_stem for _, face in FinishedStudy.open(copied).figures()]
     assert figures
     assert [name for name in figures if "pvalues" in name] == []
     assert list(copied.glob("*/*pvalues*")) == []

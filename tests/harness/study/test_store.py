@@ -75,7 +75,7 @@ def test_changed_and_lost_files_are_named(store: Store) -> None:
     write(store, FILES | {"tables/c.csv": b"3\n"})
     (store.folder / "tables/a.csv").write_bytes(b"7\n")
     (store.folder / "tables/b.csv").unlink()
-    assert list(store.ledger.changed()) == ["tables/a.csv", "tables/b.csv"]
+    assert list(store.ledger.changed_files()) == ["tables/a.csv", "tables/b.csv"]
 
 
 def test_files_of_a_part_that_was_never_finished_are_known(
@@ -192,7 +192,7 @@ def test_files_that_were_changed_or_lost_are_named(store: Store) -> None:
     write(store, FILES)
     (store.folder / "tables/a.csv").write_bytes(b"7\n")
     (store.folder / "tables/b.csv").unlink()
-    assert list(store.ledger.changed()) == ["tables/a.csv", "tables/b.csv"]
+    assert list(store.ledger.changed_files()) == ["tables/a.csv", "tables/b.csv"]
 
 
 @pytest.mark.parametrize(

@@ -216,7 +216,7 @@ def test_a_small_truth_names_systems_that_leave_items_out_and_measures_that_reac
     asked = '[systems.settings.item-knn]\nneighbours = 1\n[analyses]\nnames = ["validity"]\n'
     text = BASE.replace(NO_ANALYSES, "").replace("[2, 4]", "[2, 6]").replace("= 4\n", "= 10\n")
     folder = run_text(text + asked + VALIDITY + TRUTH, judged, output=judged / "coat")
-    cautions = " ".join(FinishedStudy.at(folder).result("validity").cautions())
+    cautions = " ".join(FinishedStudy.open(folder).result("validity").cautions())
     assert "do not score all truly judged items: item-knn" in cautions
     assert "P@6" in cautions
     assert "P@2" not in cautions

@@ -174,8 +174,8 @@ def test_what_is_kept_is_what_the_file_shows(base: Path) -> None:
     assert kept.table("spread").to_text() == anew.table("spread").to_text()
     assert kept.summary() == anew.summary()
     study, own = base / "study", [base / FILE]
-    page = render_report(FinishedStudy.at(study, own))
-    assert page == render_report(FinishedStudy.at(study))
+    page = render_report(FinishedStudy.open(study, own))
+    assert page == render_report(FinishedStudy.open(study))
 
 
 @pytest.mark.parametrize(

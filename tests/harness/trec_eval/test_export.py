@@ -342,7 +342,7 @@ def test_ranks_and_scores_of_other_formats_count_down_the_list(
 
 
 def test_a_description_names_the_method_the_machine_and_the_versions(scored: Path) -> None:
-    manifest = FinishedStudy.at(scored).manifest
+    manifest = FinishedStudy.open(scored).manifest
     versions = {"numpy": "2.0", "commit": "abc"}
     known = manifest.model_copy(
         update={"versions": versions, "sources": {"ease": ("Linear.", "Steck (2019)")}}
