@@ -23,24 +23,52 @@ def draw_test_users(
     with enough items, and of these the ``max_users`` with the lowest numbers. So whether a user is
     drawn does not depend on who else there is, as long as no more than ``max_users`` are.
 
+    Parameters
+    ----------
+    interactions
+        Events of all users.
+    share
+        Share of the users with enough items who are drawn, in (0, 1].
+    max_users
+        Maximum number of test users.
+    min_items
+        Number of distinct items that a test user has at least.
+    seed
+        Random seed.
+
+    Returns
+    -------
+    The ids of the test users.
+
+    Raises
+    ------
+    InputError
+        If no user is drawn.
+
     References
     ----------
     Kasalický (2021), (1.24).
     """
     ids = interactions.users.ids
     words = id_hashes(ids, f"test users {seed}")
-    fit = interactions.distinct_item_counts() >= min_items
-    drawn = np.flatnonzero(fit & (words * 2.0**-64 < share))
-    if len(drawn) == 0:
+    uniforms = words * 2.0**-64
+    has_enough_items = interactions.distinct_item_counts() >= min_items
+    candidates = np.flatnonzero(has_enough_items & (uniforms < share))
+    if len(candidates) == 0:
         raise InputError(
-            f"there is no test user: of {len(ids)} users {np.count_nonzero(fit)} have at least "
-            f"{min_items} distinct items, of whom a share of {share:g} was drawn."
+            f"there is no test user: of {len(ids)} users {np.count_nonzero(has_enough_items)} have "
+            f"at least {min_items} distinct items, of whom a share of {share:g} was drawn."
         )
-    lowest = np.argsort(words[drawn], kind="stable")[:max_users]
-    return Numbering(ids[np.sort(drawn[lowest])])
+    lowest = np.argsort(words[candidates], kind="stable")[:max_users]
+    test_users = np.sort(candidates[lowest])
+    return Numbering(ids[test_users])
 
 
 def split_users(events: Interactions, test_ids: Numbering) -> tuple[Interactions, Interactions]:
-    """Part the events of test users from those of everybody else, who may have come later."""
-    tested = (test_ids.numbers(events.users.ids) >= 0)[events.user]
-    return events.select(~tested), events.select(tested)
+    """Divide events into those of other users, and those of test users, in this order.
+
+    Both keep the numbering. Test users may lack events.
+    """
+    is_test_user = test_ids.numbers(events.users.ids) >= 0
+    is_tested = is_test_user[events.user]
+    return events.select(~is_tested), events.select(is_tested)

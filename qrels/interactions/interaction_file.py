@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from qrels.interactions.interactions import TYPE_VALUES, Interactions
 from qrels.interactions.log_table import (
     ColumnQuery,
+    ColumnReader,
     LogTable,
     Rule,
     id_column,
@@ -23,8 +24,8 @@ from qrels.interactions.log_table import (
 from runs import InputError
 
 NEEDED: Final = ("time", "user", "item")
-LEFT_OUT: Final = -1.0
-"""What interactions count whose type has no name."""
+EXCLUDED: Final = -1.0
+"""What interactions count whose type has no name: they are left out."""
 
 
 def read_interactions(
@@ -36,46 +37,94 @@ def read_interactions(
     folder: Path | None = None,
     n_jobs: int | None = None,
 ) -> Interactions:
-    """Read who did something with which item, when, and how much it counts.
+    """Read who interacted with which item, when, and how much it counts.
+
+    Parameters
+    ----------
+    path
+        A CSV file, a Parquet file or a folder of Parquet files, with the columns time, user and
+        item. A column value, or else type, says what an interaction counts; by default 1.
+    values
+        What interactions of each type count.
+    rename
+        New names of types; a type without a value under its new name, such as "", is left out.
+    first_year
+        Times before this year are refused; default: 2000.
+    folder
+        Folder of temporary files.
+    n_jobs
+        Number of threads; default: all cores.
+
+    Raises
+    ------
+    InputError
+        If a column is missing, a value is invalid, or there are no rows.
 
     Notes
     -----
     A row takes 24 bytes, besides the distinct ids.
     """
-    left_out = {old: values.get(new, LEFT_OUT) for old, new in (rename or {}).items()}
-    worth = {**values, **left_out}
+    renamed_values = {
+        old_name: values.get(new_name, EXCLUDED) for old_name, new_name in (rename or {}).items()
+    }
+    values_by_type = {**values, **renamed_values}
     with log_database(folder, first_year=first_year, n_jobs=n_jobs) as database:
         table = database.open(path)
-        kinds: dict[str, Any] = dict.fromkeys(("user", "item"), id_column) | {"time": time_column}
+        readers: dict[str, ColumnReader] = {
+            "user": id_column,
+            "item": id_column,
+            "time": time_column,
+        }
         if "value" in table:
-            kinds["value"] = _not_negative
+            readers["value"] = _value_column
         elif "type" in table:
-            kinds["type"] = partial(_type_column, worth=worth)
+            readers["type"] = partial(_type_column, types=list(values_by_type))
         table.require(*NEEDED)
-        columns = table.read(kinds, order=("user", "time", "item"))
+        columns = table.read(readers, order=("user", "time", "item"))
     # What types count is looked up once DuckDB has given its memory back.
     time = columns["time"]
     if len(time) == 0:
         raise InputError(f"{path}: the table has a heading but no interactions.")
-    value = columns["value"] if "value" in columns else np.ones(len(time))
-    if "type" in columns:
-        value = np.array([*worth.values()], dtype=np.float64)[columns["type"]]
-    (users, user), (items, item) = columns["user"], columns["item"]
-    kept = value >= 0 if rename else slice(None)
-    return Interactions(users, items, user[kept], item[kept], time[kept], value[kept])
+    if "value" in columns:
+        value = columns["value"]
+    elif "type" in columns:
+        value = np.array([*values_by_type.values()], dtype=np.float64)[columns["type"]]
+    else:
+        value = np.ones(len(time))
+    users, user = columns["user"]
+    items, item = columns["item"]
+    rows = value >= 0 if rename else slice(None)
+    return Interactions(
+        users=users,
+        items=items,
+        user=user[rows],
+        item=item[rows],
+        time=time[rows],
+        value=value[rows],
+    )
 
 
-def _not_negative(table: LogTable, name: str) -> ColumnQuery:
-    kind = number_column(table, name)
-    finding = "a value must not be negative, got {:g}."
-    rule = Rule(name, f"{kind.expression} < 0", finding, value=kind.expression)
-    return kind._replace(rules=[*kind.rules, rule])
+def _value_column(table: LogTable, name: str) -> ColumnQuery:
+    """Make the query of a column of numbers, none of them negative."""
+    column = number_column(table, name)
+    rule = Rule(
+        column=name,
+        condition=f"{column.expression} < 0",
+        finding="a value must not be negative, got {:g}.",
+        value=column.expression,
+    )
+    return column._replace(rules=[*column.rules, rule])
 
 
-def _type_column(table: LogTable, name: str, *, worth: Mapping[str, float]) -> ColumnQuery:
-    """Give the place of a type among those that have values."""
-    kind = id_column(table, name)
-    cases = " ".join(f"WHEN {quote_text(of)} THEN {place}" for place, of in enumerate(worth))
-    expression = f"CASE {kind.expression} {cases} END::UTINYINT"
-    finding = f"values are set for {', '.join(worth)}, got {{!r}}."
-    return ColumnQuery(expression, [*kind.rules, Rule(name, f"{expression} IS NULL", finding)])
+def _type_column(table: LogTable, name: str, *, types: Sequence[str]) -> ColumnQuery:
+    """Make the query of a column of types: the position of each in ``types``.
+
+    Other types are refused.
+    """
+    column = id_column(table, name)
+    cases = " ".join(
+        f"WHEN {quote_text(type_name)} THEN {position}" for position, type_name in enumerate(types)
+    )
+    expression = f"CASE {column.expression} {cases} END::UTINYINT"
+    finding = f"values are set for {', '.join(types)}, got {{!r}}."
+    return ColumnQuery(expression, [*column.rules, Rule(name, f"{expression} IS NULL", finding)])

@@ -1,4 +1,4 @@
-"""Interactions: who did something with which item, when, and how much it counts."""
+"""Interactions: which user interacted with which item, when, and how much it counts."""
 
 from __future__ import annotations
 
@@ -46,29 +46,43 @@ class Interactions:
         time: Iterable[int] | Integers,
         value: Iterable[float] | NDArray[np.floating] | None = None,
     ) -> Interactions:
-        """Sort columns; events equal in user, time and item stay in the order they are given.
+        """Sort columns, of shape (n_events,), by user, time and item.
 
-        Every event counts 1 by default.
+        ``user`` and ``item`` are numbers, ``time`` is in milliseconds since 1970 in UTC. Events
+        equal in user, time and item stay in the order they are given. Every event counts 1 by
+        default. Raises InputError if the columns differ in length, or a value is negative or not
+        finite.
         """
         user_column = np.asarray(user, dtype=np.int32)
         item_column = np.asarray(item, dtype=np.int32)
         time_column = np.asarray(time, dtype=np.int64)
-        values = np.ones(len(user_column)) if value is None else np.asarray(value, np.float64)
-        columns = (user_column, item_column, time_column, values)
+        values = np.ones(len(user_column)) if value is None else value
+        value_column = np.asarray(values, dtype=np.float64)
+        columns = (user_column, item_column, time_column, value_column)
         if len({column.shape for column in columns}) > 1:
             raise InputError("the columns of interactions must have one length.")
         order = np.lexsort((item_column, time_column, user_column))
-        return cls(users, items, *(column[order] for column in columns))  # type: ignore[arg-type]
+        return cls(
+            users=users,
+            items=items,
+            user=user_column[order],
+            item=item_column[order],
+            time=time_column[order],
+            value=value_column[order],
+        )
 
     def __post_init__(self) -> None:
-        rises = self.item[1:] >= self.item[:-1]
+        """Refuse events that are not sorted, and values that are negative or not finite."""
+        is_sorted = self.item[1:] >= self.item[:-1]
         for column in (self.time, self.user):
-            rises = (column[1:] > column[:-1]) | (column[1:] == column[:-1]) & rises
-        if not rises.all():
+            rises = column[1:] > column[:-1]
+            stays = column[1:] == column[:-1]
+            is_sorted = rises | (stays & is_sorted)
+        if not is_sorted.all():
             raise InputError("interactions must be sorted by (user, time, item).")
-        wrong = ~(np.isfinite(self.value) & (self.value >= 0))
-        if wrong.any():
-            row = int(wrong.argmax())
+        is_invalid = ~(np.isfinite(self.value) & (self.value >= 0))
+        if is_invalid.any():
+            row = int(is_invalid.argmax())
             raise InputError(
                 "values of interactions must be finite and not negative, got "
                 f"{self.value[row]:g} in row {row} by user, time and item."
@@ -77,14 +91,19 @@ class Interactions:
     def __len__(self) -> int:
         return len(self.user)
 
-    def select(self, kept: Masks | slice) -> Interactions:
-        """Keep some events over the same numbering."""
-        columns = ("user", "item", "time", "value")
-        return replace(self, **{name: getattr(self, name)[kept] for name in columns})
+    def select(self, rows: Masks | slice) -> Interactions:
+        """Keep the events in a mask of shape (n_events,), or a slice, over the same numbering."""
+        return replace(
+            self,
+            user=self.user[rows],
+            item=self.item[rows],
+            time=self.time[rows],
+            value=self.value[rows],
+        )
 
     @cached_property
     def starts(self) -> Longs:
-        """Row of the first event of every user, and the number of events: (n_users + 1,)."""
+        """Row of the first event of every user, and last the number of events, (n_users + 1,)."""
         return np.searchsorted(self.user, np.arange(len(self.users) + 1))
 
     @cached_property
@@ -106,25 +125,35 @@ class Interactions:
         There is one rating for each pair with a positive sum, without times.
         """
         n_items = np.int64(max(len(self.items), 1))
-        distinct, group = np.unique(self.user * n_items + self.item, return_inverse=True)
-        sums = np.bincount(group, self.value, minlength=len(distinct)).astype(np.float64)
-        positive = sums > 0
-        user, item = (n.astype(np.int32) for n in np.divmod(distinct[positive], n_items))
-        return Ratings(self.users, self.items, user, item, sums[positive])
+        pairs = self.user * n_items + self.item
+        distinct_pairs, pair_numbers = np.unique(pairs, return_inverse=True)
+        sums = np.bincount(pair_numbers, self.value, minlength=len(distinct_pairs))
+        is_positive = sums > 0
+        user, item = np.divmod(distinct_pairs[is_positive], n_items)
+        return Ratings(
+            users=self.users,
+            items=self.items,
+            user=user.astype(np.int32),
+            item=item.astype(np.int32),
+            rating=sums[is_positive].astype(np.float64),
+        )
 
 
 @cache
 def _first_marker() -> Any:
-    """Compile a loop that marks the first row of each pair; rows of a user are together."""
+    """Compile a loop that marks the first row of each pair; rows of a user are together.
+
+    It takes user and item of each row, (n_events,), and the number of items.
+    """
     from runs.shared.compiled import jit
 
     @jit()
     def mark_first(user: Ints, item: Ints, n_items: int) -> Masks:
-        latest = np.full(n_items, -1, dtype=np.int32)
-        first = np.empty(len(user), dtype=np.bool_)
+        latest_user = np.full(n_items, -1, dtype=np.int32)
+        is_first = np.empty(len(user), dtype=np.bool_)
         for row in range(len(user)):
-            first[row] = latest[item[row]] != user[row]
-            latest[item[row]] = user[row]
-        return first
+            is_first[row] = latest_user[item[row]] != user[row]
+            latest_user[item[row]] = user[row]
+        return is_first
 
     return mark_first

@@ -1,6 +1,6 @@
 """Tables of a log: CSV or Parquet files of any size, checked and read through DuckDB.
 
-Text of queries is made of column names and constants of this project, never of what a file holds.
+The text of queries holds column names and constants of this project, never values in a file.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from difflib import get_close_matches
 from glob import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,14 +30,16 @@ FIRST_YEAR: Final = 2000
 """Times before are taken for seconds and refused, unless an earlier year is given."""
 
 VECTORS_AT_ONCE: Final = 200
-"""Of 2,048 rows each."""
+"""Number of blocks of 2,048 rows that are fetched at once."""
 
 INTEGERS: Final = {
     *("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"),
     *("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"),
 }
-COUNTED: Final = r"-?\d{1,18}"
-WITH_ZONE: Final = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d(:?\d\d)?)"
+"""DuckDB's types of whole numbers."""
+
+MILLISECONDS: Final = r"-?\d{1,18}"
+TIME_WITH_ZONE: Final = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d(:?\d\d)?)"
 TIMES: Final = (
     "a time must be whole milliseconds since 1970 in UTC, or a timestamp with its time zone such "
     "as 2026-01-31T20:15:00Z"
@@ -45,19 +47,21 @@ TIMES: Final = (
 
 
 class Rule(NamedTuple):
-    """Which rows are refused: an SQL condition, and a sentence to be formatted with what is wrong.
+    """A rule that rows of a column must keep.
 
-    That is the value of the column, or of another SQL expression.
+    ``column``: name of the column; ``condition``: an SQL condition that holds for rows that break
+    the rule; ``finding``: a sentence with a place {} for the value that breaks it; ``value``: SQL
+    expression of that value, by default the column.
     """
 
     column: str
-    broken: str
+    condition: str
     finding: str
     value: str | None = None
 
 
 class ColumnQuery(NamedTuple):
-    """How a column is read: an SQL expression, and the rules its values must keep."""
+    """How a column is read: an SQL expression, rules of its values, and whether it holds ids."""
 
     expression: str
     rules: Sequence[Rule]
@@ -83,106 +87,152 @@ class LogTable:
         return name in self.types
 
     def require(self, *names: str) -> None:
-        """Refuse a table that lacks one of these columns."""
+        """Refuse, with an InputError, a table that lacks one of these columns."""
         for name in names:
             if name not in self.types:
-                close = get_close_matches(name, self.types, n=1)
-                hint = f" Did you mean {close[0]!r}?" if close else ""
-                found = ", ".join(self.types)
-                raise InputError(f"{self.path}: there is no column {name!r} among {found}.{hint}")
+                close_names = get_close_matches(name, self.types, n=1)
+                hint = f" Did you mean {close_names[0]!r}?" if close_names else ""
+                columns = ", ".join(self.types)
+                raise InputError(f"{self.path}: there is no column {name!r} among {columns}.{hint}")
 
     def error(self, column: str, finding: str, *, file: int = 1, row: int = 0) -> InputError:
-        """Name the file (from 1), the row (given from 0; without a header) and the column."""
+        """Make an error that names the file, the row and the column.
+
+        ``file`` counts from 1, ``row`` from 0, without a header; in the sentence it is from 1.
+        """
         return InputError(f"{self.files[file - 1]}, row {row + 1}, column {column!r}: {finding}")
 
     def check_rules(self, rules: Sequence[Rule], source: str | None = None) -> None:
-        """Refuse the first row that breaks the first rule that any row breaks.
+        """Refuse, with an InputError, the first row that breaks the first rule that is broken.
 
         Rows are those of the table, or of another SQL expression with ``log_file``, ``log_row``.
         """
-        of = source or self.source
         if not rules:
             return
-        places = [f"min({PLACE}) FILTER (WHERE {rule.broken})" for rule in rules]
-        found = self.database.fetch_row(f"SELECT {', '.join(places)} FROM {of}")
-        for rule, place in zip(rules, found, strict=True):
-            if place is not None:
-                file, row = divmod(place, ROWS_OF_FILE)
-                value = rule.value or quote_name(rule.column)
-                # A condition may be lost in the statistics of Parquet, which know no NaN.
-                first = f"arg_min({value}, {PLACE}) FILTER (WHERE {rule.broken})"
-                (wrong,) = self.database.fetch_row(f"SELECT {first} FROM {of}")
-                raise self.error(rule.column, rule.finding.format(wrong), file=file, row=row)
+        rows = source or self.source
+        first_places = [f"min({PLACE}) FILTER (WHERE {rule.condition})" for rule in rules]
+        places = self.database.fetch_row(f"SELECT {', '.join(first_places)} FROM {rows}")
+        for rule, place in zip(rules, places, strict=True):
+            if place is None:
+                continue
+            file, row = divmod(place, ROWS_OF_FILE)
+            value = rule.value or quote_name(rule.column)
+            # A condition may be lost in the statistics of Parquet, which know no NaN.
+            first_value = f"arg_min({value}, {PLACE}) FILTER (WHERE {rule.condition})"
+            (wrong_value,) = self.database.fetch_row(f"SELECT {first_value} FROM {rows}")
+            finding = rule.finding.format(wrong_value)
+            raise self.error(rule.column, finding, file=file, row=row)
 
-    def view(self, name: str, kinds: Mapping[str, Callable[[LogTable, str], ColumnQuery]]) -> None:
-        """Check columns, and make a view of them for queries."""
-        self.require(*kinds)
-        read = {column: kind(self, column) for column, kind in kinds.items()}
-        self.check_rules([rule for kind in read.values() for rule in kind.rules])
-        columns = [f"{kind.expression} AS {quote_name(column)}" for column, kind in read.items()]
+    def view(self, name: str, readers: Mapping[str, ColumnReader]) -> None:
+        """Check columns, and create a temporary view of them, with ``log_file`` and ``log_row``.
+
+        ``readers`` are by column. Raises InputError if a column is missing or breaks a rule.
+        """
+        self.require(*readers)
+        queries = {column: reader(self, column) for column, reader in readers.items()}
+        self.check_rules([rule for query in queries.values() for rule in query.rules])
+        columns = [
+            f"{query.expression} AS {quote_name(column)}" for column, query in queries.items()
+        ]
         self.database.run(
             f"CREATE OR REPLACE TEMP VIEW {name} AS "
             f"SELECT log_file, log_row, {', '.join(columns)} FROM {self.source}"
         )
 
     def read(
-        self,
-        kinds: Mapping[str, Callable[[LogTable, str], ColumnQuery]],
-        *,
-        order: Sequence[str] = (),
+        self, readers: Mapping[str, ColumnReader], *, order: Sequence[str] = ()
     ) -> dict[str, Any]:
-        """Read columns as arrays, in the order of other columns and then of the file.
+        """Read columns as arrays.
 
-        Ids come as their numbering, in the order of their text, and the number of each row's (-1
-        for none), int32.
+        Parameters
+        ----------
+        readers
+            By column.
+        order
+            Columns by which rows are sorted, ids by their numbers; then rows are as in the file.
+
+        Returns
+        -------
+        By column: an array of shape (n_rows,); for ids a pair of their numbering, in the order of
+        their text, and the number of each row's id, int32, -1 for none.
+
+        Raises
+        ------
+        InputError
+            If a column is missing or breaks a rule.
         """
-        self.view("log_columns", kinds)
-        ids = [name for name, kind in kinds.items() if kind(self, name).is_id]
-        for name in ids:
-            self.database.number_ids(f"{name}_ids", f"SELECT {quote_name(name)} FROM log_columns")
-        columns = [
-            f"coalesce({name}_ids.number, -1) AS {name}" if name in ids else f"c.{quote_name(name)}"
-            for name in kinds
-        ]
-        joins = [f"LEFT JOIN {name}_ids ON {name}_ids.id = c.{quote_name(name)}" for name in ids]
-        by = [f"{name}_ids.number" if name in ids else f"c.{name}" for name in order]
+        self.view("log_columns", readers)
+        id_names = [name for name, reader in readers.items() if reader(self, name).is_id]
+        for name in id_names:
+            query = f"SELECT {quote_name(name)} FROM log_columns"
+            self.database.number_ids(f"{name}_ids", query)
         arrays = self.database.fetch_arrays(
-            f"SELECT {', '.join(columns)} FROM log_columns c {' '.join(joins)} "
-            f"ORDER BY {', '.join([*by, 'log_file', 'log_row'])}",
+            _columns_query(list(readers), id_names, order),
             n_rows=self.database.fetch_row(f"SELECT count(*) FROM {self.source}")[0],
         )
-        return {
-            name: (self.database.fetch_numbering(f"{name}_ids"), array) if name in ids else array
-            for name, array in zip(kinds, arrays, strict=True)
-        }
+        columns: dict[str, Any] = dict(zip(readers, arrays, strict=True))
+        for name in id_names:
+            columns[name] = (self.database.fetch_numbering(f"{name}_ids"), columns[name])
+        return columns
 
+
+ColumnReader: TypeAlias = Callable[[LogTable, str], ColumnQuery]
+"""Makes the query of the column of a table that has a name."""
 
 ROWS_OF_FILE: Final = 2**40
 PLACE: Final = f"(log_file::BIGINT * {ROWS_OF_FILE} + log_row)"
+"""SQL expression of file and row as one number."""
+
+
+def _columns_query(names: Sequence[str], id_names: Sequence[str], order: Sequence[str]) -> str:
+    """Write the query of columns of the view ``log_columns``, with numbers in place of ids.
+
+    The numbers of ids, of the columns ``id_names``, are in tables such as ``user_ids``; -1 stands
+    for none. ``order``: columns by which rows are sorted before they are as in the file.
+    """
+    columns = []
+    for name in names:
+        if name in id_names:
+            columns.append(f"coalesce({name}_ids.number, -1) AS {name}")
+        else:
+            columns.append(f"c.{quote_name(name)}")
+    joins = [f"LEFT JOIN {name}_ids ON {name}_ids.id = c.{quote_name(name)}" for name in id_names]
+    sort_keys = [f"{name}_ids.number" if name in id_names else f"c.{name}" for name in order]
+    sort_keys += ["log_file", "log_row"]
+    return (
+        f"SELECT {', '.join(columns)} FROM log_columns c {' '.join(joins)} "
+        f"ORDER BY {', '.join(sort_keys)}"
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class LogDatabase:
-    """A DuckDB database that lasts as long as a log is read; see `log_database`."""
+    """A DuckDB database that lasts as long as a log is read; see `log_database`.
+
+    Times before ``first_year`` are refused.
+    """
 
     connection: Any
     first_year: int
 
     def open(self, path: str | Path) -> LogTable:
-        """Open a table, and read the names and types of its columns."""
+        """Open a CSV or Parquet file, or a folder, and read names and types of its columns.
+
+        Raises InputError if it cannot be read, or a folder has no Parquet files.
+        """
         path = Path(path)
         if path.is_dir():
             files = tuple(sorted(path.rglob("*.parquet"), key=str))
             if not files:
                 raise InputError(f"{path}: the folder has no file *.parquet.")
-            return self._of_parquet(path, files)
-        what = f"{path}: cannot be read as Parquet or CSV"
-        with as_input_error(what, OSError), path.open("rb") as stream:
+            return self._open_parquet(path, files)
+        with as_input_error(_unreadable(path), OSError), path.open("rb") as stream:
             is_parquet = stream.read(len(PARQUET)) == PARQUET
-        return self._of_parquet(path, (path,)) if is_parquet else self._of_csv(path)
+        return self._open_parquet(path, (path,)) if is_parquet else self._open_csv(path)
 
-    def _of_parquet(self, path: Path, files: tuple[Path, ...]) -> LogTable:
-        listed = ", ".join(map(quote_text, files))
+    def _open_parquet(self, path: Path, files: tuple[Path, ...]) -> LogTable:
+        """Describe Parquet files, which are read by each query anew; missing columns are NULL."""
+        listed_files = ", ".join(quote_text(file) for file in files)
         # DuckDB takes the names of files for patterns.
         patterns = ", ".join(quote_text(escape(str(file))) for file in files)
         rows = (
@@ -190,32 +240,36 @@ class LogDatabase:
             "filename = 'log_name', file_row_number = true)"
         )
         described = self.run(f"DESCRIBE SELECT * EXCLUDE (log_name, file_row_number) FROM {rows}")
-        kinds = {str(name): str(kind) for name, kind, *_ in described.fetchall()}
+        types = {str(name): str(type_name) for name, type_name, *_ in described.fetchall()}
         source = (
-            f"(SELECT * EXCLUDE (log_name, file_row_number), list_position([{listed}], log_name) "
-            f"AS log_file, file_row_number AS log_row FROM {rows})"
+            "(SELECT * EXCLUDE (log_name, file_row_number), "
+            f"list_position([{listed_files}], log_name) AS log_file, file_row_number AS log_row "
+            f"FROM {rows})"
         )
-        return LogTable(self, path, files, kinds, source)
+        return LogTable(self, path, files, types, source)
 
-    def _of_csv(self, path: Path) -> LogTable:
-        """Copy a CSV file, whose every field is text, so that it is parsed once."""
+    def _open_csv(self, path: Path) -> LogTable:
+        """Copy a CSV file, whose every field is text, so that it is parsed once.
+
+        Raises InputError if it is empty, no UTF-8 or no valid CSV, or has two columns of one name.
+        """
         import duckdb
 
-        what = f"{path}: cannot be read as Parquet or CSV"
         with (
-            as_input_error(what, UnicodeDecodeError),
+            as_input_error(_unreadable(path), UnicodeDecodeError),
             path.open(newline="", encoding="utf-8-sig") as lines,
         ):
             names = next(csv.reader(lines), [])
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice is not None:
-            raise InputError(f"{path}: two columns are called {twice!r}.")
+        repeated_name = next((name for name in names if names.count(name) > 1), None)
+        if repeated_name is not None:
+            raise InputError(f"{path}: two columns are called {repeated_name!r}.")
         if not names:
-            raise InputError(f"{path}: cannot be read as Parquet or CSV (the file is empty).")
-        kinds = ", ".join(f"{quote_text(name)}: 'VARCHAR'" for name in names)
-        table = f"csv_{self.fetch_row('SELECT count(*) FROM duckdb_tables()')[0]}"
+            raise InputError(f"{_unreadable(path)} (the file is empty).")
+        types = ", ".join(f"{quote_text(name)}: 'VARCHAR'" for name in names)
+        n_tables = self.fetch_row("SELECT count(*) FROM duckdb_tables()")[0]
+        table = f"csv_{n_tables}"
         rows = (
-            f"read_csv({quote_text(escape(str(path)))}, columns = {{{kinds}}}, "
+            f"read_csv({quote_text(escape(str(path)))}, columns = {{{types}}}, "
             "auto_detect = false, header = true, delim = ',', quote = '\"', escape = '\"', "
             "nullstr = '')"
         )
@@ -227,36 +281,49 @@ class LogDatabase:
         return LogTable(self, path, (path,), dict.fromkeys(names, "VARCHAR"), source)
 
     def run(self, query: str) -> Any:
-        """Run a query; what DuckDB refuses then, it finds in the files."""
+        """Run a query, and return DuckDB's result.
+
+        Raises InputError if it fails, with the Parquet files that it reads: the queries of this
+        program are right, so that their content is wrong.
+        """
         import duckdb
 
         try:
             return self.connection.execute(query)
         except duckdb.Error as error:
-            files = ", ".join(dict.fromkeys(re.findall(r"'([^']*\.parquet)'", query))) or "the log"
-            told = f"{files}: cannot be read as Parquet or CSV"
-            raise InputError(f"{told} ({_first_line(error)}).") from error
+            parquet_files = dict.fromkeys(re.findall(r"'([^']*\.parquet)'", query))
+            files = ", ".join(parquet_files) or "the log"
+            raise InputError(f"{_unreadable(files)} ({_first_line(error)}).") from error
 
     def fetch_row(self, query: str) -> tuple[Any, ...]:
-        """Give the only row of a result."""
+        """Run a query, and return the only row of its result."""
         return self.run(query).fetchone()
 
     def fetch_arrays(self, query: str, *, n_rows: int | None = None) -> list[NDArray[Any]]:
-        """Give the columns of a result without missing values, which is never in memory twice."""
+        """Run a query, and return the columns of its result, each of shape (n_rows,).
+
+        The result has no missing values, and is never in memory twice. ``n_rows``: its number of
+        rows; by default they are counted by another query.
+        """
         if n_rows is None:
             n_rows = self.fetch_row(f"SELECT count(*) FROM ({query})")[0]
         result = self.run(query)
-        part, first = result.fetch_df_chunk(VECTORS_AT_ONCE), 0
-        columns = [np.empty(n_rows, dtype=kind) for kind in part.dtypes]
-        while len(part):
-            for column, (_, values) in zip(columns, part.items(), strict=True):
-                column[first : first + len(part)] = values
-            first += len(part)
-            part = result.fetch_df_chunk(VECTORS_AT_ONCE)
+        chunk = result.fetch_df_chunk(VECTORS_AT_ONCE)
+        columns = [np.empty(n_rows, dtype=dtype) for dtype in chunk.dtypes]
+        first_row = 0
+        while len(chunk):
+            end_row = first_row + len(chunk)
+            for column, (_, values) in zip(columns, chunk.items(), strict=True):
+                column[first_row:end_row] = values
+            first_row = end_row
+            chunk = result.fetch_df_chunk(VECTORS_AT_ONCE)
         return columns
 
     def number_ids(self, table: str, query: str) -> None:
-        """Make a table of the distinct ids of a query and their numbers, in the order of text."""
+        """Create a temporary table of the distinct ids of a query and their numbers, from 0.
+
+        Its columns are id, in the order of text, and number. The query has one column.
+        """
         self.run(
             f"CREATE OR REPLACE TEMP TABLE {table} AS "
             "SELECT id, (row_number() OVER (ORDER BY id) - 1)::INTEGER AS number "
@@ -264,11 +331,11 @@ class LogDatabase:
         )
 
     def fetch_numbering(self, table: str) -> Numbering:
-        """Give the ids of a table of `number_ids`."""
+        """Fetch the ids in a table of `number_ids`."""
         result = self.run(f"SELECT id FROM {table} ORDER BY number")
         ids = [np.empty(0, dtype=np.str_)]
-        while len(part := result.fetch_df_chunk(VECTORS_AT_ONCE)):
-            ids.append(part["id"].to_numpy().astype(np.str_))
+        while len(chunk := result.fetch_df_chunk(VECTORS_AT_ONCE)):
+            ids.append(chunk["id"].to_numpy().astype(np.str_))
         return Numbering(np.concatenate(ids))
 
 
@@ -278,7 +345,16 @@ def log_database(
 ) -> Iterator[LogDatabase]:
     """Start DuckDB, which keeps what is larger than its memory in a temporary subfolder.
 
-    The subfolder is removed. Nothing is downloaded. Times before the first year are refused.
+    The subfolder is removed behind. Nothing is downloaded.
+
+    Parameters
+    ----------
+    folder
+        Folder of the subfolder, which is made if missing; default: that of the system.
+    first_year
+        Times before this year are refused; default: 2000.
+    n_jobs
+        Number of threads; default: all cores.
     """
     import duckdb
 
@@ -302,72 +378,98 @@ def log_database(
 
 
 def id_column(table: LogTable, name: str, *, optional: bool = False) -> ColumnQuery:
-    """Ids: text or whole numbers, none of them empty unless they are optional."""
-    found = table.types[name]
-    if found != "VARCHAR" and found not in INTEGERS:
-        raise table.error(name, f"ids must be text or whole numbers, found {found}.")
+    """Make the query of a column of ids: text or whole numbers, not empty unless optional.
+
+    Raises InputError for a column of another type.
+    """
+    column_type = table.types[name]
+    if column_type != "VARCHAR" and column_type not in INTEGERS:
+        raise table.error(name, f"ids must be text or whole numbers, found {column_type}.")
     expression = f"nullif({quote_name(name)}::VARCHAR, '')"
-    rule = Rule(name, f"{expression} IS NULL", "an id must not be empty.")
-    return ColumnQuery(expression, [] if optional else [rule], is_id=True)
+    rules = []
+    if not optional:
+        rules.append(Rule(name, f"{expression} IS NULL", "an id must not be empty."))
+    return ColumnQuery(expression, rules, is_id=True)
 
 
 def time_column(table: LogTable, name: str) -> ColumnQuery:
-    """Times as milliseconds since 1970 in UTC, rounded down; local times are refused."""
-    column, found = quote_name(name), table.types[name]
-    rules = [Rule(name, f"{column} IS NULL", "a time must be given.")]
-    wrong = f"{TIMES}, got {{!r}}."
-    if found == "VARCHAR":
-        counted, zoned = (
-            f"regexp_full_match({column}, {quote_text(pattern)})"
-            for pattern in (COUNTED, WITH_ZONE)
-        )
-        digits = rf"regexp_replace({column}, '(\.\d{{3}})\d+', '\1')"
-        expression = (
-            f"CASE WHEN {counted} THEN TRY_CAST({column} AS BIGINT) "
-            f"WHEN {zoned} THEN epoch_ms(TRY_CAST({digits} AS TIMESTAMPTZ)) END"
-        )
-    elif found in INTEGERS:
-        expression = f"TRY_CAST({column} AS BIGINT)"
-    elif found == "TIMESTAMP WITH TIME ZONE":
-        expression = f"epoch_ms({column})"
-    elif found == "TIMESTAMPTZ_NS":
-        expression = f"epoch_ns({column}) // 1000000"
-    elif found.startswith("TIMESTAMP"):
-        raise table.error(name, f"{TIMES}; the column has timestamps without one.")
-    else:
-        raise table.error(name, f"{TIMES}, found {found}.")
-    rules.append(Rule(name, f"{column} IS NOT NULL AND {expression} IS NULL", wrong))
+    """Make the query of a column of times: milliseconds since 1970 in UTC, rounded down.
+
+    Missing and invalid times, and those before the first year of the database, break a rule.
+    Raises InputError for a column of another type, also for timestamps without a time zone.
+    """
+    column = quote_name(name)
+    expression = _milliseconds(table, name)
     year = table.database.first_year
     earliest = int(np.datetime64(f"{year:04}-01-01", "ms").astype(np.int64))
-
-    early = (
+    too_early = (
         f"a time must be of the year {year} or later, got {{}} ms: seconds? If it is right, give "
         "an earlier --first-year."
     )
-    rules.append(Rule(name, f"{expression} < {earliest}", early, value=expression))
+    is_invalid = f"{column} IS NOT NULL AND {expression} IS NULL"
+    rules = [
+        Rule(name, f"{column} IS NULL", "a time must be given."),
+        Rule(name, is_invalid, f"{TIMES}, got {{!r}}."),
+        Rule(name, f"{expression} < {earliest}", too_early, value=expression),
+    ]
     return ColumnQuery(expression, rules)
 
 
+def _milliseconds(table: LogTable, name: str) -> str:
+    """Write the SQL expression of a column of times as milliseconds; NULL for invalid ones.
+
+    Raises InputError for a column of another type, also for timestamps without a time zone.
+    """
+    column = quote_name(name)
+    column_type = table.types[name]
+    if column_type == "VARCHAR":
+        is_number = f"regexp_full_match({column}, {quote_text(MILLISECONDS)})"
+        has_zone = f"regexp_full_match({column}, {quote_text(TIME_WITH_ZONE)})"
+        three_decimals = rf"regexp_replace({column}, '(\.\d{{3}})\d+', '\1')"
+        return (
+            f"CASE WHEN {is_number} THEN TRY_CAST({column} AS BIGINT) "
+            f"WHEN {has_zone} THEN epoch_ms(TRY_CAST({three_decimals} AS TIMESTAMPTZ)) END"
+        )
+    if column_type in INTEGERS:
+        return f"TRY_CAST({column} AS BIGINT)"
+    if column_type == "TIMESTAMP WITH TIME ZONE":
+        return f"epoch_ms({column})"
+    if column_type == "TIMESTAMPTZ_NS":
+        return f"epoch_ns({column}) // 1000000"
+    if column_type.startswith("TIMESTAMP"):
+        raise table.error(name, f"{TIMES}; the column has timestamps without one.")
+    raise table.error(name, f"{TIMES}, found {column_type}.")
+
+
 def number_column(table: LogTable, name: str, *, optional: bool = False) -> ColumnQuery:
-    """Finite numbers, none of them missing unless they are optional: NaN."""
+    """Make the query of a column of finite numbers, float64.
+
+    A missing number breaks a rule, or is NaN if numbers are optional.
+    """
     column = quote_name(name)
     number = f"TRY_CAST({column} AS DOUBLE)"
-    given = f"{column} IS NOT NULL AND " * optional
+    is_no_number = f"{number} IS NULL"
+    if optional:
+        is_no_number = f"{column} IS NOT NULL AND {is_no_number}"
     rules = [
-        Rule(name, f"{given}{number} IS NULL", "a number must be given, got {!r}."),
+        Rule(name, is_no_number, "a number must be given, got {!r}."),
         Rule(name, f"NOT isfinite({number})", "a number must be finite."),
     ]
     return ColumnQuery(f"coalesce({number}, 'nan'::DOUBLE)", rules)
 
 
 def quote_name(name: str) -> str:
-    """Write a name of a column for SQL."""
+    """Quote the name of a column for SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def quote_text(value: object) -> str:
-    """Write a text for SQL."""
+    """Quote a text for SQL."""
     return "'" + str(value).replace("'", "''") + "'"
+
+
+def _unreadable(path: object) -> str:
+    return f"{path}: cannot be read as Parquet or CSV"
 
 
 def _first_line(error: Exception) -> str:
@@ -375,12 +477,12 @@ def _first_line(error: Exception) -> str:
 
 
 def _csv_error(path: Path, error: Exception) -> InputError:
-    """Say what DuckDB could not read, and in which row, if it says so."""
+    """Make an error of DuckDB's: the row and its number of fields, if they are the reason."""
     line = re.search(r"CSV Error on Line: (\d+)", str(error))
     widths = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", str(error))
     if line is None or widths is None:
-        return InputError(f"{path}: cannot be read as Parquet or CSV ({_first_line(error)}).")
-    expected, found = widths.groups()
+        return InputError(f"{_unreadable(path)} ({_first_line(error)}).")
+    n_expected, n_found = widths.groups()
     # The header is the first line.
     row = int(line[1]) - 1
-    return InputError(f"{path}, row {row}: {expected} fields expected, found {found}.")
+    return InputError(f"{path}, row {row}: {n_expected} fields expected, found {n_found}.")

@@ -51,26 +51,34 @@ class FullRanks:
     def of(
         cls, rank: ArrayLike, *, n_candidates: ArrayLike, user: ArrayLike | None = None
     ) -> FullRanks:
-        """Take ranks; by default each is of a user of its own, numbered as the rows."""
+        """Take ranks, one for each row, with one number of candidates or user for all, or one each.
+
+        By default each row is of a user of its own, numbered as the rows. Items and ties are not
+        known. Raises InputError if a number is not whole, is out of range, or there are not as many
+        numbers as rows; or if two rows of a user have the same rank.
+        """
         ranks = np.atleast_1d(as_integers(rank, name="rank"))
         n_rows = len(ranks)
+        candidate_counts = integers_by_row(n_candidates, n_rows, name="number of candidates")
         users = np.arange(n_rows) if user is None else integers_by_row(user, n_rows, name="user")
-        return cls(ranks, integers_by_row(n_candidates, n_rows, name="number of candidates"), users)
+        return cls(ranks, candidate_counts, users)
 
     def __post_init__(self) -> None:
-        wrong = (self.rank < 1) | (self.rank > self.n_candidates)
-        if wrong.any():
-            row = int(wrong.argmax())
+        """Refuse ranks and users that are out of range, and two items at one rank of a user."""
+        is_out_of_range = (self.rank < 1) | (self.rank > self.n_candidates)
+        if is_out_of_range.any():
+            row = int(is_out_of_range.argmax())
             raise InputError(
                 f"ranks must be from 1 to the number of candidates, {self.n_candidates[row]}, "
                 f"got {self.rank[row]} in row {row} of the ranks."
             )
         if (self.user < 0).any():
             raise InputError(f"numbers of users must not be negative, got {self.user.min()}.")
-        ranks, users = self.rank[self.by_user], self.user[self.by_user]
-        shared = (ranks[1:] == ranks[:-1]) & (users[1:] == users[:-1])
-        if shared.any():
-            first = int(shared.argmax())
+        ranks = self.rank[self.by_user]
+        users = self.user[self.by_user]
+        is_shared = (ranks[1:] == ranks[:-1]) & (users[1:] == users[:-1])
+        if is_shared.any():
+            first = int(is_shared.argmax())
             raise InputError(
                 f"two relevant items of user number {users[first]} have rank {ranks[first]}."
             )
@@ -86,15 +94,15 @@ class FullRanks:
     @cached_property
     def order(self) -> Longs:
         """Place j of each item among the user's relevant items, from 1, of shape (n_rows,)."""
-        places = np.empty(len(self), dtype=np.int64)
-        places[self.by_user] = place_in_group(self.user[self.by_user])
-        return places
+        order = np.empty(len(self), dtype=np.int64)
+        order[self.by_user] = place_in_group(self.user[self.by_user])
+        return order
 
     @cached_property
     def n_relevant(self) -> Longs:
         """Relevant items q of the user of each row, of shape (n_rows,)."""
-        _, group, sizes = np.unique(self.user, return_inverse=True, return_counts=True)
-        return sizes[group].astype(np.int64)
+        _, user_number, counts = np.unique(self.user, return_inverse=True, return_counts=True)
+        return counts[user_number].astype(np.int64)
 
     @property
     def above(self) -> Longs:
@@ -102,7 +110,10 @@ class FullRanks:
         return self.rank - self.order
 
     def with_ties_by(self, uniforms: Floats) -> FullRanks:
-        """Put the relevant item of each user among those of equal score by a uniform number.
+        """Draw new ranks of the relevant items among the candidates of equal score.
+
+        ``uniforms``: a number in [0, 1) for each row, of shape (n_rows,). An item gets each of the
+        ranks that it shares with the same probability.
 
         Raises
         ------
@@ -114,8 +125,10 @@ class FullRanks:
                 "ties in random order need systems that are trained, and users with one relevant "
                 "item each."
             )
-        above = np.floor(uniforms * (1 + self.ties.sum(axis=1))).astype(np.int64)
-        return replace(self, rank=self.rank - self.ties[:, 0] + above)
+        n_shared_ranks = 1 + self.ties.sum(axis=1)
+        n_tied_above = np.floor(uniforms * n_shared_ranks).astype(np.int64)
+        best_ranks = self.rank - self.ties[:, 0]
+        return replace(self, rank=best_ranks + n_tied_above)
 
     @property
     def n_irrelevant(self) -> Longs:
@@ -135,16 +148,22 @@ class CandidateRanks:
     rank: NDArray[np.uint16] | Ints
 
     def relevant_ranks(self, qrels: Qrels) -> FullRanks:
-        """Give the ranks of the relevant items; users count from 0 here.
+        """Look up the ranks of the relevant items of these users.
 
-        Those that are no candidates, such as cold ones, count as candidates that come last.
+        Relevant items that are no candidates, such as cold ones, count as candidates that come
+        last. In the result users are numbered from 0, by the rows of ``rank``.
         """
-        places = np.full(qrels.n_users, -1, dtype=np.int64)
-        places[self.topic] = np.arange(len(self.topic))
-        user, item = places[qrels.users[qrels.relevant]], qrels.items[qrels.relevant]
-        user, item = user[user >= 0], item[user >= 0]
-        rank, n_candidates = self.rank[user, item].astype(np.int64), (self.rank > 0).sum(axis=1)
-        cold = rank == 0
-        rank[cold] = n_candidates[user[cold]] + place_in_group(user[cold])
-        n_candidates += np.bincount(user[cold], minlength=len(n_candidates))
+        row_of_topic = np.full(qrels.n_users, -1, dtype=np.int64)
+        row_of_topic[self.topic] = np.arange(len(self.topic))
+        user = row_of_topic[qrels.users[qrels.relevant]]
+        item = qrels.items[qrels.relevant]
+        has_ranks = user >= 0
+        user = user[has_ranks]
+        item = item[has_ranks]
+        rank = self.rank[user, item].astype(np.int64)
+        n_candidates = (self.rank > 0).sum(axis=1)
+        is_cold = rank == 0
+        cold_user = user[is_cold]
+        rank[is_cold] = n_candidates[cold_user] + place_in_group(cold_user)
+        n_candidates += np.bincount(cold_user, minlength=len(n_candidates))
         return FullRanks(rank, n_candidates[user], user, item)

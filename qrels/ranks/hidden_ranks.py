@@ -1,4 +1,4 @@
-"""Hidden ranks: where a model puts the items that were hidden from it, one at a time."""
+"""Hidden ranks: where a model ranks the items that were hidden from it, one at a time."""
 
 from __future__ import annotations
 
@@ -34,13 +34,14 @@ Ranks = NDArray[np.uint16]
 
 @dataclass(frozen=True, eq=False)
 class HiddenRanks:
-    """Ranks of hidden items, the same for every model, under one; every recall derives of them.
+    """Ranks of hidden items under one model; all kinds of recall are computed from them.
 
-    A row of the hidden items is an event that leave last one out hides; leave one out hides the
-    first of each user and item. Ranks among the candidates, from 1, are uint16 of shape
-    (n_hidden,), `MISS` if there is none or it is beyond: ``rank_loo`` when the item alone is hidden
-    from its user's items (leave one out), ``rank_lloo`` when all events of its time and later are
-    (leave last one out), a rank beyond ``deepest`` being a miss there.
+    ``hidden``: the hidden items, the same for every model, of n_hidden events; each is hidden under
+    leave last one out, and the first event of each user and item under leave one out.
+    ``rank_loo``, ``rank_lloo``: ranks among the candidates, from 1, uint16 of shape (n_hidden,).
+    Under leave one out the item alone is hidden from its user's items; under leave last one out all
+    events of its time and later are. `MISS` stands for no rank, or one that is too deep.
+    ``deepest``: the deepest rank under leave last one out that is no miss.
     """
 
     hidden: Interactions
@@ -49,6 +50,7 @@ class HiddenRanks:
     deepest: int
 
     def __post_init__(self) -> None:
+        """Refuse ranks that are not as many as hidden items, or that are 0."""
         if not len(self.hidden) == len(self.rank_loo) == len(self.rank_lloo):
             raise InputError(
                 f"ranks must be as many as hidden items, {len(self.hidden)}, "
@@ -64,14 +66,15 @@ class HiddenRanks:
     def has_past(self) -> Masks:
         """Mark the rows that are later than the first event of their user, of shape (n_hidden,).
 
-        The others, one or a group of one time, leave nothing to recommend from.
+        The others, one or several of one time, leave nothing to recommend from.
         """
         hidden = self.hidden
-        return hidden.time > hidden.time[hidden.starts[hidden.user]]
+        first_rows = hidden.starts[hidden.user]
+        return hidden.time > hidden.time[first_rows]
 
 
 def hidden_to_parquet(hidden: Interactions) -> bytes:
-    """Write the rows: columns user and item (ids), and time."""
+    """Write hidden items as a Parquet file: columns user and item (ids), and time."""
     import pyarrow as pa
 
     columns = {
@@ -83,22 +86,36 @@ def hidden_to_parquet(hidden: Interactions) -> bytes:
 
 
 def hidden_from_parquet(content: bytes, *, users: Numbering, items: Numbering) -> Interactions:
-    """Read back what `hidden_to_parquet` wrote, over known users and items."""
+    """Read the content that `hidden_to_parquet` wrote, over the same users and items.
+
+    Each event has the value 1.
+    """
     from pyarrow import parquet
 
     table = parquet.read_table(BytesIO(content))
 
-    def numbers(name: str, known: Numbering) -> Ints:
-        codes = table[name].combine_chunks()
+    def numbers(column: str, numbering: Numbering) -> Ints:
+        """Look up the number of the id in each row of a column."""
+        codes = table[column].combine_chunks()
         ids = np.array(codes.dictionary.to_pylist(), dtype=np.str_)
-        return known.numbers(ids)[codes.indices.to_numpy()]
+        return numbering.numbers(ids)[codes.indices.to_numpy()]
 
-    user, item, time = numbers("user", users), numbers("item", items), table["time"].to_numpy()
-    return Interactions(users, items, user, item, time, np.ones(len(time)))
+    time = table["time"].to_numpy()
+    return Interactions(
+        users=users,
+        items=items,
+        user=numbers("user", users),
+        item=numbers("item", items),
+        time=time,
+        value=np.ones(len(time)),
+    )
 
 
 def ranks_to_parquet(ranks: HiddenRanks) -> bytes:
-    """Write the two columns of ranks alone, about 1.5 bytes a hidden item."""
+    """Write the two columns of ranks as a Parquet file, about 1.5 bytes for each hidden item.
+
+    The hidden items themselves are not written; see `hidden_to_parquet`.
+    """
     import pyarrow as pa
 
     columns = {"rank_loo": pa.array(ranks.rank_loo), "rank_lloo": pa.array(ranks.rank_lloo)}
@@ -106,22 +123,29 @@ def ranks_to_parquet(ranks: HiddenRanks) -> bytes:
 
 
 def ranks_from_parquet(content: bytes, hidden: Interactions) -> HiddenRanks:
-    """Read back what `ranks_to_parquet` wrote, for the same rows."""
+    """Read the content that `ranks_to_parquet` wrote, of the same hidden items."""
     from pyarrow import parquet
 
     table = parquet.read_table(BytesIO(content))
-    loo, lloo = (table[name].to_numpy() for name in RANKS)
-    return HiddenRanks(hidden, loo, lloo, int(table.schema.metadata[b"deepest"]))
+    return HiddenRanks(
+        hidden=hidden,
+        rank_loo=table["rank_loo"].to_numpy(),
+        rank_lloo=table["rank_lloo"].to_numpy(),
+        deepest=int(table.schema.metadata[b"deepest"]),
+    )
 
 
-def _written(columns: dict[str, object], facts: dict[str, str]) -> bytes:
+def _written(columns: dict[str, object], metadata: dict[str, str]) -> bytes:
+    """Write Arrow arrays, by column, and metadata as a Parquet file."""
     import pyarrow as pa
 
-    return parquet_bytes(pa.table(columns).replace_schema_metadata(facts), write_statistics=False)
+    table = pa.table(columns).replace_schema_metadata(metadata)
+    return parquet_bytes(table, write_statistics=False)
 
 
 RANKS: Final = ("rank_loo", "rank_lloo")
-BESIDE: Final = "hidden.parquet"
+HIDDEN_FILE: Final = "hidden.parquet"
+"""The file of hidden items that all models share, in the same folder."""
 
 
 def read_hidden_ranks(path: Path, *, items: Numbering, first_year: int | None) -> HiddenRanks:
@@ -129,45 +153,82 @@ def read_hidden_ranks(path: Path, *, items: Numbering, first_year: int | None) -
 
     The file is Parquet, or CSV with a heading line: columns user, item, time, rank_loo and
     rank_lloo, a row for every hidden item. An empty rank is a miss. Without the first three, which
-    every model shares, they are read from ``hidden.parquet`` in the same folder. Items that are not
-    known are added to those that are. Times before the first year are refused.
+    all models share, they are read from ``hidden.parquet`` in the same folder.
+
+    Parameters
+    ----------
+    path
+        The file.
+    items
+        Ids that are known; other ids in the file are added to them, and all are numbered anew.
+    first_year
+        Times before this year are refused; None for 2000.
+
+    Raises
+    ------
+    InputError
+        If a column is missing, a value is invalid, there are no rows, or the two files differ in
+        their numbers of rows.
     """
     with log_database(first_year=first_year) as database:
-        table = database.open(path)
-        table.require(*RANKS)
-        place = table
-        if "user" not in table and (path.parent / BESIDE).exists():
-            place = database.open(path.parent / BESIDE)
-        columns = place.read({"user": id_column, "item": id_column, "time": time_column})
-        (users, user), (named, item), time = columns.values()
-        loo, lloo = table.read(dict.fromkeys(RANKS, _rank_column)).values()
+        ranks_table = database.open(path)
+        ranks_table.require(*RANKS)
+        hidden_table = ranks_table
+        hidden_path = path.parent / HIDDEN_FILE
+        if "user" not in ranks_table and hidden_path.exists():
+            hidden_table = database.open(hidden_path)
+        columns = hidden_table.read({"user": id_column, "item": id_column, "time": time_column})
+        users, user = columns["user"]
+        hidden_items, item = columns["item"]
+        time = columns["time"]
+        ranks = ranks_table.read({"rank_loo": _rank_column, "rank_lloo": _rank_column})
+        rank_loo = ranks["rank_loo"]
+        rank_lloo = ranks["rank_lloo"]
     if len(time) == 0:
-        raise InputError(f"{place.path}: the table has a heading but no hidden items.")
-    if len(loo) != len(time):
-        raise InputError(f"{path} has {len(loo):,} rows, and {place.path} {len(time):,}.")
-    all_items = Numbering.of(np.concatenate([items.ids, named.ids]))
-    item = all_items.numbers(named.ids)[item]
+        raise InputError(f"{hidden_table.path}: the table has a heading but no hidden items.")
+    if len(rank_loo) != len(time):
+        raise InputError(
+            f"{path} has {len(rank_loo):,} rows, and {hidden_table.path} {len(time):,}."
+        )
+    all_items = Numbering.of(np.concatenate([items.ids, hidden_items.ids]))
+    item = all_items.numbers(hidden_items.ids)[item]
     order = np.lexsort((item, time, user))
-    values = np.ones(len(order))
-    hidden = Interactions(users, all_items, user[order], item[order], time[order], values)
-    return HiddenRanks(hidden, loo[order], lloo[order], _deepest(path))
+    hidden = Interactions(
+        users=users,
+        items=all_items,
+        user=user[order],
+        item=item[order],
+        time=time[order],
+        value=np.ones(len(order)),
+    )
+    return HiddenRanks(hidden, rank_loo[order], rank_lloo[order], _deepest(path))
 
 
 def _rank_column(table: LogTable, name: str) -> ColumnQuery:
-    """Whole numbers from 1, as 3 or 3.0; none, and those beyond what is kept, are misses."""
-    kind = number_column(table, name, optional=True)
+    """Make the query of a column of ranks: whole numbers from 1, written as 3 or 3.0.
+
+    An empty rank, and one beyond what uint16 holds, is a miss. Other values are refused.
+    """
+    column = number_column(table, name, optional=True)
     number = f"coalesce(TRY_CAST({quote_name(name)} AS DOUBLE), {MISS})"
-    finding = "a rank must be a whole number from 1, or empty for a miss, got {:g}."
-    rule = Rule(name, f"{number} < 1 OR {number} <> floor({number})", finding, value=number)
-    return ColumnQuery(f"least({number}, {MISS})::USMALLINT", [*kind.rules, rule])
+    whole_rule = Rule(
+        column=name,
+        condition=f"{number} < 1 OR {number} <> floor({number})",
+        finding="a rank must be a whole number from 1, or empty for a miss, got {:g}.",
+        value=number,
+    )
+    return ColumnQuery(f"least({number}, {MISS})::USMALLINT", [*column.rules, whole_rule])
 
 
 def _deepest(path: Path) -> int:
-    """Read how deep ranks are known: as deep as a cut-off may be, if the file does not say."""
+    """Read the deepest rank that is known from the metadata of a Parquet file.
+
+    It is as deep as a cut-off may be, 65534, if the file does not hold it, or is no Parquet.
+    """
     from pyarrow import ArrowInvalid, parquet
 
     try:
-        facts = parquet.read_schema(path).metadata or {}
+        metadata = parquet.read_schema(path).metadata or {}
     except ArrowInvalid:
-        facts = {}
-    return int(facts.get(b"deepest", MISS - 1))
+        metadata = {}
+    return int(metadata.get(b"deepest", MISS - 1))

@@ -1,4 +1,4 @@
-"""Hidden ranks beside judgements: where a system puts an item that it alone is not shown."""
+"""Hidden ranks of judged items: where a system ranks an item that is hidden from it."""
 
 from __future__ import annotations
 
@@ -32,17 +32,27 @@ class JudgedRanks:
     lloo: Ranks | None = None
 
     def require(self, validation: Validation) -> Ranks:
-        """Give the ranks under a validation."""
+        """Look up the ranks under a validation, "loo" or "lloo".
+
+        Raises InputError if they are not known (None).
+        """
         ranks: Ranks | None = getattr(self, validation)
         if ranks is None:
             raise InputError(f"no item was ranked under {validation.upper()}.")
         return ranks
 
     def select(self, judgements: Integers) -> JudgedRanks:
-        """Give the ranks of some judgements by number, of the shape of these; -1 is a miss."""
-        return self.map(lambda ranks: np.append(ranks, np.uint16(MISS))[judgements])
+        """Look up the ranks of judgements by their numbers, of the shape of these; -1 is a miss."""
+
+        def ranks_or_miss(ranks: Ranks) -> Ranks:
+            # Number -1 is that of the miss at the end.
+            return np.append(ranks, np.uint16(MISS))[judgements]
+
+        return self.map(ranks_or_miss)
 
     def map(self, change: Callable[[Ranks], Ranks]) -> JudgedRanks:
-        """Change the ranks that are known, in one way."""
-        loo, lloo = (None if r is None else change(r) for r in (self.loo, self.lloo))
-        return JudgedRanks(loo, lloo)
+        """Apply a function to the ranks under each validation; what is not known stays None."""
+        return JudgedRanks(
+            loo=None if self.loo is None else change(self.loo),
+            lloo=None if self.lloo is None else change(self.lloo),
+        )
