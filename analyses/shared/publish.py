@@ -6,6 +6,7 @@ import gc
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -29,37 +30,46 @@ def as_csv(frame: pd.DataFrame) -> str:
     return frame.to_csv(index=False, lineterminator="\n")
 
 
-def map_texts(frame: pd.DataFrame, write: Callable[[str], str]) -> pd.DataFrame:
-    """Write the texts of a frame, and its headings, in another way."""
+def map_texts(frame: pd.DataFrame, transform: Callable[[str], str]) -> pd.DataFrame:
+    """Transform the texts of a frame, and its headings; numbers stay as they are."""
 
-    def written(column: pd.Series[Any]) -> pd.Series[Any]:
-        cells = [write(cell) if isinstance(cell, str) else cell for cell in column]
+    def transformed(column: pd.Series[Any]) -> pd.Series[Any]:
+        cells = [transform(cell) if isinstance(cell, str) else cell for cell in column]
         return type(column)(cells, column.index, dtype=column.dtype)
 
-    texts = frame.select_dtypes(["object", "string"])
-    return frame.assign(**{str(name): written(texts[name]) for name in texts}).rename(columns=write)
+    text_columns = frame.select_dtypes(["object", "string"])
+    columns = {str(name): transformed(text_columns[name]) for name in text_columns}
+    return frame.assign(**columns).rename(columns=transform)
 
 
 def tables_of_results(results: Results, only: Collection[str] = ()) -> list[Table]:
-    """Make all tables of results that have rows, or those that are named."""
-    made = [
-        face.make(result)
-        for result in results.values()
-        for face in tables_of(type(result))
-        if not only or face.name in only
-    ]
-    return [table for table in made if table.rows]
+    """Make the tables of results, those without rows left out.
+
+    ``only`` has the names of tables to make; by default all are made.
+    """
+    tables = []
+    for result in results.values():
+        for declaration in tables_of(type(result)):
+            if not only or declaration.name in only:
+                tables.append(declaration.make(result))
+    return [table for table in tables if table.rows]
 
 
-def _in_columns(results: Results, only: Collection[str] = ()) -> str:
-    """Print the tables in aligned columns, rounded, each under its title, and conclusions."""
+def _as_text(results: Results, only: Collection[str] = ()) -> str:
+    """Print the tables in aligned columns, rounded, each under its title, and conclusions.
+
+    ``only`` has the names of tables to print; by default all are printed.
+    """
     parts = [f"{table.title}\n{table.to_columns()}" for table in tables_of_results(results, only)]
     parts += [result.conclusion() for result in results.values()]
-    return "\n".join(filter(None, parts))
+    return "\n".join(part for part in parts if part)
 
 
-def _first_frame(results: Results, _: Collection[str] = ()) -> str:
-    """Print the first frame of the one result as CSV, in full."""
+def _as_first_frame(results: Results, _: Collection[str] = ()) -> str:
+    """Print the first frame of the one result as CSV, in full.
+
+    Raises InputError if there are several results.
+    """
     if len(results) > 1:
         raise InputError(
             f"csv is one table, and there are {len(results)}: {', '.join(results)}; choose one, or "
@@ -70,26 +80,35 @@ def _first_frame(results: Results, _: Collection[str] = ()) -> str:
 
 
 def as_json(results: Results, _: Collection[str] = ()) -> str:
-    """Print all frames in full, with what is said of them; null where nothing is known."""
-    frames = {name: f for result in results.values() for name, f in result.frames().items()}
-    document: dict[str, Any] = {
-        name: frame.astype(object).where(frame.notna(), None).to_dict("records")
-        for name, frame in frames.items()
-    }
+    """Print all frames in full, with captions, findings and cautions; null for NaN.
+
+    Names of tables are ignored.
+    """
+    document: dict[str, Any] = {}
+    for result in results.values():
+        for name, frame in result.frames().items():
+            rows = frame.astype(object).where(frame.notna(), None)
+            document[name] = rows.to_dict("records")
     document["captions"] = {name: result.caption() for name, result in results.items()}
-    document["findings"] = [each for result in results.values() for each in result.findings()]
-    document["cautions"] = [each for result in results.values() for each in result.cautions()]
+    document["findings"] = [text for result in results.values() for text in result.findings()]
+    document["cautions"] = [text for result in results.values() for text in result.cautions()]
     return json.dumps(document, indent=2, ensure_ascii=False, default=str) + "\n"
 
 
+def _as_tables(results: Results, only: Collection[str] = (), *, format_: str) -> str:
+    """Print the tables of results in one of the `FORMATS` of tables.
+
+    ``only`` has the names of tables to print; by default all are printed.
+    """
+    return FORMATS[format_](tables_of_results(results, only))
+
+
 PRINTED: Mapping[str, Callable[..., str]] = {
-    "text": _in_columns,
-    "csv": _first_frame,
+    "text": _as_text,
+    "csv": _as_first_frame,
     "json": as_json,
-    **{
-        name: lambda *asked, write=FORMATS[name]: write(tables_of_results(*asked))
-        for name in ("latex", "markdown")
-    },
+    "latex": partial(_as_tables, format_="latex"),
+    "markdown": partial(_as_tables, format_="markdown"),
 }
 """How results are printed, by the name of the format; tables may be chosen by name."""
 
@@ -99,31 +118,33 @@ def write_results(results: Results, folder: Path) -> None:
     for result in results.values():
         for name, frame in result.frames().items():
             write_within(folder, f"{name}.csv", as_csv(frame).encode())
-        for face in figures_of(type(result)):
-            if face.applies_to(result):
-                for ending, content in figure_files(result, face).items():
-                    write_within(folder, f"{face.name}.{ending}", content)
+        for declaration in figures_of(type(result)):
+            if declaration.applies_to(result):
+                for ending, content in figure_files(result, declaration).items():
+                    write_within(folder, f"{declaration.name}.{ending}", content)
 
 
 def figure_files(
     result: Result,
-    face: FigureDeclaration,
+    declaration: FigureDeclaration,
     *,
     kinds: Collection[str] = ("svg", "png"),
     usual: FigureOptions = NO_OPTIONS,
 ) -> dict[str, bytes]:
-    """Write a figure of a result as files of some kinds, with its caption, by their endings.
+    """Draw a figure of a result, and write it as files: their content by their endings.
 
-    The caption is that of the figure as it is drawn.
+    The file "txt" has the caption of the figure as it is drawn. ``kinds`` are those of `WRITERS`;
+    ``usual`` are options of all figures, as far as they fit this one.
     """
-    with _uncollected():
-        figure = draw_figure(result, face, usual=usual)
-        drawn = {kind: WRITERS[kind](figure) for kind in kinds}
-    return drawn | {"txt": f"{figure.get_label()}\n".encode()}
+    with _without_garbage_collection():
+        figure = draw_figure(result, declaration, usual=usual)
+        files = {kind: WRITERS[kind](figure) for kind in kinds}
+    files["txt"] = f"{figure.get_label()}\n".encode()
+    return files
 
 
 @contextmanager
-def _uncollected() -> Iterator[None]:
+def _without_garbage_collection() -> Iterator[None]:
     """Look for no garbage: of the many thousand objects of a figure, all are in use."""
     was_enabled = gc.isenabled()
     gc.disable()

@@ -275,13 +275,13 @@ class Result:
             If no figure has the name, or it does not have what is chosen.
         """
         figures = figures_of(type(self))
-        by_name = {alias: declared for declared in figures for alias in declared.names}
+        by_name = {alias: declaration for declaration in figures for alias in declaration.names}
         if name not in by_name:
-            short_names = [declared.short for declared in figures]
+            short_names = [declaration.short for declaration in figures]
             raise InputError(f"no figure is called {name!r}; {suggestion(name, short_names)}")
-        declared = by_name[name]
-        panel = declared.first_panel(self)
-        return declared.draw(self, ax, **(panel | choices))
+        declaration = by_name[name]
+        panel = declaration.first_panel(self)
+        return declaration.draw(self, ax, **(panel | choices))
 
     def publications(self) -> Mapping[str, pd.DataFrame]:
         """Tabulate the numbers of published tables by the names of these, in a column value.
@@ -344,10 +344,10 @@ class Result:
         return excerpt(self.caption(), self.frame(), [*self.findings(), *self.cautions()])
 
 
-def title_of(declared: TableDeclaration | FigureDeclaration, unit: str = USER) -> str:
+def title_of(declaration: TableDeclaration | FigureDeclaration, unit: str = USER) -> str:
     """Write the title of a table or figure: {units} and {Units} become the plural of the unit."""
     units = plural(unit)
-    return declared.title.replace("{units}", units).replace("{Units}", units.capitalize())
+    return declaration.title.replace("{units}", units).replace("{Units}", units.capitalize())
 
 
 def measures_of(result: Result) -> Measures:
@@ -455,13 +455,17 @@ figure = _declaring_decorator(FigureDeclaration, _with_options)
 def tables_of(result_class: type[Result]) -> list[TableDeclaration]:
     """List the tables that results of a class have, in the order in which they are declared."""
     declarations = _declarations(result_class)
-    return [declared for declared in declarations if isinstance(declared, TableDeclaration)]
+    return [
+        declaration for declaration in declarations if isinstance(declaration, TableDeclaration)
+    ]
 
 
 def figures_of(result_class: type[Result]) -> list[FigureDeclaration]:
     """List the figures that results of a class have, in the order in which they are declared."""
     declarations = _declarations(result_class)
-    return [declared for declared in declarations if isinstance(declared, FigureDeclaration)]
+    return [
+        declaration for declaration in declarations if isinstance(declaration, FigureDeclaration)
+    ]
 
 
 def _declarations(
@@ -469,18 +473,18 @@ def _declarations(
 ) -> Iterator[TableDeclaration | FigureDeclaration]:
     """Go through the tables and figures that a class declares, each with its method's name."""
     for name, method in vars(result_class).items():
-        for declared in getattr(method, DECLARATIONS, ()):
-            yield replace(declared, method=name)
+        for declaration in getattr(method, DECLARATIONS, ()):
+            yield replace(declaration, method=name)
 
 
 def choices_of(
-    result_class: type[Result], declared: TableDeclaration | FigureDeclaration
+    result_class: type[Result], declaration: TableDeclaration | FigureDeclaration
 ) -> dict[str, tuple[Any, ...]]:
     """Collect what a reader may choose in a table or figure: the keywords of its method.
 
     The values are those that a keyword may have, if its annotation is a Literal, else empty.
     """
-    method = getattr(result_class, declared.method)
+    method = getattr(result_class, declaration.method)
     hints = get_type_hints(method, localns={"Axes": Any})
     return {name: _literals(hints.get(name)) for name in _keywords(method)}
 

@@ -51,12 +51,13 @@ class Truth:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        """Refuse, with InputError, a truth without references, or without scores of one."""
         if not self.references:
             raise InputError("a truth needs a reference, such as nDCG@10.")
         for reference in self.references:
             if reference not in self.scores.measures:
-                known = ", ".join(map(str, self.scores.measures))
-                raise InputError(f"the truth has no scores of {reference}; it has {known}.")
+                measures = ", ".join(map(str, self.scores.measures))
+                raise InputError(f"the truth has no scores of {reference}; it has {measures}.")
 
 
 Bias: TypeAlias = Literal["both", "exposure", "liking"]
@@ -88,36 +89,55 @@ CountedIn = Literal["train", "test", "all"]
 
 
 class SumSamples(Protocol):
-    """Scores under changed judgements, in the sum over blocks of users."""
+    """A function that scores the systems under samples of the judgements."""
 
-    def __call__(self, kept: Masks, *, blocks: Numbers) -> Floats:
-        """Score samples of the judgements.
+    def __call__(self, is_kept: Masks, /, *, blocks: Numbers) -> Floats:
+        """Score samples of the judgements, and add up the scores over blocks of users.
 
-        The result: sums of shape (n_measures, n_blocks, n_systems, n_samples); where there are
-        several runs of a system, of what each adds to its scores, in the order of `Scores.runs`.
+        Parameters
+        ----------
+        is_kept
+            Which judgements each sample has, of shape (n_judgements, n_samples).
+        blocks
+            Number of the block of each user, from 0, of shape (n_users,).
+
+        Returns
+        -------
+        Sums of shape (n_measures, n_blocks, n_systems, n_samples). Where there are several runs of
+        a system, they have a row for each run in place of each system, in the order of
+        `Scores.runs`: what the run adds to the scores of its system.
         """
 
 
 class StudyWorld(Protocol):
-    """What is asked of a world: a function of its work, which can be sent to other processes.
+    """What is computed in a world: a function of its work, which can be sent to other processes.
 
-    Equal functions are written alike (``repr``): what was found is kept by that.
+    Equal functions are written alike (``repr``): results are stored under that text.
     """
 
     @property
     def result_class(self) -> type[Any]:
-        """Class of what it finds, which can be kept as evidence."""
+        """Class of the result, which can be stored as evidence."""
 
     def __call__(self, work: Work) -> Any:
-        """Find it in the world of this work."""
+        """Compute the result in the world of this work."""
 
 
 class Work:
-    """What an analysis may use; what takes time is made when it is asked for.
+    """What an analysis may use; what takes time is computed when it is first asked for.
 
-    What is not known is refused in a sentence, unless a kind of work gives it. ``name``: of the
-    study, or of what is known; ``seed``: key of all that is random; ``n_jobs``: workers, on which
-    results do not depend; ``progress``: shows what is being done.
+    Subclasses provide what they know; all else raises InputError, with a sentence.
+
+    Attributes
+    ----------
+    name
+        Name of the study, or of what is known.
+    seed
+        Random seed.
+    n_jobs
+        Number of workers, on which results do not depend.
+    progress
+        Shows what is being done.
     """
 
     name: str
@@ -129,11 +149,11 @@ class Work:
 
     @property
     def unit(self) -> str:
-        """What scores are of."""
+        """What a score belongs to: "user" or "topic"."""
         return USER
 
     def steps(self, label: str, total: int, items: Iterable[Item]) -> Iterator[Item]:
-        """Go through so many items, and show how many are done."""
+        """Go through items, ``total`` in number, and show under a label how many are done."""
         with self.progress(label, total) as bar:
             for item in items:
                 yield item
@@ -141,7 +161,7 @@ class Work:
 
     @cached_property
     def scores(self) -> Scores:
-        """Scores of every user, by measure and system."""
+        """Scores of every user, by measure and system; see `Scores`."""
         self._refuse("scores")
 
     @cached_property
@@ -151,7 +171,7 @@ class Work:
 
     @cached_property
     def scales(self) -> Mapping[Measure, int]:
-        """Factors that make the scores of some measures whole numbers."""
+        """By measure: the factor that makes its scores whole numbers, where there is one."""
         self._refuse("scores")
 
     @cached_property
@@ -161,12 +181,18 @@ class Work:
 
     @cached_property
     def activity(self) -> Numbers:
-        """Training ratings of each scored user; judgements, where nothing is trained."""
+        """Number of training ratings of each scored user, of shape (n_users,).
+
+        Where nothing is trained, the number of judgements.
+        """
         self._refuse("judgements")
 
     @cached_property
     def popularity_counts(self) -> Mapping[CountedIn, Numbers]:
-        """Ratings of every item, by where they are counted; -1 for what is not in the catalogue."""
+        """Number of ratings of every item, of shape (n_items,), by where they are counted.
+
+        The first is the default of analyses. -1 for an item that is not in the catalogue.
+        """
         self._refuse("counts of ratings")
 
     @cached_property
@@ -193,27 +219,41 @@ class Work:
 
     @cached_property
     def judged_twice(self) -> tuple[Numbers, Numbers, Numbers]:
-        """What both the qrels and the truth judge: numbers of users, and the grades of both."""
+        """What both the qrels and the truth judge, an entry for each judgement: (n_judgements,).
+
+        Three arrays: the number of the user, the grade in the qrels, the grade in the truth.
+        """
         self._refuse("a truth")
 
     def accumulation(self, measure: Measure) -> str:
-        """Say how relevant items add up: "sum", "max", "cascade"; "" where there is no residual."""
+        """Look up how relevant items add up to a score: "sum", "max" or "cascade".
+
+        The result is "" for a measure whose scores have no residual (unjudged part).
+        """
         self._refuse("metrics")
 
     def score_lists(self, measure: Measure, grades: Floats) -> Floats:
-        """Score lists of grades, (n_lists, depth), NaN where nothing is judged: (n_lists,)."""
+        """Score lists by a measure: scores of shape (n_lists,).
+
+        ``grades`` are those of the items at each rank, of shape (n_lists, depth), NaN where an item
+        is not judged.
+        """
         self._refuse("metrics")
 
     def rescorer(self, n_samples: int) -> SumSamples:
-        """Give what scores the systems under changed judgements, of so many samples."""
+        """Make the function that scores the systems under samples of the judgements.
+
+        ``n_samples`` is how many samples will be scored in all.
+        """
         self._refuse("judgements")
 
     def in_worlds(self, worlds: Sequence[OtherWorld], study: StudyWorld) -> Iterator[Any]:
-        """Train the systems in other worlds, and give what is found in each, in their order."""
+        """Train the systems in other worlds, and yield the result of a study in each, in order."""
         self._refuse("a simulated world")
 
-    def _refuse(self, what: str) -> NoReturn:
-        raise InputError(f"the analysis needs {what}; {self.name} has none.")
+    def _refuse(self, needed: str) -> NoReturn:
+        """Raise InputError: the analysis needs something that is not known."""
+        raise InputError(f"the analysis needs {needed}; {self.name} has none.")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -236,7 +276,7 @@ class ScoresWork(WorkInMemory):
 
     @property
     def unit(self) -> str:
-        """What scores are of: topics, where what they were made from says so."""
+        """What a score belongs to: that of the scores, "user" or "topic"."""
         return self.scores.unit
 
 
