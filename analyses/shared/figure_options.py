@@ -26,6 +26,7 @@ COLUMN_WIDTHS = {"single": 3.33, "double": 7.0}
 """Widths of one column and of both in inches, in ACM's double-column layout."""
 
 FONT_SIZE = 8.0
+"""Size of all text by default, in points."""
 
 PLURAL_OPTIONS = {
     "metric": "measures",
@@ -33,13 +34,13 @@ PLURAL_OPTIONS = {
     "cutoff": "cutoffs",
     "system": "systems",
 }
-"""What a figure shows, when Python is given one of a kind: the option of all of the kind."""
+"""Keywords for one thing to show, in Python: the option that lists several of the kind."""
 
 MOST_COLOURS = 20
 """A colormap of no more colours is a list of them."""
 
-PLACES = (0.95, 0.2, 0.6, 0.4, 0.8)
-"""Where colours are taken from any other, one after the other."""
+COLOUR_POSITIONS = (0.95, 0.2, 0.6, 0.4, 0.8)
+"""Positions, from 0 to 1, at which colours are taken from any other colormap."""
 
 STYLE: Any = {
     "axes.spines.top": False,
@@ -55,6 +56,7 @@ STYLE: Any = {
     "svg.fonttype": "none",
     "pdf.fonttype": 42,
 }
+"""Settings of matplotlib for all figures."""
 
 
 def shipped_styles() -> set[str]:
@@ -66,16 +68,25 @@ def shipped_styles() -> set[str]:
 
 
 def _inches(width: Any) -> Any:
-    if isinstance(width, str) and width not in COLUMN_WIDTHS:
-        try:
-            return float(width)
-        except ValueError:
-            raise ValueError(f"must be single, double or inches, got {width!r}") from None
-    return COLUMN_WIDTHS[width] if isinstance(width, str) else width
+    """Turn a text into a width in inches: "single", "double" or a number; others stay.
+
+    Raises ValueError for another text.
+    """
+    if not isinstance(width, str):
+        return width
+    if width in COLUMN_WIDTHS:
+        return COLUMN_WIDTHS[width]
+    try:
+        return float(width)
+    except ValueError:
+        raise ValueError(f"must be single, double or inches, got {width!r}") from None
 
 
 LARGEST = 100
-"""Inches of a figure, and points of its text: a page of 100 x 100 inches has 900 million pixels."""
+"""Largest side of a figure in inches, and largest text in points.
+
+A page of 100 x 100 inches has 900 million pixels.
+"""
 
 Width = Annotated[
     float,
@@ -135,33 +146,39 @@ class FigureOptions(Section):
 
     @model_serializer
     def _as_given(self) -> dict[str, Any]:
-        """Leave out what is not given."""
+        """Write the options that are set, and no others, as a dictionary."""
         return self.set_options
 
     @classmethod
     def from_keywords(cls, keywords: Mapping[str, Any]) -> Self:
-        """Check options as Python gives them: one measure, cut-off or system may stand alone."""
+        """Check options that are keywords in Python, and make the object.
+
+        A single measure, cut-off or system may stand alone, also under its singular (``measure=``).
+        None is not set. Raises InputError for an unknown option or an invalid value.
+        """
         options: dict[str, Any] = {}
         for name, value in keywords.items():
+            if value is None:
+                continue
             option = PLURAL_OPTIONS.get(name, name)
-            is_one = option in PLURAL_OPTIONS.values() and isinstance(value, str | int)
-            if value is not None:
-                options[option] = (value,) if is_one else value
+            stands_alone = option in PLURAL_OPTIONS.values() and isinstance(value, str | int)
+            options[option] = (value,) if stands_alone else value
         return check_settings("a figure", cls, options)
 
     @property
     def set_options(self) -> dict[str, Any]:
-        """The options that are given."""
+        """The options that are set, by name."""
         return {name: value for name, value in self if value not in (None, ())}
 
     def with_defaults(self, usual: FigureOptions) -> Self:
-        """Take from usual options what is not given here."""
+        """Take from usual options what is not set here."""
         return self.model_copy(update=usual.set_options | self.set_options)
 
     def without_style_file(self, *, found_in: Path) -> Self:
-        """Leave out a style that is not one of matplotlib's, with a warning.
+        """Leave out a style that matplotlib does not ship, with a warning.
 
         Options that were found in a folder may come from anybody, and a style may run programs.
+        ``found_in`` is that folder or file, for the warning.
         """
         if self.style is None or self.style in shipped_styles():
             return self
@@ -182,50 +199,100 @@ class FigureOptions(Section):
         return self.model_copy(update={"style": str(path)})
 
     def select_measures(self, result: ResultT, *, figure: str) -> ResultT:
-        """Let a result report the measures that are to be shown, and no others."""
+        """Let a result report the measures that are to be shown, and no others.
+
+        All its fields of type `Measures` change. Without such options the result stays as it is.
+
+        Raises
+        ------
+        InputError
+            If the result has no measures, or not those that are to be shown; ``figure`` is the name
+            of the figure in the sentence.
+        """
         if not (self.measures or self.cutoffs):
             return result
-        every = {f.name: getattr(result, f.name) for f in fields(result)}
-        every = {name: value for name, value in every.items() if isinstance(value, Measures)}
-        if not any(every.values()):
-            named = "measure" if self.measures else "cut-off"
-            raise InputError(f"{figure} has no {named} to choose.")
-        next(iter(every.values())).require(self.measures, self.cutoffs)
-        chosen = {n: each.choose(self.measures, self.cutoffs) for n, each in every.items()}
+        measures_of_fields = {}
+        for field in fields(result):
+            value = getattr(result, field.name)
+            if isinstance(value, Measures):
+                measures_of_fields[field.name] = value
+        if not any(measures_of_fields.values()):
+            kind = "measure" if self.measures else "cut-off"
+            raise InputError(f"{figure} has no {kind} to choose.")
+        main_measures, *_ = measures_of_fields.values()
+        main_measures.require(self.measures, self.cutoffs)
+        chosen = {
+            name: measures.choose(self.measures, self.cutoffs)
+            for name, measures in measures_of_fields.items()
+        }
         return replace(result, **chosen)
 
     @contextmanager
     def style_context(self, base: Any = None) -> Iterator[None]:
-        """Draw what is drawn within in a style, colours and size of text, over those of a base."""
-        from cycler import cycler
-        from matplotlib import colormaps, rc_context, rcParams, style
+        """Set matplotlib's style, colours and size of text within a ``with`` block.
+
+        ``base`` are settings of matplotlib below these options, for figures of their own; None
+        where axes of another figure are drawn on. Raises InputError for an unknown style or
+        colormap.
+        """
+        from matplotlib import rc_context, rcParams
 
         _choose_backend()
-        with rc_context({} if base is None else {"font.size": FONT_SIZE, **base}):
-            if self.style is not None:
-                try:
-                    style.use(self.style)
-                except OSError:
-                    hint = suggestion(self.style, style.available)
-                    raise InputError(f"matplotlib has no style {self.style!r}; {hint}") from None
+        base_settings = {} if base is None else {"font.size": FONT_SIZE, **base}
+        with rc_context(base_settings):
+            self._use_style()
             # Names of systems and measures are no formulas, and no commands of LaTeX.
             rcParams.update({"text.parse_math": False, "text.usetex": False})
             if self.font_size is not None:
                 rcParams["font.size"] = self.font_size
-            if self.palette is not None:
-                require_known("matplotlib has no colormap", [self.palette], list(colormaps))
-                found = colormaps[self.palette]
-                own = getattr(found, "colors", ())
-                is_list = 0 < len(own) <= MOST_COLOURS
-                colours = own if is_list else [found(place) for place in PLACES]
-                # Twice, so that it is never the same as matplotlib's own.
-                rcParams["axes.prop_cycle"] = cycler(color=[*colours] * 2)
-                if not is_list:
-                    rcParams["image.cmap"] = self.palette
+            self._use_palette()
             yield
 
+    def _use_style(self) -> None:
+        """Set matplotlib's current settings to those of the style, if one is set.
+
+        Raises InputError if there is no such style.
+        """
+        from matplotlib import style
+
+        if self.style is None:
+            return
+        try:
+            style.use(self.style)
+        except OSError:
+            hint = suggestion(self.style, style.available)
+            raise InputError(f"matplotlib has no style {self.style!r}; {hint}") from None
+
+    def _use_palette(self) -> None:
+        """Set matplotlib's current colours to those of the palette, a colormap, if one is set.
+
+        A colormap of few colours is a list for things without order. Of any other one, colours are
+        taken at `COLOUR_POSITIONS`, and it is also the colormap of what has an order. Raises
+        InputError if there is no such colormap.
+        """
+        from cycler import cycler
+        from matplotlib import colormaps, rcParams
+
+        if self.palette is None:
+            return
+        require_known("matplotlib has no colormap", [self.palette], list(colormaps))
+        colormap = colormaps[self.palette]
+        listed_colours = getattr(colormap, "colors", ())
+        is_list = 0 < len(listed_colours) <= MOST_COLOURS
+        if is_list:
+            colours = list(listed_colours)
+        else:
+            colours = [colormap(position) for position in COLOUR_POSITIONS]
+            rcParams["image.cmap"] = self.palette
+        # Twice, so that it is never the same as matplotlib's own.
+        rcParams["axes.prop_cycle"] = cycler(color=colours * 2)
+
     def apply_to(self, ax: Axes, *, figure: str, systems: tuple[str, ...] = ()) -> None:
-        """Take from a panel the bands and systems that are not to be shown."""
+        """Remove from a panel the bands and systems that are not to be shown.
+
+        ``systems`` are the names of all systems, ``figure`` is the name of the figure for errors:
+        raises InputError if it does not show single systems, or for an unknown one.
+        """
         from analyses.shared.drawing import keep_systems, spreads_of
 
         if self.bands is False:

@@ -25,13 +25,24 @@ Mode = Literal["all", "per-user", "stratified"]
 
 @dataclass(frozen=True)
 class Sampling:
-    """How judgements are drawn.
+    """How random samples of the judgements are drawn.
 
-    "all": a share of all judgements, whoever's they are (`sample_judgements`). "per-user": a share
-    of each user's, at least one. "stratified": a share of each user's relevant and of the user's
-    judged non-relevant items, and at least so many of each, or all where there are fewer; items in
-    the pool without a judgement are a stratum without a minimum (Buckley & Voorhees, 2004,
-    Retrieval evaluation with incomplete information: 1 and 10 documents of every topic are left).
+    Parameters
+    ----------
+    mode
+        "all": a share of all judgements, whoever's they are (`sample_judgements`). "per-user": a
+        share of each user's, at least one. "stratified": a share of each user's relevant and of the
+        user's judged non-relevant items, and at least so many of each, or all where there are
+        fewer; items in the pool without a judgement are a stratum without a minimum.
+    least_relevant
+        Smallest number of relevant items of a user that are kept, if "stratified".
+    least_nonrelevant
+        The same for judged non-relevant items.
+
+    References
+    ----------
+    Buckley & Voorhees (2004), Retrieval evaluation with incomplete information: 1 and 10 documents
+    of every topic are left.
     """
 
     mode: Mode = "all"
@@ -39,20 +50,34 @@ class Sampling:
     least_nonrelevant: int = 10
 
     def draw(self, qrels: Qrels, level: float, *, n_samples: int, seed: int) -> Masks:
-        """Draw samples, as masks of shape (n_judgements, n_samples)."""
+        """Draw samples of a share of the judgements, the level.
+
+        The result marks the judgements of each sample, of shape (n_judgements, n_samples).
+        """
         if self.mode == "all":
             n_judgements = len(qrels.items)
             return sample_judgements(n_judgements, level=level, n_samples=n_samples, seed=seed)
         groups = qrels.users.astype(np.int64)
-        least = np.ones(qrels.n_users, dtype=np.int64)
+        least_kept = np.ones(qrels.n_users, dtype=np.int64)
         if self.mode == "stratified":
-            groups = 3 * groups + np.where(qrels.relevant, 0, 1 + qrels.nonrelevant)
-            least = np.tile([self.least_relevant, 0, self.least_nonrelevant], qrels.n_users)
-        key = seed, "sparsity", self.mode
-        return _sample_groups(groups, least, level=level, n_samples=n_samples, key=key)
+            # Three strata of each user: relevant, without a judgement, judged non-relevant.
+            stratum = np.where(qrels.relevant, 0, 1 + qrels.nonrelevant)
+            groups = 3 * groups + stratum
+            least_of_strata = [self.least_relevant, 0, self.least_nonrelevant]
+            least_kept = np.tile(least_of_strata, qrels.n_users)
+        return _sample_groups(
+            groups,
+            least_kept,
+            level=level,
+            n_samples=n_samples,
+            key=(seed, "sparsity", self.mode),
+        )
 
     def in_words(self, unit: str = "user") -> str:
-        """Say how in a sentence without its full stop, for captions."""
+        """Describe in a sentence, without its full stop, how judgements are drawn, for captions.
+
+        ``unit`` is what judgements are of: "user" or "topic".
+        """
         if self.mode == "all":
             return "Judgements are drawn without replacement from the whole test set"
         if self.mode == "per-user":
@@ -64,51 +89,85 @@ class Sampling:
 
 
 def sample_judgements(n_judgements: int, *, level: float, n_samples: int, seed: int) -> Masks:
-    """Keep round(level * n_judgements) judgements, at least one, without replacement.
+    """Draw samples of round(level * n_judgements) judgements, at least one, without replacement.
 
-    The result: masks of shape (n_judgements, n_samples).
+    The result marks the judgements of each sample, of shape (n_judgements, n_samples).
     """
     n_kept = max(1, round(level * n_judgements))
-    kept = np.empty((n_samples, n_judgements), dtype=np.bool_)
+    is_kept = np.empty((n_samples, n_judgements), dtype=np.bool_)
     for sample in range(n_samples):
-        words = random_words((n_judgements + 1) // 2, seed, "sparsity", round(level * 1e9), sample)
+        n_words = (n_judgements + 1) // 2
+        words = random_words(n_words, seed, "sparsity", round(level * 1e9), sample)
         keys = words.astype("<u8").view("<u4")[:n_judgements]
         # The lowest keys, of equal ones at the border the first.
         border = np.partition(keys, n_kept - 1)[n_kept - 1]
-        chosen = keys < border
-        chosen[np.flatnonzero(keys == border)[: n_kept - np.count_nonzero(chosen)]] = True
-        kept[sample] = chosen
-    return np.ascontiguousarray(kept.T)
+        is_chosen = keys < border
+        n_at_border = n_kept - np.count_nonzero(is_chosen)
+        at_border = np.flatnonzero(keys == border)[:n_at_border]
+        is_chosen[at_border] = True
+        is_kept[sample] = is_chosen
+    return np.ascontiguousarray(is_kept.T)
 
 
 def _sample_groups(
     groups: NDArray[np.integer],
-    least: NDArray[np.integer],
+    least_kept: NDArray[np.integer],
     *,
     level: float,
     n_samples: int,
     key: tuple[int | str, ...],
 ) -> Masks:
-    """Keep round(level * n) judgements of each group of n, or the least number, or all."""
-    order = np.argsort(groups, kind="stable")
-    counts = np.bincount(groups, minlength=len(least))
-    starts = np.repeat(np.cumsum(counts) - counts, counts)
-    places = (np.arange(len(order)) - starts).astype(np.uint64)
-    wanted = np.maximum(np.rint(level * counts).astype(np.int64), least)
-    lowest = places < np.repeat(wanted, counts)
-    for_group, for_place = (int(n).bit_length() for n in (len(least), counts.max(initial=0)))
-    fixed = (groups[order].astype(np.uint64) << np.uint64(64 - for_group)) | places
-    drawn = np.uint64((1 << (64 - for_group)) - (1 << for_place))
-    kept = np.zeros((n_samples, len(order)), dtype=np.bool_)
+    """Draw samples of the judgements of each group: round(level * n) of n, or the least number.
+
+    Parameters
+    ----------
+    groups
+        Number of the group of each judgement, from 0, of shape (n_judgements,).
+    least_kept
+        Least number of judgements of each group, of shape (n_groups,); of smaller groups all are
+        kept.
+    level
+        Share of the judgements to keep.
+    n_samples
+        Number of samples.
+    key
+        Key of the random numbers, to which the level and the sample are added.
+
+    Returns
+    -------
+    Which judgements each sample has, of shape (n_judgements, n_samples).
+    """
+    by_group = np.argsort(groups, kind="stable")
+    n_judgements = len(by_group)
+    group_sizes = np.bincount(groups, minlength=len(least_kept))
+    group_starts = np.cumsum(group_sizes) - group_sizes
+    starts = np.repeat(group_starts, group_sizes)
+    places = (np.arange(n_judgements) - starts).astype(np.uint64)
+    n_kept = np.maximum(np.rint(level * group_sizes).astype(np.int64), least_kept)
+    is_lowest = places < np.repeat(n_kept, group_sizes)
+    # A key of 64 bits has the group in the highest bits, then random bits, then the place of the
+    # judgement in its group: sorted keys stay in their groups, in random order.
+    group_bits = len(least_kept).bit_length()
+    place_bits = int(group_sizes.max(initial=0)).bit_length()
+    shifted_groups = groups[by_group].astype(np.uint64) << np.uint64(64 - group_bits)
+    fixed_bits = shifted_groups | places
+    random_mask = np.uint64((1 << (64 - group_bits)) - (1 << place_bits))
+    place_mask = np.uint64((1 << place_bits) - 1)
+    is_kept = np.zeros((n_samples, n_judgements), dtype=np.bool_)
     for sample in range(n_samples):
-        words = random_words(len(order), *key, round(level * 1e9), sample)
-        chosen = np.sort(fixed | (words & drawn))[lowest] & np.uint64((1 << for_place) - 1)
-        kept[sample, order[starts[lowest] + chosen.astype(np.int64)]] = True
-    return np.ascontiguousarray(kept.T)
+        words = random_words(n_judgements, *key, round(level * 1e9), sample)
+        keys = np.sort(fixed_bits | (words & random_mask))
+        chosen_places = (keys[is_lowest] & place_mask).astype(np.int64)
+        chosen = by_group[starts[is_lowest] + chosen_places]
+        is_kept[sample, chosen] = True
+    return np.ascontiguousarray(is_kept.T)
 
 
 def percent_grid(start: int, stop: int, step: int) -> tuple[float, ...]:
-    """Give shares from a percentage down to another, that left out."""
+    """List shares from a percentage to another, that left out: percent_grid(100, 0, -50) is 1, .5.
+
+    ``step`` is in percentage points.
+    """
     return tuple(percent / 100 for percent in range(start, stop, step))
 
 
@@ -123,6 +182,7 @@ class LossSettings(AnalysisSettings):
 
 
 RATINGS_IN_WORDS = {"train": "training ratings", "test": "judgements", "all": "ratings"}
+"""What is counted, by where ratings are counted."""
 
 
 class CountedSettings(AnalysisSettings):
@@ -137,7 +197,7 @@ class CountedSettings(AnalysisSettings):
     )
 
     def check(self, study: StudyFacts) -> None:
-        """Refuse to count in training ratings where there are none."""
+        """Refuse, with SettingError, to count in training ratings where there are none."""
         if not study.has_training and self.counted_in in ("train", "all"):
             raise SettingError(
                 "counted_in",
@@ -146,7 +206,13 @@ class CountedSettings(AnalysisSettings):
             )
 
     def item_counts(self, work: Work) -> tuple[CountedIn, Numbers]:
-        """Say where is counted, and give the ratings of each item there."""
+        """Look up where ratings are counted, and the number of ratings of each item there.
+
+        By default it is the first of `Work.popularity_counts`. The numbers are of shape (n_items,);
+        -1 for an item that is not in the catalogue.
+        """
         counts = work.popularity_counts
-        where = next(iter(counts)) if self.counted_in is None else self.counted_in
-        return where, counts[where]
+        counted_in = self.counted_in
+        if counted_in is None:
+            counted_in, *_ = counts
+        return counted_in, counts[counted_in]
