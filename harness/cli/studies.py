@@ -273,7 +273,7 @@ def compare(studies: Paths, format_: str, output: Path | None, plugins: Paths) -
     compared = (
         Publication.of(folders, tables, plugins)
         if tables
-        else Comparison.of([FinishedStudy.open(path, plugins) for path in folders])
+        else Comparison.of_studies([FinishedStudy.open(path, plugins) for path in folders])
     )
     click.echo(FORMATS[format_]([*compared.tables()]))
     is_text = format_ == "text"

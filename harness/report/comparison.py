@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-OF_RATINGS = {"ratings": "ratings", "items": "items", "density": "density", "gini": "Gini"}
-"""What tables of data sets say of ratings, by the name that the manifest has for it."""
+RATING_COLUMNS = {"ratings": "ratings", "items": "items", "density": "density", "gini": "Gini"}
+"""Headings of the facts of ratings in the table of data sets, by their names in the manifest."""
 
-JUDGEMENTS = "qrels/test.qrels"
+QRELS_FILE = "qrels/test.qrels"
 
 
 @dataclass(frozen=True)
@@ -59,84 +59,109 @@ class Comparison:
     studies: Mapping[str, FinishedStudy]
 
     @classmethod
-    def of(cls, studies: Sequence[FinishedStudy]) -> Comparison:
-        """Label studies by their names, or by their folders where names are the same."""
-        if len({study.folder.resolve() for study in studies}) < max(2, len(studies)):
+    def of_studies(cls, studies: Sequence[FinishedStudy]) -> Comparison:
+        """Label studies by their names, or by their folders where names are the same.
+
+        Raises InputError if there are fewer than two different studies, or nothing that two of them
+        have in common.
+        """
+        n_folders = len({study.folder.resolve() for study in studies})
+        if n_folders < max(2, len(studies)):
             raise InputError("a comparison needs two or more different studies.")
         names = [study.name for study in studies]
-        unique = len(set(names)) == len(names)
-        labels = names if unique else [str(study.folder) for study in studies]
-        made = cls(dict(zip(labels, studies, strict=True)))
-        if not (made.quantities or made.levels or made.mean_ranks):
+        are_unique = len(set(names)) == len(names)
+        labels = names if are_unique else [str(study.folder) for study in studies]
+        comparison = cls(dict(zip(labels, studies, strict=True)))
+        if not (comparison.quantities or comparison.mean_scores or comparison.mean_ranks):
             raise InputError(
                 f"{listed(labels)} have nothing to compare: they share no report measure of the "
                 "same cut-off, or neither an analysis nor systems with the same judgements."
             )
-        return made
+        return comparison
 
     @cached_property
     def quantities(self) -> Mapping[str, Mapping[str, Estimates]]:
-        """By name of what is estimated: the estimates of each study that has some."""
-        found: dict[str, dict[str, Estimates]] = {}
+        """By name of what is estimated, then by study: the estimates.
+
+        Quantities that only one study has, or without a shared measure, are left out.
+        """
+        estimates_by_quantity: dict[str, dict[str, Estimates]] = {}
         for label, study in self.studies.items():
             for _, estimates in estimates_of(study):
-                found.setdefault(estimates.name, {})[label] = estimates
-        return {n: some for n, some in found.items() if len(some) > 1 and _side_by_side(some)}
-
-    @cached_property
-    def _judgements(self) -> set[str | None]:
-        """Checksums of the judgements of all studies."""
-        entries = [Ledger(study.folder).entry("qrels") for study in self.studies.values()]
-        return {None if entry is None else entry.files.get(JUDGEMENTS) for entry in entries}
-
-    @cached_property
-    def _means(self) -> Mapping[tuple[str, str], list[float]]:
-        """Means by measure and system, study by study: of those that all studies have."""
-        first, *others = [
-            {
-                (str(measure), system): float(means.values[means.measures.index(measure), s])
-                for measure in means.measures.reported
-                for s, system in enumerate(means.systems)
-            }
-            for means in (study.means for study in self.studies.values())
-        ]
+                estimates_by_quantity.setdefault(estimates.name, {})[label] = estimates
         return {
-            key: [level, *(other[key] for other in others)]
-            for key, level in first.items()
-            if all(key in other for other in others)
+            quantity: by_study
+            for quantity, by_study in estimates_by_quantity.items()
+            if len(by_study) > 1 and _by_shared_measure(by_study)
         }
 
+    @cached_property
+    def _qrels_checksums(self) -> set[str | None]:
+        """Different checksums of the judgements of the studies."""
+        entries = [Ledger(study.folder).entry("qrels") for study in self.studies.values()]
+        return {None if entry is None else entry.files.get(QRELS_FILE) for entry in entries}
+
+    @cached_property
+    def _shared_means(self) -> Mapping[tuple[str, str], list[float]]:
+        """Mean scores by measure and system that all studies have: one for each study."""
+        means_by_study = [_means_by_measure_and_system(study) for study in self.studies.values()]
+        shared_keys = [
+            key for key in means_by_study[0] if all(key in means for means in means_by_study)
+        ]
+        return {key: [means[key] for means in means_by_study] for key in shared_keys}
+
     @property
-    def levels(self) -> Mapping[tuple[str, str], list[float]]:
-        """The same, if the studies have the same judgements; else none."""
-        return self._means if len(self._judgements) == 1 else {}
+    def mean_scores(self) -> Mapping[tuple[str, str], list[float]]:
+        """Mean scores by measure and system, study by study, if all have the same judgements."""
+        return self._shared_means if len(self._qrels_checksums) == 1 else {}
 
     @cached_property
     def mean_ranks(self) -> Sequence[MeanRanks]:
         """Mean ranks of systems and of measures, if every study has judgements of its own."""
-        if len(self._judgements) < len(self.studies):
+        if len(self._qrels_checksums) < len(self.studies):
             return ()
-        every = [study.means for study in self.studies.values()]
-        systems = tuple(dict.fromkeys(system for _, system in self._means))
-        lacking = {system for means in every for system in means.systems} - {*systems}
-        by_measure = []
-        for measure in every[0].measures.reported if len(systems) > 1 else ():
-            found = [self._means.get((str(measure), system), [nan]) for system in systems]
-            if not np.isnan(sum(map(sum, found))):
-                sign = -1.0 if measure.metric in every[0].measures.lower_is_better_for else 1.0
-                scores = sign * np.array(found).T
-                by_measure.append(DataSetRanks(str(measure), (*self.studies,), systems, scores))
-        by_quantity, poor = [], {}
-        for name, by_study in self.quantities.items():
-            beside = _side_by_side(by_study)
-            if len(beside) > 1:
-                sign = -1.0 if next(iter(by_study.values())).lower_is_better else 1.0
-                scores = sign * np.array([[e.value for e in found] for found in beside.values()]).T
-                by_quantity.append(DataSetRanks(name, (*by_study,), (*beside,), scores))
-                poor[name] = [label for label in beside if _is_poor(label, by_study.values())]
-        of_systems = MeanRanks("system", by_measure, sorted(lacking))
-        of_measures = MeanRanks("measure", by_quantity, poor=poor)
-        return [ranks for ranks in (of_systems, of_measures) if ranks.every]
+        mean_ranks = (self._mean_ranks_of_systems(), self._mean_ranks_of_measures())
+        return [ranks for ranks in mean_ranks if ranks.rankings]
+
+    def _mean_ranks_of_systems(self) -> MeanRanks:
+        """Rank the systems that all studies have under each report measure that all have.
+
+        Measures for which a mean score is undefined are left out.
+        """
+        means = [study.means for study in self.studies.values()]
+        systems = tuple(dict.fromkeys(system for _, system in self._shared_means))
+        all_systems = {system for means_of_study in means for system in means_of_study.systems}
+        measures = means[0].measures
+        rankings = []
+        reported = measures.reported if len(systems) > 1 else ()
+        for measure in reported:
+            undefined = [nan] * len(self.studies)
+            means_of_systems = [
+                self._shared_means.get((str(measure), system), undefined) for system in systems
+            ]
+            scores = np.array(means_of_systems)
+            if not np.isnan(scores).any():
+                sign = -1.0 if measure.metric in measures.lower_is_better_for else 1.0
+                rankings.append(
+                    DataSetRanks(str(measure), tuple(self.studies), systems, sign * scores.T)
+                )
+        return MeanRanks("system", rankings, sorted(all_systems - set(systems)))
+
+    def _mean_ranks_of_measures(self) -> MeanRanks:
+        """Rank the report measures that studies share by each quantity."""
+        rankings = []
+        unacceptable = {}
+        for quantity, by_study in self.quantities.items():
+            by_measure = _by_shared_measure(by_study)
+            if len(by_measure) > 1:
+                values = [[estimate.value for estimate in row] for row in by_measure.values()]
+                sign = -1.0 if _any_of(by_study).lower_is_better else 1.0
+                scores = sign * np.array(values).T
+                rankings.append(DataSetRanks(quantity, tuple(by_study), tuple(by_measure), scores))
+                unacceptable[quantity] = [
+                    label for label in by_measure if _is_unacceptable(label, by_study.values())
+                ]
+        return MeanRanks("measure", rankings, unacceptable=unacceptable)
 
     @property
     def title(self) -> str:
@@ -151,249 +176,381 @@ class Comparison:
         return [study.manifest.data for study in self.studies.values()]
 
     def tables(self) -> Iterator[Table]:
-        """Tabulate the data sets (Table 2 of Valcarce et al. 2018), quantities, then levels."""
-        rows: list[list[Cell]] = []
-        for label, study in self.studies.items():
-            facts, ratings = study.manifest.collection, study.manifest.ratings
-            users = facts["users"] if "users" in facts else facts.get("topics", nan)
-            counts = [ratings.get(name, nan) for name in OF_RATINGS]
-            n_judgements, n_systems = facts.get("judgements", nan), len(study.manifest.systems)
-            rows.append([label, users, *counts, n_judgements, n_systems])
-        headings = ["study", "users", *OF_RATINGS.values(), "judgements", "systems"]
-        note = "Users (or topics) with judgements; Gini index of the ratings over the items."
-        yield Table("data_sets", "The data sets", note, headings, rows)
+        """Tabulate the data sets (Table 2 of Valcarce et al. 2018), ranks, quantities, means."""
+        yield self._data_sets_table()
         for ranks in self.mean_ranks:
             yield from ranks.tables()
         yield from self.quantity_tables()
-        if self.levels:
-            yield self._levels_table()
+        if self.mean_scores:
+            yield self._mean_scores_table()
 
-    def _levels_table(self) -> Table:
-        """Tabulate mean scores, and differences from the first study over the same users."""
-        first, *others = self.studies
-        before, *after = (_scores(study, self.levels) for study in self.studies.values())
-        limits = [percentiles(resample_means(a - before, replicates=1000, seed=0)) for a in after]
+    def _data_sets_table(self) -> Table:
+        """Tabulate counts of the data sets, a study in each row."""
         rows: list[list[Cell]] = []
-        for number, ((measure, system), (level, *levels)) in enumerate(self.levels.items()):
-            gains = [Estimate(nan, *(float(limit[number]) for limit in each)) for each in limits]
-            beside = [c for m, gain in zip(levels, gains, strict=True) for c in (m, gain.interval)]
-            rows.append([f"{measure}, {system}", level, *beside])
-        headings = ["", first, *(heading for o in others for heading in (o, "difference, 95 %"))]
+        for label, study in self.studies.items():
+            facts = study.manifest.collection
+            ratings = study.manifest.ratings
+            n_users = facts["users"] if "users" in facts else facts.get("topics", nan)
+            counts = [ratings.get(name, nan) for name in RATING_COLUMNS]
+            n_judgements = facts.get("judgements", nan)
+            n_systems = len(study.manifest.systems)
+            rows.append([label, n_users, *counts, n_judgements, n_systems])
+        headings = ["study", "users", *RATING_COLUMNS.values(), "judgements", "systems"]
+        note = "Users (or topics) with judgements; Gini index of the ratings over the items."
+        return Table("data_sets", "The data sets", note, headings, rows)
+
+    def _mean_scores_table(self) -> Table:
+        """Tabulate mean scores, and differences from the first study over the same users."""
+        first_label, *other_labels = self.studies
+        first_scores, *other_scores = [
+            _user_scores(study, self.mean_scores) for study in self.studies.values()
+        ]
+        limits = [
+            percentiles(resample_means(scores - first_scores, replicates=1000, seed=0))
+            for scores in other_scores
+        ]
+        rows: list[list[Cell]] = []
+        for number, ((measure, system), means) in enumerate(self.mean_scores.items()):
+            first_mean, *other_means = means
+            row: list[Cell] = [f"{measure}, {system}", first_mean]
+            for mean, (low, high) in zip(other_means, limits, strict=True):
+                difference = Estimate(nan, float(low[number]), float(high[number]))
+                row += [mean, difference.interval]
+            rows.append(row)
+        headings = ["", first_label]
+        for label in other_labels:
+            headings += [label, "difference, 95 %"]
         note = (
             f"Mean scores on the same judgements, and 95 % intervals over users of the difference "
-            f"from {first}, each for itself."
+            f"from {first_label}, each for itself."
         )
         return Table("levels", "Mean scores of the systems", note, headings, rows)
 
     def quantity_tables(self) -> Iterator[Table]:
-        """Tabulate each quantity: measures down, studies across, with intervals."""
+        """Tabulate each quantity: measures down, studies across, with intervals.
+
+        The significantly best measures of a study are bold.
+        """
         for name, by_study in self.quantities.items():
-            first, every = next(iter(by_study.values())), _side_by_side(by_study)
-            rows: list[list[Cell]] = [
-                [label, *(cell for e in found for cell in (e.value, e.interval))]
-                for label, found in every.items()
-            ]
-            best = [[*map(str, e.in_order().significantly_best())] for e in by_study.values()]
-            bold = {
-                (row, 1 + 2 * column)
-                for column, labels in enumerate(best)
-                for row, label in enumerate(every)
-                if label in labels
-            }
+            by_measure = _by_shared_measure(by_study)
+            rows: list[list[Cell]] = []
+            for label, estimates_of_measure in by_measure.items():
+                row: list[Cell] = [label]
+                for estimate in estimates_of_measure:
+                    row += [estimate.value, estimate.interval]
+                rows.append(row)
+            headings = ["measure"]
+            bold = set()
+            for column, (study, estimates) in enumerate(by_study.items()):
+                headings += [study, "95 %"]
+                best_labels = [str(best) for best in estimates.in_order().significantly_best()]
+                for row_number, label in enumerate(by_measure):
+                    if label in best_labels:
+                        bold.add((row_number, 1 + 2 * column))
+            described = _any_of(by_study)
+            direction = "Lower" if described.lower_is_better else "Higher"
             yield Table(
                 name=re.sub(r"\W+", "_", name),
-                title=f"{first.subject}: {first.quantity}",
-                note=f"{'Lower' if first.lower_is_better else 'Higher'} is better. Intervals: over "
-                "users.",
-                headings=["measure", *(heading for s in by_study for heading in (s, "95 %"))],
+                title=f"{described.subject}: {described.quantity}",
+                note=f"{direction} is better. Intervals: over users.",
+                headings=headings,
                 rows=rows,
                 bold=bold,
             )
 
     def frame(self) -> pd.DataFrame:
-        """Give the same as one tidy table: quantity, measure, study, value, low, high."""
+        """Collect all numbers in one tidy table: quantity, measure, study, value, low, high."""
         import pandas as pd
 
-        rows = [
-            (name, measure, study, estimate.value, estimate.low, estimate.high)
-            for name, by_study in self.quantities.items()
-            for measure, estimates in _side_by_side(by_study).items()
-            for study, estimate in zip(by_study, estimates, strict=True)
-        ]
-        what = "level" if self.levels else "mean score"
-        rows += [
-            (f"{what} of {system}", measure, study, value, nan, nan)
-            for (measure, system), means in self._means.items()
-            for study, value in zip(self.studies, means, strict=True)
-        ]
-        rows += [row for ranks in self.mean_ranks for row in ranks.rows()]
+        rows: list[tuple[Any, ...]] = []
+        for quantity, by_study in self.quantities.items():
+            for measure, estimates in _by_shared_measure(by_study).items():
+                for study, estimate in zip(by_study, estimates, strict=True):
+                    rows.append(
+                        (quantity, measure, study, estimate.value, estimate.low, estimate.high)
+                    )
+        noun = "level" if self.mean_scores else "mean score"
+        for (measure, system), means in self._shared_means.items():
+            for study, mean in zip(self.studies, means, strict=True):
+                rows.append((f"{noun} of {system}", measure, study, mean, nan, nan))
+        for ranks in self.mean_ranks:
+            rows += ranks.rows()
         return pd.DataFrame(rows, columns=["quantity", "measure", "study", "value", "low", "high"])
 
     def findings(self) -> Iterator[str]:
-        """Say what is best, and which differences hold on all data sets or reverse."""
+        """Word what is best, and which differences hold on all data sets or reverse."""
         for ranks in self.mean_ranks:
             yield from ranks.findings()
-        firsts = [next(iter(study.manifest.inputs), {}) for study in self.studies.values()]
-        origins = [first.get("sha256", first.get("world")) for first in firsts]
-        again = [
-            label
-            for label, own in zip(self.studies, origins, strict=True)
-            if own is not None and origins.count(own) > 1
-        ]
-        if again and self.mean_ranks:
+        yield from self._cautions()
+        for by_study in self.quantities.values():
+            yield _sentence_of_quantity(by_study)
+
+    def _cautions(self) -> Iterator[str]:
+        """Caution of dependent data sets, and word why mean ranks or measures are not compared."""
+        dependent = self._studies_of_the_same_ratings()
+        if dependent and self.mean_ranks:
             yield (
-                f"Not independent data sets, as some split the same ratings: {listed(again)}. "
+                f"Not independent data sets, as some split the same ratings: {listed(dependent)}. "
                 "Tests and intervals over data sets are too certain."
             )
-        every = [study.means for study in self.studies.values()]
-        if 1 < len(self._judgements) < len(self.studies):
+        means = [study.means for study in self.studies.values()]
+        systems_by_study = [set(study_means.systems) for study_means in means]
+        measures_by_study = [
+            {str(measure) for measure in study_means.measures.reported} for study_means in means
+        ]
+        shared_systems = set.intersection(*systems_by_study)
+        shared_measures = set.intersection(*measures_by_study)
+        if 1 < len(self._qrels_checksums) < len(self.studies):
             yield "Some studies have the same judgements: there are no mean ranks over data sets."
-        elif len(set.intersection(*({*means.systems} for means in every))) < 2:
+        elif len(shared_systems) < 2:
             yield "Fewer than two systems are in all studies: there are no mean ranks of systems."
-        if not set.intersection(*({*map(str, means.measures.reported)} for means in every)):
+        if not shared_measures:
             yield (
                 "No report measure is in all studies with the same cut-off, so that not all can be "
                 "compared: set the same `report` in [metrics] of each."
             )
-        for by_study in self.quantities.values():
-            of_both = any(e.has_further_sources for e in by_study.values())
-            over = "users and systems" if of_both else "users"
-            best = [
-                f"{_best_of(e)} ({study}{', over users alone' * (e.has_further_sources < of_both)})"
-                for study, e in by_study.items()
-            ]
-            estimates, n_measures = next(iter(by_study.values())), len(_side_by_side(by_study))
-            found = directions(by_study)
-            same, opposite = (f"{len(p)}{f' ({join_pairs(p)})' * bool(p)}" for p in found)
-            pairs = counted(comb(n_measures, 2), "pair of measures")
-            yield (
-                f"May be the most {estimates.best}, over {over}: {'; '.join(best)}. Of {pairs}, "
-                f"{same} differ significantly in the same direction in all studies (the better "
-                f"first), {opposite} in opposite directions."
-            )
+
+    def _studies_of_the_same_ratings(self) -> list[str]:
+        """List the labels of studies whose first input, a file or world, another study has, too."""
+        origins = []
+        for study in self.studies.values():
+            first_input = study.manifest.inputs[0] if study.manifest.inputs else {}
+            origins.append(first_input.get("sha256", first_input.get("world")))
+        return [
+            label
+            for label, origin in zip(self.studies, origins, strict=True)
+            if origin is not None and origins.count(origin) > 1
+        ]
 
     def figures(self) -> Iterator[tuple[FigureDeclaration, str, Figure]]:
         """Draw what at least two studies have a figure of: a panel for each study, (a), (b), ...
 
         Figures with a panel for each metric have a row for each metric that all of them share.
+        Yields the declaration of each figure, its caption, and the figure.
         """
-        yield from (ranks.figure() for ranks in self.mean_ranks)
-        faces: dict[str, FigureDeclaration] = {}
+        for ranks in self.mean_ranks:
+            yield ranks.figure()
+        declarations: dict[str, FigureDeclaration] = {}
         results: dict[str, dict[str, Result]] = {}
         for label, study in self.studies.items():
-            for key, face in study.figures():
-                faces[face.name] = face
-                results.setdefault(face.name, {})[label] = study.result(key)
-        for face in sorted(faces.values(), key=lambda face: face.sort_key):
-            of = results[face.name]
-            rows = _rows(face, [*of.values()]) if len(of) > 1 else []
+            for key, declaration in study.figures():
+                declarations[declaration.name] = declaration
+                results.setdefault(declaration.name, {})[label] = study.result(key)
+        for declaration in sorted(declarations.values(), key=lambda figure: figure.sort_key):
+            by_study = results[declaration.name]
+            rows = _panel_rows(declaration, list(by_study.values())) if len(by_study) > 1 else []
             if rows:
-                first, result = next(iter(of.items()))
-                titled = replace(face, title=title_of(face, result.unit))
-                drawn = _figure(face, of, rows)
-                yield titled, f"{first}: {figure_caption(drawn, face, result)}", drawn
+                label, result = next(iter(by_study.items()))
+                titled = replace(declaration, title=title_of(declaration, result.unit))
+                figure = _draw_figure(declaration, by_study, rows)
+                yield titled, f"{label}: {figure_caption(figure, declaration, result)}", figure
 
 
-def _scores(study: FinishedStudy, keys: Iterable[tuple[str, str]]) -> Floats:
-    """Give users' scores by measures and systems; NaN where means are no plain means of them."""
-    labels = [str(measure) for measure in study.means.measures]
-    places = [(labels.index(m), study.means.systems.index(system)) for m, system in keys]
-    chosen = tuple(np.array(places).T)
-    scores = read_score_tables([study.path_of(SCORES_FILE)]).values[chosen]
-    plain = np.isclose(scores.mean(axis=-1), study.means.values[chosen], atol=1e-9)
-    return np.where(plain[:, np.newaxis], scores, np.nan)
+def _any_of(by_study: Mapping[str, Estimates]) -> Estimates:
+    """Take the estimates of the first study, which describe the quantity as those of all do."""
+    return next(iter(by_study.values()))
 
 
-def _rows(face: FigureDeclaration, results: Sequence[Result]) -> list[dict[str, str]]:
-    """Choose what each row of panels shows: nothing, or one of what all results have panels of."""
-    if face.panels is None:
+def _means_by_measure_and_system(study: FinishedStudy) -> dict[tuple[str, str], float]:
+    """Look up the mean scores of all systems under the report measures of a study."""
+    means = study.means
+    mean_by_key = {}
+    for measure in means.measures.reported:
+        values = means.values[means.measures.index(measure)]
+        for system, value in zip(means.systems, values.tolist(), strict=True):
+            mean_by_key[str(measure), system] = value
+    return mean_by_key
+
+
+def _user_scores(study: FinishedStudy, keys: Iterable[tuple[str, str]]) -> Floats:
+    """Read users' scores by measures and systems, of shape (n_keys, n_users).
+
+    NaN where the mean of the study is not the plain mean of its users' scores, as with weights.
+    """
+    means = study.means
+    labels = [str(measure) for measure in means.measures]
+    measure_indices = []
+    system_indices = []
+    for measure, system in keys:
+        measure_indices.append(labels.index(measure))
+        system_indices.append(means.systems.index(system))
+    all_scores = read_score_tables([study.path_of(SCORES_FILE)])
+    scores = all_scores.values[measure_indices, system_indices]
+    study_means = means.values[measure_indices, system_indices]
+    is_plain_mean = np.isclose(scores.mean(axis=-1), study_means, atol=1e-9)
+    return np.where(is_plain_mean[:, np.newaxis], scores, np.nan)
+
+
+def _panel_rows(declaration: FigureDeclaration, results: Sequence[Result]) -> list[dict[str, str]]:
+    """Choose what each row of panels shows, as keywords of the figure.
+
+    A figure without panels has one row; another has a row for each panel that all results have.
+    """
+    if declaration.panels is None:
         return [{}]
-    every = [face.panels_of(result) for result in results]
-    return [{face.panels: n} for n in every[0] if all(n in names for names in every)]
+    first_names, *other_names = [declaration.panels_of(result) for result in results]
+    return [
+        {declaration.panels: name}
+        for name in first_names
+        if all(name in names for names in other_names)
+    ]
 
 
-def _figure(
-    face: FigureDeclaration, of: Mapping[str, Result], rows: Sequence[dict[str, str]]
+def _draw_figure(
+    declaration: FigureDeclaration,
+    by_study: Mapping[str, Result],
+    rows: Sequence[dict[str, str]],
 ) -> Figure:
+    """Draw a figure of several studies: a row of panels for each of ``rows``, a column each."""
     panels: dict[str, Callable[[Axes], Axes]] = {}
     for row in rows:
-        for label, result in of.items():
-            title = f"({ascii_lowercase[len(panels) % 26]}) {', '.join([label, *row.values()])}"
-            panels[title] = partial(_draw, face, result, row, title)
-    roomy, alike = face.panels is None, face.comparable
-    legend = "cut-off" if face.panels == METRIC and alike else None
-    return draw_panels(panels, most_columns=len(of), roomy=roomy, alike=alike, legend=legend)
+        for label, result in by_study.items():
+            letter = ascii_lowercase[len(panels) % 26]
+            title = f"({letter}) {', '.join([label, *row.values()])}"
+            panels[title] = partial(_draw_panel, declaration, result, row, title)
+    is_of_cutoffs = declaration.panels == METRIC and declaration.comparable
+    return draw_panels(
+        panels,
+        most_columns=len(by_study),
+        roomy=declaration.panels is None,
+        alike=declaration.comparable,
+        legend="cut-off" if is_of_cutoffs else None,
+    )
 
 
-def _draw(
-    face: FigureDeclaration, result: Result, row: Mapping[str, str], title: str, ax: Axes
+def _draw_panel(
+    declaration: FigureDeclaration, result: Result, row: Mapping[str, str], title: str, ax: Axes
 ) -> Axes:
-    drawn = face.draw(result, ax, **row)
-    drawn.set_title(title)
-    return drawn
+    axes = declaration.draw(result, ax, **row)
+    axes.set_title(title)
+    return axes
 
 
-def _side_by_side(by_study: Mapping[str, Estimates]) -> dict[str, list[Estimate]]:
-    """Give the estimates of each report measure that all studies have one for, study by study."""
-    found = []
-    for each in by_study.values():
-        reported = each.measures.reported
-        found.append(
-            {str(reported.with_label(label)): e for label, e in each.by_label(reported).items()}
+def _by_shared_measure(by_study: Mapping[str, Estimates]) -> dict[str, list[Estimate]]:
+    """Collect the estimates of each report measure that all studies have one for, by its name.
+
+    The list of a measure has an estimate for each study.
+    """
+    estimates_by_name = []
+    for estimates in by_study.values():
+        reported = estimates.measures.reported
+        estimates_by_name.append(
+            {
+                str(reported.with_label(label)): estimate
+                for label, estimate in estimates.by_label(reported).items()
+            }
         )
-    shared = [name for name in found[0] if all(name in others for others in found)]
-    return {name: [by_name[name] for by_name in found] for name in shared}
+    shared_names = [
+        name for name in estimates_by_name[0] if all(name in names for names in estimates_by_name)
+    ]
+    return {name: [by_name[name] for by_name in estimates_by_name] for name in shared_names}
 
 
-def _is_poor(name: str, among: Iterable[Estimates]) -> bool:
-    """Say whether a measure, named with its cut-off, does not pass the threshold somewhere."""
-    return not all(e.acceptable()[[*map(str, e.measures)].index(name)] for e in among)
+def _is_unacceptable(name: str, estimates_of_studies: Iterable[Estimates]) -> bool:
+    """Check whether a measure, named with its cut-off, fails the threshold in some study."""
+    for estimates in estimates_of_studies:
+        names = [str(measure) for measure in estimates.measures]
+        if not estimates.acceptable()[names.index(name)]:
+            return True
+    return False
 
 
-def _best_of(estimates: Estimates) -> str:
-    """Name the measures than which no other is significantly better, if any is acceptable."""
+def _names_of_best(estimates: Estimates) -> str:
+    """List the measures than which no other is significantly better, if any is acceptable.
+
+    If these are all of several measures, "any measure".
+    """
     ordered = estimates.in_order()
     if not ordered.acceptable().any():
         return "no measure"
-    marked = ordered.may_be_best(all_sources=ordered.has_further_sources)
-    unbeaten = [*map(str, compress(ordered.measures, marked))]
-    all_may = 1 < len(unbeaten) == len(ordered.measures)
-    return "any measure" if all_may else listed(unbeaten, "or")
+    may_be_best = ordered.may_be_best(all_sources=ordered.has_further_sources)
+    names = [str(measure) for measure in compress(ordered.measures, may_be_best)]
+    if 1 < len(names) == len(ordered.measures):
+        return "any measure"
+    return listed(names, "or")
 
 
-def directions(
+def _sentence_of_quantity(by_study: Mapping[str, Estimates]) -> str:
+    """Word which measures may be the best of each study, and which pairs differ in all alike."""
+    has_further_sources = any(estimates.has_further_sources for estimates in by_study.values())
+    sources = "users and systems" if has_further_sources else "users"
+    best_by_study = []
+    for study, estimates in by_study.items():
+        over_users_alone = has_further_sources and not estimates.has_further_sources
+        remark = ", over users alone" if over_users_alone else ""
+        best_by_study.append(f"{_names_of_best(estimates)} ({study}{remark})")
+    same_direction, opposite_directions = significant_pairs(by_study)
+    n_pairs = comb(len(_by_shared_measure(by_study)), 2)
+    return (
+        f"May be the most {_any_of(by_study).best}, over {sources}: {'; '.join(best_by_study)}. "
+        f"Of {counted(n_pairs, 'pair of measures')}, {_counted_pairs(same_direction)} differ "
+        "significantly in the same direction in all studies (the better first), "
+        f"{_counted_pairs(opposite_directions)} in opposite directions."
+    )
+
+
+def _counted_pairs(pairs: Sequence[tuple[str, str]]) -> str:
+    """Write the number of pairs, and the pairs if there are some."""
+    names = f" ({join_pairs(pairs)})" if pairs else ""
+    return f"{len(pairs)}{names}"
+
+
+def significant_pairs(
     by_study: Mapping[str, Estimates],
 ) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """Give pairs of measures that differ significantly in all studies alike, or in opposite ways.
+    """Find pairs of measures that differ significantly in all studies alike, or in opposite ways.
 
-    Of the former the better comes first.
+    Returns
+    -------
+    Pairs of names of measures that differ in the same direction in all studies, the better first;
+    and pairs of which some study has the one, and another study the other, significantly better.
     """
-    every = [_signs(each) for each in by_study.values()]
-    pairs = combinations(_side_by_side(by_study), 2)
-    signs = {pair: {own[pair] for own in every} for pair in pairs}
-    alike = [(a, b) if s == {1} else (b, a) for (a, b), s in signs.items() if s < {-1, 1}]
-    return alike, [pair for pair, found in signs.items() if found >= {-1, 1}]
+    signs_by_study = [_signs_of_differences(estimates) for estimates in by_study.values()]
+    same_direction = []
+    opposite_directions = []
+    for one, other in combinations(_by_shared_measure(by_study), 2):
+        signs = {signs_of_study[one, other] for signs_of_study in signs_by_study}
+        if signs == {1}:
+            same_direction.append((one, other))
+        elif signs == {-1}:
+            same_direction.append((other, one))
+        elif {1, -1} <= signs:
+            opposite_directions.append((one, other))
+    return same_direction, opposite_directions
 
 
-def _signs(estimates: Estimates) -> dict[tuple[str, str], int]:
-    """Say which of two measures is better beyond noise: 1 the first, -1 the second, 0 neither."""
-    pairs, side = estimates.reported_pairs, -1 if estimates.lower_is_better else 1
-    found: dict[tuple[str, str], int] = {}
-    every = estimates.simultaneous_differences(pairs, all_sources=estimates.has_further_sources)
-    for (one, other), difference in zip(pairs, every, strict=True):
-        sign = side * (int(difference.low > 0) - int(difference.high < 0))
-        found |= {(str(one), str(other)): sign, (str(other), str(one)): -sign}
-    return found
+def _signs_of_differences(estimates: Estimates) -> dict[tuple[str, str], int]:
+    """Determine for every two measures, by name, which is significantly better.
+
+    1 for the first, -1 for the second, 0 for neither.
+    """
+    pairs = estimates.reported_pairs
+    differences = estimates.simultaneous_differences(
+        pairs, all_sources=estimates.has_further_sources
+    )
+    signs: dict[tuple[str, str], int] = {}
+    for (one, other), difference in zip(pairs, differences, strict=True):
+        sign = 0
+        if difference.low > 0:
+            sign = -1 if estimates.lower_is_better else 1
+        elif difference.high < 0:
+            sign = 1 if estimates.lower_is_better else -1
+        signs[str(one), str(other)] = sign
+        signs[str(other), str(one)] = -sign
+    return signs
 
 
 def write_comparison(compared: Comparison | Publication, folder: Path) -> Path:
-    """Write page, figures and table of a comparison into a folder."""
+    """Write page, figures (SVG, PDF) and table of a comparison into a folder.
+
+    Returns the path of the page.
+    """
     figures: list[dict[str, Any]] = []
-    for face, caption, drawn in compared.figures():
-        svg = as_svg(drawn)
-        write_within(folder, f"figures/{face.file_stem}.svg", svg)
-        write_within(folder, f"figures/{face.file_stem}.pdf", WRITERS["pdf"](drawn))
-        figures.append({"face": face, "caption": caption, "source": image_source(svg)})
+    for declaration, caption, figure in compared.figures():
+        svg = as_svg(figure)
+        write_within(folder, f"figures/{declaration.file_stem}.svg", svg)
+        write_within(folder, f"figures/{declaration.file_stem}.pdf", WRITERS["pdf"](figure))
+        figures.append({"face": declaration, "caption": caption, "source": image_source(svg)})
     numbers = as_csv(map_texts(compared.frame(), escape_formula))
     write_within(folder, "tables/comparison.csv", numbers.encode())
     page = render_page("comparison.html", compared=compared, figures=figures)

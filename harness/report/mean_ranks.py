@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import compress
-from typing import TYPE_CHECKING, Any
+from math import comb
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-FEW = 5
+MIN_DATA_SETS = 5
 """With fewer data sets there is a caution."""
 
 
@@ -35,45 +36,43 @@ class MeanRanks:
 
     Parameters
     ----------
-    kind
+    noun
         What is ranked: "system" or "measure".
-    every
+    rankings
         The ranks by each measure or quantity.
-    left_out
+    excluded
         Names that are not ranked, as some data set lacks them.
-    poor
+    unacceptable
         By quantity: measures that do not pass its threshold in some data set, which no sentence
         calls the best.
     """
 
-    kind: str
-    every: Sequence[DataSetRanks]
-    left_out: Sequence[str] = ()
-    poor: Mapping[str, Sequence[str]] | None = None
+    noun: Literal["system", "measure"]
+    rankings: Sequence[DataSetRanks]
+    excluded: Sequence[str] = ()
+    unacceptable: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def tables(self) -> Iterator[Table]:
         """Tabulate mean ranks, then tests and agreement of data sets with one another."""
-        kinds, by = plural(self.kind), {"system": "measure", "measure": "quantity"}[self.kind]
+        yield self._ranks_table()
+        yield self._tests_table()
+
+    @property
+    def _criterion(self) -> str:
+        """What ranks are by: a measure for systems, a quantity for measures."""
+        return "measure" if self.noun == "system" else "quantity"
+
+    def _ranks_table(self) -> Table:
+        """Tabulate mean ranks, their intervals, letters of groups, and strengths.
+
+        Intervals of strengths are a column only if one is defined.
+        """
         rows: list[list[Cell]] = []
-        tests: list[list[Cell]] = []
-        data_sets = list(dict.fromkeys(name for ranks in self.every for name in ranks.data_sets))
-        for ranks in self.every:
-            order = np.argsort(ranks.means, kind="stable")
-            letters = letters_by_system(ranks.differs, order)
-            (low, high), (first, last) = ranks.limits
-            strengths = ranks.strengths, *ranks.strength_limits
-            for n in order:
-                interval = "" if np.isnan(low[n]) else f"[{low[n]:.1f}, {high[n]:.1f}]"
-                place = f"{first[n]:.0f}".replace("nan", "")
-                place += f"–{last[n]:.0f}" * bool(first[n] < last[n])
-                own: list[Cell] = [float(ranks.means[n]), interval, place, letters[n]]
-                strength = Estimate(*(float(each[n]) for each in strengths))
-                own += [strength.value, strength.interval]
-                rows.append([f"{ranks.label}, {ranks.names[n]}", *own])
-            taus = dict(zip(ranks.data_sets, ranks.taus.tolist(), strict=True))
-            found = (ranks.friedman, ranks.critical_difference, float(mean_of_defined(ranks.taus)))
-            tests.append([ranks.label, *found, *(taus.get(name, np.nan) for name in data_sets)])
-        lacking = f" Not in all studies, and left out: {', '.join(self.left_out)}."
+        for ranks in self.rankings:
+            rows += _rows_of_ranks(ranks)
+        excluded = ""
+        if self.excluded:
+            excluded = f" Not in all studies, and left out: {', '.join(self.excluded)}."
         note = (
             "Rank 1 is best; ties share their mean rank. 95 %: bootstrap over four or more data "
             "sets, as wide as Student's t; none where the rank is the same in all. Place: in the "
@@ -81,97 +80,169 @@ class MeanRanks:
             "significantly (Friedman's and Nemenyi's tests, family-wise error rate .05). Strength: "
             "Plackett-Luce model; the strengths add up to 1, and have intervals over five or more "
             "data sets (bootstrap). Each study counts as an independent "
-            f"data set.{lacking * bool(self.left_out)}"
+            f"data set.{excluded}"
         )
-        headings = [f"{by}, {self.kind}", "mean rank", "95 %", "place", "letters", "strength"]
+        first_heading = f"{self._criterion}, {self.noun}"
+        headings = [first_heading, "mean rank", "95 %", "place", "letters", "strength"]
         if any(row[-1] for row in rows):
             headings.append("strength, 95 %")
         rows = [row[: len(headings)] for row in rows]
-        title = f"Mean ranks of the {kinds} over data sets"
-        yield Table(f"mean_ranks_{kinds}", title, note, headings, rows, decimals=2)
+        nouns = plural(self.noun)
+        title = f"Mean ranks of the {nouns} over data sets"
+        return Table(f"mean_ranks_{nouns}", title, note, headings, rows, decimals=2)
+
+    def _tests_table(self) -> Table:
+        """Tabulate p-values, critical differences, and tau-b of each data set with the others."""
+        data_sets: dict[str, None] = {}
+        for ranks in self.rankings:
+            data_sets |= dict.fromkeys(ranks.data_sets)
+        rows: list[list[Cell]] = []
+        for ranks in self.rankings:
+            tau_by_data_set = dict(zip(ranks.data_sets, ranks.taus.tolist(), strict=True))
+            taus = [tau_by_data_set.get(data_set, np.nan) for data_set in data_sets]
+            mean_tau = float(mean_of_defined(ranks.taus))
+            rows.append([ranks.label, ranks.friedman, ranks.critical_difference, mean_tau, *taus])
         note = (
             "p: Friedman's test that none differ, of two the sign test. Critical difference: of "
             "two mean ranks, by Nemenyi's test. tau-b: of the order in a data set with the mean "
             "ranks over all others."
         )
-        headings = [by, "p", "critical difference", "mean tau-b", *data_sets]
-        title = f"Order of the {kinds}: tests, and tau-b of each data set with the others"
-        yield Table(f"data_sets_{kinds}", title, note, headings, tests, decimals=3)
+        headings = [self._criterion, "p", "critical difference", "mean tau-b", *data_sets]
+        nouns = plural(self.noun)
+        title = f"Order of the {nouns}: tests, and tau-b of each data set with the others"
+        return Table(f"data_sets_{nouns}", title, note, headings, rows, decimals=3)
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        """Give rows of a tidy table: quantity, measure, study or "all", value, low, high."""
-        nothing = (np.nan, np.nan)
-        for ranks in self.every:
+        """List the rows of a tidy table: quantity, measure, study or "all", value, low, high.
+
+        Limits are NaN for ranks and taus of one data set.
+        """
+        for ranks in self.rankings:
             (low, high), _ = ranks.limits
-            for n, name in enumerate(ranks.names):
-                of, measure = f"of {name}", ranks.label
-                if self.kind == "measure":
-                    of, measure = f"by {ranks.label}", name
-                own = zip(ranks.data_sets, ranks.ranks[:, n], strict=True)
-                yield from ((f"rank {of}", measure, where, rank, *nothing) for where, rank in own)
-                yield f"mean rank {of}", measure, "all", ranks.means[n], low[n], high[n]
-            for where, tau in zip(ranks.data_sets, ranks.taus, strict=True):
-                quantity = f"tau-b of {plural(self.kind)}, with other data sets"
-                yield quantity, ranks.label, where, tau, *nothing
+            for number, name in enumerate(ranks.names):
+                if self.noun == "measure":
+                    subject = f"by {ranks.label}"
+                    measure = name
+                else:
+                    subject = f"of {name}"
+                    measure = ranks.label
+                for data_set, rank in zip(ranks.data_sets, ranks.ranks[:, number], strict=True):
+                    yield f"rank {subject}", measure, data_set, rank, np.nan, np.nan
+                mean_rank = ranks.means[number]
+                yield f"mean rank {subject}", measure, "all", mean_rank, low[number], high[number]
+            quantity = f"tau-b of {plural(self.noun)}, with other data sets"
+            for data_set, tau in zip(ranks.data_sets, ranks.taus, strict=True):
+                yield quantity, ranks.label, data_set, tau, np.nan, np.nan
 
     def findings(self) -> Iterator[str]:
-        """Say what may be best, how many pairs differ, and whether it would hold anew."""
-        best: dict[str, list[str]] = {}
-        for ranks in self.every:
-            poor = (self.poor or {}).get(ranks.label, ())
-            first = [*compress(ranks.names, ~ranks.differs[np.argmin(ranks.means)])]
-            fit = [name for name in first if name not in poor] or [f"no acceptable {self.kind}"]
-            named = f"any {self.kind}" if len(fit) == len(ranks.names) else listed(fit, "or")
-            best.setdefault(named, []).append(ranks.label)
-        leaders = [f"{name} ({listed(labels)})" for name, labels in best.items()]
-        yield f"May have the best mean rank over data sets: {listed(leaders)}."
-        pairs = [
-            f"{int(np.triu(r.differs).sum())} of {len(r.names) * (len(r.names) - 1) // 2} "
-            f"({r.label})"
-            for r in self.every
-        ]
-        kinds = plural(self.kind)
-        yield f"Pairs of {kinds} whose mean ranks differ significantly: {listed(pairs)}."
-        taus = [f"{rounded(float(mean_of_defined(r.taus)), 2)} ({r.label})" for r in self.every]
+        """Word what may be best, how many pairs differ, and how far data sets agree.
+
+        Cautions if there are fewer than five data sets.
+        """
+        nouns = plural(self.noun)
+        yield self._sentence_of_best()
+        differing = []
+        mean_taus = []
+        for ranks in self.rankings:
+            n_differing = int(np.triu(ranks.differs).sum())
+            n_pairs = comb(len(ranks.names), 2)
+            differing.append(f"{n_differing} of {n_pairs} ({ranks.label})")
+            mean_tau = float(mean_of_defined(ranks.taus))
+            mean_taus.append(f"{rounded(mean_tau, 2)} ({ranks.label})")
+        yield f"Pairs of {nouns} whose mean ranks differ significantly: {listed(differing)}."
         yield (
-            f"The order of {kinds} in a data set agrees with their mean ranks over the "
-            f"others by a mean tau-b of {listed(taus)}."
+            f"The order of {nouns} in a data set agrees with their mean ranks over the "
+            f"others by a mean tau-b of {listed(mean_taus)}."
         )
-        least = min(self.every, key=lambda ranks: len(ranks.data_sets))
-        if len(least.data_sets) < FEW:
-            n_data_sets, n_names = least.scores.shape
-            needed = (
-                f"mean ranks of {n_names} {kinds} must differ by {least.critical_difference:.1f} "
-                f"to be significant, and cannot differ by more than {n_names - 1}"
-                if n_names > 2
-                else f"two {kinds} can differ significantly in six or more"
-            )
+        fewest = min(self.rankings, key=lambda ranks: len(ranks.data_sets))
+        n_data_sets, n_names = fewest.scores.shape
+        if n_data_sets < MIN_DATA_SETS:
+            needed = f"two {nouns} can differ significantly in six or more"
+            if n_names > 2:
+                needed = (
+                    f"mean ranks of {n_names} {nouns} must differ by "
+                    f"{fewest.critical_difference:.1f} to be significant, and cannot differ by "
+                    f"more than {n_names - 1}"
+                )
             yield (
                 f"{n_data_sets} data sets are few: {needed}. That a difference is not significant "
                 "does not show that there is none."
             )
 
+    def _sentence_of_best(self) -> str:
+        """Word which names do not differ significantly from the best mean rank, by criterion."""
+        criteria_by_best: dict[str, list[str]] = {}
+        for ranks in self.rankings:
+            is_unbeaten = ~ranks.differs[np.argmin(ranks.means)]
+            unacceptable = self.unacceptable.get(ranks.label, ())
+            names = [
+                name for name in compress(ranks.names, is_unbeaten) if name not in unacceptable
+            ]
+            if not names:
+                names = [f"no acceptable {self.noun}"]
+            best = listed(names, "or")
+            if len(names) == len(ranks.names):
+                best = f"any {self.noun}"
+            criteria_by_best.setdefault(best, []).append(ranks.label)
+        leaders = [f"{best} ({listed(criteria)})" for best, criteria in criteria_by_best.items()]
+        return f"May have the best mean rank over data sets: {listed(leaders)}."
+
     def figure(self) -> tuple[FigureDeclaration, str, Figure]:
-        """Draw the critical-difference diagrams, after Demšar (2006)."""
-        kinds = plural(self.kind)
-        face = FigureDeclaration(f"mean_ranks_{kinds}", f"Mean ranks of the {kinds} over data sets")
+        """Draw the critical-difference diagrams, after Demšar (2006).
+
+        Returns the declaration of the figure, its caption, and the figure.
+        """
+        nouns = plural(self.noun)
+        title = f"Mean ranks of the {nouns} over data sets"
         caption = (
             "Points: mean ranks, 1 is best. Lines: 95 % intervals by the bootstrap over data sets "
             "(four or more; none where all agree). "
             "CD: critical difference by Friedman's and Nemenyi's tests (family-wise error rate "
             ".05)."
         )
-        panels = {ranks.label: partial(_draw, ranks, kinds) for ranks in self.every}
+        panels = {ranks.label: partial(_draw, ranks, nouns) for ranks in self.rankings}
         figure = draw_panels(panels, roomy=True, alike=False)
-        return face, " ".join([caption, *explanations(figure)]), figure
+        sentences = [caption, *explanations(figure)]
+        return FigureDeclaration(f"mean_ranks_{nouns}", title), " ".join(sentences), figure
 
 
-def _draw(ranks: DataSetRanks, kinds: str, ax: Axes) -> Axes:
+def _rows_of_ranks(ranks: DataSetRanks) -> Iterator[list[Cell]]:
+    """List the rows of the table of mean ranks, from the best; cells without an interval are "".
+
+    A place is a range if its limits, over resampled data sets, differ.
+    """
     order = np.argsort(ranks.means, kind="stable")
-    names, ((low, high), _) = [ranks.names[n] for n in order], ranks.limits
-    limits = low[order], high[order]
+    letters = letters_by_system(ranks.differs, order)
+    (low_rank, high_rank), (first_place, last_place) = ranks.limits
+    low_strength, high_strength = ranks.strength_limits
+    for n in order:
+        interval = ""
+        if not np.isnan(low_rank[n]):
+            interval = f"[{low_rank[n]:.1f}, {high_rank[n]:.1f}]"
+        place = "" if np.isnan(first_place[n]) else f"{first_place[n]:.0f}"
+        if first_place[n] < last_place[n]:
+            place = f"{place}–{last_place[n]:.0f}"
+        strength = Estimate(
+            float(ranks.strengths[n]), float(low_strength[n]), float(high_strength[n])
+        )
+        yield [
+            f"{ranks.label}, {ranks.names[n]}",
+            float(ranks.means[n]),
+            interval,
+            place,
+            letters[n],
+            strength.value,
+            strength.interval,
+        ]
+
+
+def _draw(ranks: DataSetRanks, nouns: str, ax: Axes) -> Axes:
+    """Draw mean ranks with intervals, and the critical difference as a line above them."""
+    order = np.argsort(ranks.means, kind="stable")
+    names = [ranks.names[n] for n in order]
+    (low, high), _ = ranks.limits
     differs = ranks.differs[np.ix_(order, order)]
-    draw_ranks(ax, names, ranks.means[order], limits, differs, kind=kinds)
+    draw_ranks(ax, names, ranks.means[order], (low[order], high[order]), differs, kind=nouns)
     ax.plot([1, 1 + ranks.critical_difference], [0, 0], "|-", color="0.4")
     ax.set_yticks(range(len(names) + 1), ["CD", *names])
     ax.set_xlabel("mean rank")

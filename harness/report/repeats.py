@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 Varied = Literal["splits", "settings"]
 """What differs between repetitions; splits include the random seeds of training."""
 
-APART = 0.22
-"""Rows between the markers of users, systems and splits of one measure."""
+MARKER_DISTANCE = 0.22
+"""Distance, in rows, between the markers of users, systems and splits of one measure."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,16 +78,23 @@ class Repeats(Result):
         """Names of the sources of chance."""
         return "users", "systems", self.varied
 
-    def of_settings(self, one: Estimates | None) -> Floats | None:
-        """Give what estimates are under all settings of the systems, if these were varied."""
-        if one is None or self.varied != "settings" or one.name not in self.quantities:
+    def of_settings(self, estimates: Estimates | None) -> Floats | None:
+        """Select the values of a quantity under all settings of the systems.
+
+        Returns
+        -------
+        Values of shape (n_measures, n_settings) over the measures of the estimates; NaN for
+        measures that are not reported. None if settings were not varied, or the quantity was not
+        estimated in all repetitions.
+        """
+        if estimates is None or self.varied != "settings" or estimates.name not in self.quantities:
             return None
-        found = np.full((len(one.measures), len(self.seeds)), np.nan)
-        values = self.values[self.quantities.index(one.name)]
-        for measure, row in zip(self.measures, values, strict=True):
-            if measure in one.measures:
-                found[one.measures.index(measure)] = row
-        return found
+        over_settings = np.full((len(estimates.measures), len(self.seeds)), np.nan)
+        values = self.values[self.quantities.index(estimates.name)]
+        for measure, values_of_measure in zip(self.measures, values, strict=True):
+            if measure in estimates.measures:
+                over_settings[estimates.measures.index(measure)] = values_of_measure
+        return over_settings
 
     @cached_property
     def sources(self) -> Floats:
@@ -100,12 +107,13 @@ class Repeats(Result):
 
         Of shape (n_measures, n_pairs_of_seeds).
         """
-        one, other = np.array([*combinations(range(len(self.seeds)), 2)]).T
-        by_seed = self.means.swapaxes(1, 2)
-        return tau_b(by_seed[:, one], by_seed[:, other])
+        pairs_of_seeds = list(combinations(range(len(self.seeds)), 2))
+        first_seeds, second_seeds = np.array(pairs_of_seeds).T
+        means_by_seed = self.means.swapaxes(1, 2)
+        return tau_b(means_by_seed[:, first_seeds], means_by_seed[:, second_seeds])
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give ``repeats``, ``repeats_sources`` and ``repeats_means``.
+        """Tabulate ``repeats``, ``repeats_sources`` and ``repeats_means``.
 
         Returns
         -------
@@ -115,66 +123,90 @@ class Repeats(Result):
         """
         import pandas as pd
 
-        def measured(values: Mapping[str, Floats], **axes: Sequence[Any]) -> pd.DataFrame:
+        measure_numbers = range(len(self.measures))
+
+        def to_frame(columns: Mapping[str, Floats], **axes: Sequence[Any]) -> pd.DataFrame:
+            """Tabulate arrays over the same axes; "measure" becomes metric and cutoff."""
             index = pd.MultiIndex.from_product(list(axes.values()), names=list(axes))
-            frame = pd.DataFrame({n: v.ravel() for n, v in values.items()}, index).reset_index()
+            flat_columns = {name: values.ravel() for name, values in columns.items()}
+            frame = pd.DataFrame(flat_columns, index).reset_index()
             numbers = frame.pop("measure").to_numpy(dtype=np.intp)
-            place = int("quantity" in axes)
-            frame.insert(place, "metric", [self.measures[n].metric for n in numbers])
-            frame.insert(place + 1, "cutoff", self.measures.cutoff_column[numbers])
+            position = list(axes).index("measure")
+            metrics = [self.measures[number].metric for number in numbers]
+            frame.insert(position, "metric", metrics)
+            frame.insert(position + 1, "cutoff", self.measures.cutoff_column[numbers])
             return frame
 
-        every = range(len(self.measures))
-        by_source = dict(zip(self.names, self.sources, strict=True))
         return {
-            "repeats": measured(
-                {"value": self.values}, quantity=self.quantities, measure=every, seed=self.seeds
+            "repeats": to_frame(
+                {"value": self.values},
+                quantity=self.quantities,
+                measure=measure_numbers,
+                seed=self.seeds,
             ),
-            "repeats_sources": measured(by_source, quantity=self.quantities, measure=every),
-            "repeats_means": measured(
-                {"mean": self.means}, measure=every, system=self.systems, seed=self.seeds
+            "repeats_sources": to_frame(
+                dict(zip(self.names, self.sources, strict=True)),
+                quantity=self.quantities,
+                measure=measure_numbers,
+            ),
+            "repeats_means": to_frame(
+                {"mean": self.means},
+                measure=measure_numbers,
+                system=self.systems,
+                seed=self.seeds,
             ),
         }
 
     @table("repeats", "standard deviations over users, systems and repetitions")
     def repeats_table(self) -> Table:
         """Tabulate each estimate over the seeds, with its standard deviations."""
-        labels, sources = self.measures.reported.labels, zip(self.names, self.sources, strict=True)
-        columns = {
+        labels = self.measures.reported.labels
+        columns: dict[str, Any] = {
             "measure": [*labels] * len(self.quantities),
             "quantity": np.repeat(self.quantities, len(labels)),
             "this study": self.values[..., 0].ravel(),
             "mean": mean_of_defined(self.values).ravel(),
-            **{f"sd {name}": deviations.ravel() for name, deviations in sources},
         }
+        for name, deviations in zip(self.names, self.sources, strict=True):
+            columns[f"sd {name}"] = deviations.ravel()
         title = f"The study under {len(self.seeds)} {self._repetitions}"
         return Table.from_columns("repeats", title, self.caption(), columns)
 
     def findings(self) -> Sequence[str]:
-        """Say how much each source of chance contributes, and how far the orderings agree."""
-        labels, deviations = self.measures.reported.labels, root_mean_square(self.sources)
-        found = []
-        for place, (subject, words) in enumerate(zip(self.subjects, self.in_words, strict=True)):
-            sources = zip(self.names, deviations[:, place].tolist(), strict=True)
-            spread = listed([f"{rounded(sd)} over {source}" for source, sd in sources])
-            found.append(f"{subject} ({words}) has standard deviations of {spread}.")
-        taus = zip(labels, mean_of_defined(self.taus).tolist(), strict=True)
-        alike = listed([f"{rounded(tau, 2)} ({label})" for label, tau in taus])
-        agree = f"The orderings of the systems under two {self._repetitions} agree with tau-b"
-        return (*found, f"{agree} = {alike}.", *self._leaders())
+        """Word how much each source of chance contributes, and how far the orderings agree."""
+        sentences = []
+        deviations_over_measures = root_mean_square(self.sources)
+        for index, (subject, words) in enumerate(zip(self.subjects, self.in_words, strict=True)):
+            deviations = deviations_over_measures[:, index].tolist()
+            spread = [
+                f"{rounded(deviation)} over {source}"
+                for source, deviation in zip(self.names, deviations, strict=True)
+            ]
+            sentences.append(f"{subject} ({words}) has standard deviations of {listed(spread)}.")
+        mean_taus = mean_of_defined(self.taus).tolist()
+        labels = self.measures.reported.labels
+        taus = [
+            f"{rounded(tau, 2)} ({label})" for label, tau in zip(labels, mean_taus, strict=True)
+        ]
+        sentences.append(
+            f"The orderings of the systems under two {self._repetitions} agree with tau-b = "
+            f"{listed(taus)}."
+        )
+        return (*sentences, *self._sentences_of_best())
 
-    def _leaders(self) -> Iterator[str]:
-        """Say how often each measure comes first, by quantity."""
+    def _sentences_of_best(self) -> Iterator[str]:
+        """Word how often each measure is the best, a sentence for each quantity."""
         for subject, values, sign in zip(self.subjects, self.values, self.signs, strict=True):
-            ordered = np.where(np.isnan(values), -np.inf, sign * values)
-            first = Counter(ordered.argmax(axis=0).tolist()).most_common()
-            times = listed([f"{self.measures[n]} ({count})" for n, count in first])
-            repeated = f"{len(self.seeds)} {self._repetitions}"
-            yield f"{subject}: of {repeated}, the best measure is {times}."
+            comparable = np.where(np.isnan(values), -np.inf, sign * values)
+            best_measures = comparable.argmax(axis=0).tolist()
+            counts = Counter(best_measures).most_common()
+            times = [f"{self.measures[number]} ({count})" for number, count in counts]
+            repetitions = f"{len(self.seeds)} {self._repetitions}"
+            yield f"{subject}: of {repetitions}, the best measure is {listed(times)}."
 
     @property
     def _repetitions(self) -> str:
-        """What repetitions have of their own."""
+        """What repetitions differ by, in the plural."""
         return "seeds" if self.varied == "splits" else "settings of the systems"
 
     @figure(
@@ -186,98 +218,144 @@ class Repeats(Result):
     )
     def plot(self, ax: Axes, *, subject: str | None = None) -> Axes:
         """Draw the mean of each measure over the seeds, with its standard deviations."""
-        place = panel_index(self.subjects, subject)
-        means, rows = mean_of_defined(self.values[place]), np.arange(len(self.measures))[::-1]
-        for n, (source, own) in enumerate(zip(self.names, self.sources[:, place], strict=True)):
-            colour = colours()[n % len(colours())]
-            look: dict[str, Any] = {"fmt": MARKERS[n], "color": colour, "linewidth": 1.2}
-            places = rows + APART * (1 - n)
-            ax.errorbar(means, places, xerr=own, label=source, markersize=3.5, **look)
+        index = panel_index(self.subjects, subject)
+        means = mean_of_defined(self.values[index])
+        rows = np.arange(len(self.measures))[::-1]
+        for number, source in enumerate(self.names):
+            ax.errorbar(
+                means,
+                rows + MARKER_DISTANCE * (1 - number),
+                xerr=self.sources[number, index],
+                label=source,
+                fmt=MARKERS[number],
+                color=colours()[number % len(colours())],
+                markersize=3.5,
+                linewidth=1.2,
+            )
         explain(ax, "Lines: one standard deviation to each side of the mean.")
         ax.set_yticks(rows, self.measures.reported.labels)
-        ax.set_xlabel(self.in_words[place])
-        ax.set_title(self.subjects[place])
+        ax.set_xlabel(self.in_words[index])
+        ax.set_title(self.subjects[index])
         label_curves(ax)
         return ax
 
     def cautions(self) -> Sequence[str]:
-        """Name estimates that vary more over seeds than over resampled users."""
-        users, _, own = self.sources
-        beyond = [
+        """Caution of estimates that vary more than twice as much over repetitions as over users."""
+        over_users, _, over_repetitions = self.sources
+        varying = [
             f"{label} ({quantity})"
-            for place, quantity in enumerate(self.quantities)
+            for index, quantity in enumerate(self.quantities)
             for number, label in enumerate(self.measures.reported.labels)
-            if own[place, number] > 2 * users[place, number]
+            if over_repetitions[index, number] > 2 * over_users[index, number]
         ]
-        if not beyond:
+        if not varying:
             return []
         return [
             f"These vary more than twice as much over {self._repetitions} as over users, so their "
-            f"intervals over users hold for this study only: {listed(beyond)}."
+            f"intervals over users hold for this study only: {listed(varying)}."
         ]
 
     def caption(self) -> str:
-        """Say what was repeated."""
-        seeds = f"random seeds ({self.seeds[0]} to {self.seeds[-1]})"
-        differ = f"{seeds}: the data are the same, splits and training differ"
+        """Word what was repeated, and what the standard deviations are."""
         if self.varied == "settings":
-            differ = "settings of the systems: data, split and seed are the same"
+            varied = "settings of the systems: data, split and seed are the same"
+        else:
+            seeds = f"random seeds ({self.seeds[0]} to {self.seeds[-1]})"
+            varied = f"{seeds}: the data are the same, splits and training differ"
         return (
-            f"The study with {len(self.seeds)} {differ}. Standard deviations over users "
+            f"The study with {len(self.seeds)} {varied}. Standard deviations over users "
             "(bootstrap) and systems (jackknife) are root mean squares over the repetitions; "
             f"those over {self.varied} are of the values in the repetitions."
         )
 
 
 def root_mean_square(values: Floats) -> Floats:
-    """Give the root of the mean of the squares along the last axis, of what is not NaN."""
+    """Compute the root of the mean of the squares along the last axis, of what is not NaN."""
     return np.sqrt(mean_of_defined(values**2))
 
 
-def gather(
+def combine_repeats(
     means: Sequence[Means],
     results: Sequence[list[Result]],
     seeds: Sequence[int],
     varied: Varied = "splits",
 ) -> Repeats:
-    """Put together the means and results of a study under each seed, or with each settings."""
+    """Combine the means and results of a study under each seed, or with each settings.
+
+    Parameters
+    ----------
+    means, results
+        Of each repetition; those of the study itself come first.
+    seeds
+        The seed of each repetition, or the number of its settings.
+    varied
+        What differs between the repetitions.
+
+    Returns
+    -------
+    The estimates that all repetitions have, over the report measures of the study.
+    """
     reported = means[0].measures.reported
-    systems = means[0].systems
-    found = [
-        {headline.name: headline for result in every if (headline := result.headline()) is not None}
-        for every in results
+    estimates_by_repetition = [_headlines(repetition_results) for repetition_results in results]
+    quantities = [
+        quantity
+        for quantity in estimates_by_repetition[0]
+        if all(quantity in estimates for estimates in estimates_by_repetition)
     ]
-    names = [name for name in found[0] if all(name in others for others in found)]
-    of_first = [found[0][name] for name in names]
-    by_seed = [[each[name] for each in found] for name in names]
+    of_study = [estimates_by_repetition[0][quantity] for quantity in quantities]
 
-    def gathered(number: Callable[[Estimates], Floats | None]) -> Floats:
-        every = [[_by_measure(number(e), e, reported) for e in of] for of in by_seed]
-        return np.array(every).reshape(len(names), len(seeds), -1).swapaxes(1, 2)
+    def stack(number_of: Callable[[Estimates], Floats | None]) -> Floats:
+        """Stack a number of all estimates: (n_quantities, n_measures, n_repetitions)."""
+        stacked = [
+            [
+                _over_measures(number_of(estimates[quantity]), estimates[quantity], reported)
+                for estimates in estimates_by_repetition
+            ]
+            for quantity in quantities
+        ]
+        return np.array(stacked).reshape(len(quantities), len(seeds), -1).swapaxes(1, 2)
 
-    def over_systems(estimates: Estimates) -> Floats | None:
-        return None if estimates.systems is None else np.sqrt(estimates.systems.variances)
-
+    over_users = stack(lambda estimates: standard_deviations(estimates.replicates))
+    mean_scores = [
+        repetition_means.values[repetition_means.measures.indices(reported)]
+        for repetition_means in means
+    ]
     return Repeats(
         measures=reported,
-        systems=systems,
+        systems=means[0].systems,
         seeds=tuple(seeds),
-        quantities=tuple(names),
-        subjects=tuple(each.subject for each in of_first),
-        in_words=tuple(each.quantity for each in of_first),
-        values=gathered(lambda each: each.values),
-        users=root_mean_square(gathered(lambda each: standard_deviations(each.replicates))),
-        over_systems=root_mean_square(gathered(over_systems)),
-        means=np.stack([each.values[each.measures.indices(reported)] for each in means], axis=-1),
-        signs=np.array([-1.0 if each.lower_is_better else 1.0 for each in of_first]),
+        quantities=tuple(quantities),
+        subjects=tuple(estimates.subject for estimates in of_study),
+        in_words=tuple(estimates.quantity for estimates in of_study),
+        values=stack(lambda estimates: estimates.values),
+        users=root_mean_square(over_users),
+        over_systems=root_mean_square(stack(_deviations_over_systems)),
+        means=np.stack(mean_scores, axis=-1),
+        signs=np.array([-1.0 if estimates.lower_is_better else 1.0 for estimates in of_study]),
         varied=varied,
     )
 
 
-def _by_measure(found: Floats | None, estimates: Estimates, reported: Measures) -> Floats:
-    """Give what was found for each report measure, along the last axis; NaN where nothing was."""
-    made, own = np.full(len(reported), np.nan), estimates.measures
-    for place, measure in enumerate(reported):
-        if found is not None and measure in own:
-            made[place] = found[own.index(measure)]
-    return made
+def _headlines(results: Sequence[Result]) -> dict[str, Estimates]:
+    """Collect the estimates that stand for each result, by name; not all results have some."""
+    headlines = [result.headline() for result in results]
+    return {headline.name: headline for headline in headlines if headline is not None}
+
+
+def _deviations_over_systems(estimates: Estimates) -> Floats | None:
+    """Compute the standard deviations over systems, (n_measures,); None if they are unknown."""
+    return None if estimates.systems is None else np.sqrt(estimates.systems.variances)
+
+
+def _over_measures(values: Floats | None, estimates: Estimates, reported: Measures) -> Floats:
+    """Select values, over the measures of the estimates, for each report measure.
+
+    NaN for measures without estimates, and for all if ``values`` is None.
+    """
+    selected = np.full(len(reported), np.nan)
+    if values is None:
+        return selected
+    for index, measure in enumerate(reported):
+        if measure in estimates.measures:
+            selected[index] = values[estimates.measures.index(measure)]
+    return selected

@@ -16,7 +16,7 @@ from analyses.shared.result import Result
 from analyses.shared.sentences import listed, plural
 from analyses.shared.work import StudyWorld
 from harness.report.answer import Answer
-from harness.report.repeats import Repeats, Varied, gather
+from harness.report.repeats import Repeats, Varied, combine_repeats
 from harness.report.study_folder import (
     ANSWER,
     REPEATS,
@@ -516,4 +516,4 @@ def repeats_from_files(
                 for key, result_class in result_classes
             ]
         )
-    return gather(means, results, numbers, varied)
+    return combine_repeats(means, results, numbers, varied)

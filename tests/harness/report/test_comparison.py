@@ -19,7 +19,7 @@ from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import FigureDeclaration
 from analyses.shared.table import FORMATS
 from harness.cli.main import main
-from harness.report.comparison import Comparison, directions
+from harness.report.comparison import Comparison, significant_pairs
 from harness.report.study_folder import Entry, FinishedStudy, Ledger
 from harness.scoring.means import Means
 from tests.conftest import figures_left_blank
@@ -52,7 +52,7 @@ def judge_otherwise(folder: Path) -> None:
 
 
 def compared(*folders: Path) -> Comparison:
-    return Comparison.of([FinishedStudy.open(folder) for folder in folders])
+    return Comparison.of_studies([FinishedStudy.open(folder) for folder in folders])
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def test_every_number_is_that_of_its_study(both: tuple[Path, Path]) -> None:
 def test_what_holds_on_all_is_told_from_what_is_turned_round(both: tuple[Path, Path]) -> None:
     keep(both[0], "sparsity", sparsity_of(AREAS, margin=0.01, apart=0.01))
     keep(both[1], "sparsity", sparsity_of(TURNED, margin=0.01, apart=0.01))
-    alike, opposite = directions(compared(*both).quantities[ROBUSTNESS])
+    alike, opposite = significant_pairs(compared(*both).quantities[ROBUSTNESS])
     assert alike == [("nDCG@20", "P@20"), ("nDCG@20", "AP@20")]
     assert opposite == [("P@20", "AP@20")]
 
@@ -217,12 +217,12 @@ def test_ranks_are_those_of_the_mean_scores(apart: tuple[Path, Path]) -> None:
     made = compared(*apart)
     of_systems = made.mean_ranks[0]
     reported = means.measures.reported
-    for ranks, number in zip(of_systems.every, means.measures.indices(reported), strict=True):
+    for ranks, number in zip(of_systems.rankings, means.measures.indices(reported), strict=True):
         assert ranks.label == str(means.measures[number])
         assert ranks.names == means.systems
         assert ranks.scores.tolist() == [[*means.values[number]], [*means.values[number, ::-1]]]
     frame = made.frame().set_index(["quantity", "measure", "study"])["value"]
-    ranks = of_systems.every[0]
+    ranks = of_systems.rankings[0]
     for name, mean, scores in zip(ranks.names, ranks.means, ranks.scores.T, strict=True):
         assert frame[f"mean rank of {name}", ranks.label, "all"] == mean
         own = [frame[f"mean score of {name}", ranks.label, study] for study in made.studies]
@@ -234,7 +234,7 @@ def test_where_less_is_better_the_lowest_is_first(apart: tuple[Path, Path]) -> N
     falling = means.measures.with_lower_is_better_for(means.measures.metrics)
     for folder in apart:
         keep(folder, "means", replace(means, measures=falling))
-    for ranks in compared(*apart).mean_ranks[0].every:
+    for ranks in compared(*apart).mean_ranks[0].rankings:
         own = means.values[[str(measure) for measure in falling].index(ranks.label)]
         assert ranks.means.argmin() == own.argmin()
 
@@ -242,7 +242,7 @@ def test_where_less_is_better_the_lowest_is_first(apart: tuple[Path, Path]) -> N
 def test_measures_are_ranked_by_each_quantity(apart: tuple[Path, Path]) -> None:
     keep(apart[0], "sparsity", sparsity_of(AREAS))
     keep(apart[1], "sparsity", sparsity_of(TURNED))
-    (ranks,) = [r for r in compared(*apart).mean_ranks[1].every if r.label == ROBUSTNESS]
+    (ranks,) = [r for r in compared(*apart).mean_ranks[1].rankings if r.label == ROBUSTNESS]
     assert dict(zip(ranks.names, ranks.means, strict=True)) == {
         "nDCG@20": 1,
         "P@20": 2.5,
@@ -262,8 +262,8 @@ def test_systems_that_a_study_lacks_are_left_out_and_named(apart: tuple[Path, Pa
     others = replace(means, systems=("mine", *means.systems[1:]))
     keep(apart[1], "means", others)
     of_systems = compared(*apart).mean_ranks[0]
-    assert {*of_systems.left_out} == {"mine", means.systems[0]}
-    assert {ranks.names for ranks in of_systems.every} == {means.systems[1:]}
+    assert {*of_systems.excluded} == {"mine", means.systems[0]}
+    assert {ranks.names for ranks in of_systems.rankings} == {means.systems[1:]}
     assert "left out: " in next(of_systems.tables()).note
 
 
@@ -283,7 +283,7 @@ def test_one_shared_system_has_no_ranks(apart: tuple[Path, Path]) -> None:
     others = (means.systems[0], *(f"my {system}" for system in means.systems[1:]))
     keep(apart[1], "means", replace(means, systems=others))
     made = compared(*apart)
-    assert [ranks.kind for ranks in made.mean_ranks] == ["measure"]
+    assert [ranks.noun for ranks in made.mean_ranks] == ["measure"]
     assert any("Fewer than two systems" in finding for finding in made.findings())
 
 
@@ -324,14 +324,14 @@ def powers(values: list[float], *, spread: float) -> Estimates:
 
 def test_where_less_is_better_the_lower_of_a_pair_comes_first() -> None:
     one, other = powers([3.0, 1.0, 2.0], spread=0.01), powers([3.0, 2.0, 1.0], spread=0.01)
-    alike, opposite = directions({"one": one, "other": other})
+    alike, opposite = significant_pairs({"one": one, "other": other})
     assert alike == [("AP@20", "P@20"), ("RR@20", "P@20")]
     assert opposite == [("AP@20", "RR@20")]
 
 
 def test_a_difference_that_one_study_does_not_show_is_neither_alike_nor_opposite() -> None:
     clear, vague = powers([3.0, 1.0, 2.0], spread=0.01), powers([3.0, 1.0, 2.0], spread=9.0)
-    assert directions({"clear": clear, "vague": vague}) == ([], [])
+    assert significant_pairs({"clear": clear, "vague": vague}) == ([], [])
 
 
 @dataclass(frozen=True)
@@ -381,7 +381,7 @@ def stated(
 @pytest.fixture
 def three(tmp_path: Path) -> Comparison:
     """Three data sets; AP is the most discriminative in two of them."""
-    return Comparison.of(
+    return Comparison.of_studies(
         [
             stated(tmp_path, [[0.1, 0.2, 0.3], [0.3, 0.2, 0.1]], [0.9, 0.3, 0.6], sha="one"),
             stated(tmp_path, [[0.2, 0.1, 0.3], [0.3, 0.3, 0.1]], [1.5, 0.6, 0.9], sha="two"),
@@ -391,7 +391,7 @@ def three(tmp_path: Path) -> Comparison:
 
 
 def test_the_measure_of_the_lowest_dp_has_rank_1(three: Comparison) -> None:
-    (ranks,) = three.mean_ranks[1].every
+    (ranks,) = three.mean_ranks[1].rankings
     assert ranks.label == "DP"
     assert ranks.ranks.tolist() == [[3, 1, 2], [3, 1, 2], [1, 3, 2]]
     frame = three.frame().set_index(["quantity", "measure", "study"]).value
@@ -400,7 +400,7 @@ def test_the_measure_of_the_lowest_dp_has_rank_1(three: Comparison) -> None:
 
 
 def test_the_system_of_the_highest_mean_has_rank_1(three: Comparison) -> None:
-    of_precision, of_average = three.mean_ranks[0].every
+    of_precision, of_average = three.mean_ranks[0].rankings
     assert of_precision.ranks.tolist() == [[3, 2, 1], [2, 3, 1], [3, 1, 2]]
     assert of_average.ranks.tolist() == [[1, 2, 3], [1.5, 1.5, 3], [3, 2, 1]]
     frame = three.frame().set_index(["quantity", "measure", "study"]).value
@@ -413,7 +413,7 @@ def test_of_a_metric_of_which_less_is_better_the_lowest_mean_has_rank_1(tmp_path
     studies = [
         stated(tmp_path, scores, [1, 2, 3], sha=name, falling=("P",)) for name in ("one", "two")
     ]
-    of_precision, of_average = Comparison.of(studies).mean_ranks[0].every
+    of_precision, of_average = Comparison.of_studies(studies).mean_ranks[0].rankings
     assert of_precision.ranks.tolist() == [[1, 2, 3]] * 2
     assert of_average.ranks.tolist() == [[1, 2, 3]] * 2
 
@@ -433,7 +433,7 @@ def test_the_data_sets_are_described_by_their_manifests(tmp_path: Path) -> None:
     collection = {"users": 7, "topics": 3, "judgements": 50}
     ratings = {"ratings": 90, "items": 11, "density": 0.25, "gini": 0.5}
     scores = [[0.1, 0.2, 0.3], [0.3, 0.2, 0.1]]
-    comparison = Comparison.of(
+    comparison = Comparison.of_studies(
         [
             stated(tmp_path, scores, [1, 2, 3], sha="one", collection=collection, ratings=ratings),
             stated(tmp_path, scores, [1, 2, 3], sha="two", collection={"topics": 4}),
@@ -463,7 +463,7 @@ def test_data_sets_of_the_same_origin_are_not_independent(
         stated(tmp_path, scores, [1, 2, 3], sha=name, inputs=inputs)
         for name, inputs in (("one", first), ("two", second))
     ]
-    findings = [*Comparison.of(studies).findings()]
+    findings = [*Comparison.of_studies(studies).findings()]
     assert any("Not independent" in one for one in findings) == again
 
 
@@ -523,7 +523,7 @@ def test_who_may_be_the_best_is_named_study_by_study(tmp_path: Path) -> None:
         of_areas(tmp_path, areas, sha=name)
         for name, areas in {"clear": AREAS, "level": level, "poor": poor}.items()
     ]
-    comparison = Comparison.of(studies)
+    comparison = Comparison.of_studies(studies)
     (sentence,) = [one for one in comparison.findings() if one.startswith("May be the most")]
     assert "nDCG@20 (clear); any measure (level); no measure (poor)" in sentence
     assert "0 differ significantly in the same" in sentence
@@ -535,7 +535,7 @@ def test_who_may_be_the_best_is_named_study_by_study(tmp_path: Path) -> None:
 
 def test_pairs_of_measures_that_differ_alike_and_oppositely_are_counted(tmp_path: Path) -> None:
     studies = [of_areas(tmp_path, AREAS, sha="one"), of_areas(tmp_path, TURNED, sha="two")]
-    comparison = Comparison.of(studies)
+    comparison = Comparison.of_studies(studies)
     (sentence,) = [one for one in comparison.findings() if one.startswith("May be the most")]
     assert "Of 3 pairs of measures, 2 (nDCG@20 and P@20; nDCG@20 and AP@20) differ" in sentence
     assert "1 (P@20 and AP@20) in opposite" in sentence
@@ -550,8 +550,8 @@ def test_pairs_of_measures_that_differ_alike_and_oppositely_are_counted(tmp_path
 def test_studies_of_the_same_name_are_called_by_their_folders(tmp_path: Path) -> None:
     one, two = (of_areas(tmp_path, AREAS, sha=sha) for sha in ("one", "two"))
     alike = [replace(study, name="same") for study in (one, two)]
-    assert [*Comparison.of(alike).studies] == [str(tmp_path / "one"), str(tmp_path / "two")]
-    assert [*Comparison.of([one, two]).studies] == ["one", "two"]
+    assert [*Comparison.of_studies(alike).studies] == [str(tmp_path / "one"), str(tmp_path / "two")]
+    assert [*Comparison.of_studies([one, two]).studies] == ["one", "two"]
 
 
 def test_a_measure_that_a_study_scores_no_system_by_has_no_ranks_of_systems(tmp_path: Path) -> None:
@@ -561,8 +561,8 @@ def test_a_measure_that_a_study_scores_no_system_by_has_no_ranks_of_systems(tmp_
         stated(tmp_path, SCORES, [1, 2, 3], sha="one"),
         stated(tmp_path, undefined, [1, 2, 3], sha="two"),
     ]
-    of_systems = Comparison.of(studies).mean_ranks[0]
-    assert [ranks.label for ranks in of_systems.every] == ["AP@20"]
+    of_systems = Comparison.of_studies(studies).mean_ranks[0]
+    assert [ranks.label for ranks in of_systems.rankings] == ["AP@20"]
 
 
 def of_two_systems(
@@ -580,11 +580,11 @@ def of_two_systems(
 
 
 def test_two_systems_and_two_measures_have_ranks(tmp_path: Path) -> None:
-    comparison = Comparison.of([of_two_systems(tmp_path, name) for name in ("one", "two")])
-    assert [ranks.kind for ranks in comparison.mean_ranks] == ["system", "measure"]
-    assert comparison.mean_ranks[0].every[0].names == ("a", "b")
-    assert [*comparison.mean_ranks[0].left_out] == ["one system", "two system"]
-    (of_dp,) = comparison.mean_ranks[1].every
+    comparison = Comparison.of_studies([of_two_systems(tmp_path, name) for name in ("one", "two")])
+    assert [ranks.noun for ranks in comparison.mean_ranks] == ["system", "measure"]
+    assert comparison.mean_ranks[0].rankings[0].names == ("a", "b")
+    assert [*comparison.mean_ranks[0].excluded] == ["one system", "two system"]
+    (of_dp,) = comparison.mean_ranks[1].rankings
     assert of_dp.names == ("P@20", "AP@20")
     findings = [*comparison.findings()]
     assert not any("Fewer than two systems" in one for one in findings)
@@ -596,8 +596,8 @@ def test_two_systems_and_two_measures_have_ranks(tmp_path: Path) -> None:
 
 def test_a_single_measure_has_no_ranks_and_is_called_by_its_name(tmp_path: Path) -> None:
     studies = [of_two_systems(tmp_path, name, metrics=("P",)) for name in ("one", "two")]
-    comparison = Comparison.of(studies)
-    assert [ranks.kind for ranks in comparison.mean_ranks] == ["system"]
+    comparison = Comparison.of_studies(studies)
+    assert [ranks.noun for ranks in comparison.mean_ranks] == ["system"]
     (sentence,) = [one for one in comparison.findings() if one.startswith("May be the most")]
     assert "P@20 (one); P@20 (two)" in sentence
     assert "Of 0 pairs of measures, 0 differ" in sentence
@@ -605,8 +605,8 @@ def test_a_single_measure_has_no_ranks_and_is_called_by_its_name(tmp_path: Path)
 
 def test_studies_of_one_collection_have_levels_and_no_ranks(tmp_path: Path) -> None:
     studies = [of_two_systems(tmp_path, name, judgements="0" * 64) for name in ("one", "two")]
-    comparison = Comparison.of(studies)
-    assert {key[1] for key in comparison.levels} == {"a", "b"}
+    comparison = Comparison.of_studies(studies)
+    assert {key[1] for key in comparison.mean_scores} == {"a", "b"}
     assert not comparison.mean_ranks
     assert not any("Some studies have the same" in one for one in comparison.findings())
 
@@ -628,9 +628,9 @@ def test_numbers_alone_are_enough_to_compare(tmp_path: Path) -> None:
         )
         for study in studies
     ]
-    comparison = Comparison.of(studies)
+    comparison = Comparison.of_studies(studies)
     assert comparison.quantities
-    assert not comparison.levels
+    assert not comparison.mean_scores
     assert not comparison.mean_ranks
 
 
@@ -638,7 +638,9 @@ def test_the_best_of_every_study_is_bold(tmp_path: Path) -> None:
     """Values are in the columns 1, 3 and 5."""
     best = {"one": AREAS, "two": {("nDCG", 20): 0.5, ("P", 20): 0.6, ("AP", 20): 0.9}}
     studies = [of_areas(tmp_path, areas, sha=name) for name, areas in best.items()]
-    (table,) = Comparison.of([*studies, of_areas(tmp_path, AREAS, sha="six")]).quantity_tables()
+    (table,) = Comparison.of_studies(
+        [*studies, of_areas(tmp_path, AREAS, sha="six")]
+    ).quantity_tables()
     assert {*table.bold} == {(0, 1), (2, 3), (0, 5)}
 
 
@@ -646,13 +648,13 @@ def test_measures_that_never_differ_are_neither_alike_nor_opposite() -> None:
     """Their difference is 0 in every replicate."""
     same = powers([3.0, 1.0, 2.0], spread=0.01)
     twins = replace(same, values=np.full(3, 2.0), replicates=np.tile(same.replicates[0], (3, 1)))
-    assert directions({"one": twins, "two": twins}) == ([], [])
+    assert significant_pairs({"one": twins, "two": twins}) == ([], [])
 
 
 def test_measures_are_in_the_order_of_the_first_study(tmp_path: Path) -> None:
     one, two = (of_two_systems(tmp_path, name) for name in ("one", "two"))
     turned = {("AP", 20): [0.2] * 3, ("P", 20): [0.1] * 3}
     two = replace(two, found={"discrimination": discrimination_of(turned)})
-    (table,) = Comparison.of([one, two]).quantity_tables()
+    (table,) = Comparison.of_studies([one, two]).quantity_tables()
     assert [row[0] for row in table.rows] == ["P@20", "AP@20"]
     assert [row[1] for row in table.rows] == pytest.approx([0.03, 0.06])

@@ -168,9 +168,9 @@ def test_a_measure_that_is_poor_is_not_called_the_best() -> None:
     ranks = ranks_of(SCORES[:, 1:3], "area", ("P@5", "AP@5"))
     any_measure, *_ = MeanRanks("measure", [ranks]).findings()
     assert "any measure (area)" in any_measure
-    poor, *_ = MeanRanks("measure", [ranks], poor={"area": ["P@5"]}).findings()
+    poor, *_ = MeanRanks("measure", [ranks], unacceptable={"area": ["P@5"]}).findings()
     assert "AP@5 (area)" in poor
-    none, *_ = MeanRanks("measure", [ranks], poor={"area": ["P@5", "AP@5"]}).findings()
+    none, *_ = MeanRanks("measure", [ranks], unacceptable={"area": ["P@5", "AP@5"]}).findings()
     assert "no acceptable measure (area)" in none
 
 

@@ -9,7 +9,7 @@ import pytest
 from analyses.shared.families import Families, SubsetValues
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result
-from harness.report.repeats import Repeats, gather, root_mean_square
+from harness.report.repeats import Repeats, combine_repeats, root_mean_square
 from harness.scoring.means import Means
 from tests.drawn import segments_of
 from tests.harness.results import correlation_of, discrimination_of, sparsity_of
@@ -158,7 +158,7 @@ def test_results_of_every_seed_are_gathered_by_report_measure() -> None:
         means_of([[1, 2, 3], [0, 0, 0], [4, 5, 6]]),
         means_of([[3, 2, 1], [0, 0, 0], [6, 5, 4]]),
     ]
-    found = gather(means, results, seeds=[7, 8])
+    found = combine_repeats(means, results, seeds=[7, 8])
     assert [*map(str, found.measures)] == ["AP@20", "P@20"]
     assert (found.quantities, found.seeds, found.systems) == (("DP",), (7, 8), SYSTEMS)
     np.testing.assert_allclose(found.values, [[[1.2, 0.9], [0.6, 1.5]]])
@@ -176,10 +176,10 @@ def test_a_quantity_that_a_seed_lacks_is_left_out_and_a_measure_is_undefined() -
     means = [means_of([[1, 2, 3], [0, 0, 0], [4, 5, 6]])] * 2
     of_loss = sparsity_of(areas)
     tested = discrimination_of({("P", 20): [0.1, 0.2, 0.3], ("AP", 20): [0.3, 0.4, 0.5]})
-    found = gather(means, [[of_loss, tested], [of_loss]], seeds=[1, 2])
+    found = combine_repeats(means, [[of_loss, tested], [of_loss]], seeds=[1, 2])
     assert len(found.quantities) == 1
     np.testing.assert_allclose(found.values, [[[0.7, 0.7], [0.5, 0.5]]])
-    only = gather(means, [[sparsity_of({("P", 20): 0.5})]] * 2, seeds=[1, 2])
+    only = combine_repeats(means, [[sparsity_of({("P", 20): 0.5})]] * 2, seeds=[1, 2])
     np.testing.assert_allclose(only.values, [[[np.nan, np.nan], [0.5, 0.5]]])
 
 
@@ -192,7 +192,7 @@ def test_deviations_over_systems_are_root_mean_squares_of_the_jackknife() -> Non
         families = Families(np.arange(12))
         within = SubsetValues(12, of_subsets)
         results.append([replace(sparsity_of(areas), within=within, families=families)])
-    found = gather([means_of([[1, 2, 3]] * 3)] * 2, results, seeds=[1, 2])
+    found = combine_repeats([means_of([[1, 2, 3]] * 3)] * 2, results, seeds=[1, 2])
     expected = np.sqrt((3 * 0.1**2 + 3 * 0.3**2) / 2)
     np.testing.assert_allclose(found.over_systems, [[0.0, expected]], atol=1e-12)
 

@@ -355,7 +355,7 @@ def digests_in(tree: Path, makers: Mapping[str, list[Place]]) -> dict[str, str]:
         ("harness/metrics/precision.py", "return ", "return 1 * ", {*SCORED, *ANALYSED}),
         ("harness/metrics/recall.py", "return ", "return 1 * ", set()),
         ("harness/report/tables.py", "def answer_of(results", "def answer_of(found", {"answer"}),
-        ("harness/report/page.py", "MOST_ROWS = 12", "MOST_ROWS = 13", set()),
+        ("harness/report/page.py", "MAX_OPEN_ROWS = 12", "MAX_OPEN_ROWS = 13", set()),
         ("harness/version.py", "0", "1", set()),
         (
             "analyses/significance/permutation.py",
