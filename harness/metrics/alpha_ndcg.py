@@ -12,7 +12,7 @@ from qrels import Judged, accumulate
 from runs.shared.arrays import Floats
 
 HIGHEST = math.e / (math.e - 1)
-"""No list earns more, over a greedy one (Nemhauser, Wolsey & Fisher 1978)."""
+"""Bound on the gain of a list over that of a greedy one (Nemhauser, Wolsey & Fisher 1978)."""
 
 
 @metric(
@@ -48,18 +48,21 @@ def alpha_ndcg(
     not be the best one: a list can score above 1, but never above e / (e - 1). Among items with
     the same gain the greedy list takes the last by id, as ndeval does.
     """
-    found = judged.total(_discounted, cutoff=cutoff, alpha=alpha)
-    best = judged.once_for_all(_greedy, alpha=alpha)
-    ranks = best.shape[1] if cutoff is None else min(cutoff, best.shape[1])
-    return ratio(found, best[:, ranks - 1] if ranks else np.zeros(judged.n_users))
+    dcg = judged.total(_discounted_gains, cutoff=cutoff, alpha=alpha)
+    ideal_sums = judged.once_for_all(_ideal_sums, alpha=alpha)
+    longest = ideal_sums.shape[1]
+    n_ranks = longest if cutoff is None else min(cutoff, longest)
+    ideal_dcg = ideal_sums[:, n_ranks - 1] if n_ranks > 0 else np.zeros(judged.n_users)
+    return ratio(dcg, ideal_dcg)
 
 
-def _discounted(judged: Judged, *, alpha: float) -> Floats:
-    """Give what each rank earns: new categories, discounted."""
+def _discounted_gains(judged: Judged, *, alpha: float) -> Floats:
+    """Discount the new categories at each rank, of shape (n_users, n_ranks)."""
     return judged.once(new_categories, alpha=alpha) / np.log2(judged.ranks + 1)
 
 
-def _greedy(judged: Judged, *, alpha: float) -> Floats:
-    """Add what the greedy list earns down to each rank, of shape (n_users, n_ranks)."""
+def _ideal_sums(judged: Judged, *, alpha: float) -> Floats:
+    """Add up the discounted gains of the greedy list down to each rank, (n_users, n_judged)."""
     gains = greedy_categories(judged, alpha=alpha)
-    return accumulate(gains / np.log2(np.arange(2, gains.shape[1] + 2)))
+    ranks = np.arange(1, gains.shape[1] + 1)
+    return accumulate(gains / np.log2(ranks + 1))

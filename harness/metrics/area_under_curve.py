@@ -1,5 +1,7 @@
 """AUC: area under the ROC curve, of judged items."""
 
+import numpy as np
+
 from harness.metrics.shared.metric import metric, ratio
 from qrels import Judged
 from runs.shared.arrays import Floats
@@ -39,11 +41,12 @@ def area_under_curve(judged: Judged, *, cutoff: int | None = None) -> Floats:
     """
     missed_relevant = judged.n_relevant - judged.hits(cutoff)
     missed_nonrelevant = judged.n_nonrelevant - judged.nonrelevant_hits(cutoff)
-    won = judged.total(_pairs_won, cutoff=cutoff) + missed_relevant * missed_nonrelevant / 2
-    pairs = judged.n_relevant * judged.n_nonrelevant * (judged.n_retrieved > 0)
-    return ratio(won, pairs)
+    half_of_ties = missed_relevant * missed_nonrelevant / 2
+    pairs_won = judged.total(_pairs_won, cutoff=cutoff) + half_of_ties
+    n_pairs = judged.n_relevant * judged.n_nonrelevant
+    return ratio(pairs_won, np.where(judged.n_retrieved > 0, n_pairs, 0))
 
 
 def _pairs_won(judged: Judged) -> Floats:
-    """Judged non-relevant items below each relevant item, 0 at the other ranks."""
+    """Count the judged non-relevant items below each relevant item, (n_users, n_ranks); else 0."""
     return judged.relevant * (judged.n_nonrelevant[:, None] - judged.nonrelevant_so_far)

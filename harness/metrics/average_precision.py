@@ -35,5 +35,5 @@ def average_precision(judged: Judged, *, cutoff: int | None = None) -> Floats:
 
 
 def _precisions(judged: Judged) -> Floats:
-    """Precision at the rank of every relevant item, 0 at the other ranks."""
+    """Compute the precision at the rank of each relevant item, (n_users, n_ranks); else 0."""
     return judged.relevant * (judged.relevant_so_far / judged.ranks)

@@ -30,9 +30,9 @@ def average_recommendation_popularity(judged: Judged, *, cutoff: int | None = No
     (Abdollahpouri et al. 2019); it does not mean that users get better recommendations. Random
     recommendations come close to the best value, and an empty list has it.
     """
-    return mean_novelty(judged, _ratings, cutoff=cutoff, discount="none", relevance="none")
+    return mean_novelty(judged, _item_counts, cutoff=cutoff, discount="none", relevance="none")
 
 
-def _ratings(catalogue: Catalogue) -> Floats:
-    """Training ratings of each item; 0 for no item."""
+def _item_counts(catalogue: Catalogue) -> Floats:
+    """Return the number of training ratings of each item, (n_items + 1,); 0 at the end."""
     return np.append(catalogue.require("popularity").astype(np.float64), 0.0)

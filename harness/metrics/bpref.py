@@ -40,7 +40,11 @@ def bpref(judged: Judged, *, cutoff: int | None = None) -> Floats:
 
 
 def _preferences(judged: Judged) -> Floats:
-    """Share of the non-relevant items that each relevant item is above, 0 at the other ranks."""
+    """Compute the share of judged non-relevant items that each relevant item is ranked above.
+
+    Of shape (n_users, n_ranks); 0 where the item is not relevant.
+    """
     n_relevant = judged.n_relevant[:, None].astype(np.float64)
     bound = np.maximum(np.minimum(judged.n_nonrelevant[:, None], n_relevant), 1.0)
-    return judged.relevant * (1.0 - np.minimum(judged.nonrelevant_so_far, n_relevant) / bound)
+    share_above = np.minimum(judged.nonrelevant_so_far, n_relevant) / bound
+    return judged.relevant * (1.0 - share_above)

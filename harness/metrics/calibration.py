@@ -6,7 +6,7 @@ import numpy as np
 
 from harness.metrics.shared.features import categories
 from harness.metrics.shared.metric import metric
-from harness.metrics.shared.weights import Discount, Share, discounts
+from harness.metrics.shared.weights import Discount, Share, rank_discounts
 from qrels import Catalogue, Judged
 from runs.shared.arrays import Floats
 
@@ -46,49 +46,61 @@ def calibration(
     The judgements are not used. Steck allows weights for the user's ratings; here all ratings,
     including low ones, have the same weight.
     """
-    wanted = judged.catalogue.once(_of_profiles)[judged.users]
-    none = _divergence(wanted, np.zeros_like(wanted), alpha)
-    diverging = judged.once(_so_far, alpha=alpha, discount=discount)
-    return np.where(judged.n_retrieved > 0, judged.down_to(cutoff, diverging), none)
+    profiles = judged.catalogue.once(_profile_distributions)[judged.users]
+    of_empty_lists = _divergence(profiles, np.zeros_like(profiles), alpha)
+    divergences = judged.once(_divergences_at_ranks, alpha=alpha, discount=discount)
+    return np.where(judged.n_retrieved > 0, judged.down_to(cutoff, divergences), of_empty_lists)
 
 
-def _so_far(judged: Judged, *, alpha: float, discount: Discount) -> Floats:
-    """Compare what the list holds down to each rank with the profile, (n_users, n_ranks)."""
-    shares = judged.catalogue.once(_of_items)
-    wanted = judged.catalogue.once(_of_profiles)[judged.users]
-    looked_at = np.broadcast_to(discounts(judged.ranks, discount), judged.grades.shape)
-    listed = np.zeros(wanted.shape)
-    found = np.zeros(judged.grades.shape)
+def _divergences_at_ranks(judged: Judged, *, alpha: float, discount: Discount) -> Floats:
+    """Compute the divergence of the list down to each rank from the profile: (n_users, n_ranks)."""
+    item_shares = judged.catalogue.once(_item_distributions)
+    profiles = judged.catalogue.once(_profile_distributions)[judged.users]
+    discounts = np.broadcast_to(rank_discounts(judged.ranks, discount), judged.grades.shape)
+    list_sums = np.zeros(profiles.shape)
+    divergences = np.zeros(judged.grades.shape)
     for column, items in enumerate(judged.items.T):
-        listed += looked_at[:, column, np.newaxis] * shares[items]
-        found[:, column] = _divergence(wanted, listed, alpha)
-    return found
+        list_sums += discounts[:, column, np.newaxis] * item_shares[items]
+        divergences[:, column] = _divergence(profiles, list_sums, alpha)
+    return divergences
 
 
-def _divergence(wanted: Floats, listed: Floats, alpha: float) -> Floats:
-    """Compare distributions with sums of distributions, each of shape (n_users, n_categories)."""
+def _divergence(profiles: Floats, list_sums: Floats, alpha: float) -> Floats:
+    """Compute the Kullback-Leibler divergence of lists from profiles, of shape (n_users,).
+
+    Profiles, (n_users, n_categories), are distributions over categories, or 0; ``list_sums``, of
+    the same shape, are weighted sums of the distributions of items. ``alpha`` is the weight of the
+    profile in the mixture with the list.
+    """
     from scipy.special import rel_entr
 
-    mixed = (1 - alpha) * _normalised(listed) + alpha * wanted
-    return np.maximum(rel_entr(wanted, mixed).sum(axis=1), 0.0)
+    mixtures = (1 - alpha) * _normalised(list_sums) + alpha * profiles
+    return np.maximum(rel_entr(profiles, mixtures).sum(axis=1), 0.0)
 
 
-def _of_items(catalogue: Catalogue) -> Floats:
-    """Distribution of each item over its categories; 0 where there is none, and at the end."""
+def _item_distributions(catalogue: Catalogue) -> Floats:
+    """Distribute each item over its categories in equal shares, (n_items + 1, n_categories).
+
+    0 for an item without a category, and at the end, for no item.
+    """
     return _normalised(catalogue.once(categories))
 
 
-def _of_profiles(catalogue: Catalogue) -> Floats:
-    """Distribution over categories of what each user rated; 0 where there is none."""
+def _profile_distributions(catalogue: Catalogue) -> Floats:
+    """Average the distributions of the items that each user rated, (n_users, n_categories).
+
+    0 for a user without rated items that have a category.
+    """
     from scipy.sparse import csr_array
 
     profiles = catalogue.require("profiles")
     ones = np.ones(profiles.nnz)
     rated = csr_array((ones, profiles.indices, profiles.indptr), shape=profiles.shape)
-    return _normalised(rated @ catalogue.once(_of_items)[:-1])
+    item_shares = catalogue.once(_item_distributions)[:-1]
+    return _normalised(rated @ item_shares)
 
 
 def _normalised(values: Floats) -> Floats:
-    """Let rows sum to 1; rows of 0 stay."""
+    """Divide each row of a matrix by its sum; rows of 0 stay."""
     totals = values.sum(axis=1, keepdims=True)
     return np.divide(values, totals, out=np.zeros_like(values), where=totals > 0)

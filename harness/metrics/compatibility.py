@@ -46,43 +46,58 @@ def compatibility(judged: Judged, *, cutoff: int | None = None, p: Share = 0.95)
     >>> compatibility(Judged(np.array([[1.0, 2.0]]), np.array([[1.0, 2.0]])), p=0.5).round(4)
     array([0.3333])
     """
-    ends = np.maximum(judged.n_retrieved, judged.n_relevant) if cutoff is None else cutoff
-    weights = _weights(max(int(np.max(ends, initial=0)), *_longest(judged)), p)
-    earned = np.reshape(weights[ends], (-1, 1)) - judged.once(_weights_missed, p=p)
-    n_ideal = np.minimum(judged.n_relevant, ends)
-    best = (1 - p**n_ideal) / (1 - p) + n_ideal * (weights[ends] - weights[n_ideal])
-    total = accumulate(np.maximum(earned, 0.0, out=earned))
-    return ratio(total[:, -1:].sum(axis=1), best)
+    depths = np.maximum(judged.n_retrieved, judged.n_relevant) if cutoff is None else cutoff
+    deepest = max(int(np.max(depths, initial=0)), _deepest_rank(judged))
+    cumulative = _cumulative_weights(deepest, p)
+    weights_to_end = cumulative[depths]
+    # An item that both lists hold from rank k on has the weights of the ranks k to the end.
+    item_overlap = np.reshape(weights_to_end, (-1, 1)) - judged.once(_weights_above, p=p)
+    item_overlap = np.maximum(item_overlap, 0.0, out=item_overlap)
+    overlap = accumulate(item_overlap)[:, -1:].sum(axis=1)
+    n_ideal = np.minimum(judged.n_relevant, depths)
+    ideal_overlap = (1 - p**n_ideal) / (1 - p) + n_ideal * (weights_to_end - cumulative[n_ideal])
+    return ratio(overlap, ideal_overlap)
 
 
-def _weights(depth: int, p: float) -> Floats:
-    """Add what one item earns that both lists hold down to rank 0, 1 ..., of shape (depth + 1,)."""
+def _cumulative_weights(depth: int, p: float) -> Floats:
+    """Add up the weights p^(d - 1) / d of the ranks d = 1 to k, for k = 0 to depth: (depth + 1,).
+
+    This is what one item adds to the overlap that both lists hold from rank 1 on.
+    """
     ranks = np.arange(1, depth + 1)
     return np.concatenate([[0.0], np.cumsum(p ** (ranks - 1.0) / ranks)])
 
 
-def _weights_missed(judged: Judged, *, p: float) -> Floats:
-    """What each relevant item does not earn because it is ranked low in one of the lists."""
-    met = np.maximum(judged.ranks, _ideal_ranks(judged)).astype(np.intp)
-    weights = _weights(max(_longest(judged)), p)
-    return np.where(judged.relevant, weights[met - 1], np.inf)
+def _weights_above(judged: Judged, *, p: float) -> Floats:
+    """Add up the weights of the ranks at which one of the lists does not yet hold an item.
+
+    Of the relevant item at each rank of the list, and its rank in the ideal list: (n_users,
+    n_ranks); infinite where the item is not relevant.
+    """
+    lower_ranks = np.maximum(judged.ranks, _ideal_ranks(judged)).astype(np.intp)
+    cumulative = _cumulative_weights(_deepest_rank(judged), p)
+    return np.where(judged.relevant, cumulative[lower_ranks - 1], np.inf)
 
 
-def _longest(judged: Judged) -> tuple[int, int]:
-    """Give the rank below the lists, and the length of the longest ideal list."""
-    return judged.depth + 1, judged.judgements.shape[1]
+def _deepest_rank(judged: Judged) -> int:
+    """Return the deepest rank that is looked up: below the lists, or the end of an ideal list."""
+    longest_ideal_list = judged.judgements.shape[1]
+    return max(judged.depth + 1, longest_ideal_list)
 
 
 def _ideal_ranks(judged: Judged) -> Floats:
-    """Rank in the nearest ideal list of every relevant item, 0 at the other ranks."""
-    ideal = np.zeros_like(judged.grades)
+    """Compute the rank of every relevant item in the nearest ideal list, (n_users, n_ranks).
+
+    0 where the item is not relevant.
+    """
+    ideal_ranks = np.zeros_like(judged.grades)
     for grade in np.unique(judged.grades[judged.relevant]):
-        alike = judged.grades == grade
-        better = judged.once_for_all(_n_better, grade=grade)
-        ideal += alike * (accumulate(alike) + better[:, np.newaxis])
-    return ideal
+        has_grade = judged.grades == grade
+        n_better = judged.once_for_all(_n_better, grade=grade)
+        ideal_ranks += has_grade * (accumulate(has_grade) + n_better[:, np.newaxis])
+    return ideal_ranks
 
 
 def _n_better(judged: Judged, *, grade: float) -> Numbers:
-    """Count the user's items of a higher grade."""
+    """Count each user's judged items of a higher grade, of shape (n_users,)."""
     return np.count_nonzero(judged.judgements > grade, axis=1)

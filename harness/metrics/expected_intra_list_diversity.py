@@ -4,7 +4,13 @@ import numpy as np
 
 from harness.metrics.shared.features import mean_distances
 from harness.metrics.shared.metric import metric, ratio
-from harness.metrics.shared.weights import Discount, Relevance, browsed, discounts, worth
+from harness.metrics.shared.weights import (
+    Discount,
+    Relevance,
+    rank_discounts,
+    relevance_weights,
+    sum_of_discounts,
+)
 from qrels import Judged
 from runs.shared.arrays import Floats
 
@@ -48,13 +54,13 @@ def expected_intra_list_diversity(
     at distance 1 from all others, RankSys leaves them out. Without discount and relevance EILD is
     ILD. EILD mixes accuracy and diversity: one more relevant item of the same kind can lower it.
     """
-    options = {"discount": discount, "relevance": relevance}
-    found = judged.down_to(cutoff, judged.once(_so_far, **options))
-    return ratio(found, browsed(judged, cutoff, discount))
+    sums = judged.once(_distance_sums, discount=discount, relevance=relevance)
+    total = judged.down_to(cutoff, sums)
+    return ratio(total, sum_of_discounts(judged, cutoff, discount))
 
 
-def _so_far(judged: Judged, *, discount: Discount, relevance: Relevance) -> Floats:
-    """Add the weighted mean distances of the items down to each rank, (n_users, n_ranks)."""
-    values = np.where(judged.items >= 0, worth(judged, relevance), 0.0)
-    weights = discounts(np.arange(1, judged.depth + 1), discount)
+def _distance_sums(judged: Judged, *, discount: Discount, relevance: Relevance) -> Floats:
+    """Add up the weighted mean distances of the items down to each rank, (n_users, n_ranks)."""
+    values = np.where(judged.items >= 0, relevance_weights(judged, relevance), 0.0)
+    weights = rank_discounts(np.arange(1, judged.depth + 1), discount)
     return mean_distances(judged, values=values, weights=weights)

@@ -49,6 +49,10 @@ def expected_popularity_complement(
 
 
 def _unknown(catalogue: Catalogue) -> Floats:
-    """Share of the users with training ratings who did not rate each item; 0 for no item."""
+    """Compute the share of users with training ratings who did not rate each item, (n_items + 1,).
+
+    0 at the end, for no item.
+    """
     n_raters = max(catalogue.require("n_raters"), 1)
-    return np.append(1.0 - catalogue.require("popularity") / n_raters, 0.0)
+    shares_of_raters = catalogue.require("popularity") / n_raters
+    return np.append(1.0 - shares_of_raters, 0.0)

@@ -53,13 +53,16 @@ def expected_reciprocal_rank(
     >>> expected_reciprocal_rank(Judged(np.array([[1.0, 2.0]]), np.array([[1.0, 2.0]])))
     array([0.53125])
     """
-    return judged.total(_stops, cutoff=cutoff, top=top)
+    return judged.total(_stop_probabilities_over_ranks, cutoff=cutoff, top=top)
 
 
-def _stops(judged: Judged, *, top: int | None) -> Floats:
-    """Probability of stopping at each rank, over the rank."""
+def _stop_probabilities_over_ranks(judged: Judged, *, top: int | None) -> Floats:
+    """Compute the probability of stopping at each rank, over the rank: (n_users, n_ranks).
+
+    ``top`` is the highest grade of the scale; None takes that of each user.
+    """
     satisfied = satisfaction(judged, top=top)
-    going_on = accumulate(1 - satisfied, by=np.multiply)
-    stopping = satisfied / judged.ranks
-    stopping[:, 1:] *= going_on[:, :-1]
-    return stopping
+    continues = accumulate(1 - satisfied, by=np.multiply)
+    stops_over_ranks = satisfied / judged.ranks
+    stops_over_ranks[:, 1:] *= continues[:, :-1]
+    return stops_over_ranks

@@ -5,6 +5,7 @@ from qrels import Judged
 from runs.shared.arrays import Floats
 
 SMOOTHING = 1e-5
+"""Added to the counts of relevant and of non-relevant items."""
 
 
 @metric(
@@ -44,7 +45,8 @@ def inferred_average_precision(judged: Judged, *, cutoff: int | None = None) -> 
 
 
 def _expected_precisions(judged: Judged) -> Floats:
-    """Precision to expect at the rank of every relevant item, 0 at the other ranks."""
+    """Estimate the precision at the rank of each relevant item, (n_users, n_ranks); else 0."""
     smoothed_above = judged.relevant_so_far - judged.relevant + SMOOTHING
-    estimates = smoothed_above / (smoothed_above + judged.nonrelevant_so_far + SMOOTHING)
-    return judged.relevant * ((1 + (judged.ranks - 1) * estimates) / judged.ranks)
+    precisions_above = smoothed_above / (smoothed_above + judged.nonrelevant_so_far + SMOOTHING)
+    expected_relevant = 1 + (judged.ranks - 1) * precisions_above
+    return judged.relevant * (expected_relevant / judged.ranks)

@@ -9,14 +9,15 @@ from harness.metrics.shared.metric import metric
 from qrels import Judged
 from runs.shared.arrays import Floats
 
-Wanted: TypeAlias = Annotated[float, Ge(0.5)]
+TargetCount: TypeAlias = Annotated[float, Ge(0.5)]
+"""Number of relevant items that a user wants to find."""
 
 
 @metric(
     "INSQ",
     source="Moffat, Scholer & Thomas (2012), Models and metrics: IR evaluation as a user process",
 )
-def insq(judged: Judged, *, cutoff: int | None = None, T: Wanted = 1.0) -> Floats:
+def insq(judged: Judged, *, cutoff: int | None = None, T: TargetCount = 1.0) -> Floats:
     r"""Expected rate of relevant items for a user who becomes more patient at deeper ranks.
 
     .. math::
@@ -47,11 +48,14 @@ def insq(judged: Judged, *, cutoff: int | None = None, T: Wanted = 1.0) -> Float
     >>> insq(Judged(np.array([[1.0, np.nan, 1.0]]), np.ones((1, 2))), T=0.5).round(4)
     array([0.6755])
     """
-    return judged.total(_weights, cutoff=cutoff, wanted=T) / tail_of_squares(2 * T)
+    weights = judged.total(_relevant_weights, cutoff=cutoff, target=T)
+    return weights / tail_of_squares(2 * T)
 
 
 def tail_of_squares(start: float | Floats) -> Floats:
-    """Add the inverse squares of start, start + 1, start + 2 and so on without end.
+    """Add up the inverse squares of start, start + 1, start + 2 and so on without end.
+
+    ``start`` is above 0, of any shape, as is the result.
 
     Examples
     --------
@@ -63,6 +67,6 @@ def tail_of_squares(start: float | Floats) -> Floats:
     return np.asarray(zeta(2, start), dtype=np.float64)
 
 
-def _weights(judged: Judged, *, wanted: float) -> Floats:
-    """Weight of every rank that holds a relevant item, 0 at the other ranks."""
-    return judged.relevant / (judged.ranks + 2 * wanted - 1) ** 2
+def _relevant_weights(judged: Judged, *, target: float) -> Floats:
+    """Compute the weight of each rank that holds a relevant item, (n_users, n_ranks); else 0."""
+    return judged.relevant / (judged.ranks + 2 * target - 1) ** 2

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from harness.metrics.insq import Wanted, tail_of_squares
+from harness.metrics.insq import TargetCount, tail_of_squares
 from harness.metrics.shared.metric import metric
 from qrels import Judged, accumulate
 from runs.shared.arrays import Floats
@@ -14,7 +14,7 @@ from runs.shared.arrays import Floats
     "retrieval evaluation; (2017), Incorporating user expectations and behavior into the "
     "measurement of search effectiveness",
 )
-def inst(judged: Judged, *, cutoff: int | None = None, T: Wanted = 1.0) -> Floats:
+def inst(judged: Judged, *, cutoff: int | None = None, T: TargetCount = 1.0) -> Floats:
     r"""Expected rate of relevant items for a user who stops sooner, the more they have found.
 
     .. math::
@@ -47,40 +47,52 @@ def inst(judged: Judged, *, cutoff: int | None = None, T: Wanted = 1.0) -> Float
     >>> inst(Judged(np.array([[1.0, np.nan]]), np.ones((1, 1)))).round(4)
     array([0.6079])
     """
-    seen = judged.total(_reached, cutoff=cutoff, wanted=T)
-    change = judged.total(_changes, cutoff=cutoff, wanted=T)
-    return seen / (tail_of_squares(2 * T) + change)
+    # Both sums are over the constant (2T)^2.
+    relevant_weights = judged.total(_relevant_weights, cutoff=cutoff, target=T)
+    weight_changes = judged.total(_weight_changes, cutoff=cutoff, target=T)
+    return relevant_weights / (tail_of_squares(2 * T) + weight_changes)
 
 
-def _reached(judged: Judged, *, wanted: float) -> Floats:
-    """Probability that every relevant item is reached, over (2 T)^2; 0 at the other ranks."""
-    ahead = judged.once(_ahead, wanted=wanted)
-    reached = judged.relevant / ahead**2
-    reached[:, 1:] *= judged.once(_decay, wanted=wanted)[:, :-1]
-    return reached
+def _relevant_weights(judged: Judged, *, target: float) -> Floats:
+    """Compute the probability that each relevant item is reached, over (2T)^2.
 
-
-def _changes(judged: Judged, *, wanted: float) -> Floats:
-    """What each relevant item changes in the sum of the probabilities of all ranks below it.
-
-    Without relevant items the probabilities are inverse squares; each that is found makes them fall
-    from here on as inverse squares of smaller numbers.
+    Of shape (n_users, n_ranks), 0 where the item is not relevant; ``target`` is T.
     """
-    ahead = judged.once(_ahead, wanted=wanted)
-    rest = judged.once(_decay, wanted=wanted)
-    before = np.ones_like(rest)
-    before[:, 1:] = rest[:, :-1]
-    tails = tail_of_squares(2 * wanted + np.arange(judged.depth + 2.0))
-    place = np.rint(ahead - 2 * wanted).astype(np.intp) + 1
-    return rest * tails[place - judged.relevant] - before * tails[place]
+    bases = judged.once(_bases, target=target)
+    weights = judged.relevant / bases**2
+    weights[:, 1:] *= judged.once(_scales, target=target)[:, :-1]
+    return weights
 
 
-def _decay(judged: Judged, *, wanted: float) -> Floats:
-    """By how much what was found, down to each rank, scales the inverse squares below it."""
-    ahead = judged.once(_ahead, wanted=wanted)
-    return accumulate(((ahead - judged.relevant) / ahead) ** 2, by=np.multiply)
+def _weight_changes(judged: Judged, *, target: float) -> Floats:
+    """Compute by how much each relevant item changes the sum of the weights of all ranks below it.
+
+    Of shape (n_users, n_ranks), over (2T)^2; ``target`` is T. Without relevant items the weights
+    are inverse squares. From each relevant item on, they fall as inverse squares of numbers that
+    are smaller by 1.
+    """
+    bases = judged.once(_bases, target=target)
+    scales = judged.once(_scales, target=target)
+    scales_above = np.ones_like(scales)
+    scales_above[:, 1:] = scales[:, :-1]
+    tails = tail_of_squares(2 * target + np.arange(judged.depth + 2.0))
+    place_below = np.rint(bases - 2 * target).astype(np.intp) + 1
+    return scales * tails[place_below - judged.relevant] - scales_above * tails[place_below]
 
 
-def _ahead(judged: Judged, *, wanted: float) -> Floats:
-    """Rank k + 2T - 1, less the relevant items above rank k."""
-    return judged.ranks - 1 + 2 * wanted - (judged.relevant_so_far - judged.relevant)
+def _scales(judged: Judged, *, target: float) -> Floats:
+    """Compute the factor of the inverse squares below each rank, by the relevant items down to it.
+
+    Of shape (n_users, n_ranks); ``target`` is T.
+    """
+    bases = judged.once(_bases, target=target)
+    return accumulate(((bases - judged.relevant) / bases) ** 2, by=np.multiply)
+
+
+def _bases(judged: Judged, *, target: float) -> Floats:
+    """Compute k + 2T - 1 less the relevant items above rank k, of shape (n_users, n_ranks).
+
+    The inverse of its square is the weight of rank k, up to a factor; ``target`` is T.
+    """
+    relevant_above = judged.relevant_so_far - judged.relevant
+    return judged.ranks - 1 + 2 * target - relevant_above

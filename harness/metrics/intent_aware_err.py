@@ -43,12 +43,13 @@ def intent_aware_err(
     every item has every category, even if no such list exists. ndeval does not divide rank 1 by C,
     so that its value at cut-off 1 is C times as high.
     """
-    found = judged.total(_at_ranks, cutoff=cutoff, alpha=alpha)
-    ranks = np.arange(1, (judged.depth if cutoff is None else cutoff) + 1)
-    most = ((1 - alpha) ** (ranks - 1.0) / ranks).sum()
-    return ratio(found, most * judged.once_for_all(n_categories))
+    total = judged.total(_gains_over_ranks, cutoff=cutoff, alpha=alpha)
+    deepest = judged.depth if cutoff is None else cutoff
+    ranks = np.arange(1, deepest + 1)
+    highest_of_category = ((1 - alpha) ** (ranks - 1.0) / ranks).sum()
+    return ratio(total, highest_of_category * judged.once_for_all(n_categories))
 
 
-def _at_ranks(judged: Judged, *, alpha: float) -> Floats:
-    """Give what each rank earns: new categories over the rank."""
+def _gains_over_ranks(judged: Judged, *, alpha: float) -> Floats:
+    """Divide the new categories at each rank by the rank, of shape (n_users, n_ranks)."""
     return judged.once(new_categories, alpha=alpha) / judged.ranks

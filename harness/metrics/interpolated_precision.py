@@ -10,7 +10,7 @@ from qrels import Judged
 from runs.shared.arrays import Floats
 
 Rounding: TypeAlias = Literal["up", "nearest"]
-"""How recall times R becomes a number of items."""
+"""Rule that rounds recall times R to a number of items."""
 
 
 @metric(
@@ -66,11 +66,16 @@ def interpolated_precision(
 
 
 def precisions_at_recall(judged: Judged, *, recall: float, rounding: str) -> Floats:
-    """Precision at every rank where the recall has reached a point, 0 above it."""
-    needed = np.floor(recall * judged.n_relevant + (0.9 if rounding == "up" else 0.5))
-    enough = judged.relevant_so_far >= needed[:, None]
-    return enough * judged.once(_precisions)
+    """Compute the precision at each rank whose recall is at least a point, else 0.
+
+    Of shape (n_users, n_ranks). ``rounding`` is "up" or "nearest", see `interpolated_precision`.
+    """
+    shift = 0.9 if rounding == "up" else 0.5
+    min_relevant = np.floor(recall * judged.n_relevant + shift)
+    reaches_recall = judged.relevant_so_far >= min_relevant[:, None]
+    return reaches_recall * judged.once(_precisions)
 
 
 def _precisions(judged: Judged) -> Floats:
+    """Compute the precision at every rank, of shape (n_users, n_ranks)."""
     return judged.relevant_so_far / judged.ranks

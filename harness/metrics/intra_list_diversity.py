@@ -31,6 +31,8 @@ def intra_list_diversity(judged: Judged, *, cutoff: int | None = None) -> Floats
     Neither the judgements nor the order of the first n items are used. An item without features is
     at distance 1 from all others. Ziegler et al. report the sum of the similarities.
     """
-    n_items = np.minimum(judged.n_retrieved, judged.depth if cutoff is None else cutoff)
-    pairs = n_items * (n_items - 1) / 2
-    return ratio(np.maximum(pairs - judged.total(similarities, cutoff=cutoff), 0.0), pairs)
+    deepest = judged.depth if cutoff is None else cutoff
+    n_items = np.minimum(judged.n_retrieved, deepest)
+    n_pairs = n_items * (n_items - 1) / 2
+    distances = n_pairs - judged.total(similarities, cutoff=cutoff)
+    return ratio(np.maximum(distances, 0.0), n_pairs)

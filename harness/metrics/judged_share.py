@@ -31,5 +31,6 @@ def judged_share(judged: Judged, *, cutoff: int | None = None) -> Floats:
     >>> judged_share(Judged(np.array([[0.0, np.nan, 1.0]]), np.ones((1, 3))), cutoff=4)
     array([0.66666667])
     """
-    counted = judged.n_retrieved if cutoff is None else np.minimum(judged.n_retrieved, cutoff)
-    return (judged.hits(cutoff) + judged.nonrelevant_hits(cutoff)) / np.maximum(counted, 1)
+    n_listed = judged.n_retrieved if cutoff is None else np.minimum(judged.n_retrieved, cutoff)
+    n_judged = judged.hits(cutoff) + judged.nonrelevant_hits(cutoff)
+    return n_judged / np.maximum(n_listed, 1)

@@ -56,24 +56,27 @@ def loo(judged: Judged, *, cutoff: int | None = None, beta: Beta = 0.0) -> Float
 
 
 def hidden_recall(judged: Judged, ranks: Ranks, *, cutoff: int | None, beta: float) -> Floats:
-    """Weigh the relevant items that are found down to a cut-off, over all that are relevant.
+    """Compute the weighted share of relevant items that rank at the cut-off or above, (n_users,).
 
-    Ranks are those of the item of each judgement when it is hidden, (n_users, n); beta is the
-    exponent of popularity. 0 for users without relevant items.
+    Ranks are those of the item of each judgement when it is hidden, (n_users, n_judged), 65535 for
+    a miss; beta is the exponent of popularity in the weights. 0 for users without relevant items.
     """
-    weights = judged.once_for_all(_weights, beta=beta)
-    found = ranks <= (MISS - 1 if cutoff is None else min(cutoff, MISS - 1))
-    return ratio((weights * found).sum(axis=1), judged.once_for_all(_totals, beta=beta))
+    weights = judged.once_for_all(_relevant_weights, beta=beta)
+    totals = judged.once_for_all(_total_weights, beta=beta)
+    deepest = MISS - 1 if cutoff is None else min(cutoff, MISS - 1)
+    is_hit = ranks <= deepest
+    return ratio((weights * is_hit).sum(axis=1), totals)
 
 
-def _weights(judged: Judged, *, beta: float) -> Floats:
-    """Weigh the item of each judgement, of shape (n_users, n): 0 where it is not relevant."""
+def _relevant_weights(judged: Judged, *, beta: float) -> Floats:
+    """Compute the weight of the item of each judgement, (n_users, n_judged): 0 if not relevant."""
     from analyses.recall.parametrisations import item_weights
 
-    of_items = item_weights(judged.catalogue.require("popularity"), beta=beta)
+    weights = item_weights(judged.catalogue.require("popularity"), beta=beta)
     relevant = judged.judgements >= judged.relevance_level
-    return np.where(relevant, of_items[judged.judged_items], 0.0)
+    return np.where(relevant, weights[judged.judged_items], 0.0)
 
 
-def _totals(judged: Judged, *, beta: float) -> Floats:
-    return np.asarray(judged.once_for_all(_weights, beta=beta).sum(axis=1))
+def _total_weights(judged: Judged, *, beta: float) -> Floats:
+    """Add up the weights of each user's relevant items, of shape (n_users,)."""
+    return np.asarray(judged.once_for_all(_relevant_weights, beta=beta).sum(axis=1))

@@ -52,6 +52,7 @@ def mean_self_information(
 
 
 def _bits(catalogue: Catalogue) -> Floats:
-    """Self-information of each item; 0 for no item."""
-    counts = catalogue.require("popularity")
-    return np.append(np.log2(max(counts.sum(), 1) / np.maximum(counts, 1)), 0.0)
+    """Compute the self-information of each item in bits, (n_items + 1,); 0 at the end."""
+    item_counts = catalogue.require("popularity")
+    n_ratings = max(item_counts.sum(), 1)
+    return np.append(np.log2(n_ratings / np.maximum(item_counts, 1)), 0.0)

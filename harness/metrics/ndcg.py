@@ -75,43 +75,57 @@ def ndcg(
     array([0.6667])
     """
     weighting = weighting_of(beta, propensity, clip)
-    gained = judged.total(
+    dcg = judged.total(
         discounted_gains, cutoff=cutoff, gains=gains, discount=discount, weighting=weighting
     )
-    plain = weighting is None and not isinstance(gains, Mapping)
-    best = judged.best if plain else judged.once_for_all(_by_gain, gains=gains, weighting=weighting)
-    earned = gains if plain else "rating"
-    ideal = best.total(discounted_gains, cutoff=cutoff, gains=earned, discount=discount)
-    return ratio(gained, ideal)
+    gains_rise_with_grades = weighting is None and not isinstance(gains, Mapping)
+    if gains_rise_with_grades:
+        ideal = judged.best
+        ideal_gains = gains
+    else:
+        ideal = judged.once_for_all(_ideal_by_gain, gains=gains, weighting=weighting)
+        ideal_gains = "rating"  # Its grades are gains.
+    ideal_dcg = ideal.total(discounted_gains, cutoff=cutoff, gains=ideal_gains, discount=discount)
+    return ratio(dcg, ideal_dcg)
 
 
 def discounted_gains(
     judged: Judged, *, gains: Gains, discount: Discount, weighting: Weighting | None = None
 ) -> Floats:
-    """Give what the item at each rank earns."""
+    """Compute the discounted gain of the item at each rank, of shape (n_users, n_ranks).
+
+    ``gains`` and ``discount`` are those of `ndcg`; ``weighting`` multiplies gains by item weights.
+    """
     ranks = judged.ranks + 1 if discount == "log2" else np.maximum(judged.ranks, 2)
-    earned = _gains_of(judged.grades, gains) / np.log2(ranks)
-    return earned if weighting is None else earned * weighting.of(judged.items, judged.catalogue)
+    discounted = _gains_of(judged.grades, gains) / np.log2(ranks)
+    if weighting is None:
+        return discounted
+    return discounted * weighting.weights_of(judged.items, judged.catalogue)
 
 
-def _by_gain(judged: Judged, *, gains: Gains, weighting: Weighting | None) -> Judged:
-    """See gains in the place of grades, in falling order, which may be another than of grades."""
-    values = _gains_of(judged.judgements, gains)
+def _ideal_by_gain(judged: Judged, *, gains: Gains, weighting: Weighting | None) -> Judged:
+    """Make the ideal lists by falling gain, with gains in the place of grades.
+
+    All judged items of each user are in the list. Its order may differ from that of the grades.
+    """
+    item_gains = _gains_of(judged.judgements, gains)
     if weighting is not None:
-        values *= weighting.of(judged.judged_items, judged.catalogue)
-    return judged.with_lists(-np.sort(-values, axis=1), None)
+        item_gains *= weighting.weights_of(judged.judged_items, judged.catalogue)
+    return judged.with_lists(-np.sort(-item_gains, axis=1), None)
 
 
 def _gains_of(grades: Floats, gains: Gains) -> Floats:
-    """Give what grades are worth; 0 where there is no grade.
+    """Convert grades, of any shape, to gains; 0 where there is no grade.
+
+    Grades below 0 have the gain 0, too. A mapping holds the gains of single grades.
 
     Examples
     --------
     >>> _gains_of(np.array([[1.0, 2.0, np.nan, -1.0]]), {1: 0.5})
     array([[0.5, 2. , 0. , 0. ]])
     """
-    worth = np.fmax(grades, 0.0)
+    values = np.fmax(grades, 0.0)
     if isinstance(gains, Mapping):
         for grade, gain in gains.items():
-            worth[grades == grade] = gain
-    return np.exp2(worth) - 1 if gains == "exp" else worth
+            values[grades == grade] = gain
+    return np.exp2(values) - 1 if gains == "exp" else values

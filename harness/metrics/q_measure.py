@@ -42,15 +42,19 @@ def q_measure(judged: Judged, *, cutoff: int | None = None, beta: Positive = 1.0
     >>> q_measure(Judged(np.array([[np.nan, 2.0]]), np.array([[1.0, 2.0]])))
     array([0.3])
     """
-    return ratio(judged.total(_blended, cutoff=cutoff, beta=beta), judged.n_relevant)
+    return ratio(judged.total(_blended_ratios, cutoff=cutoff, beta=beta), judged.n_relevant)
 
 
-def _blended(judged: Judged, *, beta: float) -> Floats:
-    """Precision and gain against the best, at the rank of every relevant item."""
-    gained = judged.relevant_so_far + beta * accumulate(_gains(judged))
-    return judged.relevant * (gained / (judged.ranks + beta * judged.best_so_far(_gains)))
+def _blended_ratios(judged: Judged, *, beta: float) -> Floats:
+    """Compute the blended ratio at the rank of each relevant item, (n_users, n_ranks); else 0.
+
+    It blends the precision with the gain down to the rank over that of the ideal list.
+    """
+    count_and_gain = judged.relevant_so_far + beta * accumulate(_gains(judged))
+    highest = judged.ranks + beta * judged.best_so_far(_gains)
+    return judged.relevant * (count_and_gain / highest)
 
 
 def _gains(judged: Judged) -> Floats:
-    """Grades counted from the relevance level on."""
+    """Count the grade of the relevant item at each rank from the relevance level on; else 0."""
     return judged.relevant * (judged.gains - judged.relevance_level + 1)

@@ -38,6 +38,7 @@ def r_precision(judged: Judged, *, cutoff: int | None = None, multiple: Positive
     >>> r_precision(Judged(np.array([[1.0, np.nan, 1.0]]), np.ones((1, 2))))
     array([0.5])
     """
-    last_rank = np.floor(multiple * judged.n_relevant + 0.9)
+    last_ranks = np.floor(multiple * judged.n_relevant + 0.9)
     deepest = judged.depth if cutoff is None else cutoff
-    return ratio(judged.hits(np.minimum(last_rank, deepest).astype(np.intp)), last_rank)
+    cutoffs = np.minimum(last_ranks, deepest).astype(np.intp)
+    return ratio(judged.hits(cutoffs), last_ranks)

@@ -39,9 +39,10 @@ def rank_biased_precision(judged: Judged, *, cutoff: int | None = None, p: Share
     >>> rank_biased_precision(Judged(np.array([[1.0, np.nan, 1.0]]), np.ones((1, 2))), p=0.5)
     array([0.625])
     """
-    return judged.total(_seen, cutoff=cutoff, p=p)
+    return judged.total(_relevant_weights, cutoff=cutoff, p=p)
 
 
-def _seen(judged: Judged, *, p: float) -> Floats:
-    """Weight of every rank that holds a relevant item, 0 at the other ranks."""
-    return judged.relevant * ((1 - p) * p ** (judged.ranks - 1.0))
+def _relevant_weights(judged: Judged, *, p: float) -> Floats:
+    """Compute the weight of each rank that holds a relevant item, (n_users, n_ranks); else 0."""
+    rank_weights = (1 - p) * p ** (judged.ranks - 1.0)
+    return judged.relevant * rank_weights

@@ -62,16 +62,17 @@ def recall(
     weighting = weighting_of(beta, propensity, clip)
     if weighting is None:
         return ratio(judged.hits(cutoff), judged.n_relevant)
-    found = judged.total(_weights, cutoff=cutoff, weighting=weighting)
-    return ratio(found, judged.once_for_all(_all_weights, weighting=weighting))
+    hit_weights = judged.total(_weights_at_ranks, cutoff=cutoff, weighting=weighting)
+    return ratio(hit_weights, judged.once_for_all(_total_weights, weighting=weighting))
 
 
-def _weights(judged: Judged, *, weighting: Weighting) -> Floats:
-    """Weight of the item at every rank that holds a relevant one, 0 at the others."""
-    return judged.relevant * weighting.of(judged.items, judged.catalogue)
+def _weights_at_ranks(judged: Judged, *, weighting: Weighting) -> Floats:
+    """Look up the weight of the relevant item at each rank, (n_users, n_ranks); else 0."""
+    return judged.relevant * weighting.weights_of(judged.items, judged.catalogue)
 
 
-def _all_weights(judged: Judged, *, weighting: Weighting) -> Floats:
-    """Weight of all relevant items of each user."""
-    weights = weighting.of(judged.judged_items, judged.catalogue)
-    return np.where(judged.judgements >= judged.relevance_level, weights, 0.0).sum(axis=1)
+def _total_weights(judged: Judged, *, weighting: Weighting) -> Floats:
+    """Add up the weights of all relevant items of each user, of shape (n_users,)."""
+    weights = weighting.weights_of(judged.judged_items, judged.catalogue)
+    relevant = judged.judgements >= judged.relevance_level
+    return np.where(relevant, weights, 0.0).sum(axis=1)

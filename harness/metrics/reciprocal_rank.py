@@ -7,11 +7,14 @@ from qrels import Judged
 from runs.shared.arrays import Floats
 
 DEEPEST_LATTICE = 10
+"""Deepest cut-off with a lattice: beyond, it is too fine to make scores tie."""
 
 
 def _common_multiple(cutoff: int) -> int | None:
-    """Least common multiple of the ranks; beyond rank 10 the lattice is too fine to matter."""
-    return lcm(*range(1, cutoff + 1)) if cutoff <= DEEPEST_LATTICE else None
+    """Compute the least common multiple of the ranks down to a cut-off; None beyond rank 10."""
+    if cutoff > DEEPEST_LATTICE:
+        return None
+    return lcm(*range(1, cutoff + 1))
 
 
 @metric(
@@ -41,5 +44,5 @@ def reciprocal_rank(judged: Judged, *, cutoff: int | None = None) -> Floats:
 
 
 def _reciprocal_ranks(judged: Judged) -> Floats:
-    """Reciprocal of the rank of every relevant item, 0 at the other ranks."""
+    """Compute the reciprocal of the rank of each relevant item, (n_users, n_ranks); else 0."""
     return judged.relevant / judged.ranks

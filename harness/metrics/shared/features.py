@@ -1,4 +1,4 @@
-"""What describes items, as metrics use it: directions, and categories."""
+"""Features of items as metrics use them: directions, and categories."""
 
 from __future__ import annotations
 
@@ -15,11 +15,15 @@ if TYPE_CHECKING:
     from harness.metrics.shared.features_loop import Categories
 
 DECIMALS = 12
-"""Gains that differ by less are equal: which of two items is taken is then settled by number."""
+"""Decimals to which gains are compared: of items with equal gains the item number decides."""
 
 
 def directions(catalogue: Catalogue) -> Floats:
-    """Scale the features of each item to length 1, so that products are cosines."""
+    """Scale the features of each item to length 1, so that products are cosines.
+
+    The result is of shape (n_items + 1, n_features); the last row, of item number -1, is 0, and so
+    is that of an item without features.
+    """
     features = catalogue.require("features")
     lengths = np.linalg.norm(features, axis=1, keepdims=True)
     scaled = np.divide(features, lengths, out=np.zeros_like(features), where=lengths > 0)
@@ -27,14 +31,18 @@ def directions(catalogue: Catalogue) -> Floats:
 
 
 def categories(catalogue: Catalogue) -> Floats:
-    """Give the categories of each item, 1 for those it has."""
+    """Return the categories of each item, 1 for those it has, of shape (n_items + 1, n_categories).
+
+    The last row, of item number -1, is 0. Raises InputError if the features are not all 0 or 1.
+    """
     features = catalogue.require("features")
-    other = np.argwhere((features != 0) & (features != 1))
-    if len(other):
-        item, column = other[0].tolist()
+    not_binary = np.argwhere((features != 0) & (features != 1))
+    if len(not_binary):
+        item, column = not_binary[0].tolist()
         names = catalogue.feature_names
+        name = names[column] if names else column
         raise InputError(
-            f"the features must be categories, 0 or 1: {names[column] if names else column!r} is "
+            f"the features must be categories, 0 or 1: {name!r} is "
             f"{features[item, column]:g} of an item; name columns of categories as `columns` in "
             "[items]."
         )
@@ -42,69 +50,89 @@ def categories(catalogue: Catalogue) -> Floats:
 
 
 def new_categories(judged: Judged, *, alpha: float) -> Floats:
-    r"""Count the categories of the relevant item at each rank, each less the more often it came.
+    r"""Count the categories of the relevant item at each rank, repeated ones less.
 
     .. math:: \sum_{c} \mathrm{has}(i(k), c) \, (1 - \alpha)^{r_{c,k-1}}
 
-    with :math:`r_{c,k-1}` the relevant items of category c above rank k; 0 where the item is not
-    relevant.
+    with :math:`r_{c,k-1}` the relevant items of category c above rank k. The counts are of shape
+    (n_users, n_ranks), 0 where the item is not relevant.
     """
     from harness.metrics.shared.features_loop import count_new
 
-    lists = _by_rank(judged.items, np.int32), _by_rank(judged.relevant)
-    return count_new(*lists, judged.catalogue.once(_by_item), alpha).T
+    items = _by_rank(judged.items, np.int32)
+    relevant = _by_rank(judged.relevant)
+    return count_new(items, relevant, judged.catalogue.once(_item_categories), alpha).T
 
 
 def greedy_categories(judged: Judged, *, alpha: float) -> Floats:
-    """Count so in a list that takes at each rank the relevant item that earns most there."""
+    """Count as `new_categories`, in a list that takes the relevant item of most gain at each rank.
+
+    Of all relevant items of a user; the gains are of shape (n_users, n_judged), 0 behind the end.
+    """
     from harness.metrics.shared.features_loop import count_greedily
 
-    items = _relevant_items(judged)
-    return count_greedily(*items, judged.catalogue.once(_by_item), alpha, DECIMALS).T
+    items, relevant = _judged_items(judged)
+    item_categories = judged.catalogue.once(_item_categories)
+    return count_greedily(items, relevant, item_categories, alpha, DECIMALS).T
 
 
 def n_categories(judged: Judged) -> Floats:
     """Count the categories of each user's relevant items, in the list or not, (n_users,)."""
     from harness.metrics.shared.features_loop import count_new
 
-    counts = count_new(*_relevant_items(judged), judged.catalogue.once(_by_item), 1.0)
+    items, relevant = _judged_items(judged)
+    item_categories = judged.catalogue.once(_item_categories)
+    # With alpha 1 only the first item of a category counts.
+    counts = count_new(items, relevant, item_categories, 1.0)
     return np.asarray(counts.sum(axis=0))
 
 
 def similarities(judged: Judged) -> Floats:
-    """Add the cosines of the item at each rank with those above it, (n_users, n_ranks)."""
+    """Add up the cosines of the item at each rank with all above it, (n_users, n_ranks).
+
+    0 where there is no item, or the item has no features.
+    """
     from harness.metrics.shared.features_loop import add_cosines
 
-    return add_cosines(_by_rank(judged.items, np.int32), judged.catalogue.once(directions)).T
+    items = _by_rank(judged.items, np.int32)
+    return add_cosines(items, judged.catalogue.once(directions)).T
 
 
 def mean_distances(judged: Judged, *, values: Floats, weights: Floats) -> Floats:
-    """Add the weighted mean distances of items from the others in the list, down to each rank.
+    """Add up the weighted mean distances of items from the others in the list, down to each rank.
 
     Values are of the items at each rank, (n_users, n_ranks), as is the result; weights those of the
-    ranks from 1 on, (depth,). In the mean of another item an item is weighed as if ranks began
-    there; above it, as at rank 1.
+    ranks from 1 on, (depth,). In the mean of item k an item l below it has the weight of rank
+    l - k, and an item above it that of rank 1.
     """
     from harness.metrics.shared.features_loop import add_distances
 
     ranks = np.broadcast_to(judged.ranks, values.shape)
-    lists = _by_rank(judged.items, np.int32), _by_rank(ranks), _by_rank(values)
-    return add_distances(*lists, judged.catalogue.once(directions), weights).T
+    totals = add_distances(
+        _by_rank(judged.items, np.int32),
+        _by_rank(ranks),
+        _by_rank(values),
+        judged.catalogue.once(directions),
+        weights,
+    )
+    return totals.T
 
 
 def _by_rank(table: NDArray[Any], dtype: type[np.generic] | None = None) -> NDArray[Any]:
-    """Lay out (n_users, n_ranks) one rank after the other, as loops go through it."""
+    """Transpose (n_users, n_ranks) to (n_ranks, n_users), contiguous as compiled loops take it."""
     return np.ascontiguousarray(table.T, dtype=dtype)
 
 
-def _relevant_items(judged: Judged) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Give the items of the judgements, and which of them are relevant, for loops."""
+def _judged_items(judged: Judged) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the judged items of each user, and whether they are relevant: (n_judged, n_users)."""
     relevant = judged.judgements >= judged.relevance_level
     return _by_rank(judged.judged_items, np.int32), _by_rank(relevant)
 
 
-def _by_item(catalogue: Catalogue) -> Categories:
-    """Number the categories of one item after the other."""
-    known = catalogue.once(categories)
-    items, numbers = np.nonzero(known)
-    return np.searchsorted(items, np.arange(len(known) + 1)), numbers, known.shape[1]
+def _item_categories(catalogue: Catalogue) -> Categories:
+    """Convert the categories of all items, with item number -1 last, to rows of csr."""
+    has_category = catalogue.once(categories)
+    n_rows, n_columns = has_category.shape
+    items, numbers = np.nonzero(has_category)
+    starts = np.searchsorted(items, np.arange(n_rows + 1))
+    return starts, numbers, n_columns

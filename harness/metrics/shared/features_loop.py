@@ -1,7 +1,7 @@
-"""The loops of metrics that ask what items are like, compiled.
+"""The loops of metrics that use the features or categories of items, compiled.
 
-Tables of lists are of shape (n_ranks, n_users), as `qrels.Judged` lays them out: one rank of all
-users stands after the other.
+Tables of lists are of shape (n_ranks, n_users), unlike those of `qrels.Judged`: one rank of all
+users stands after the other in memory.
 """
 
 from __future__ import annotations
@@ -14,84 +14,129 @@ from runs.shared.arrays import Floats, Integers, Masks
 from runs.shared.compiled import jit_in_any_order, jit_like_numpy
 
 Categories: TypeAlias = tuple[Integers, Integers, int]
-"""Where the categories of each item begin, and the last end; their numbers; how many there are."""
+"""Categories of the items as rows of csr: starts, category numbers, number of categories.
+
+Item i has the categories ``numbers[starts[i]:starts[i + 1]]``.
+"""
 
 
 @jit_like_numpy
-def count_new(items: Integers, counts: Masks, known: Categories, alpha: float) -> Floats:
-    """Count the categories of the items that count, less by alpha each time they come again."""
-    ends, categories, n_categories = known
+def count_new(items: Integers, relevant: Masks, categories: Categories, alpha: float) -> Floats:
+    """Count the categories of the relevant item at each rank, repeated ones less.
+
+    A category counts ``(1 - alpha) ** m`` if m relevant items above have it.
+
+    Parameters
+    ----------
+    items, relevant
+        Item number at each rank, and whether it is relevant: (n_ranks, n_users).
+    categories
+        The categories of all items.
+    alpha
+        Share by which a category counts less for each relevant item that has it.
+
+    Returns
+    -------
+    Counts of shape (n_ranks, n_users), 0 where the item is not relevant.
+    """
+    starts, numbers, n_categories = categories
     gains = np.zeros(items.shape)
-    left = np.empty(n_categories)
+    category_gains = np.empty(n_categories)
     for user in range(items.shape[1]):
-        left[:] = 1.0
+        category_gains[:] = 1.0
         for rank in range(len(items)):
-            if counts[rank, user]:
+            if relevant[rank, user]:
                 item = items[rank, user]
-                for category in categories[ends[item] : ends[item + 1]]:
-                    gains[rank, user] += left[category]
-                    left[category] *= 1 - alpha
+                for category in numbers[starts[item] : starts[item + 1]]:
+                    gains[rank, user] += category_gains[category]
+                    category_gains[category] *= 1 - alpha
     return gains
 
 
 @jit_like_numpy
 def count_greedily(
-    items: Integers, counts: Masks, known: Categories, alpha: float, decimals: int
+    items: Integers, relevant: Masks, categories: Categories, alpha: float, decimals: int
 ) -> Floats:
-    """Count the categories of the items that count, likewise, taking first what earns most.
+    """Count the categories as `count_new`, in a list that takes the item of most gain at each rank.
 
-    Of items that earn the same, to so many decimals, the last by number is taken.
+    Parameters
+    ----------
+    items, relevant
+        Judged item numbers of each user, and whether they are relevant: (n_judged, n_users).
+    categories, alpha
+        As of `count_new`.
+    decimals
+        Decimals to which gains are compared; of equal gains the highest item number is taken.
+
+    Returns
+    -------
+    Gains at each rank of that list, of shape (n_judged, n_users), 0 behind its end.
     """
-    ends, categories, n_categories = known
+    starts, numbers, n_categories = categories
     gains = np.zeros(items.shape)
-    left, those_left = np.empty(n_categories), np.empty(len(items), dtype=items.dtype)
+    category_gains = np.empty(n_categories)
+    remaining = np.empty(len(items), dtype=items.dtype)
     for user in range(items.shape[1]):
-        left[:] = 1.0
-        n_left = 0
-        for rank in range(len(items)):
-            if counts[rank, user]:
-                those_left[n_left] = items[rank, user]
-                n_left += 1
+        category_gains[:] = 1.0
+        n_remaining = 0
+        for place in range(len(items)):
+            if relevant[place, user]:
+                remaining[n_remaining] = items[place, user]
+                n_remaining += 1
         rank = 0
-        while n_left > 0:
-            place = _best(those_left[:n_left], ends, categories, left, decimals)
-            item, n_left = those_left[place], n_left - 1
-            those_left[place] = those_left[n_left]
-            for category in categories[ends[item] : ends[item + 1]]:
-                gains[rank, user] += left[category]
-                left[category] *= 1 - alpha
+        while n_remaining > 0:
+            best = _best_place(remaining[:n_remaining], starts, numbers, category_gains, decimals)
+            item = remaining[best]
+            n_remaining -= 1
+            remaining[best] = remaining[n_remaining]
+            for category in numbers[starts[item] : starts[item + 1]]:
+                gains[rank, user] += category_gains[category]
+                category_gains[category] *= 1 - alpha
             rank += 1
     return gains
 
 
 @jit_like_numpy
-def _best(
-    items: Integers, ends: Integers, categories: Integers, left: Floats, decimals: int
+def _best_place(
+    items: Integers, starts: Integers, numbers: Integers, category_gains: Floats, decimals: int
 ) -> int:
-    """Find the item that earns most."""
-    best, most = -1, -1.0
+    """Find the place of the item whose categories have the highest sum of gains.
+
+    Items are item numbers, at least one; ``starts`` and ``numbers`` are the first fields of
+    `Categories`; gains are of shape (n_categories,). Sums are compared to so many decimals; of
+    equal ones the highest item number is taken.
+    """
+    best = -1
+    highest = -1.0
     for place in range(len(items)):
-        item, gain = items[place], 0.0
-        for category in categories[ends[item] : ends[item + 1]]:
-            gain += left[category]
+        item = items[place]
+        gain = 0.0
+        for category in numbers[starts[item] : starts[item + 1]]:
+            gain += category_gains[category]
         gain = np.rint(gain * 10.0**decimals)
-        if gain > most or (gain == most and item > items[best]):
-            best, most = place, gain
+        if gain > highest or (gain == highest and item > items[best]):
+            best = place
+            highest = gain
     return best
 
 
 @jit_like_numpy
 def add_cosines(items: Integers, directions: Floats) -> Floats:
-    """Add the cosines of the item at each rank with those above it."""
+    """Add up the cosines of the item at each rank with all items above it.
+
+    Items, (n_ranks, n_users), are item numbers, -1 where there is none; directions, (n_items + 1,
+    n_features), are feature vectors of length 1. The sums are of shape (n_ranks, n_users), 0 where
+    there is no item.
+    """
     cosines = np.zeros(items.shape)
-    above = np.empty(directions.shape[1])
+    sum_above = np.empty(directions.shape[1])
     for user in range(items.shape[1]):
-        above[:] = 0.0
+        sum_above[:] = 0.0
         for rank in range(len(items)):
             if items[rank, user] >= 0:
                 direction = directions[items[rank, user]]
-                cosines[rank, user] = _product(direction, above)
-                above += direction
+                cosines[rank, user] = _dot_product(direction, sum_above)
+                sum_above += direction
     return cosines
 
 
@@ -99,46 +144,68 @@ def add_cosines(items: Integers, directions: Floats) -> Floats:
 def add_distances(
     items: Integers, ranks: Integers, values: Floats, directions: Floats, discounts: Floats
 ) -> Floats:
-    """Add the mean distances of each item from the others of its list, down to each rank.
+    """Add up the weighted mean distances of the items of a list, down to each rank.
 
-    Items, those that are worth nothing aside, are weighed by value and by the discount of their
-    rank; in the mean of another item by that of the ranks from there, 1 if they are above it.
+    The mean distance of an item is over the others down to that rank. In it an item l counts with
+    its value times the discount of its rank relative to item k: ``discounts[l - k - 1]`` below k,
+    ``discounts[0]`` above. In the sum item k counts with its value times the discount of its rank.
+
+    Parameters
+    ----------
+    items, ranks, values
+        Item number, rank from 1, and value at each place of the lists, (n_places, n_users); items
+        of value 0 are left out.
+    directions
+        Feature vectors of length 1 of all items, (n_items + 1, n_features). A distance is 1 minus
+        their product.
+    discounts
+        Discount of the ranks from 1 on, (depth,).
+
+    Returns
+    -------
+    Sums of shape (n_places, n_users); 0 with fewer than two items.
     """
-    found = np.zeros(items.shape)
-    distances, weights = np.empty(len(items)), np.empty(len(items))
+    totals = np.zeros(items.shape)
+    # Of the items of one user so far: sums of weighted distances and weights, and their places.
+    distance_sums = np.empty(len(items))
+    weight_sums = np.empty(len(items))
     places = np.empty(len(items), dtype=np.intp)
     for user in range(items.shape[1]):
-        n_items, total = 0, 0.0
+        n_items = 0
+        total = 0.0
         for place in range(len(items)):
-            value, rank = values[place, user], ranks[place, user]
+            value = values[place, user]
+            rank = ranks[place, user]
             if value > 0:
                 direction = directions[items[place, user]]
-                distances[n_items], weights[n_items] = 0.0, 0.0
+                distance_sums[n_items] = 0.0
+                weight_sums[n_items] = 0.0
                 for number in range(n_items):
-                    other = places[number]
-                    distance = 1 - _product(direction, directions[items[other, user]])
-                    weight = discounts[rank - ranks[other, user] - 1] * value
-                    distances[number] += weight * distance
-                    weights[number] += weight
-                    weight = discounts[0] * values[other, user]
-                    distances[n_items] += weight * distance
-                    weights[n_items] += weight
+                    above = places[number]
+                    distance = 1 - _dot_product(direction, directions[items[above, user]])
+                    weight = discounts[rank - ranks[above, user] - 1] * value
+                    distance_sums[number] += weight * distance
+                    weight_sums[number] += weight
+                    weight = discounts[0] * values[above, user]
+                    distance_sums[n_items] += weight * distance
+                    weight_sums[n_items] += weight
                 places[n_items] = place
                 n_items += 1
                 total = 0.0
                 for number in range(n_items):
-                    if weights[number] > 0:
-                        other = places[number]
-                        mean = distances[number] / weights[number]
-                        worth = discounts[ranks[other, user] - 1] * values[other, user]
-                        total += worth * mean
-            found[place, user] = total
-    return found
+                    if weight_sums[number] > 0:
+                        item_place = places[number]
+                        mean = distance_sums[number] / weight_sums[number]
+                        item_rank = ranks[item_place, user]
+                        total += discounts[item_rank - 1] * values[item_place, user] * mean
+            totals[place, user] = total
+    return totals
 
 
 @jit_in_any_order
-def _product(one: Floats, other: Floats) -> float:
+def _dot_product(left: Floats, right: Floats) -> float:
+    """Add up the products of two vectors of one length, in any order."""
     product = 0.0
-    for place in range(len(one)):
-        product += one[place] * other[place]
+    for place in range(len(left)):
+        product += left[place] * right[place]
     return product

@@ -1,4 +1,4 @@
-"""Weights of items and ranks: inverse propensities, discounts, and what an item is worth."""
+"""Weights of items and ranks: inverse propensities, discounts, and weights of relevance."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ class Weighting:
     .. math:: w_i = 1 / \max(p_i, \mathrm{clip}), \qquad
         p_i = \left(\frac{\max(n_i, 1)}{\max_j n_j}\right)^\beta
 
-    with :math:`n_i` the item's ratings in training; or p from a table.
+    with :math:`n_i` the item's ratings in training, if ``propensity`` is "popularity"; p is from a
+    table of the catalogue if it is "table".
 
     References
     ----------
@@ -41,12 +42,15 @@ class Weighting:
     propensity: Propensity
     clip: float
 
-    def of(self, items: Integers, catalogue: Catalogue) -> Floats:
-        """Weigh items by number, of any shape: at least 1; 0 for no item, number -1."""
+    def weights_of(self, items: Integers, catalogue: Catalogue) -> Floats:
+        """Look up the weights of item numbers, of any shape: at least 1; 0 for number -1."""
         return catalogue.once(self)[items]
 
     def __call__(self, catalogue: Catalogue) -> Floats:
-        """Weigh every item, of shape (n_items + 1,): 0 at the end."""
+        """Compute the weights of all items, of shape (n_items + 1,): 0 at the end.
+
+        Raises InputError if the catalogue does not have the numbers that the weights need.
+        """
         if self.propensity == "table":
             propensities = np.asarray(catalogue.require("propensities"), dtype=np.float64)
         else:
@@ -56,7 +60,7 @@ class Weighting:
 
 
 def weighting_of(beta: float, propensity: Propensity, clip: float) -> Weighting | None:
-    """Give the weights that options ask for; None if all items weigh alike."""
+    """Make the weights of three options of a metric; None if all items have the same weight."""
     if beta == 0 and propensity == "popularity":
         return None
     return Weighting(beta, propensity, clip)
@@ -66,8 +70,11 @@ Discount: TypeAlias = Literal["none", "log2"] | Share
 Relevance: TypeAlias = Literal["none", "binary", "graded"]
 
 
-def discounts(ranks: Integers, discount: Discount) -> Floats:
-    """Say how likely a rank is looked at: 1, 1 / log2(k + 1), or p^(k - 1) for a number p."""
+def rank_discounts(ranks: Integers, discount: Discount) -> Floats:
+    """Compute the discounts of ranks k, from 1, of any shape.
+
+    They are 1 for "none", 1 / log2(k + 1) for "log2", and p^(k - 1) for a number p.
+    """
     if discount == "none":
         return np.ones(ranks.shape)
     if discount == "log2":
@@ -75,30 +82,43 @@ def discounts(ranks: Integers, discount: Discount) -> Floats:
     return np.asarray(discount ** (ranks - 1.0))
 
 
-def worth(judged: Judged, relevance: Relevance) -> Floats:
-    """Say what the item at each rank is worth: 1, or less if it is not known to be relevant.
+def relevance_weights(judged: Judged, relevance: Relevance) -> Floats:
+    """Compute the weight of the item at each rank by its relevance, (n_users, n_ranks).
 
-    ``graded`` is the probability that the item satisfies, as in ERR.
+    It is 1 for every item ("none"); 1 for a relevant item, else 0 ("binary"); or the probability
+    that the item satisfies the user, as in ERR ("graded").
     """
     if relevance == "graded":
         return satisfaction(judged)
-    return np.asarray(judged.relevant | (relevance == "none"), dtype=np.float64)
+    if relevance == "none":
+        return np.ones(judged.relevant.shape)
+    return judged.relevant.astype(np.float64)
 
 
 def satisfaction(judged: Judged, *, top: int | None = None) -> Floats:
-    """Probability that the item at each rank satisfies, 0 where it is unjudged."""
-    highest = judged.ideal_gains.max(axis=1, initial=0.0)
-    if top and (highest > top).any():
-        raise InputError(f"`top` is {top}, but the qrels hold the grade {highest.max():g}.")
-    scale = 2.0 ** (np.full_like(highest, top) if top else highest)
-    return np.asarray((2.0**judged.gains - 1) / scale[:, np.newaxis])
+    """Compute the probability that the item at each rank satisfies the user, (n_users, n_ranks).
+
+    It is (2^grade - 1) / 2^top, and 0 where the item is unjudged. Without ``top``, it is the user's
+    highest grade. Raises InputError if the qrels hold a grade above ``top``.
+    """
+    highest_grades = judged.ideal_gains.max(axis=1, initial=0.0)
+    if top is not None and (highest_grades > top).any():
+        highest = highest_grades.max()
+        raise InputError(f"`top` is {top}, but the qrels hold the grade {highest:g}.")
+    scale_tops = highest_grades if top is None else np.full_like(highest_grades, top)
+    scales = 2.0**scale_tops
+    return np.asarray((2.0**judged.gains - 1) / scales[:, np.newaxis])
 
 
-def browsed(judged: Judged, cutoff: int | None, discount: Discount) -> Floats:
-    """Add the discounts of the ranks that a list holds down to a cut-off, of shape (n_users,)."""
-    totals = np.append(0.0, np.cumsum(discounts(np.arange(1, judged.depth + 1), discount)))
-    cutoff = judged.depth if cutoff is None else min(cutoff, judged.depth)
-    return np.asarray(totals[np.minimum(judged.n_retrieved, cutoff)])
+def sum_of_discounts(judged: Judged, cutoff: int | None, discount: Discount) -> Floats:
+    """Add up the discounts of the ranks that a list holds down to a cut-off, of shape (n_users,).
+
+    Without a cut-off all ranks of the list count; an empty list has 0.
+    """
+    ranks = np.arange(1, judged.depth + 1)
+    sums = np.append(0.0, np.cumsum(rank_discounts(ranks, discount)))
+    deepest = judged.depth if cutoff is None else min(cutoff, judged.depth)
+    return np.asarray(sums[np.minimum(judged.n_retrieved, deepest)])
 
 
 def mean_novelty(
@@ -109,18 +129,26 @@ def mean_novelty(
     discount: Discount,
     relevance: Relevance,
 ) -> Floats:
-    """Average the novelty of the listed items, by rank and relevance; 0 for an empty list.
+    """Average the novelty of the listed items, weighted by rank and relevance, (n_users,).
 
-    Novelty is that of every item, given the catalogue: (n_items + 1,), 0 at the end. The mean is
-    over the discounts of the ranks, whatever is relevant.
+    ``novelty`` computes the values of all items from the catalogue: (n_items + 1,), 0 at the end.
+    The weighted sum down to the cut-off is divided by the sum of the discounts, whatever is
+    relevant; 0 for an empty list.
     """
-    options = {"novelty": novelty, "discount": discount, "relevance": relevance}
-    found = judged.total(_discounted, cutoff=cutoff, **options)
-    return ratio(found, browsed(judged, cutoff, discount))
+    total = judged.total(
+        _weighted_novelty,
+        cutoff=cutoff,
+        novelty=novelty,
+        discount=discount,
+        relevance=relevance,
+    )
+    return ratio(total, sum_of_discounts(judged, cutoff, discount))
 
 
-def _discounted(
+def _weighted_novelty(
     judged: Judged, *, novelty: Callable[..., Floats], discount: Discount, relevance: Relevance
 ) -> Floats:
-    of_items = judged.catalogue.once(novelty)[judged.items]
-    return discounts(judged.ranks, discount) * worth(judged, relevance) * of_items
+    """Multiply the novelty of the item at each rank by its weights, of shape (n_users, n_ranks)."""
+    item_values = judged.catalogue.once(novelty)[judged.items]
+    weights = rank_discounts(judged.ranks, discount) * relevance_weights(judged, relevance)
+    return weights * item_values

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from harness.metrics.shared import features
-from harness.metrics.shared.features_loop import _best, count_greedily
+from harness.metrics.shared.features_loop import _best_place, count_greedily
 from qrels import Catalogue, Judged, Qrels, judge
 from runs import InputError, Run
 from tests.lists import random_case
@@ -150,7 +150,7 @@ def test_gains_that_agree_to_12_decimals_are_alike(left: list[float], best: int)
     _, numbers, _ = numbered(np.array([[1, 1, 0], [0, 0, 1.0]]))
     for items in ([0, 1], [1, 0]):
         numbers_of = np.array(items, dtype=np.int32), np.array([0, 2, 3]), numbers
-        place = _best(*numbers_of, np.array(left), features.DECIMALS)
+        place = _best_place(*numbers_of, np.array(left), features.DECIMALS)
         assert items[place] == best
 
 

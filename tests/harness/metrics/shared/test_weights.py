@@ -11,12 +11,12 @@ from harness.metrics.shared.register import built_in_metrics, find_metric
 from harness.metrics.shared.weights import (
     Relevance,
     Weighting,
-    browsed,
-    discounts,
     mean_novelty,
+    rank_discounts,
+    relevance_weights,
     satisfaction,
+    sum_of_discounts,
     weighting_of,
-    worth,
 )
 from harness.study.run import run_study
 from harness.study.study import Study
@@ -183,14 +183,16 @@ def test_an_item_weighs_the_inverse_of_its_share_of_the_most_popular(
 ) -> None:
     """Items without ratings are as if they had one."""
     catalogue = Catalogue(4, popularity=np.array([0, 1, 4, 2]))
-    found = Weighting(0.5, "popularity", clip).of(np.array([[0, 1], [2, 3], [-1, 0]]), catalogue)
+    found = Weighting(0.5, "popularity", clip).weights_of(
+        np.array([[0, 1], [2, 3], [-1, 0]]), catalogue
+    )
     expected = [*expected, 0, expected[0]]
     np.testing.assert_allclose(found, np.reshape(expected, (3, 2)))
 
 
 def test_a_table_gives_the_chances_themselves() -> None:
     catalogue = Catalogue(3, propensities=np.array([0.5, 0.1, 1]))
-    found = Weighting(9, "table", 0.2).of(np.array([0, 1, 2, -1]), catalogue)
+    found = Weighting(9, "table", 0.2).weights_of(np.array([0, 1, 2, -1]), catalogue)
     assert found.tolist() == [2, 5, 1, 0]
 
 
@@ -201,9 +203,9 @@ def test_nothing_was_rated_and_all_weigh_1() -> None:
 
 def test_ranks_are_looked_at_less_and_less() -> None:
     ranks = np.array([1, 2, 3, 7])
-    assert discounts(ranks, "none").tolist() == [1, 1, 1, 1]
-    np.testing.assert_allclose(discounts(ranks, "log2"), [1, 1 / log2(3), 0.5, 1 / 3])
-    np.testing.assert_allclose(discounts(ranks, 0.5), [1, 0.5, 0.25, 1 / 64])
+    assert rank_discounts(ranks, "none").tolist() == [1, 1, 1, 1]
+    np.testing.assert_allclose(rank_discounts(ranks, "log2"), [1, 1 / log2(3), 0.5, 1 / 3])
+    np.testing.assert_allclose(rank_discounts(ranks, 0.5), [1, 0.5, 0.25, 1 / 64])
 
 
 GRADED = Judged(
@@ -225,7 +227,7 @@ GRADED = Judged(
 def test_an_item_is_worth_what_is_known_of_it(
     relevance: Relevance, expected: list[list[float]]
 ) -> None:
-    assert worth(GRADED, relevance).tolist() == expected
+    assert relevance_weights(GRADED, relevance).tolist() == expected
 
 
 @pytest.mark.parametrize(("top", "scale"), [(3, [8, 8]), (4, [16, 16]), (None, [8, 2])])
@@ -245,7 +247,7 @@ def test_a_grade_above_the_top_is_refused() -> None:
 def test_ranks_are_looked_at_down_to_the_cut_off_or_the_end(
     cutoff: int | None, expected: list[float]
 ) -> None:
-    assert browsed(GRADED, cutoff, 0.5).tolist() == expected
+    assert sum_of_discounts(GRADED, cutoff, 0.5).tolist() == expected
 
 
 def test_novelty_is_averaged_over_the_ranks_whatever_is_relevant() -> None:
