@@ -11,12 +11,10 @@ from matplotlib.artist import Artist
 from matplotlib.colors import to_hex
 from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
-from matplotlib.text import Text
 from matplotlib.ticker import LogFormatterMathtext
-from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
-from scipy.optimize import isotonic_regression
 
+from analyses.shared.end_labels import EndLabels, right_end
 from analyses.shared.measure import Measures
 from runs import InputError
 from runs.shared.arrays import Floats
@@ -24,7 +22,6 @@ from runs.shared.errors import require_known
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.backend_bases import RendererBase
     from matplotlib.collections import Collection
     from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
@@ -33,11 +30,19 @@ if TYPE_CHECKING:
 # Okabe & Ito (2008), without the yellow that vanishes on white; neighbours differ in grey, too.
 COLOURS = ("#0072B2", "#D55E00", "#56B4E9", "#009E73", "#E69F00", "#CC79A7", "#000000")
 DASHES = ("-", "--", "-.", ":")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", "h", ">")
+
 FAR = 100
 """Logarithmic axes that end so many times above their start are labelled at powers of ten only."""
 
-MOST_AT_ENDS, LONGEST_AT_END, NEAR_END = 9, 16, 0.85
-"""Curves that are named where they end, characters of such a name, and where the ends begin."""
+MOST_AT_ENDS = 9
+"""Largest number of curves that are named where they end."""
+
+LONGEST_AT_END = 16
+"""Largest number of characters of such a name."""
+
+NEAR_END = 0.85
+"""Share of the width of the axes from which on a curve ends at the right."""
 
 MOST_WITH_BANDS = 2
 """Curves whose bands or whiskers are drawn on the same axes: more are a grey mud."""
@@ -46,17 +51,15 @@ SPREAD = "_spread of "
 """The label of a band, or whiskers, begins so; legends leave out what begins with a line."""
 
 OTHERS = "0.8"
-"""Grey of the curves behind one that is singled out."""
+"""Grey of the curves behind one that is highlighted."""
+
+OTHERS_IN_WORDS = "Grey: the curves of the other panels."
 
 THICK, THIN = 2.0, 0.75
 """Widths of lines of two intervals of one point: the thin one is longer, and lies below."""
 
-OTHERS_IN_WORDS = "Grey: the curves of the other panels."
-
 EXPLANATION = "explanation"
 """Attribute of an artist: the sentence by which the caption explains what is drawn."""
-
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", "h", ">")
 
 
 def explain(artist: Artist, sentence: str) -> None:
@@ -75,35 +78,46 @@ def explanations(figure: Figure) -> list[str]:
             sentence = getattr(artist, EXPLANATION, "")
             if sentence and artist.get_visible():
                 sentences[sentence] = None
-    return [*sentences]
+    return list(sentences)
 
 
 def panel_index(names: Sequence[str], name: str | None) -> int:
-    """Number the panel that is asked for; the first by default."""
+    """Look up the position of the panel that is asked for by name; the first one by default.
+
+    Raises InputError if no panel has the name.
+    """
     if name is not None and name not in names:
         raise InputError(f"there are {', '.join(names)} to draw, got {name}.")
     return names.index(name) if name else 0
 
 
 def colours() -> list[str]:
-    """Give colours for what has no order: those of matplotlib's settings, if they are changed."""
+    """List colours for what has no order: `COLOURS`, or those of matplotlib's changed settings."""
     from matplotlib import rcParams, rcParamsDefault
 
-    cycled = rcParams["axes.prop_cycle"]
-    is_usual = cycled == rcParamsDefault["axes.prop_cycle"]
-    return [*COLOURS] if is_usual else [to_hex(each) for each in cycled.by_key()["color"]]
+    current_cycle = rcParams["axes.prop_cycle"]
+    if current_cycle == rcParamsDefault["axes.prop_cycle"]:
+        return list(COLOURS)
+    return [to_hex(colour) for colour in current_cycle.by_key()["color"]]
 
 
-def ordered_colormap(usual: str) -> Colormap:
-    """Give the colormap of what has an order: that of matplotlib's settings, if it is changed."""
+def ordered_colormap(default: str) -> Colormap:
+    """Look up the colormap of what has an order: the default, or that of matplotlib's settings.
+
+    ``default`` is a name. The settings count if they were changed.
+    """
     from matplotlib import colormaps, rcParams, rcParamsDefault
 
-    chosen = rcParams["image.cmap"]
-    return colormaps[usual if chosen == rcParamsDefault["image.cmap"] else chosen]
+    current = rcParams["image.cmap"]
+    is_changed = current != rcParamsDefault["image.cmap"]
+    return colormaps[current if is_changed else default]
 
 
 def category_styles(labels: Sequence[object]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Pair labels without an order (metrics, systems) with colours, markers and dashes."""
+    """Pair labels without an order (metrics, systems) with colours, markers and dashes.
+
+    Yields each label as text with keywords of matplotlib's ``plot``.
+    """
     styles = zip(cycle(colours()), cycle(MARKERS), cycle(DASHES), strict=False)
     for label, (colour, marker, dash) in zip(labels, styles, strict=False):
         style = {"color": colour, "marker": marker, "linestyle": dash, "markersize": 3.0}
@@ -111,11 +125,16 @@ def category_styles(labels: Sequence[object]) -> Iterator[tuple[str, dict[str, A
 
 
 def gradation_styles(labels: Sequence[object]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Pair ordered labels (cut-offs) with shades that run from light to dark."""
-    scale = ordered_colormap("viridis_r")
+    """Pair ordered labels (cut-offs) with shades that run from light to dark.
+
+    Yields each label as text with keywords of matplotlib's ``plot``.
+    """
+    colormap = ordered_colormap("viridis_r")
+    n_steps = max(len(labels) - 1, 1)
     for position, label in enumerate(labels):
-        shade = scale(0.1 + 0.9 * position / max(len(labels) - 1, 1))
-        yield str(label), {"color": shade, "linestyle": DASHES[position % len(DASHES)]}
+        shade = colormap(0.1 + 0.9 * position / n_steps)
+        dash = DASHES[position % len(DASHES)]
+        yield str(label), {"color": shade, "linestyle": dash}
 
 
 Curve = tuple[int, str, dict[str, Any]]
@@ -123,21 +142,28 @@ Curve = tuple[int, str, dict[str, Any]]
 
 
 def curve_styles(measures: Measures, *, metric: str | None = None) -> list[Curve]:
-    """Choose the curves of a figure: the cut-offs of one metric, or the report measures."""
+    """Choose the curves of a figure, with labels and styles, and where their measures stand.
+
+    The curves are those of the cut-offs of one metric in the grid; without a metric, of the report
+    measures. Positions are those in ``measures``. Raises InputError if there are none.
+    """
     if metric is not None:
         chosen = measures.curve(metric)
-        labelled = gradation_styles([measure.cutoff_label for measure in chosen])
+        styles = gradation_styles([measure.cutoff_label for measure in chosen])
     else:
         chosen = measures.reported
-        labelled = category_styles(chosen.labels)
+        styles = category_styles(chosen.labels)
     if not chosen:
         raise InputError(f"there is nothing to draw of {metric or 'these measures'}.")
-    numbered = zip(measures.indices(chosen), labelled, strict=True)
-    return [(number, label, style) for number, (label, style) in numbered]
+    indices = measures.indices(chosen)
+    return [(index, label, style) for index, (label, style) in zip(indices, styles, strict=True)]
 
 
 def panel_title(measures: Measures, *, metric: str | None) -> str:
-    """Name the metric, or the place at which metrics are compared, if that is one."""
+    """Name the metric of a panel; without one, the common depth of the report measures.
+
+    The result is empty if these have several depths.
+    """
     return measures.reported.common_depth if metric is None else metric
 
 
@@ -145,71 +171,90 @@ def label_curves(ax: Axes, *, ordered: bool = False) -> None:
     """Name curves where they end, or in a legend right of the axes, where it covers nothing.
 
     A legend has what is ordered, as cut-offs are, what is no curve, many curves, long names, and
-    curves that end far from the right.
-    Of more than two curves the bands and whiskers are hidden: see `highlight_curve`.
+    curves that end far from the right. Of more than `MOST_WITH_BANDS` curves, bands and whiskers
+    are hidden.
     """
     handles, labels = ax.get_legend_handles_labels()
     if not handles:
         return
-    for band in spreads_of(ax):
-        band.set_visible(len(labels) <= MOST_WITH_BANDS)
-    curves = [h for h in handles if isinstance(h, Line2D) and h.get_linestyle() != "None"]
-    are_few = len(curves) == len(handles) <= MOST_AT_ENDS
-    are_long = max(map(len, labels)) > LONGEST_AT_END
+    for spread in spreads_of(ax):
+        spread.set_visible(len(labels) <= MOST_WITH_BANDS)
     ax.autoscale_view()
-    near = ax.bbox.x0 + NEAR_END * ax.bbox.width
-    end_far = any(right_end(curve, ax.bbox)[0] < near for curve in curves)
-    if ordered or end_far or are_long or not are_few:
+    curves = [
+        handle
+        for handle in handles
+        if isinstance(handle, Line2D) and handle.get_linestyle() != "None"
+    ]
+    are_all_curves = len(curves) == len(handles)
+    are_many = len(handles) > MOST_AT_ENDS
+    has_long_name = max(len(label) for label in labels) > LONGEST_AT_END
+    near_end = ax.bbox.x0 + NEAR_END * ax.bbox.width
+    ends_early = any(right_end(curve, ax.bbox)[0] < near_end for curve in curves)
+    if ordered or ends_early or has_long_name or are_many or not are_all_curves:
         ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False)
     else:
         EndLabels(ax, curves)
 
 
 def remove_curve_names(ax: Axes) -> bool:
-    """Take away what `label_curves` draws; tell whether there was any."""
-    names = [a for a in [*ax.artists, ax.get_legend()] if isinstance(a, EndLabels | Legend)]
-    for each in names:
-        each.remove()
+    """Remove the names that `label_curves` drew; tell whether there were any."""
+    candidates = [*ax.artists, ax.get_legend()]
+    names = [artist for artist in candidates if isinstance(artist, EndLabels | Legend)]
+    for artist in names:
+        artist.remove()
     return bool(names)
 
 
 def hidden_spreads(ax: Axes) -> list[str]:
     """Name the curves whose bands or whiskers are drawn but hidden, as they are too many."""
-    hidden = [str(band.get_label()) for band in spreads_of(ax) if not band.get_visible()]
-    return [label.removeprefix(SPREAD) for label in dict.fromkeys(hidden)]
+    labels = [str(spread.get_label()) for spread in spreads_of(ax) if not spread.get_visible()]
+    return [label.removeprefix(SPREAD) for label in dict.fromkeys(labels)]
 
 
 def highlight_curve(ax: Axes, name: str) -> None:
-    """Show one curve with its band or whiskers before all others in light grey, without names."""
+    """Show one curve with its band or whiskers before all others in light grey, without names.
+
+    The name becomes the title of the axes.
+    """
     remove_curve_names(ax)
-    for band in spreads_of(ax):
-        band.set_visible(band.get_label() == SPREAD + name)
+    for spread in spreads_of(ax):
+        spread.set_visible(spread.get_label() == SPREAD + name)
     for line in ax.lines:
-        if str(line.get_label()) != name and not str(line.get_label()).startswith("_"):
+        label = str(line.get_label())
+        is_another_curve = label != name and not label.startswith("_")
+        if is_another_curve:
             line.set(color=OTHERS, linewidth=0.6, linestyle="-", marker="", label="_", zorder=1)
             explain(line, OTHERS_IN_WORDS)
     ax.set_title(name)
 
 
-def keep_systems(ax: Axes, chosen: Sequence[str], known: Sequence[str], *, figure: str) -> None:
-    """Remove the curves of all systems but some; refuse where curves are of other things."""
-    of_systems: dict[str, list[Artist]] = {system: [] for system in known}
+def keep_systems(ax: Axes, chosen: Sequence[str], systems: Sequence[str], *, figure: str) -> None:
+    """Remove the curves of all systems but the chosen ones, with their bands and names.
+
+    ``systems`` are the names of all systems. Raises InputError if curves are not of single systems,
+    with the name of the figure, or if a chosen system is unknown.
+    """
+    artists_of_systems: dict[str, list[Artist]] = {system: [] for system in systems}
     for artist in [*ax.lines, *ax.collections, *ax.patches]:
-        system = str(artist.get_label()).removeprefix(SPREAD).lstrip("_").partition(", ")[0]
-        of_systems.get(system, []).append(artist)
-    if not any(of_systems.values()):
+        label = str(artist.get_label()).removeprefix(SPREAD).lstrip("_")
+        # A label may have more after a comma.
+        system, _, _ = label.partition(", ")
+        if system in artists_of_systems:
+            artists_of_systems[system].append(artist)
+    if not any(artists_of_systems.values()):
         raise InputError(f"{figure} does not show single systems: there is none to choose.")
-    require_known("no system is called", chosen, known)
-    for system, artists in of_systems.items():
-        for artist in artists if system not in chosen else ():
-            artist.remove()
+    require_known("no system is called", chosen, systems)
+    for system, artists in artists_of_systems.items():
+        if system not in chosen:
+            for artist in artists:
+                artist.remove()
     if remove_curve_names(ax):
         label_curves(ax)
 
 
 def spreads_of(ax: Axes) -> list[Collection]:
-    """Give the bands and whiskers of curves."""
-    return [c for c in ax.collections if str(c.get_label()).startswith(SPREAD)]
+    """List the bands and whiskers of curves."""
+    return [artist for artist in ax.collections if str(artist.get_label()).startswith(SPREAD)]
 
 
 def set_log_scale(ax: Axes, *, along: Literal["x", "y"]) -> None:
@@ -219,9 +264,13 @@ def set_log_scale(ax: Axes, *, along: Literal["x", "y"]) -> None:
     axis = ax.xaxis if along == "x" else ax.yaxis
     if not np.isfinite(axis.get_minpos()):
         return
-    ax.set(**{f"{along}scale": "log"})
+    if along == "x":
+        ax.set_xscale("log")
+    else:
+        ax.set_yscale("log")
     low, high = axis.get_view_interval()
-    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < FAR * low else (1.0,)))
+    multiples = (1.0, 2.0, 5.0) if high < FAR * low else (1.0,)
+    axis.set_major_locator(LogLocator(subs=multiples))
     axis.set_major_formatter("{x:g}")
     axis.set_minor_formatter(NullFormatter())
 
@@ -230,8 +279,9 @@ class _PlainLogNumbers(LogFormatterMathtext):
     """Numbers beside a logarithmic axis where matplotlib's formulas stand, such as 100 or 1e-05."""
 
     def __call__(self, x: float, pos: int | None = None) -> str:
-        """Write a number, if matplotlib writes one there."""
-        return f"{x:g}" if super().__call__(x, pos) else ""
+        """Write the number of a tick, if matplotlib writes one there, else nothing."""
+        is_labelled = bool(super().__call__(x, pos))
+        return f"{x:g}" if is_labelled else ""
 
 
 def write_plain_numbers(ax: Axes) -> None:
@@ -258,30 +308,52 @@ def keep_texts_unparsed(ax: Axes) -> None:
 def draw_matrix(
     ax: Axes, values: Floats, names: Sequence[str], *, label: str, lowest: float
 ) -> None:
-    """Print every value, at most 1, in a cell that is the darker, the higher it is."""
-    others = np.where(np.eye(len(names), dtype=np.bool_), np.nan, values)
-    blues = ordered_colormap("Blues").with_extremes(bad="0.93")
-    image = ax.imshow(others, cmap=blues, vmin=lowest, vmax=1.0, aspect="auto")
+    """Print every value, at most 1, in a cell that is the darker, the higher it is.
+
+    Parameters
+    ----------
+    ax
+        The axes.
+    values
+        Of shape (n_names, n_names); a dash is printed for NaN.
+    names
+        Names of rows and columns. Cells of a name with itself are grey.
+    label
+        What the colours mean.
+    lowest
+        Value of the lightest colour.
+    """
+    is_diagonal = np.eye(len(names), dtype=np.bool_)
+    coloured_values = np.where(is_diagonal, np.nan, values)
+    colormap = ordered_colormap("Blues").with_extremes(bad="0.93")
+    image = ax.imshow(coloured_values, cmap=colormap, vmin=lowest, vmax=1.0, aspect="auto")
     image.set_label(label)
-    grey = "Grey cells: a row and the column of the same name."
-    if np.isnan(others[~np.eye(len(names), dtype=np.bool_)]).any():
-        grey = "Grey cells: undefined (–), or a row and the column of the same name."
-    explain(image, grey)
+    explanation = "Grey cells: a row and the column of the same name."
+    if np.isnan(values[~is_diagonal]).any():
+        explanation = "Grey cells: undefined (–), or a row and the column of the same name."
+    explain(image, explanation)
     ax.set_xticks(range(len(names)), names, rotation=90)
     ax.set_yticks(range(len(names)), names)
     ax.tick_params(length=0)
     dark = lowest + 0.6 * (1.0 - lowest)
+    font_size = 8 if len(names) < 9 else 6
     for (row, column), value in np.ndenumerate(values):
         colour = "white" if row != column and value > dark else "black"
-        text = "–" if np.isnan(value) else "1" if value == 1 else f"{value:.2f}".replace("0.", ".")
-        printed = ax.text(column, row, text, ha="center", va="center", color=colour)
+        text = ax.text(column, row, _cell_text(value), ha="center", va="center", color=colour)
         # Cells lie within the axes: the layout need not look at hundreds of them.
-        printed.set(fontsize=8 if len(names) < 9 else 6, in_layout=False)
+        text.set(fontsize=font_size, in_layout=False)
+
+
+def _cell_text(value: float) -> str:
+    """Print a value with two decimals and no 0 before the point; 1 without, a dash for NaN."""
+    if np.isnan(value):
+        return "–"
+    return "1" if value == 1 else f"{value:.2f}".replace("0.", ".")
 
 
 def draw_band(
     ax: Axes,
-    places: NDArray[np.floating],
+    positions: NDArray[np.floating],
     limits: tuple[Floats, Floats],
     style: Mapping[str, Any],
     *,
@@ -289,19 +361,35 @@ def draw_band(
     explanation: str,
     across: bool = False,
 ) -> None:
-    """Draw the band of a curve below all curves; across, if limits are along the x-axis.
+    """Draw the band of a curve below all curves.
 
-    The explanation is a sentence for the caption: what bands are.
+    Parameters
+    ----------
+    ax
+        The axes.
+    positions
+        Where the limits stand along the x-axis, of shape (n_points,).
+    limits
+        The lower and the upper limits, of shape (n_points,) each.
+    style
+        Keywords of the curve, of which its "color" is taken.
+    label
+        The label of the curve.
+    explanation
+        A sentence for the caption: what bands are.
+    across
+        Whether limits are along the x-axis, and positions along the y-axis.
     """
-    fill = ax.fill_betweenx if across else ax.fill_between
-    band = fill(places, *limits, color=style["color"], alpha=0.18, linewidth=0, zorder=1)
+    lower, upper = limits
+    draw = ax.fill_betweenx if across else ax.fill_between
+    band = draw(positions, lower, upper, color=style["color"], alpha=0.18, linewidth=0, zorder=1)
     band.set_label(SPREAD + label)
     explain(band, explanation)
 
 
 def draw_whiskers(
     ax: Axes,
-    places: NDArray[np.floating],
+    positions: NDArray[np.floating],
     values: Floats,
     limits: tuple[Floats, Floats],
     style: Mapping[str, Any],
@@ -311,11 +399,27 @@ def draw_whiskers(
 ) -> None:
     """Draw a curve whose points have a thin line from the lower to the upper limit.
 
-    The explanation is a sentence for the caption: what these lines are.
+    Parameters
+    ----------
+    ax
+        The axes.
+    positions, values
+        The points along the x-axis and the y-axis, of shape (n_points,) each.
+    limits
+        The lower and the upper limits, of shape (n_points,) each.
+    style
+        Keywords of matplotlib's ``plot`` for the curve.
+    label
+        The label of the curve.
+    explanation
+        A sentence for the caption: what these lines are; left out if no limits differ.
     """
-    (line,) = ax.plot(places, values, label=label, **style)
-    whiskers = ax.vlines(places, *limits, color=style["color"], linewidth=0.7, alpha=0.6, zorder=1)
-    if (limits[1] > limits[0]).any():
+    lower, upper = limits
+    (line,) = ax.plot(positions, values, label=label, **style)
+    whiskers = ax.vlines(
+        positions, lower, upper, color=style["color"], linewidth=0.7, alpha=0.6, zorder=1
+    )
+    if (upper > lower).any():
         explain(whiskers, explanation)
     if line.get_linestyle() != "None":
         whiskers.set_label(SPREAD + label)
@@ -331,106 +435,28 @@ def draw_rows(
 ) -> None:
     """Draw a point with its limits in a row for each name, the highest on top.
 
-    The explanation is a sentence for the caption: what points and lines are.
+    ``values`` and both limits, the lower and the upper, are of shape (n_names,). The explanation is
+    a sentence for the caption: what points and lines are.
     """
-    low, high = limits
-    order = np.argsort(values, kind="stable")
+    lower, upper = limits
+    from_lowest = np.argsort(values, kind="stable")
     rows = np.arange(len(names))
-    lines = ax.hlines(rows, low[order], high[order], colours()[0])
+    lines = ax.hlines(rows, lower[from_lowest], upper[from_lowest], colours()[0])
     explain(lines, explanation)
-    ax.plot(values[order], rows, "o", color=colours()[0], markersize=4)
-    ax.set_yticks(rows, [names[place] for place in order])
+    ax.plot(values[from_lowest], rows, "o", color=colours()[0], markersize=4)
+    ax.set_yticks(rows, [names[index] for index in from_lowest])
 
 
 def draw_intervals(
     ax: Axes, rows: NDArray[Any], limits: Sequence[Floats], width: float, *, over: str
 ) -> None:
-    """Draw 95 % intervals in rows as thick or thin lines, and say what they are over.
+    """Draw 95 % intervals in rows as thick or thin lines, and explain what they are over.
 
-    Rows, and each of the two limits, are of shape (n_rows,).
+    ``rows``, their heights, and both limits, the lower and the upper, are of shape (n_rows,).
+    ``width`` is `THICK` or `THIN`. The explanation is left out if no limits differ.
     """
-    low, high = limits
-    lines = ax.hlines(rows, low, high, colours()[0], linewidth=width)
-    if (high > low).any():
-        name = "Thick" if width == THICK else "Thin"
-        explain(lines, f"{name} lines: 95 % intervals over {over}.")
-
-
-REACH, GAP = 11.0, 3.0
-"""From the axes to the marks beside names, and from these to the names, in points."""
-
-LINE = 1.2
-"""Distance of two names, in sizes of their type."""
-
-
-class EndLabels(Artist):
-    """Names beside axes, each as near as others let it to the right end of its curve.
-
-    Thin lines lead from the ends to the names, with the mark of the curve. Places are found anew
-    whenever the figure is drawn, so that axes may be scaled after.
-    """
-
-    def __init__(self, ax: Axes, curves: Sequence[Line2D]) -> None:
-        super().__init__()
-        self.box, self.curves = ax.bbox, curves
-        self.names = [Text(text=str(c.get_label()), va="center") for c in curves]
-        self.leaders = [Line2D([], [], linewidth=0.6, markevery=[1]) for _ in curves]
-        for leader, curve in zip(self.leaders, curves, strict=True):
-            leader.set(color=curve.get_color(), marker=curve.get_marker())
-            leader.set_markersize(curve.get_markersize())
-        ax.add_artist(self)
-        self.set_clip_on(False)
-        root = ax.get_figure(root=True)
-        if root is not None:
-            for part in self.get_children():
-                part.set_figure(root)
-
-    def get_children(self) -> list[Artist]:
-        """Give lines and names."""
-        return [*self.leaders, *self.names]
-
-    def draw(self, renderer: RendererBase) -> None:
-        """Draw lines and names."""
-        self._place(renderer)
-        for part in self.get_children():
-            part.draw(renderer)
-
-    def get_window_extent(self, renderer: RendererBase | None = None) -> Bbox:
-        """Give the room that the names take."""
-        root = self.get_figure(root=True)
-        self._place(renderer or root.canvas.get_renderer())  # type: ignore[union-attr]
-        return Bbox.union([name.get_window_extent(renderer) for name in self.names])
-
-    def _place(self, renderer: RendererBase) -> None:
-        box, point = self.box, float(np.asarray(renderer.points_to_pixels(1.0)))
-        ends = np.array([right_end(curve, box) for curve in self.curves])
-        apart = LINE * point * max(float(name.get_fontsize()) for name in self.names)
-        heights = spread_heights(ends[:, 1], apart, (box.y0, box.y1))
-        x = box.x1 + REACH * point
-        for name, leader, end, y in zip(self.names, self.leaders, ends, heights, strict=True):
-            name.set_position((x + GAP * point, y))
-            leader.set_data([end[0], x], [end[1], y])
-
-
-def right_end(curve: Line2D, box: Bbox) -> tuple[float, float]:
-    """Find where a curve ends at the right, in pixels, within axes; their corner if nowhere."""
-    points = curve.get_transform().transform(np.asarray(curve.get_xydata(), dtype=np.float64))
-    drawn = points[np.isfinite(points).all(axis=1)]
-    if not len(drawn):
-        return float(box.x1), float(box.y0)
-    x, y = drawn[drawn[:, 0].argmax()]
-    return min(float(x), box.x1), float(np.clip(y, box.y0, box.y1))
-
-
-def spread_heights(wanted: Floats, apart: float, limits: tuple[float, float]) -> Floats:
-    """Move heights as little as may be, in the mean square, so that none are nearer than asked.
-
-    Of equal heights the first comes out on top.
-    """
-    order = np.lexsort((-np.arange(len(wanted)), wanted))
-    steps = apart * np.arange(len(wanted))
-    low, high = limits
-    starts = isotonic_regression(wanted[order] - steps).x
-    found = np.empty(len(wanted))
-    found[order] = np.clip(starts, low, max(low, high - steps[-1])) + steps
-    return found
+    lower, upper = limits
+    lines = ax.hlines(rows, lower, upper, colours()[0], linewidth=width)
+    if (upper > lower).any():
+        adjective = "Thick" if width == THICK else "Thin"
+        explain(lines, f"{adjective} lines: 95 % intervals over {over}.")

@@ -22,7 +22,6 @@ from analyses.shared.drawing import (
     OTHERS,
     THICK,
     THIN,
-    EndLabels,
     category_styles,
     colours,
     curve_styles,
@@ -42,12 +41,11 @@ from analyses.shared.drawing import (
     panel_index,
     panel_title,
     remove_curve_names,
-    right_end,
     set_log_scale,
-    spread_heights,
     spreads_of,
     write_plain_numbers,
 )
+from analyses.shared.end_labels import EndLabels, right_end, spread_heights
 from analyses.shared.measure import Measure, Measures
 from runs import InputError
 from tests.drawn import corners_of, points_of, segments_of
