@@ -1,4 +1,4 @@
-"""Ratings: who rated what, how, and when; and their k-cores."""
+"""Ratings of items by users, with times; their k-cores; and splits into training and test."""
 
 from __future__ import annotations
 
@@ -12,9 +12,6 @@ from runs.shared.arrays import Floats, Ints, Longs, Masks, Numbers
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-
-COLUMNS = ("user", "item", "rating", "time", "held_out")
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +41,12 @@ class Ratings:
     held_out: Masks | None = None
 
     def __post_init__(self) -> None:
+        """Refuse columns of different lengths, unsorted or repeated pairs, and infinite ratings."""
         lengths = {len(self.user), len(self.item), len(self.rating)}
-        lengths |= {len(column) for column in (self.time, self.held_out) if column is not None}
+        if self.time is not None:
+            lengths.add(len(self.time))
+        if self.held_out is not None:
+            lengths.add(len(self.held_out))
         if len(lengths) > 1:
             raise InputError("the columns of ratings must have one length.")
         pairs = self.user.astype(np.int64) * len(self.items) + self.item
@@ -57,11 +58,16 @@ class Ratings:
     def __len__(self) -> int:
         return len(self.user)
 
-    def select(self, kept: Masks) -> Ratings:
-        """Keep some ratings over the same numbering."""
-        columns = {name: getattr(self, name) for name in COLUMNS}
-        known = {name: column[kept] for name, column in columns.items() if column is not None}
-        return replace(self, **known)
+    def select(self, rows: Masks) -> Ratings:
+        """Keep the ratings in a mask of shape (n_ratings,), over the same numbering."""
+        return replace(
+            self,
+            user=self.user[rows],
+            item=self.item[rows],
+            rating=self.rating[rows],
+            time=None if self.time is None else self.time[rows],
+            held_out=None if self.held_out is None else self.held_out[rows],
+        )
 
     def item_counts(self) -> Numbers:
         """Count the ratings of every item, of shape (n_items,)."""
@@ -72,7 +78,7 @@ class Ratings:
         return np.bincount(self.user, minlength=len(self.users))
 
     def matrix(self, dtype: type[np.floating] = np.float64) -> csr_array:
-        """Give the ratings as a sparse matrix of shape (n_users, n_items)."""
+        """Lay the ratings in a sparse matrix of shape (n_users, n_items)."""
         from scipy.sparse import csr_array
 
         shape = (len(self.users), len(self.items))
@@ -93,6 +99,7 @@ class Split:
     test: Ratings
 
     def __post_init__(self) -> None:
+        """Refuse parts whose tables of users or items are not the same objects."""
         if self.train.users is not self.test.users or self.train.items is not self.test.items:
             raise InputError("train and test must share one numbering.")
 
@@ -121,6 +128,11 @@ def k_core(ratings: Ratings, *, user_min: int = 0, item_min: int = 0) -> Ratings
     user_min, item_min
         Ratings that every user and every item needs.
 
+    Raises
+    ------
+    InputError
+        If no ratings remain.
+
     References
     ----------
     Seidman (1983), Network structure and minimum degree, Social Networks 5, here with one
@@ -141,10 +153,10 @@ def k_core(ratings: Ratings, *, user_min: int = 0, item_min: int = 0) -> Ratings
     """
     core = ratings
     while len(core):
-        fewer = drop_rare(core, user_min=user_min, item_min=item_min)
-        if len(fewer) == len(core):
+        remaining = drop_rare(core, user_min=user_min, item_min=item_min)
+        if len(remaining) == len(core):
             return renumber(core)
-        core = fewer
+        core = remaining
     raise InputError(
         f"no ratings remain where every user has at least {user_min} and every item "
         f"at least {item_min}; there were {len(ratings)}."
@@ -152,16 +164,24 @@ def k_core(ratings: Ratings, *, user_min: int = 0, item_min: int = 0) -> Ratings
 
 
 def drop_rare(ratings: Ratings, *, user_min: int, item_min: int) -> Ratings:
-    """Leave out users and items with too few ratings, counted before anything is left out."""
-    enough_of_user = ratings.user_counts() >= user_min
-    enough_of_item = ratings.item_counts() >= item_min
-    return ratings.select(enough_of_user[ratings.user] & enough_of_item[ratings.item])
+    """Leave out the ratings of users and of items that have too few.
+
+    Those with fewer than ``user_min`` or ``item_min`` are counted before anything is left out, so
+    that some that stay may have fewer afterwards. The numbering stays.
+    """
+    user_has_enough = ratings.user_counts() >= user_min
+    item_has_enough = ratings.item_counts() >= item_min
+    return ratings.select(user_has_enough[ratings.user] & item_has_enough[ratings.item])
 
 
 def renumber(ratings: Ratings) -> Ratings:
-    """Number the users and items that have ratings anew."""
+    """Number the users and items that have ratings anew; the others are left out."""
     users, user = np.unique(ratings.user, return_inverse=True)
     items, item = np.unique(ratings.item, return_inverse=True)
-    of_users, of_items = ratings.users.select(users), ratings.items.select(items)
-    rows, columns = user.astype(np.int32), item.astype(np.int32)
-    return replace(ratings, users=of_users, items=of_items, user=rows, item=columns)
+    return replace(
+        ratings,
+        users=ratings.users.select(users),
+        items=ratings.items.select(items),
+        user=user.astype(np.int32),
+        item=item.astype(np.int32),
+    )

@@ -37,11 +37,11 @@ class SplitSettings(Section):
     """Settings of a split: described fields with ranges; unknown names are refused."""
 
     def find_parts(self) -> SplitFiles | None:
-        """Where the parts are, if they are given and not drawn; by default None."""
+        """Find the files of the parts, if they are given and not drawn; by default None."""
         return None
 
     def within_training(self) -> Self:
-        """Give the settings that split the training part again; by default the same."""
+        """Derive the settings that split the training part again; by default the same."""
         return self
 
 
@@ -49,7 +49,7 @@ SettingsT = TypeVar("SettingsT", bound=SplitSettings)
 
 
 HoldsOut: TypeAlias = Callable[..., Split]
-"""Divides ratings, by settings and a seed; equal arguments give equal parts."""
+"""Divides ratings by settings and a seed; equal arguments give equal parts."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,8 @@ class Splitter(Member[SettingsT]):
 
     def __call__(self, ratings: Ratings, settings: SettingsT | None = None, *, seed: int) -> Split:
         """Divide ratings; with the defaults if no settings are given."""
-        return self.make(ratings, self.settings() if settings is None else settings, seed=seed)
+        chosen_settings = self.settings() if settings is None else settings
+        return self.make(ratings, chosen_settings, seed=seed)
 
 
 def split(name: str, *, source: str) -> Callable[[HoldsOut], Splitter[Any]]:
@@ -93,22 +94,25 @@ def split(name: str, *, source: str) -> Callable[[HoldsOut], Splitter[Any]]:
 
 
 def split_counts(ratings: Ratings, split: Split) -> dict[str, int]:
-    """Count what became of the ratings in a split, and those who are hard to serve.
+    """Count the ratings in each part of a split, and users and items that are hard to serve.
 
-    Train-only users are not evaluated, dropped users lost all their ratings, and of cold users and
-    items, which are tested and not trained, nothing can be learnt.
+    Train-only users are not evaluated, dropped users lost all their ratings, and cold users and
+    items are tested and not trained, so that nothing can be learnt of them.
     """
-    known, trained, tested = (part.user_counts() > 0 for part in (ratings, split.train, split.test))
-    trained_items, tested_items = (part.item_counts() > 0 for part in (split.train, split.test))
+    has_ratings = ratings.user_counts() > 0
+    is_trained = split.train.user_counts() > 0
+    is_tested = split.test.user_counts() > 0
+    item_is_trained = split.train.item_counts() > 0
+    item_is_tested = split.test.item_counts() > 0
     return {
         "train_ratings": len(split.train),
         "test_ratings": len(split.test),
         "dropped_ratings": len(ratings) - len(split.train) - len(split.test),
-        "test_users": int(tested.sum()),
-        "train_only_users": int((trained & ~tested).sum()),
-        "dropped_users": int((known & ~trained & ~tested).sum()),
-        "cold_users": int((tested & ~trained).sum()),
-        "cold_items": int((tested_items & ~trained_items).sum()),
+        "test_users": int(is_tested.sum()),
+        "train_only_users": int((is_trained & ~is_tested).sum()),
+        "dropped_users": int((has_ratings & ~is_trained & ~is_tested).sum()),
+        "cold_users": int((is_tested & ~is_trained).sum()),
+        "cold_items": int((item_is_tested & ~item_is_trained).sum()),
     }
 
 
@@ -117,11 +121,11 @@ NEWER_TRAINING = "training_ratings_newer_than_test"
 
 
 def leakage(split: Split) -> dict[str, float]:
-    """Give the shares of ratings by which a split tells the future; empty without times.
+    """Compute the shares of ratings by which training data contain the future.
 
     Of the test ratings, the share that is older than the user's newest training rating; and the
     share of all training ratings that is newer than a test rating, in the mean over test ratings.
-    Both are 0 where the split is by a point in time.
+    Both are 0 where the split is by a point in time. Empty without times, or if a part is empty.
 
     Examples
     --------
@@ -134,23 +138,42 @@ def leakage(split: Split) -> dict[str, float]:
     >>> leakage(Split(ratings.select(item != 1), ratings.select(item == 1)))
     {'test_ratings_older_than_training': 1.0, 'training_ratings_newer_than_test': 0.5}
     """
-    train, test = split.train, split.test
+    train = split.train
+    test = split.test
     if train.time is None or test.time is None or not len(train) or not len(test):
         return {}
     newest = np.full(len(train.users), np.iinfo(np.int64).min)
     np.maximum.at(newest, train.user, train.time)
-    n_older = np.searchsorted(np.sort(train.time), test.time, side="right")
+    is_older = test.time < newest[test.user]
+    n_not_newer = np.searchsorted(np.sort(train.time), test.time, side="right")
     return {
-        OLDER_TESTS: float((test.time < newest[test.user]).mean()),
-        NEWER_TRAINING: float(1 - n_older.mean() / len(train)),
+        OLDER_TESTS: float(is_older.mean()),
+        NEWER_TRAINING: float(1 - n_not_newer.mean() / len(train)),
     }
 
 
 def hold_out_last(ratings: Ratings, position: Numbers, n_test: Numbers) -> Split:
-    """Test the last ``n_test`` of each user, of shape (n_users,), in this order.
+    """Hold out the last ratings of each user, in an order of the ratings of each user.
 
-    The position is that of every rating among its user's, from 0, of shape (n_ratings,).
+    Parameters
+    ----------
+    ratings
+        Ratings of all users.
+    position
+        Position of every rating among its user's, from 0, of shape (n_ratings,).
+    n_test
+        Number of test ratings of each user, of shape (n_users,).
+
+    Raises
+    ------
+    ValueError
+        If there are not as many positions as ratings, or not as many numbers as users.
     """
+    if position.shape != ratings.user.shape or n_test.shape != (len(ratings.users),):
+        raise ValueError(
+            f"`position` must be of {len(ratings)} ratings and `n_test` of {len(ratings.users)} "
+            f"users, got shapes {position.shape} and {n_test.shape}."
+        )
     n_train = ratings.user_counts() - n_test
     tested = position >= n_train[ratings.user]
     return Split(ratings.select(~tested), ratings.select(tested))
@@ -158,89 +181,112 @@ def hold_out_last(ratings: Ratings, position: Numbers, n_test: Numbers) -> Split
 
 def rounded_share(share: float, n: int) -> int:
     """Round a share of n, as it is written, to the nearest whole number, halves up."""
-    return floor(Fraction(str(share)) * n + Fraction(1, 2))
+    exact_share = Fraction(str(share))
+    return floor(exact_share * n + Fraction(1, 2))
 
 
 def n_test_by_share(ratings: Ratings, share: float) -> Numbers:
-    """Count the ratings to test of each user, all but one at most, of shape (n_users,)."""
+    """Count the test ratings of each user, a rounded share but not all, of shape (n_users,)."""
     sizes, size_of_user = np.unique(ratings.user_counts(), return_inverse=True)
-    wanted = [min(rounded_share(share, n), max(n - 1, 0)) for n in sizes.tolist()]
-    return np.array(wanted, dtype=np.intp)[size_of_user]
+    n_test_of_size = []
+    for n_ratings in sizes.tolist():
+        n_most = max(n_ratings - 1, 0)
+        n_test_of_size.append(min(rounded_share(share, n_ratings), n_most))
+    return np.array(n_test_of_size, dtype=np.intp)[size_of_user]
 
 
 def n_test_of_one(ratings: Ratings) -> Numbers:
-    """Count one rating to test of each user who has two, of shape (n_users,)."""
+    """Count one test rating of each user who has two ratings or more, of shape (n_users,)."""
     return (ratings.user_counts() >= 2).astype(np.intp)
 
 
 def random_order(ratings: Ratings, seed: int) -> Numbers:
-    """Order each user's ratings as seed, user id and item id alone decide."""
-    return _order(ratings.user, _keys(ratings, seed))
+    """Draw the position of each rating, from 0, among its user's, of shape (n_ratings,).
+
+    Seed, user id and item id alone decide on the order.
+    """
+    return _positions(ratings.user, _rating_hashes(ratings, seed))
 
 
 def random_order_by_item(ratings: Ratings, seed: int) -> Numbers:
-    """Order each item's ratings as seed, user id and item id alone decide."""
-    return _order(ratings.item, _keys(ratings, seed))
+    """Draw the position of each rating, from 0, among its item's, of shape (n_ratings,).
+
+    Seed, user id and item id alone decide on the order.
+    """
+    return _positions(ratings.item, _rating_hashes(ratings, seed))
 
 
 def order_in_time(ratings: Ratings, time_ties: TimeTies, seed: int) -> Numbers:
-    """Order each user's ratings from the first to the latest."""
-    ties = () if time_ties == "item" else (_keys(ratings, seed),)
-    return _order(ratings.user, require_times(ratings), *ties)
+    """Find the position of each rating, from 0, among its user's from the first to the latest.
+
+    The result is of shape (n_ratings,). ``time_ties``: order of ratings in the same second, "item"
+    by item number, "random" by the seed. Raises InputError without times.
+    """
+    times = require_times(ratings)
+    if time_ties == "item":
+        return _positions(ratings.user, times)
+    return _positions(ratings.user, times, _rating_hashes(ratings, seed))
 
 
 def require_times(ratings: Ratings) -> Longs:
-    """Insist on times."""
+    """Return the times of ratings, or raise an InputError if they have none."""
     if ratings.time is None:
         raise InputError("a split by time needs ratings with times, these have none.")
     return ratings.time
 
 
 def user_hashes(ratings: Ratings, seed: int) -> NDArray[np.uint64]:
-    """Give each user a random number that only seed and user id decide."""
+    """Hash each user, of shape (n_users,); only seed and user id decide on it."""
     return id_hashes(ratings.users.ids, f"user {seed}")
 
 
-def _order(groups: Ints, *keys: Integers) -> Numbers:
-    """Give each rating its position, from 0, in its group by rising keys, the first leading.
+def _positions(groups: Ints, *keys: Integers) -> Numbers:
+    """Find the position of each rating, from 0, in its group by rising keys, the first leading.
 
-    Ratings whose keys are equal keep their order.
+    Groups, keys and the result are of shape (n_ratings,). Ratings whose keys are equal keep their
+    order.
     """
-    order, position = np.lexsort((*reversed(keys), groups)), np.empty(len(groups), dtype=np.intp)
+    order = np.lexsort((*reversed(keys), groups))
+    position = np.empty(len(groups), dtype=np.intp)
     position[order] = place_in_group(groups[order]) - 1
     return position
 
 
-def _keys(ratings: Ratings, seed: int) -> NDArray[np.uint64]:
-    """Give each rating a random number that only seed, user id and item id decide."""
-    items = id_hashes(ratings.items.ids, "item")
-    return splitmix64(user_hashes(ratings, seed)[ratings.user] + items[ratings.item])
+def _rating_hashes(ratings: Ratings, seed: int) -> NDArray[np.uint64]:
+    """Hash each rating, of shape (n_ratings,); only seed, user id and item id decide on it."""
+    hash_of_user = user_hashes(ratings, seed)
+    hash_of_item = id_hashes(ratings.items.ids, "item")
+    return splitmix64(hash_of_user[ratings.user] + hash_of_item[ratings.item])
 
 
 def is_user_split(name: str) -> bool:
-    """Tell whether a name means a file: ``my_split.py``."""
+    """Test whether a name means a user's file, such as ``my_split.py``."""
     return name.endswith(".py")
 
 
 def _user_split(path: Path) -> Splitter[Any]:
-    """Give the split that a user's Python file declares now."""
+    """Load the split that a user's Python file declares now."""
     return _split_in(load_module(path, description="file of the split"), path)
 
 
 @cache
 def _split_in(module: ModuleType, path: Path) -> Splitter[Any]:
+    """Look up the split that a user's module declares, and check what it returns at each call.
+
+    Raises InputError unless one function with annotated settings is declared.
+    """
     declared: list[Splitter[Any]] = Splitter.declared_in(module)
     if len(declared) != 1 or "settings" not in declared[0].make.__annotations__:
         raise InputError(
             f"{path}: one function must be declared with @split(...), and its argument `settings` "
             "annotated with a class of settings."
         )
-    (found,) = declared
-    return replace(found, make=_checked(found.name, found.make))
+    (splitter,) = declared
+    return replace(splitter, make=_checked(splitter.name, splitter.make))
 
 
 def _checked(name: str, make: HoldsOut) -> HoldsOut:
-    """Say where a user's function fails, and refuse parts that are no split."""
+    """Wrap a user's function so that its failures, and parts that are no split, are InputErrors."""
 
     @wraps(make)
     def checked(ratings: Ratings, settings: Any, *, seed: int) -> Split:
@@ -253,7 +299,11 @@ def _checked(name: str, make: HoldsOut) -> HoldsOut:
 
 
 def _check_parts(name: str, ratings: Ratings, parts: Any) -> None:
-    """Refuse what is no split, has other numbers, or tests what it trains."""
+    """Refuse what a user's split returns if it is no Split of the ratings.
+
+    Raises InputError if it is of another class, numbers users or items anew, or has ratings in both
+    parts.
+    """
     if not isinstance(parts, Split):
         raise InputError(f"the split {name!r} must return a Split, got {type(parts).__name__}.")
     if parts.train.users is not ratings.users or parts.train.items is not ratings.items:
@@ -262,15 +312,16 @@ def _check_parts(name: str, ratings: Ratings, parts: Any) -> None:
             "`ratings.select`."
         )
     n_items = np.int64(len(ratings.items))
-    trained, tested = (part.user * n_items + part.item for part in (parts.train, parts.test))
-    n_both = np.intersect1d(trained, tested).size
+    train_pairs = parts.train.user * n_items + parts.train.item
+    test_pairs = parts.test.user * n_items + parts.test.item
+    n_both = np.intersect1d(train_pairs, test_pairs).size
     if n_both:
         raise InputError(f"the split {name!r} tests {n_both:,} of the ratings that it trains on.")
 
 
 @cache
 def splits() -> Mapping[str, Splitter[Any]]:
-    """List every split that a module of the folder ``qrels/ratings/splits`` declares, by name.
+    """List the splits that the modules of ``qrels/ratings/splits`` declare, by name.
 
     Examples
     --------
@@ -281,9 +332,10 @@ def splits() -> Mapping[str, Splitter[Any]]:
 
 
 def find_split(name: str) -> Splitter[Any]:
-    """Look a split up: in the folder, in installed distributions, or in a file of a user.
+    """Look up a split of this program, of an installed distribution, or of a user's file.
 
-    That of a file is called ``my_split.py``.
+    That of a file is called ``my_split.py``. Raises InputError if there is none of this name, or
+    the file does not declare one.
 
     Examples
     --------
@@ -299,5 +351,6 @@ def find_split(name: str) -> Splitter[Any]:
     if ".py:" in name:
         file = name.partition(":")[0]
         raise InputError(f"the split {name!r} must be named by its file alone: {file}.")
-    found: Splitter[Any] = find_member("splits", name, splits(), Splitter)
-    return found if name in splits() else replace(found, make=_checked(name, found.make))
+    splitter: Splitter[Any] = find_member("splits", name, splits(), Splitter)
+    is_own = name in splits()
+    return splitter if is_own else replace(splitter, make=_checked(name, splitter.make))

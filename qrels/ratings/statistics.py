@@ -23,6 +23,11 @@ def describe(ratings: Ratings) -> dict[str, Any]:
     the ratings of a user and of an item; lowest, highest and number of distinct ratings; and the
     ``first`` and ``last`` time in UTC, None without times.
 
+    Raises
+    ------
+    InputError
+        If there are no ratings.
+
     Examples
     --------
     One user rates both items, another only the first:
@@ -30,22 +35,30 @@ def describe(ratings: Ratings) -> dict[str, Any]:
     >>> from runs import Numbering
     >>> ids = Numbering.of(["a", "b"])
     >>> user, item = np.array([[0, 0, 1], [0, 1, 0]], dtype=np.int32)
-    >>> found = describe(Ratings(ids, ids, user, item, np.array([4.0, 5.0, 4.0])))
-    >>> found["density"], found["distinct_ratings"], found["item_median"]
+    >>> statistics = describe(Ratings(ids, ids, user, item, np.array([4.0, 5.0, 4.0])))
+    >>> statistics["density"], statistics["distinct_ratings"], statistics["item_median"]
     (0.75, 2, 1.5)
     """
     if len(ratings) == 0:
         raise InputError("there are no ratings to describe.")
-    of_users, of_items = (c[c > 0] for c in (ratings.user_counts(), ratings.item_counts()))
+    user_counts = ratings.user_counts()
+    user_counts = user_counts[user_counts > 0]
+    item_counts = ratings.item_counts()
+    item_counts = item_counts[item_counts > 0]
+    n_pairs = len(user_counts) * len(item_counts)
     time = ratings.time
     return {
-        "users": len(of_users),
-        "items": len(of_items),
+        "users": len(user_counts),
+        "items": len(item_counts),
         "ratings": len(ratings),
-        "density": len(ratings) / (len(of_users) * len(of_items)),
-        "gini": gini(of_items),
-        **_spread("user", of_users),
-        **_spread("item", of_items),
+        "density": len(ratings) / n_pairs,
+        "gini": gini(item_counts),
+        "user_minimum": int(user_counts.min()),
+        "user_median": float(np.median(user_counts)),
+        "user_maximum": int(user_counts.max()),
+        "item_minimum": int(item_counts.min()),
+        "item_median": float(np.median(item_counts)),
+        "item_maximum": int(item_counts.max()),
         "lowest_rating": float(ratings.rating.min()),
         "highest_rating": float(ratings.rating.max()),
         "distinct_ratings": len(np.unique(ratings.rating)),
@@ -54,18 +67,13 @@ def describe(ratings: Ratings) -> dict[str, Any]:
     }
 
 
-def _spread(side: str, counts: Integers) -> dict[str, float]:
-    found = {"minimum": int(counts.min()), "median": float(np.median(counts))}
-    return {f"{side}_{part}": n for part, n in (found | {"maximum": int(counts.max())}).items()}
-
-
 def gini(counts: Integers) -> float:
-    r"""Gini index of counts: 0 if all are equal, near 1 if one has everything.
+    r"""Compute the Gini index of counts: 0 if all are equal, near 1 if one has everything.
 
     .. math:: G = \frac{\sum_{i=1}^{n} (2i - n - 1)\, x_{(i)}}{n \sum_{i=1}^{n} x_{(i)}}
 
-    with the counts :math:`x_{(1)} \le \dots \le x_{(n)}` in rising order: half the mean absolute
-    difference of two counts, relative to their mean.
+    with the n counts :math:`x_{(1)} \le \dots \le x_{(n)}` in rising order: half the mean absolute
+    difference of two counts, relative to their mean. NaN if all counts are 0.
 
     Notes
     -----
@@ -83,18 +91,20 @@ def gini(counts: Integers) -> float:
 
 
 def _date(seconds: int) -> str:
+    """Write seconds since 1970 as date and time in UTC."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(sep=" ", timespec="seconds")
 
 
 USUAL_THRESHOLD: Final = 4.0
 USUAL_TOP: Final = 5.0
 QUARTERS: Final = (0.75, 0.5, 0.25)
-FEW: Final = 11
+MAX_LISTED_RATINGS: Final = 11
+"""Number of distinct ratings up to which each is printed with its share."""
 
 
 @dataclass(frozen=True)
 class Threshold:
-    """A threshold, and what it makes of ratings that are tested.
+    """A threshold, and its effect on test ratings.
 
     ``value``: lowest rating that is relevant; ``relevant``: share of the ratings that are, in [0,
     1]; ``without_relevant``, ``without_nonrelevant``: shares of the users none of whose ratings is
@@ -108,15 +118,19 @@ class Threshold:
 
     @classmethod
     def evaluate(cls, tested: Ratings, value: float) -> Threshold:
-        """Count what a threshold makes of ratings, of which there is at least one."""
+        """Compute the effect of a threshold on test ratings, of which there is at least one.
+
+        Shares of users are of those with test ratings.
+        """
         is_relevant = tested.rating >= value
-        n_ratings = tested.user_counts()
-        n_relevant = tested.select(is_relevant).user_counts()[n_ratings > 0]
+        has_ratings = tested.user_counts() > 0
+        n_ratings = tested.user_counts()[has_ratings]
+        n_relevant = tested.select(is_relevant).user_counts()[has_ratings]
         return cls(
             value=value,
             relevant=float(is_relevant.mean()),
             without_relevant=float((n_relevant == 0).mean()),
-            without_nonrelevant=float((n_relevant == n_ratings[n_ratings > 0]).mean()),
+            without_nonrelevant=float((n_relevant == n_ratings).mean()),
         )
 
     def __str__(self) -> str:
@@ -128,37 +142,58 @@ class Threshold:
 
 
 def usual_threshold(ratings: Ratings) -> float | None:
-    """Give 4 on scales that go up to 5, and None on others, which have no usual threshold."""
-    low, high = ratings.rating.min(), ratings.rating.max()
-    return USUAL_THRESHOLD if low >= 0 and low < high == USUAL_TOP else None
+    """Return 4 for scales from 0 or more up to 5, and None for others, which have no usual one.
+
+    A scale has two distinct ratings at least. There must be ratings.
+    """
+    lowest = ratings.rating.min()
+    highest = ratings.rating.max()
+    is_usual_scale = lowest >= 0 and lowest < highest == USUAL_TOP
+    return USUAL_THRESHOLD if is_usual_scale else None
 
 
 def candidate_thresholds(rating: Floats) -> tuple[float, ...]:
-    """Give up to three thresholds, falling: the quartiles, or the highest rating.
+    """Choose up to three thresholds for ratings of shape (n,), falling: their quartiles.
 
-    The lowest rating is not among them: nothing would be below it.
+    The lowest rating is not among them, as nothing would be below it. If all quartiles are the
+    lowest rating, the highest rating is the only one.
     """
     quartiles = np.quantile(rating, QUARTERS, method="higher")
-    found = [float(value) for value in dict.fromkeys(quartiles) if value > rating.min()]
-    return tuple(found) or (float(rating.max()),)
+    lowest = rating.min()
+    thresholds = [float(value) for value in dict.fromkeys(quartiles) if value > lowest]
+    if not thresholds:
+        return (float(rating.max()),)
+    return tuple(thresholds)
 
 
 def propose_threshold(tested: Ratings, candidates: tuple[float, ...]) -> float:
-    """Choose the threshold that leaves the fewest users without one of both kinds of judgements."""
+    """Choose the threshold under which most users have relevant and non-relevant test ratings.
+
+    The sum of the shares of users without relevant and without non-relevant ones is smallest; of
+    equal candidates the first is chosen.
+    """
     effects = [Threshold.evaluate(tested, value) for value in candidates]
-    return min(effects, key=lambda e: e.without_relevant + e.without_nonrelevant).value
+    best = min(effects, key=lambda effect: effect.without_relevant + effect.without_nonrelevant)
+    return best.value
 
 
 def describe_values(rating: Floats) -> str:
-    """Say how often each rating occurs; of many different ones, where the quarters end."""
-    distinct, counts = np.unique(rating, return_counts=True)
-    if len(distinct) <= FEW:
-        pairs = zip(distinct, counts / len(rating), strict=True)
-        return ", ".join(f"{value:g} ({_percent(share)})" for value, share in pairs)
+    """Print how often each rating of a column of shape (n,) occurs, in percent.
+
+    For more than 11 distinct ratings, prints the lowest, the highest and the quartiles.
+    """
+    distinct_ratings, counts = np.unique(rating, return_counts=True)
+    if len(distinct_ratings) <= MAX_LISTED_RATINGS:
+        shares = counts / len(rating)
+        listed = [
+            f"{value:g} ({_percent(share)})"
+            for value, share in zip(distinct_ratings, shares, strict=True)
+        ]
+        return ", ".join(listed)
     first, second, third = np.quantile(rating, QUARTERS[::-1])
     return (
-        f"from {distinct[0]:g} to {distinct[-1]:g}; a quarter up to {first:g}, half up to "
-        f"{second:g}, three quarters up to {third:g}"
+        f"from {distinct_ratings[0]:g} to {distinct_ratings[-1]:g}; a quarter up to {first:g}, "
+        f"half up to {second:g}, three quarters up to {third:g}"
     )
 
 

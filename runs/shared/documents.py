@@ -206,12 +206,12 @@ def checked_document(
 ) -> DocumentT:
     """Check the value that was read from a JSON file by a model, and return it as one.
 
-    Raises InputError if the value is no object, or names the first key that does not fit.
+    Raises InputError if the value is no object, or else for the first key that does not fit.
     ``description`` is what messages say that the file should be.
     """
-    refused = f"{path} is not {description}"
+    prefix = f"{path} is not {description}"
     if not isinstance(value, dict):
-        raise InputError(f"{refused}: it must be an object, got {shortened(value)}.")
+        raise InputError(f"{prefix}: it must be an object, got {shortened(value)}.")
     try:
         return model.model_validate(value)
     except ValidationError as error:
@@ -221,10 +221,10 @@ def checked_document(
         quoted_key = shortened(".".join(map(str, fault["loc"])))
         key = f"`{quoted_key[1:-1]}`"
     if fault["type"] == "missing":
-        raise InputError(f"{refused}: {key} is missing.")
+        raise InputError(f"{prefix}: {key} is missing.")
     if fault["type"] == "extra_forbidden":
-        raise InputError(f"{refused}: there is no {key}.")
-    raise InputError(f"{refused}: {broken_rule(key, fault)}")
+        raise InputError(f"{prefix}: there is no {key}.")
+    raise InputError(f"{prefix}: {broken_rule(key, fault)}")
 
 
 def _distinct(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:

@@ -246,7 +246,7 @@ def _submit(client: Any, task: Task, worker: str, large_inputs: dict[str, Any]) 
 
 
 def _sent(client: Any, part: Any, large_inputs: dict[str, Any]) -> Any:
-    """Pickle a part of a task; if it is large, send it by itself, and return its future.
+    """Pickle a part of a task; send 10,000 bytes or more by themselves, and return their future.
 
     A large part that was sent before, with another task, is not sent again: its future is in
     ``large_inputs``, by a checksum of the bytes.

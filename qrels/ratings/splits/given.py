@@ -29,23 +29,32 @@ class Settings(SplitSettings):
 
     @model_validator(mode="after")
     def _files_or_folder(self) -> Self:
-        files = (self.train, self.test)
-        if self.folder is None and None in files:
+        """Refuse settings without files, with files beside a folder, or a fold without a folder."""
+        has_parts = self.train is not None and self.test is not None
+        files = (self.train, self.test, self.validation)
+        has_any_file = any(file is not None for file in files)
+        if self.folder is None and not has_parts:
             raise ValueError("a given split needs `train` and `test`, or a `folder`")
-        if self.folder is not None and (*files, self.validation) != (None, None, None):
+        if self.folder is not None and has_any_file:
             raise ValueError("`folder` replaces `train`, `test` and `validation`")
         if self.folder is None and self.fold is not None:
             raise ValueError("`fold` needs a `folder`")
         return self
 
     def find_parts(self) -> SplitFiles:
-        """Where the parts are."""
+        """Find the files of the parts, by their names or in the folder.
+
+        Raises InputError if the folder does not hold them.
+        """
         if self.train is not None and self.test is not None:
             return SplitFiles(self.train, self.test, self.validation)
         return find_split_files(Path(self.folder or ""), fold=self.fold)
 
     def within_training(self) -> Self:
-        """Give the settings that test the validation ratings."""
+        """Derive the settings that test the validation ratings.
+
+        Raises InputError if there are none.
+        """
         parts = self.find_parts()
         if parts.validation is None:
             raise InputError("the split is given without validation ratings.")
@@ -56,11 +65,14 @@ class Settings(SplitSettings):
 def given(ratings: Ratings, settings: Settings, *, seed: int) -> Split:
     """Use the training and test ratings that the data come with.
 
+    The seed is not used. Raises InputError if the ratings do not say which of them test.
+
     Examples
     --------
     >>> import numpy as np
     >>> from runs import Numbering
-    >>> ids, number = Numbering.of(["a", "b"]), np.array([0, 1], dtype=np.int32)
+    >>> ids = Numbering.of(["a", "b"])
+    >>> number = np.array([0, 1], dtype=np.int32)
     >>> held_out = np.array([False, True])
     >>> ratings = Ratings(ids, ids, number, number, np.ones(2), held_out=held_out)
     >>> given(ratings, Settings(train="a.csv", test="b.csv"), seed=1).test.item

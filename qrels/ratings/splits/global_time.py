@@ -35,18 +35,20 @@ class Settings(SplitSettings):
     @model_validator(mode="before")
     @classmethod
     def _share_without_cut(cls, values: Any) -> Any:
+        """Put the default share into settings without a cut."""
         if isinstance(values, Mapping) and values.get("cut") is None:
             return {"test_share": USUAL_SHARE, **values}
         return values
 
     @model_validator(mode="after")
     def _share_or_cut(self) -> Self:
+        """Refuse settings with both a share and a cut, or with neither."""
         if (self.test_share is None) == (self.cut is None):
             raise ValueError("a global-time split needs either `test_share` or `cut`")
         return self
 
     def within_training(self) -> Self:
-        """Put the latest share in place of a cut: all training ratings lie before it."""
+        """Replace a cut by the default share: all training ratings lie before the cut."""
         return self if self.cut is None else type(self)(cold_users=self.cold_users)
 
 
@@ -56,7 +58,8 @@ def global_time(ratings: Ratings, settings: Settings, *, seed: int) -> Split:
 
     A share of all N ratings puts the cut at the time of the
     :math:`\lfloor \mathrm{share} \cdot N + 1/2 \rfloor`-th latest, at least the first. Ratings of
-    that second are all tested, so there may be more. `split_counts` tells how many users are cold.
+    that second are all tested, so there may be more. `split_counts` counts the cold users. The seed
+    is not used. Raises InputError without times, or if all ratings are on one side of the cut.
 
     Examples
     --------
@@ -75,15 +78,18 @@ def global_time(ratings: Ratings, settings: Settings, *, seed: int) -> Split:
             f"before and {later.sum()} after."
         )
     train = ratings.select(~later)
-    drops = settings.cold_users == "drop"
-    tested = later & (train.user_counts() > 0)[ratings.user] if drops else later
+    tested = later
+    if settings.cold_users == "drop":
+        is_trained = train.user_counts() > 0
+        tested = later & is_trained[ratings.user]
     return Split(train, ratings.select(tested))
 
 
 def _cut(ratings: Ratings, settings: Settings) -> int:
-    """Give the cut as it is, or where the share puts it."""
+    """Look up the cut, in seconds since 1970 in UTC, or compute it from the share of ratings."""
     if settings.test_share is None:
         assert settings.cut is not None
         return settings.cut
     n_test = max(rounded_share(settings.test_share, len(ratings)), 1)
-    return int(np.sort(require_times(ratings))[-n_test])
+    times = np.sort(require_times(ratings))
+    return int(times[-n_test])

@@ -37,8 +37,9 @@ def k_fold(ratings: Ratings, settings: Settings, *, seed: int) -> Split:
         bob      . 1 2 . .     . 1 . . .     . . 2 . .
         cid      . . 3 . .     . . 3 . .     . . . . .
     """
-    folds = settings.folds
-    first = (user_hashes(ratings, seed) % np.uint64(folds)).astype(np.intp)
-    fold = (first[ratings.user] + random_order(ratings, seed)) % folds
-    tested = (fold == settings.fold - 1) & (ratings.user_counts()[ratings.user] > 1)
+    n_folds = settings.folds
+    first_fold = (user_hashes(ratings, seed) % np.uint64(n_folds)).astype(np.intp)
+    fold = (first_fold[ratings.user] + random_order(ratings, seed)) % n_folds
+    has_several = ratings.user_counts() > 1
+    tested = (fold == settings.fold - 1) & has_several[ratings.user]
     return Split(ratings.select(~tested), ratings.select(tested))

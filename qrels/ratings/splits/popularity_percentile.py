@@ -39,6 +39,11 @@ def popularity_percentile(ratings: Ratings, settings: Settings, *, seed: int) ->
     trains nor tests, so all percentiles have one training part, and their test parts make up that
     of `user_random`.
 
+    Raises
+    ------
+    InputError
+        If no rating of the percentile is held out.
+
     Notes
     -----
     With ``candidates = "test"`` in [systems] the tested items of the percentile are ranked among
@@ -60,21 +65,27 @@ def popularity_percentile(ratings: Ratings, settings: Settings, *, seed: int) ->
         cid      1 2 3 . .     . 2 3 . .     . . . . .
     """
     held_out = user_random(ratings, RandomShare(test_share=settings.test_share), seed=seed)
-    own = percentile_of_items(ratings, settings.percentiles) == settings.percentile - 1
-    test = held_out.test.select(own[held_out.test.item])
+    percentiles = percentile_of_items(ratings, settings.percentiles)
+    is_in_percentile = percentiles == settings.percentile - 1
+    test = held_out.test.select(is_in_percentile[held_out.test.item])
     if len(test) == 0:
         raise InputError(
             f"percentile {settings.percentile} of {settings.percentiles} has "
-            f"{np.count_nonzero(own):,} items, and none of their ratings is held out."
+            f"{np.count_nonzero(is_in_percentile):,} items, and none of their ratings is held out."
         )
     return Split(held_out.train, test)
 
 
 def percentile_of_items(ratings: Ratings, n: int) -> Numbers:
-    """Give the percentile of popularity of every item, 0 for the most popular, (n_items,)."""
-    counts = ratings.item_counts()
-    order = np.argsort(-counts, kind="stable")
-    after = np.cumsum(counts[order])
-    percentile = np.empty(len(counts), dtype=np.intp)
-    percentile[order] = n * (2 * after - counts[order]) // (2 * max(len(ratings), 1))
-    return np.minimum(percentile, n - 1)
+    """Compute the percentile of popularity of every item, from 0 to n - 1, of shape (n_items,).
+
+    Percentile 0 has the most popular items; see `popularity_percentile` for the formula.
+    """
+    item_counts = ratings.item_counts()
+    order = np.argsort(-item_counts, kind="stable")
+    sorted_counts = item_counts[order]
+    # Twice the number of ratings up to the middle of each item, so that it is whole.
+    twice_middle = 2 * np.cumsum(sorted_counts) - sorted_counts
+    percentiles = np.empty(len(item_counts), dtype=np.intp)
+    percentiles[order] = n * twice_middle // (2 * max(len(ratings), 1))
+    return np.minimum(percentiles, n - 1)

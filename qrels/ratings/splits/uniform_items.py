@@ -42,6 +42,11 @@ def uniform_items(ratings: Ratings, settings: Settings, *, seed: int) -> Split:
     popular in training are not relevant more often in the test. One rating of each user, at random,
     only trains, so that every test user keeps one; an item with too few beside those is not tested.
 
+    Raises
+    ------
+    InputError
+        If no item has enough ratings.
+
     Notes
     -----
     These are the uniform test item profiles of the paper, which ranks all relevant items of a user
@@ -58,32 +63,44 @@ def uniform_items(ratings: Ratings, settings: Settings, *, seed: int) -> Split:
         bob      1 . 3 . 5     . . . . 5     1 . 3 . .
         cid      1 2 3 . .     1 2 3 . .     . . . . .
     """
-    free = random_order(ratings, seed) > 0
-    drawn = ratings.select(free)
-    # The share is exact, as it is written.
-    sizes, size_of = np.unique(ratings.item_counts(), return_inverse=True)
-    shares = [floor(Fraction(str(settings.item_share)) * n) for n in sizes.tolist()]
-    allowed = np.array(shares, dtype=np.intp)[size_of]
-    n_test = settings.item_ratings or _largest_test(allowed)
-    enough = (allowed >= n_test) & (drawn.item_counts() >= n_test)
-    if not enough.any():
+    # Of each user the first rating in random order only trains.
+    may_test = random_order(ratings, seed) > 0
+    candidates = ratings.select(may_test)
+    n_candidates = candidates.item_counts()
+    n_allowed = _shares_of_items(ratings, settings.item_share)
+    n_test = settings.item_ratings or _largest_test(n_allowed)
+    is_tested_item = (n_allowed >= n_test) & (n_candidates >= n_test)
+    if not is_tested_item.any():
         raise InputError(
             f"no item has enough ratings to test {n_test:,} of them, at most {settings.item_share} "
             "of its ratings (`item_share`) and not the last of a user: the most rated item has "
             f"{ratings.item_counts().max(initial=0):,}."
         )
-    last = random_order_by_item(drawn, seed) >= (drawn.item_counts() - n_test)[drawn.item]
+    n_train = n_candidates - n_test
+    is_last = random_order_by_item(candidates, seed) >= n_train[candidates.item]
     tested = np.zeros(len(ratings), dtype=np.bool_)
-    tested[free] = last & enough[drawn.item]
+    tested[may_test] = is_last & is_tested_item[candidates.item]
     return Split(ratings.select(~tested), ratings.select(tested))
 
 
-def _largest_test(allowed: Numbers) -> int:
-    """Give the number n for which n times the items that may give n is largest; at least 1.
+def _shares_of_items(ratings: Ratings, share: float) -> Numbers:
+    """Compute a share of the ratings of each item, rounded down, of shape (n_items,).
 
-    Of two such numbers that for more items.
+    The share is exact, as it is written.
     """
-    falling = np.sort(allowed)[::-1]
-    totals = falling * np.arange(1, len(falling) + 1)
-    best = len(totals) - 1 - int(totals[::-1].argmax())
-    return max(int(falling[best]), 1)
+    exact_share = Fraction(str(share))
+    sizes, size_of_item = np.unique(ratings.item_counts(), return_inverse=True)
+    shares = [floor(exact_share * n_ratings) for n_ratings in sizes.tolist()]
+    return np.array(shares, dtype=np.intp)[size_of_item]
+
+
+def _largest_test(n_allowed: Numbers) -> int:
+    """Choose the number of test ratings per item that gives the most test ratings; at least 1.
+
+    ``n_allowed``: how many ratings of each item may be tested, of shape (n_items,). A number n
+    gives n times the items of which n may be tested; of two such numbers the smaller is chosen.
+    """
+    sorted_numbers = np.sort(n_allowed)[::-1]
+    totals = sorted_numbers * np.arange(1, len(sorted_numbers) + 1)
+    last_best = len(totals) - 1 - int(totals[::-1].argmax())
+    return max(int(sorted_numbers[last_best]), 1)
