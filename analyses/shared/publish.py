@@ -10,8 +10,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from analyses.shared.figure_formats import WRITERS
 from analyses.shared.figure_options import FigureOptions
-from analyses.shared.figures import NO_OPTIONS, WRITERS, draw_figure
+from analyses.shared.figures import NO_OPTIONS, draw_figure
 from analyses.shared.result import FigureDeclaration, Result, figures_of, tables_of
 from analyses.shared.table import FORMATS, Table
 from runs import InputError

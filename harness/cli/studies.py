@@ -221,8 +221,9 @@ def figure(
     Prints the caption, and the name of the file. What is not given is as [figures] in the study
     file has it.
     """
+    from analyses.shared.figure_formats import figure_writer
     from analyses.shared.figure_options import FigureOptions
-    from analyses.shared.figures import draw_figure, figure_writer
+    from analyses.shared.figures import draw_figure
     from harness.report.print import caption_of, find_figure
     from harness.report.study_folder import FinishedStudy
 

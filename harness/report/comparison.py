@@ -18,7 +18,8 @@ from analyses.intervals.data_sets import DataSetRanks
 from analyses.intervals.resampling import percentiles, resample_means
 from analyses.shared.estimate import Estimate
 from analyses.shared.estimates import Estimates
-from analyses.shared.figures import WRITERS, as_svg, draw_panels, figure_caption
+from analyses.shared.figure_formats import WRITERS, as_svg
+from analyses.shared.figures import draw_panels, figure_caption
 from analyses.shared.number_format import Cell
 from analyses.shared.publish import as_csv, map_texts
 from analyses.shared.result import METRIC, FigureDeclaration, Result, title_of
@@ -412,9 +413,9 @@ def _draw_figure(
     return draw_panels(
         panels,
         most_columns=len(by_study),
-        roomy=declaration.panels is None,
-        alike=declaration.comparable,
-        legend="cut-off" if is_of_cutoffs else None,
+        wide=declaration.panels is None,
+        share_scales=declaration.comparable,
+        legend_title="cut-off" if is_of_cutoffs else None,
     )
 
 

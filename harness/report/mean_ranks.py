@@ -201,7 +201,7 @@ class MeanRanks:
             ".05)."
         )
         panels = {ranks.label: partial(_draw, ranks, nouns) for ranks in self.rankings}
-        figure = draw_panels(panels, roomy=True, alike=False)
+        figure = draw_panels(panels, wide=True, share_scales=False)
         sentences = [caption, *explanations(figure)]
         return FigureDeclaration(f"mean_ranks_{nouns}", title), " ".join(sentences), figure
 

@@ -15,16 +15,15 @@ from matplotlib.pyplot import subplots
 from analyses.popularity import Popularity, Removal
 from analyses.shared.drawing import SPREAD, explain, label_curves, write_plain_numbers
 from analyses.shared.families import Families, SubsetValues
-from analyses.shared.figure_options import FigureOptions
-from analyses.shared.figures import (
+from analyses.shared.figure_formats import (
     WRITERS,
     as_svg,
-    draw_figure,
-    draw_panels,
     figure_writer,
     values_of,
     write_texts_for_latex,
 )
+from analyses.shared.figure_options import FigureOptions
+from analyses.shared.figures import draw_figure, draw_panels
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, figures_of
 from runs import InputError
@@ -273,7 +272,7 @@ def test_panels_are_as_wide_as_fits_and_three_quarters_as_high(
     Axes are .7 high at least, beside 5 lines of text of .021 inches for each of its 8 points.
     """
     options = FigureOptions() if width is None else FigureOptions(width=width)
-    figure = drawn(n_panels, options=options, roomy=roomy)
+    figure = drawn(n_panels, options=options, wide=roomy)
     assert len(figure.axes) == n_panels
     assert grid_of(figure) == grid
     assert size == size_of(figure)
@@ -384,7 +383,7 @@ def test_what_all_panels_say_stands_once() -> None:
 @pytest.mark.usefixtures("without_places")
 def test_labels_that_differ_stay_at_their_panels() -> None:
     names = iter("ab")
-    figure = drawn(2, lambda ax: ax.set_xlabel(next(names)), alike=False)
+    figure = drawn(2, lambda ax: ax.set_xlabel(next(names)), share_scales=False)
     assert [ax.get_xlabel() for ax in figure.axes] == ["a", "b"]
     assert figure.get_supxlabel() == ""
     (alone,) = drawn(1, lambda ax: ax.set_xlabel("a")).axes
@@ -431,7 +430,7 @@ def test_panels_that_are_alike_are_labelled_outside() -> None:
         *((True, False), (False, False), (False, True)),
         *((True, True), (False, True)),
     ]
-    assert ticks(drawn(2, draw, alike=False)) == [(True, True)] * 2
+    assert ticks(drawn(2, draw, share_scales=False)) == [(True, True)] * 2
 
 
 @pytest.mark.slow
@@ -439,7 +438,7 @@ def test_panels_that_are_alike_are_labelled_outside() -> None:
 @pytest.mark.parametrize("alike", [False, True])
 def test_panels_that_are_alike_share_their_scales(alike: bool) -> None:
     highest = iter([1, 2])
-    figure = drawn(2, lambda ax: ax.plot([0, 1], [0, next(highest)]), alike=alike)
+    figure = drawn(2, lambda ax: ax.plot([0, 1], [0, next(highest)]), share_scales=alike)
     first, second = (ax.get_ylim()[1] for ax in figure.axes)
     assert (first == second) == alike
     assert second > 2
@@ -455,7 +454,7 @@ def test_names_of_rows_that_panels_share_stand_left_of_the_first(
     def draw(ax: Axes) -> None:
         ax.set_yticks([0, 1], [next(each), "z"])
 
-    figure = drawn(2, draw, alike=False)
+    figure = drawn(2, draw, share_scales=False)
     visible = [any(label.get_visible() for label in ax.get_yticklabels()) for ax in figure.axes]
     assert visible == [True, not are_shared]
 
@@ -487,7 +486,7 @@ def test_a_legend_that_all_panels_have_stands_once_above(
             ax.plot([0, 1], [0, 1], label=name)
         label_curves(ax, ordered=True)
 
-    figure = drawn(2, draw, legend=title)
+    figure = drawn(2, draw, legend_title=title)
     assert legend_of(figure) == (names, n_columns, title or "")
     assert size_of(figure) == (7, 0.78 * 3.5 + n_lines * 0.021 * 8)
     assert [ax.get_legend() for ax in figure.axes] == [None, None]
@@ -514,7 +513,7 @@ def test_panels_of_other_curves_have_legends_of_their_own() -> None:
             ax.plot([0, 1], [0, 1], label=name)
         label_curves(ax)
 
-    figure = drawn(2, draw, alike=False)
+    figure = drawn(2, draw, share_scales=False)
     assert figure.legends == []
     legends = [ax.get_legend() for ax in figure.axes]
     assert [[text.get_text() for text in legend.get_texts()] for legend in legends if legend] == [
@@ -557,7 +556,7 @@ def test_a_bar_says_what_the_colours_of_cells_mean() -> None:
         image = ax.imshow([[0.0, 1.0]], aspect="auto")
         image.set_label(" ".join(["abcd"] * 8))
 
-    figure = drawn(2, draw, alike=False)
+    figure = drawn(2, draw, share_scales=False)
     assert len(figure.axes) == 3
     assert [*map(len, figure.axes[2].get_ylabel().split("\n"))] == [29, 9]
     assert len(drawn(2).axes) == 2

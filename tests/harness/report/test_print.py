@@ -19,8 +19,9 @@ from analyses.popularity import Popularity
 from analyses.sampled.papers import Example
 from analyses.shared.analysis import built_in_analyses
 from analyses.shared.drawing import OTHERS, SPREAD
+from analyses.shared.figure_formats import figure_writer
 from analyses.shared.figure_options import COLUMN_WIDTHS, FigureOptions
-from analyses.shared.figures import draw_figure, figure_writer
+from analyses.shared.figures import draw_figure
 from analyses.shared.result import FigureDeclaration, choices_of, figures_of
 from analyses.shared.result import Result as ShownResult
 from harness.cli.main import main

@@ -1,0 +1,184 @@
+"""Figures as files: SVG, PNG and PDF, as bytes that are equal between runs, and others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from html import escape
+from importlib import import_module
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from analyses.shared.figure_options import STYLE
+from analyses.shared.latex import latex_text
+from runs import InputError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+    from matplotlib.ticker import Formatter
+
+RESOLUTION = 160
+"""Pixels for each inch."""
+
+SET_BY_LATEX = {"pgf"}
+"""Kinds of files whose text LaTeX sets, when they are written and where they are used."""
+
+CURVE = "curve"
+"""The ids of curves in SVG begin so."""
+
+MARK = re.compile(r"<use ([^>]*)/>")
+"""A mark of a curve in SVG."""
+
+
+@dataclass(frozen=True)
+class Canvas:
+    """What draws a kind of file: a module and a class of matplotlib, and its facts to leave out.
+
+    The facts, such as the date, differ between runs.
+    """
+
+    module: str
+    class_name: str
+    varying_facts: tuple[str, ...]
+
+
+CANVASES = {
+    "svg": Canvas("backend_svg", "FigureCanvasSVG", ("Date",)),
+    "png": Canvas("backend_agg", "FigureCanvasAgg", ("Software",)),
+    "pdf": Canvas("backend_pdf", "FigureCanvasPdf", ("CreationDate", "Creator", "Producer")),
+}
+"""What draws each kind of file."""
+
+
+def as_svg(figure: Figure) -> bytes:
+    """Render as SVG, the same bytes every time; marked points show their values when pointed at."""
+    curves = [
+        line
+        for axes in figure.axes
+        for line in axes.lines
+        if not str(line.get_label()).startswith("_") and line.get_marker() not in ("None", "")
+    ]
+    for number, curve in enumerate(curves):
+        curve.set_gid(f"{CURVE}{number}")
+    svg = _render(figure, "svg").decode()
+    for curve in curves:
+        svg = _with_titles(svg, str(curve.get_gid()), values_of(curve))
+    return svg.encode()
+
+
+def values_of(curve: Line2D) -> list[str]:
+    """Describe each marked point of a curve: "P@5, 0.5: 0.8312". Undefined points are left out."""
+    points = np.asarray(curve.get_xydata(), dtype=np.float64)
+    mark_every = curve.get_markevery()
+    step = mark_every if isinstance(mark_every, int) else 1
+    marked = points[::step]
+    defined = marked[np.isfinite(marked).all(axis=1)]
+    return [f"{curve.get_label()}, {x:g}: {y:.4g}" for x, y in defined]
+
+
+def _with_titles(svg: str, curve_id: str, titles: Sequence[str]) -> str:
+    """Add a title to each mark of a curve in SVG, which is shown when it is pointed at.
+
+    ``curve_id`` is the id of the curve's group. The text stays as it is if the numbers of marks and
+    titles differ.
+    """
+    start = svg.index(f'<g id="{curve_id}">')
+    end = svg.find("<g id=", start + 1)
+    curve = svg[start:end]
+    if len(MARK.findall(curve)) != len(titles):
+        return svg
+    remaining_titles = iter(titles)
+
+    def with_title(mark: re.Match[str]) -> str:
+        return f"<use {mark[1]}><title>{escape(next(remaining_titles))}</title></use>"
+
+    return svg[:start] + MARK.sub(with_title, curve) + svg[end:]
+
+
+def figure_writer(path: Path) -> Callable[[Figure], bytes]:
+    """Look up the function that writes a figure in the format that the name of a file ends in.
+
+    Raises InputError if matplotlib has no such format.
+    """
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    ending = path.suffix.lower().removeprefix(".")
+    supported = FigureCanvasBase.get_supported_filetypes()
+    if ending not in supported:
+        endings = ", ".join(f".{name}" for name in sorted(supported))
+        raise InputError(f"{path}: the name must end in one of {endings}.")
+    return WRITERS.get(ending) or partial(_save, kind=ending)
+
+
+def _save(figure: Figure, *, kind: str) -> bytes:
+    """Write a figure in a format of matplotlib's; its texts change if LaTeX sets them."""
+    from matplotlib import rc_context
+
+    if kind in SET_BY_LATEX:
+        write_texts_for_latex(figure)
+    stream = BytesIO()
+    with rc_context(STYLE):
+        figure.savefig(stream, format=kind, dpi=RESOLUTION)
+    return stream.getvalue()
+
+
+def write_texts_for_latex(figure: Figure) -> None:
+    """Escape what would be a command of LaTeX in all texts of a figure, which is drawn once more.
+
+    Names of systems and measures come from data.
+    """
+    from matplotlib.axes import Axes
+    from matplotlib.text import Text
+
+    for axes in figure.findobj(Axes):
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter(_latex_formatter(axis.get_major_formatter()))
+            axis.set_minor_formatter(_latex_formatter(axis.get_minor_formatter()))
+    for text in figure.findobj(Text):
+        text.set_text(_lines_in_latex(text.get_text()))
+
+
+def _latex_formatter(formatter: Formatter) -> Formatter:
+    """Make a formatter of ticks that escapes what another one writes, for LaTeX."""
+    from matplotlib.ticker import FuncFormatter
+
+    return FuncFormatter(lambda value, position: _lines_in_latex(formatter(value, position)))
+
+
+def _lines_in_latex(text: str) -> str:
+    """Escape each line of a text for LaTeX; line breaks stay."""
+    return "\n".join(latex_text(line) for line in text.split("\n"))
+
+
+def _render(figure: Figure, kind: str) -> bytes:
+    """Draw a figure, whose layout is done, as one of the `CANVASES`; equal figures, equal bytes.
+
+    Fonts in PDF are embedded as TrueType.
+    """
+    from matplotlib import rc_context
+
+    canvas_facts = CANVASES[kind]
+    module = import_module(f"matplotlib.backends.{canvas_facts.module}")
+    stream = BytesIO()
+    with rc_context(STYLE):
+        figure.set_dpi(RESOLUTION)
+        canvas = getattr(module, canvas_facts.class_name)(figure)
+        # The canvas may change it.
+        figure.set_dpi(RESOLUTION)
+        write = getattr(canvas, f"print_{kind}")
+        write(stream, metadata=dict.fromkeys(canvas_facts.varying_facts))
+    return stream.getvalue()
+
+
+WRITERS: Mapping[str, Callable[[Figure], bytes]] = {
+    "svg": as_svg,
+    "png": partial(_render, kind="png"),
+    "pdf": partial(_render, kind="pdf"),
+}
+"""What writes a figure as bytes that are equal between runs."""

@@ -1,0 +1,309 @@
+"""The layout of figures: texts that fit, a legend and a colour bar for all panels, ticks."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Sequence
+from itertools import pairwise
+from math import ceil
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
+
+from analyses.shared.drawing import label_curves, remove_curve_names
+from runs import InputError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
+    from matplotlib.text import Text
+
+CHARACTER_WIDTH = 0.0078
+"""Mean width of a character, in inches for each point of its size."""
+
+HANDLE_WIDTH = 0.062
+"""Width of a line in a legend with the space around it, likewise."""
+
+LINE_HEIGHT = 0.021
+"""Height of a line of text, likewise."""
+
+TICK_GAP = 4.0
+"""Least distance of two labels of ticks on an x-axis, in pixels."""
+
+CELL_TEXT_WIDTH = 2.0
+"""Width of a number in a cell, in units of its size."""
+
+LEAST_TEXT_SIZE = 5.0
+"""The least size of a number in a cell that is printed, in points."""
+
+COLLAPSED = "constrained_layout not applied"
+"""How matplotlib's warning begins that texts leave no room for axes."""
+
+MOST_BREAKS = 4
+"""Times that texts beyond the canvas are broken into more lines, each after a new layout."""
+
+NUMBER = re.compile(r"[\d.,]+")
+
+
+def font_size() -> float:
+    """Look up the size of text in matplotlib's current settings, in points."""
+    from matplotlib import rcParams
+
+    return float(rcParams["font.size"])
+
+
+def row_names(panel: Axes) -> list[str]:
+    """List the names of the rows of a panel, from the labels of its y-axis.
+
+    The result is empty if the axis has no fixed ticks, or numbers beside them.
+    """
+    from matplotlib.ticker import FixedLocator
+
+    has_rows = isinstance(panel.yaxis.get_major_locator(), FixedLocator)
+    if not has_rows:
+        return []
+    labels = [text.get_text() for text in panel.get_yticklabels()]
+    return [label for label in labels if not NUMBER.fullmatch(label)]
+
+
+def label_outer(panels: Sequence[Axes], n_columns: int) -> None:
+    """Label the ticks of the first panel of each row and the last of each column alone."""
+    x_labels = [panel.get_xlabel() for panel in panels]
+    for panel in panels:
+        panel.label_outer()
+    for panel, x_label in zip(panels[-n_columns:], x_labels[-n_columns:], strict=True):
+        panel.tick_params(labelbottom=True)
+        panel.set_xlabel(x_label)
+
+
+def fit_texts(
+    figure: Figure,
+    panels: Sequence[Axes],
+    panel_size: tuple[float, float],
+    *,
+    title: str,
+    has_title: bool,
+) -> None:
+    """Break titles and labels into lines that fit; a label that all panels have stands once.
+
+    Parameters
+    ----------
+    figure, panels
+        The figure, and its panels.
+    panel_size
+        Width and height of a panel, in inches.
+    title
+        Title of the figure, above all panels; "" for none.
+    has_title
+        Whether the figure, or its only panel, has a title; those of several panels name them.
+    """
+    panel_width, panel_height = panel_size
+    figure_width, figure_height = figure.get_size_inches()
+    if title and has_title:
+        figure.suptitle(fill(title, int(0.9 * _characters_in(figure_width))))
+    for panel in panels:
+        panel_title = ""
+        if has_title or len(panels) > 1:
+            panel_title = fill(panel.get_title(), int(_characters_in(0.85 * panel_width)))
+        panel.title.set_text(panel_title)
+    x_labels = [panel.get_xlabel() for panel in panels]
+    y_labels = [panel.get_ylabel() for panel in panels]
+    shared_x_label = _shared_label(x_labels)
+    shared_y_label = _shared_label(y_labels)
+    if shared_x_label:
+        figure.supxlabel(fill(shared_x_label, int(0.85 * _characters_in(figure_width))))
+    if shared_y_label:
+        figure.supylabel(fill(shared_y_label, int(0.85 * _characters_in(figure_height))))
+    for panel, x_label, y_label in zip(panels, x_labels, y_labels, strict=True):
+        n_across = int(_characters_in(0.85 * panel_width))
+        n_up = int(_characters_in(0.85 * panel_height))
+        panel.set_xlabel("" if shared_x_label else fill(x_label, n_across))
+        panel.set_ylabel("" if shared_y_label else fill(y_label, n_up))
+
+
+def _characters_in(inches: float) -> float:
+    """Estimate how many characters of the current size a length has room for."""
+    return inches / (CHARACTER_WIDTH * font_size())
+
+
+def _shared_label(labels: Sequence[str]) -> str:
+    """Look up the label that all of several panels have; panels without a label do not count.
+
+    The result is empty for one panel, without labels, or if labels differ.
+    """
+    different = {label for label in labels if label}
+    if len(labels) == 1 or len(different) != 1:
+        return ""
+    return different.pop()
+
+
+def share_legend(figure: Figure, panels: Sequence[Axes], width: float, title: str | None) -> int:
+    """Move the legend that all panels share to the top of the figure; return its number of lines.
+
+    The panels share it if the entries of each are the first ones of the longest legend. Else each
+    keeps a legend of its own, and the result is 0; likewise where nothing is named, or the names of
+    a single panel stand at its curves. ``width`` is that of the figure in inches; ``title`` stands
+    above the legend.
+    """
+    has_names_at_curves = len(panels) == 1 and panels[0].get_legend() is None
+    if has_names_at_curves:
+        return 0
+    had_names = [remove_curve_names(panel) for panel in panels]
+    if not any(had_names):
+        return 0
+    legends = [panel.get_legend_handles_labels() for panel in panels]
+    handles, names = max(legends, key=lambda legend: len(legend[1]))
+    are_shared = all(
+        names[: len(names_of_panel)] == names_of_panel for _, names_of_panel in legends
+    )
+    if not are_shared:
+        for panel in panels:
+            label_curves(panel, ordered=True)
+        return 0
+    longest_name = max(len(name) for name in names)
+    entry_width = (HANDLE_WIDTH + CHARACTER_WIDTH * longest_name) * font_size()
+    n_columns = min(len(names), max(1, int(width / entry_width)))
+    figure.legend(
+        handles,
+        names,
+        loc="outside upper center",
+        ncols=n_columns,
+        frameon=False,
+        title=title,
+        columnspacing=1.0,
+        handlelength=2.2,
+    )
+    n_title_lines = 0 if title is None else 1
+    return ceil(len(names) / n_columns) + n_title_lines
+
+
+def add_colour_bar(figure: Figure, panels: Sequence[Axes]) -> None:
+    """Show what the colours of cells mean, once for all panels; nothing without cells."""
+    images = [panel.images[0] for panel in panels if panel.images]
+    if not images:
+        return
+    first_image = images[0]
+    bar = figure.colorbar(first_image, ax=list(panels), aspect=30, fraction=0.05, pad=0.02)
+    bar.outline.set_visible(False)
+    _, figure_height = figure.get_size_inches()
+    n_characters = int(_characters_in(0.7 * figure_height))
+    bar.set_label(fill(str(first_image.get_label()), n_characters))
+
+
+def lay_out(figure: Figure) -> None:
+    """Find places once for all kinds of files; drop what would be too small or overlap.
+
+    Raises InputError if the texts leave no room for the panels.
+    """
+    all_axes: list[Any] = list(figure.axes)
+    for axes in figure.axes:
+        all_axes += axes.child_axes
+    for axes in all_axes:
+        # Else the number of ticks depends on settings when the figure is drawn.
+        axes.tick_params(labelsize=font_size())
+    _find_places(figure)
+    for _ in range(MOST_BREAKS):
+        has_changed = _break_long_texts(figure, all_axes)
+        if not has_changed:
+            break
+        _find_places(figure)
+    figure.set_layout_engine("none")
+    for axes in all_axes:
+        _thin_out(axes.xaxis, gap=TICK_GAP)
+        _thin_out(axes.yaxis, gap=0.0)
+        _fit_cell_texts(axes, figure.dpi)
+
+
+def _fit_cell_texts(axes: Axes, dpi: float) -> None:
+    """Make the numbers in the cells of an image as small as these; hide them if that is too small.
+
+    Axes without an image stay as they are. ``dpi`` are pixels for each inch.
+    """
+    cells = axes.images[0].get_array() if axes.images else None
+    if cells is None:
+        return
+    n_rows, n_columns, *_ = cells.shape
+    width, height = (72 * pixels / dpi for pixels in axes.bbox.size)
+    size = min(width / n_columns / CELL_TEXT_WIDTH, height / n_rows / 1.3, font_size())
+    for text in axes.texts:
+        text.set(fontsize=size, visible=size >= LEAST_TEXT_SIZE)
+
+
+def _find_places(figure: Figure) -> None:
+    """Let matplotlib find the places of axes; nothing if the figure has no layout engine.
+
+    Raises InputError for a figure without room for its texts.
+    """
+    layout = figure.get_layout_engine()
+    if layout is None:
+        return
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message=COLLAPSED, category=UserWarning)
+        try:
+            layout.execute(figure)
+        except UserWarning:
+            width, height = figure.get_size_inches()
+            raise InputError(
+                f"a figure {width:g} inches wide and {height:g} inches high has no room for its "
+                "panels beside their texts: choose a larger width or height, a smaller font size, "
+                "or fewer measures."
+            ) from None
+
+
+def _break_long_texts(figure: Figure, all_axes: Sequence[Axes]) -> bool:
+    """Break titles and labels that leave the canvas into more lines; tell whether any changed.
+
+    Axes are lower than the panel that labels were broken for: they share it with a title.
+    """
+    texts = list(figure.texts)
+    for axes in all_axes:
+        texts += [axes.title, axes.xaxis.label, axes.yaxis.label]
+    has_changed = False
+    for text in texts:
+        has_changed |= _break_if_long(text, figure)
+    return has_changed
+
+
+def _break_if_long(text: Text, figure: Figure) -> bool:
+    """Break a text that leaves the canvas of a figure into more lines; tell whether it changed."""
+    words = " ".join(text.get_text().split())
+    if not words or not text.get_visible():
+        return False
+    box = text.get_window_extent()
+    is_upright = text.get_rotation() == 90
+    if is_upright:
+        start, end, canvas = box.y0, box.y1, figure.bbox.height
+    else:
+        start, end, canvas = box.x0, box.x1, figure.bbox.width
+    # Labels are centred at their axes: what is beyond one end is taken from both.
+    beyond = max(-start, end - canvas)
+    if beyond <= 0:
+        return False
+    longest_line = max(len(line) for line in text.get_text().split("\n"))
+    remaining_share = max(1 - 2 * beyond / (end - start), 0.0)
+    n_characters = max(int(longest_line * remaining_share), 1)
+    broken = fill(words, n_characters, break_long_words=False)
+    has_changed = broken != text.get_text()
+    text.set_text(broken)
+    return has_changed
+
+
+def _thin_out(axis: Axis, *, gap: float) -> None:
+    """Hide labels of ticks so that the others are evenly spaced and do not overlap.
+
+    ``gap`` is the least distance of two labels in pixels.
+    """
+    low, high = sorted(axis.get_view_interval())
+    ticks = zip(axis.get_ticklabels(), axis.get_ticklocs(), strict=False)
+    labels = [
+        label
+        for label, location in ticks
+        if low <= location <= high and label.get_visible() and label.get_text()
+    ]
+    boxes = [label.get_window_extent() for label in labels]
+    step = 1
+    while any(box.padded(gap).overlaps(next_box) for box, next_box in pairwise(boxes[::step])):
+        step += 1
+    for number, label in enumerate(labels):
+        label.set_visible(number % step == 0)
