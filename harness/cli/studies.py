@@ -272,7 +272,7 @@ def compare(studies: Paths, format_: str, output: Path | None, plugins: Paths) -
     tables = [path for path in studies if path.suffix == ".csv"]
     folders = [path for path in studies if path not in tables]
     compared = (
-        Publication.of(folders, tables, plugins)
+        Publication.of_tables(folders, tables, plugins)
         if tables
         else Comparison.of_studies([FinishedStudy.open(path, plugins) for path in folders])
     )

@@ -137,7 +137,7 @@ def _formatted_estimates(study: FinishedStudy, measure: Measure) -> dict[str, st
     """
     measures = study.means.measures
     if measure not in measures:
-        names = [str(other) for other in measures if other.metric == measure.metric]
+        names = [str(present) for present in measures if present.metric == measure.metric]
         raise InputError(f"{study.folder}: the study has no {measure}; it has {', '.join(names)}.")
     texts = {}
     for _, estimates in estimates_of(study):

@@ -6,8 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import combinations, compress
-from math import comb, nan
+from math import nan
 from pathlib import Path
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
@@ -23,17 +22,22 @@ from analyses.shared.figures import draw_panels, figure_caption
 from analyses.shared.number_format import Cell
 from analyses.shared.publish import as_csv, map_texts
 from analyses.shared.result import METRIC, FigureDeclaration, Result, title_of
-from analyses.shared.sentences import join_pairs, listed
+from analyses.shared.sentences import listed
 from analyses.shared.table import Table, escape_formula
 from harness.readers.scores import SCORES_FILE, read_score_tables
 from harness.report.mean_ranks import MeanRanks
 from harness.report.page import image_source, render_page
 from harness.report.publication import Publication
+from harness.report.shared_estimates import (
+    by_shared_measure,
+    first_estimates,
+    is_unacceptable,
+    sentence_of_quantity,
+)
 from harness.report.study_folder import FinishedStudy, Ledger
 from harness.report.tables import estimates_of
 from runs import InputError
 from runs.shared.arrays import Floats
-from runs.shared.errors import counted
 from runs.shared.files import write_within
 
 if TYPE_CHECKING:
@@ -93,7 +97,7 @@ class Comparison:
         return {
             quantity: by_study
             for quantity, by_study in estimates_by_quantity.items()
-            if len(by_study) > 1 and _by_shared_measure(by_study)
+            if len(by_study) > 1 and by_shared_measure(by_study)
         }
 
     @cached_property
@@ -153,14 +157,14 @@ class Comparison:
         rankings = []
         unacceptable = {}
         for quantity, by_study in self.quantities.items():
-            by_measure = _by_shared_measure(by_study)
+            by_measure = by_shared_measure(by_study)
             if len(by_measure) > 1:
                 values = [[estimate.value for estimate in row] for row in by_measure.values()]
-                sign = -1.0 if _any_of(by_study).lower_is_better else 1.0
+                sign = -1.0 if first_estimates(by_study).lower_is_better else 1.0
                 scores = sign * np.array(values).T
                 rankings.append(DataSetRanks(quantity, tuple(by_study), tuple(by_measure), scores))
                 unacceptable[quantity] = [
-                    label for label in by_measure if _is_unacceptable(label, by_study.values())
+                    label for label in by_measure if is_unacceptable(label, by_study.values())
                 ]
         return MeanRanks("measure", rankings, unacceptable=unacceptable)
 
@@ -233,7 +237,7 @@ class Comparison:
         The significantly best measures of a study are bold.
         """
         for name, by_study in self.quantities.items():
-            by_measure = _by_shared_measure(by_study)
+            by_measure = by_shared_measure(by_study)
             rows: list[list[Cell]] = []
             for label, estimates_of_measure in by_measure.items():
                 row: list[Cell] = [label]
@@ -248,7 +252,7 @@ class Comparison:
                 for row_number, label in enumerate(by_measure):
                     if label in best_labels:
                         bold.add((row_number, 1 + 2 * column))
-            described = _any_of(by_study)
+            described = first_estimates(by_study)
             direction = "Lower" if described.lower_is_better else "Higher"
             yield Table(
                 name=re.sub(r"\W+", "_", name),
@@ -265,7 +269,7 @@ class Comparison:
 
         rows: list[tuple[Any, ...]] = []
         for quantity, by_study in self.quantities.items():
-            for measure, estimates in _by_shared_measure(by_study).items():
+            for measure, estimates in by_shared_measure(by_study).items():
                 for study, estimate in zip(by_study, estimates, strict=True):
                     rows.append(
                         (quantity, measure, study, estimate.value, estimate.low, estimate.high)
@@ -284,7 +288,7 @@ class Comparison:
             yield from ranks.findings()
         yield from self._cautions()
         for by_study in self.quantities.values():
-            yield _sentence_of_quantity(by_study)
+            yield sentence_of_quantity(by_study)
 
     def _cautions(self) -> Iterator[str]:
         """Caution of dependent data sets, and word why mean ranks or measures are not compared."""
@@ -345,11 +349,6 @@ class Comparison:
                 titled = replace(declaration, title=title_of(declaration, result.unit))
                 figure = _draw_figure(declaration, by_study, rows)
                 yield titled, f"{label}: {figure_caption(figure, declaration, result)}", figure
-
-
-def _any_of(by_study: Mapping[str, Estimates]) -> Estimates:
-    """Take the estimates of the first study, which describe the quantity as those of all do."""
-    return next(iter(by_study.values()))
 
 
 def _means_by_measure_and_system(study: FinishedStudy) -> dict[tuple[str, str], float]:
@@ -425,120 +424,6 @@ def _draw_panel(
     axes = declaration.draw(result, ax, **row)
     axes.set_title(title)
     return axes
-
-
-def _by_shared_measure(by_study: Mapping[str, Estimates]) -> dict[str, list[Estimate]]:
-    """Collect the estimates of each report measure that all studies have one for, by its name.
-
-    The list of a measure has an estimate for each study.
-    """
-    estimates_by_name = []
-    for estimates in by_study.values():
-        reported = estimates.measures.reported
-        estimates_by_name.append(
-            {
-                str(reported.with_label(label)): estimate
-                for label, estimate in estimates.by_label(reported).items()
-            }
-        )
-    shared_names = [
-        name for name in estimates_by_name[0] if all(name in names for names in estimates_by_name)
-    ]
-    return {name: [by_name[name] for by_name in estimates_by_name] for name in shared_names}
-
-
-def _is_unacceptable(name: str, estimates_of_studies: Iterable[Estimates]) -> bool:
-    """Check whether a measure, named with its cut-off, fails the threshold in some study."""
-    for estimates in estimates_of_studies:
-        names = [str(measure) for measure in estimates.measures]
-        if not estimates.acceptable()[names.index(name)]:
-            return True
-    return False
-
-
-def _names_of_best(estimates: Estimates) -> str:
-    """List the measures than which no other is significantly better, if any is acceptable.
-
-    If these are all of several measures, "any measure".
-    """
-    ordered = estimates.in_order()
-    if not ordered.acceptable().any():
-        return "no measure"
-    may_be_best = ordered.may_be_best(all_sources=ordered.has_further_sources)
-    names = [str(measure) for measure in compress(ordered.measures, may_be_best)]
-    if 1 < len(names) == len(ordered.measures):
-        return "any measure"
-    return listed(names, "or")
-
-
-def _sentence_of_quantity(by_study: Mapping[str, Estimates]) -> str:
-    """Word which measures may be the best of each study, and which pairs differ in all alike."""
-    has_further_sources = any(estimates.has_further_sources for estimates in by_study.values())
-    sources = "users and systems" if has_further_sources else "users"
-    best_by_study = []
-    for study, estimates in by_study.items():
-        over_users_alone = has_further_sources and not estimates.has_further_sources
-        remark = ", over users alone" if over_users_alone else ""
-        best_by_study.append(f"{_names_of_best(estimates)} ({study}{remark})")
-    same_direction, opposite_directions = significant_pairs(by_study)
-    n_pairs = comb(len(_by_shared_measure(by_study)), 2)
-    return (
-        f"May be the most {_any_of(by_study).best}, over {sources}: {'; '.join(best_by_study)}. "
-        f"Of {counted(n_pairs, 'pair of measures')}, {_counted_pairs(same_direction)} differ "
-        "significantly in the same direction in all studies (the better first), "
-        f"{_counted_pairs(opposite_directions)} in opposite directions."
-    )
-
-
-def _counted_pairs(pairs: Sequence[tuple[str, str]]) -> str:
-    """Write the number of pairs, and the pairs if there are some."""
-    names = f" ({join_pairs(pairs)})" if pairs else ""
-    return f"{len(pairs)}{names}"
-
-
-def significant_pairs(
-    by_study: Mapping[str, Estimates],
-) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """Find pairs of measures that differ significantly in all studies alike, or in opposite ways.
-
-    Returns
-    -------
-    Pairs of names of measures that differ in the same direction in all studies, the better first;
-    and pairs of which some study has the one, and another study the other, significantly better.
-    """
-    signs_by_study = [_signs_of_differences(estimates) for estimates in by_study.values()]
-    same_direction = []
-    opposite_directions = []
-    for one, other in combinations(_by_shared_measure(by_study), 2):
-        signs = {signs_of_study[one, other] for signs_of_study in signs_by_study}
-        if signs == {1}:
-            same_direction.append((one, other))
-        elif signs == {-1}:
-            same_direction.append((other, one))
-        elif {1, -1} <= signs:
-            opposite_directions.append((one, other))
-    return same_direction, opposite_directions
-
-
-def _signs_of_differences(estimates: Estimates) -> dict[tuple[str, str], int]:
-    """Determine for every two measures, by name, which is significantly better.
-
-    1 for the first, -1 for the second, 0 for neither.
-    """
-    pairs = estimates.reported_pairs
-    differences = estimates.simultaneous_differences(
-        pairs, all_sources=estimates.has_further_sources
-    )
-    signs: dict[tuple[str, str], int] = {}
-    for (one, other), difference in zip(pairs, differences, strict=True):
-        sign = 0
-        if difference.low > 0:
-            sign = -1 if estimates.lower_is_better else 1
-        elif difference.high < 0:
-            sign = 1 if estimates.lower_is_better else -1
-        signs[str(one), str(other)] = sign
-        signs[str(other), str(one)] = -sign
-    return signs
 
 
 def write_comparison(compared: Comparison | Publication, folder: Path) -> Path:

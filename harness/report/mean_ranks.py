@@ -157,15 +157,15 @@ class MeanRanks:
         fewest = min(self.rankings, key=lambda ranks: len(ranks.data_sets))
         n_data_sets, n_names = fewest.scores.shape
         if n_data_sets < MIN_DATA_SETS:
-            needed = f"two {nouns} can differ significantly in six or more"
+            requirement = f"two {nouns} can differ significantly in six or more"
             if n_names > 2:
-                needed = (
+                requirement = (
                     f"mean ranks of {n_names} {nouns} must differ by "
                     f"{fewest.critical_difference:.1f} to be significant, and cannot differ by "
                     f"more than {n_names - 1}"
                 )
             yield (
-                f"{n_data_sets} data sets are few: {needed}. That a difference is not significant "
+                f"{n_data_sets} data sets are few: {requirement}. That a difference is not significant "
                 "does not show that there is none."
             )
 

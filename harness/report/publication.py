@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,33 +20,44 @@ from harness.readers.scores import heading_and_rows, measure_at
 from harness.report.study_folder import FinishedStudy
 from harness.report.tables import estimates_of
 from runs import InputError
+from runs.shared.arrays import Floats
 from runs.shared.errors import suggestion
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-NEAR = 0.1
+MAX_NEAR_DIFFERENCE = 0.1
 """Largest relative difference of values that are counted as near."""
 
-MOST_NAMED = 5
-"""Missing numbers, and most distant ones, that are named at most."""
+MAX_LISTED = 5
+"""Maximum number of missing numbers, and of most distant ones, that are listed."""
 
-SIZE = "sample_set_size"
+SIZE_COLUMN = "sample_set_size"
 """Column of the sample sizes, of which an estimator may have its own."""
 
-LEAST_NAME = 3
-"""Letters of a data set's name that is looked for in a study's name, at least."""
+MIN_NAME_LENGTH = 3
+"""Minimum length of the name of a data set that is searched in the name of a study."""
 
-WHOLE = r"[1-9][0-9]{0,2}(?:,[0-9]{3})+|[0-9]*"
-NUMBER = re.compile(rf"([-+]?(?=\.?[0-9])(?:{WHOLE})(?:\.([0-9]*))?(?:[eE]([-+]?[0-9]+))?)([km]?)")
+WHOLE_PART = r"[1-9][0-9]{0,2}(?:,[0-9]{3})+|[0-9]*"
+"""Digits before the decimal point, perhaps with a comma before every three."""
+
+NUMBER = re.compile(
+    rf"(?P<number>[-+]?(?=\.?[0-9])(?:{WHOLE_PART})"
+    r"(?:\.(?P<decimals>[0-9]*))?(?:[eE](?P<exponent>[-+]?[0-9]+))?)(?P<suffix>[km]?)"
+)
+"""A printed number, such as 0.216, 1,463, 2.8m or 3e-5."""
+
 RANGE = re.compile(r"[0-9.,km]+ ?[-–] ?[0-9.,km]+")
 REMARK = re.compile(r" \([a-z][^()]*\)$")
+"""A remark in brackets at the end of a label."""
+
 FACTORS = {"": 1.0, "k": 1e3, "m": 1e6}
+"""What the suffix of a number multiplies it by."""
 
 NO_LABELS = {"value", "sd", "unit", "note", "source", "repeats", "relation", "row", "where"}
 NO_LABELS |= {"pair", "description", "dataset", "datasets", "panel"}
-"""Columns that say nothing of which number it is; so do those that begin with ``paper_``."""
+"""Columns that do not identify a number; nor do those that begin with ``paper_``."""
 
 
 @dataclass(frozen=True)
@@ -65,12 +76,12 @@ class Publication:
         published).
     labels
         The columns of labels.
-    lacking
-        Published numbers that the results lack, in words.
+    missing
+        Published numbers that the results lack, by their labels.
     are_ranks
         Whether ranks are published, of which 1 is the best.
-    falling
-        Subjects by which lower is better.
+    lower_is_better_for
+        Names of metrics and quantities by which lower is better.
     """
 
     name: str
@@ -78,62 +89,65 @@ class Publication:
     path: Path
     joined: pd.DataFrame
     labels: tuple[str, ...]
-    lacking: tuple[str, ...]
+    missing: tuple[str, ...]
     are_ranks: bool = False
-    falling: frozenset[str] = frozenset()
+    lower_is_better_for: frozenset[str] = frozenset()
 
     lead = "How close are the results to published numbers?"
 
     @classmethod
-    def of(cls, folders: Sequence[Path], tables: Sequence[Path], plugins: Any = ()) -> Publication:
-        """Set the table of that name in a study, or in a folder of results, beside the print."""
-        import pandas as pd
+    def of_tables(
+        cls, folders: Sequence[Path], tables: Sequence[Path], plugins: Sequence[Path] = ()
+    ) -> Publication:
+        """Compare a published table with the numbers of a study, or of a folder of CSV tables.
 
+        Parameters
+        ----------
+        folders, tables
+            One folder and one table. A folder with a table of the same name is read as it is;
+            another is a study.
+        plugins
+            Files of users' analyses.
+
+        Raises
+        ------
+        InputError
+            If there are several, a table cannot be read, or no number is in both.
+        """
         if len(folders) != 1 or len(tables) != 1:
             raise InputError(
                 "a table of published numbers is compared with one study, got "
                 f"{len(folders)} and {len(tables)}."
             )
-        (folder,), (path,) = folders, tables
-        printed, are_ranks = read_published(path)
-        name, falling = folder.name, set[str]()
-        data: Sequence[str] = ()
-        if (folder / f"{path.stem}.csv").is_file():
-            texts = pd.read_csv(folder / f"{path.stem}.csv", dtype=str, keep_default_na=False)
-            own = texts.map(unescape_formula).assign(value=lambda frame: _number(frame["value"]))
-        else:
-            study = FinishedStudy.open(folder, plugins)
-            own, name, data = _own(study, path, printed), study.name, (study.manifest.data,)
-            if are_ranks:
-                falling = set(study.means.measures.lower_is_better_for)
-                falling |= {e.name for _, e in estimates_of(study) if e.lower_is_better}
-        printed = _of_one_dataset(printed, name)
-        labels = [
-            label
-            for label in map(str, printed)
-            if label in own and label not in NO_LABELS and not label.startswith("paper_")
-            if set(own[label]) != {""}
-        ]
-        theirs = printed.assign(key=_keys(printed, labels)).drop_duplicates("key")
-        ours = own.assign(key=_keys(own, labels)).drop_duplicates("key").set_index("key")
-        has = theirs["key"].isin(ours.index) & bool(labels)
-        lacking = [" ".join(filter(None, row)) for row in theirs.loc[~has, labels].to_numpy()]
-        if not has.any():
-            hint = _hint(theirs, own, labels)
+        folder = folders[0]
+        path = tables[0]
+        published, are_ranks = read_published(path)
+        results = _read_results(folder, path, published, plugins, are_ranks=are_ranks)
+        ours = results.frame
+        published = _of_one_data_set(published, results.name)
+        labels = _shared_labels(published, ours)
+        published = published.assign(key=_keys(published, labels)).drop_duplicates("key")
+        ours_by_key = ours.assign(key=_keys(ours, labels)).drop_duplicates("key").set_index("key")
+        is_in_both = published["key"].isin(ours_by_key.index) & bool(labels)
+        if not is_in_both.any():
+            hint = _hint(published, ours, labels)
             raise InputError(f"{path}: {folder} has none of these numbers{hint}")
-        both = theirs[has].reset_index(drop=True)
-        found = ours.loc[both["key"]].reset_index(drop=True)
-        percent = both["unit"].str.startswith("%") & ("unit" not in own)
-        both["ours"] = found["value"].astype(float) * np.where(percent, 100, 1)
-        variances = [
-            _variances(frame, values, both["unit"])
-            for frame, values in ((both, both["published"]), (found, both["ours"]))
-        ]
-        # Ours may be expected values, which nothing is drawn for.
-        both["noise"] = 2 * np.sqrt(variances[0] + np.nan_to_num(variances[1]))
-        joined = both[[*labels, "ours", "published", "step", "noise"]]
-        falls = frozenset(falling)
-        return cls(name, data, path, joined, tuple(labels), tuple(lacking), are_ranks, falls)
+        missing = []
+        for texts in published.loc[~is_in_both, labels].to_numpy():
+            missing.append(" ".join(text for text in texts if text))
+        matched_published = published[is_in_both].reset_index(drop=True)
+        matched_ours = ours_by_key.loc[matched_published["key"]].reset_index(drop=True)
+        joined = _join(matched_published, matched_ours, labels)
+        return cls(
+            name=results.name,
+            data=results.data,
+            path=path,
+            joined=joined,
+            labels=tuple(labels),
+            missing=tuple(missing),
+            are_ranks=are_ranks,
+            lower_is_better_for=results.lower_is_better_for,
+        )
 
     @property
     def title(self) -> str:
@@ -142,52 +156,78 @@ class Publication:
 
     @cached_property
     def _groups(self) -> list[str]:
-        """Labels that are alike for numbers whose order is compared."""
-        if {"estimator", "quantity"} <= {*self.labels}:
-            return [label for label in self.labels if label not in ("estimator", SIZE)]
+        """Labels that are the same for numbers whose order is compared.
+
+        The order is that of estimators if there are some, else of systems, else of all numbers of a
+        quantity.
+        """
+        if "estimator" in self.labels and "quantity" in self.labels:
+            return [label for label in self.labels if label not in ("estimator", SIZE_COLUMN)]
         if "system" in self.labels:
             return [label for label in self.labels if label != "system"]
         return [label for label in self.labels if label == "quantity"]
 
     def frame(self) -> pd.DataFrame:
-        """Give a row for each number: the labels, ours, published, ratio, and how near it is."""
-        made = self.joined.drop(columns=["step", "noise"])
-        gap = (self.joined.ours - self.joined.published).abs()
-        known = made.published.where((made.published != 0) & (not self.are_ranks))
-        made["ratio"] = made.ours / known
-        made["rounding"] = (gap <= self.joined.step / 2 * (1 + 1e-9)) & (not self.are_ranks)
-        made["noise"] = gap <= self.joined.noise
-        made["near"] = gap <= NEAR * made.published.abs()
-        return made
+        """Tabulate each number: labels, ours, published, ratio, and whether ours is near.
+
+        ``rounding``, ``noise`` and ``near`` are true if ours rounds to the published number, is
+        within its noise, and within 10 % of it. Ranks have no ratio, and no rounding.
+        """
+        frame = self.joined.drop(columns=["step", "noise"])
+        difference = (self.joined.ours - self.joined.published).abs()
+        has_ratio = (frame.published != 0) & (not self.are_ranks)
+        frame["ratio"] = frame.ours / frame.published.where(has_ratio)
+        half_step = self.joined.step / 2 * (1 + 1e-9)
+        frame["rounding"] = (difference <= half_step) & (not self.are_ranks)
+        frame["noise"] = difference <= self.joined.noise
+        frame["near"] = difference <= MAX_NEAR_DIFFERENCE * frame.published.abs()
+        return frame
 
     def orderings(self) -> pd.DataFrame:
-        """Correlate the orderings of two numbers or more: of, numbers, within 10 %, tau-b."""
+        """Correlate the orderings of two numbers or more: of, numbers, within 10 %, tau-b.
+
+        If ranks are published, a tau-b of 1 means that the best has rank 1 in both.
+        """
         import pandas as pd
 
-        frame, rows = self.frame(), []
-        frame["of"] = [" ".join(row) for row in frame[self._groups].astype(str).to_numpy()]
-        for of, some in frame.groupby("of", sort=False):
-            if len(some) == 1:
+        frame = self.frame()
+        group_labels = frame[self._groups].astype(str).to_numpy()
+        frame["of"] = [" ".join(labels) for labels in group_labels]
+        rows = []
+        for group, numbers in frame.groupby("of", sort=False):
+            if len(numbers) == 1:
                 continue
-            rises = any(word in self.falling for word in str(of).split(" ")) or not self.are_ranks
-            tau = float(tau_b(some.ours.to_numpy(), some.published.to_numpy()))
-            rows.append((of or "all", len(some), int(some.near.sum()), tau if rises else -tau))
+            tau = float(tau_b(numbers.ours.to_numpy(), numbers.published.to_numpy()))
+            words = str(group).split(" ")
+            lower_is_better = any(word in self.lower_is_better_for for word in words)
+            if self.are_ranks and not lower_is_better:
+                tau = -tau
+            rows.append((group or "all", len(numbers), int(numbers.near.sum()), tau))
         return pd.DataFrame(rows, columns=["of", "numbers", "within 10 %", "tau-b"])
 
     def summary(self) -> dict[str, Cell]:
-        """Count the numbers that agree, and average the orderings' tau-b over the numbers."""
-        frame, orders = self.frame(), self.orderings().dropna()
-        same_sign = int((np.sign(frame.ours) == np.sign(frame.published)).sum())
-        weights = orders["numbers"] if len(orders) else None
+        """Count the numbers that agree, and average the orderings' tau-b over the numbers.
+
+        Counts that do not apply are "", such as those of values where ranks are published; tau-b is
+        NaN if there are no orderings.
+        """
+        frame = self.frame()
+        has_noise = bool(self.joined.noise.notna().any())
+        has_negative = bool((frame.published < 0).any())
+        same_sign = np.sign(frame.ours) == np.sign(frame.published)
+        orderings = self.orderings().dropna()
+        tau = np.nan
+        if len(orderings):
+            tau = float(np.average(orderings["tau-b"], weights=orderings["numbers"]))
         return {
             "table": self.path.stem,
-            "printed": len(frame) + len(self.lacking),
+            "printed": len(frame) + len(self.missing),
             "compared": len(frame),
             "within rounding": "" if self.are_ranks else int(frame.rounding.sum()),
-            "within noise": int(frame.noise.sum()) if self.joined.noise.notna().any() else "",
+            "within noise": int(frame.noise.sum()) if has_noise else "",
             "within 10 %": "" if self.are_ranks else int(frame.near.sum()),
-            "same sign": same_sign if (frame.published < 0).any() else "",
-            "tau-b": float(np.average(orders["tau-b"], weights=weights)) if len(orders) else np.nan,
+            "same sign": int(same_sign.sum()) if has_negative else "",
+            "tau-b": tau,
         }
 
     def tables(self) -> Iterator[Table]:
@@ -197,36 +237,44 @@ class Publication:
             "Within rounding: ours rounds to the print. Within noise: nearer than two standard "
             "errors of the difference, from the printed deviations. tau-b: of the orderings."
         )
-        yield Table("summary", "Agreement", note, [*summary], [[*summary.values()]], decimals=2)
-        if len(orderings := self.orderings()):
+        row = list(summary.values())
+        yield Table("summary", "Agreement", note, list(summary), [row], decimals=2)
+        orderings = self.orderings()
+        if len(orderings):
             title = "Agreement with the published orderings (Kendall's tau-b)"
             yield frame_table("orderings", title, orderings, "")
         frame = self.frame().drop(columns=["rounding", "noise", "near"])
         if frame["ratio"].notna().any():
-            order = (frame["ratio"] - 1).abs().sort_values(ascending=False).index
-            worst = frame.loc[order[:MOST_NAMED]]
-            yield frame_table("worst", "The most distant numbers", worst, "")
-        yield frame_table("levels", "Values", frame, "Ranks are published." * self.are_ranks)
+            distance = (frame["ratio"] - 1).abs()
+            most_distant = distance.sort_values(ascending=False).index[:MAX_LISTED]
+            yield frame_table("worst", "The most distant numbers", frame.loc[most_distant], "")
+        note = "Ranks are published." if self.are_ranks else ""
+        yield frame_table("levels", "Values", frame, note)
 
     def findings(self) -> Iterator[str]:
-        """Say how far values and orderings agree, and which numbers are missing."""
-        found = self.summary()
-        near = (
-            f"{found['within 10 %']} of {found['compared']} values are within 10 % of the print; "
-        )
-        tau = rounded(float(found["tau-b"]), 2)
-        yield f"{near * (not self.are_ranks)}the orderings agree with tau-b = {tau}."
-        if self.lacking:
-            named = [*self.lacking[:MOST_NAMED], f"{len(self.lacking) - MOST_NAMED} more"]
-            yield f"Published numbers without a counterpart: {listed(named[: len(self.lacking)])}."
+        """Word how far values and orderings agree, and which numbers are missing."""
+        summary = self.summary()
+        tau = rounded(float(summary["tau-b"]), 2)
+        sentence = f"the orderings agree with tau-b = {tau}."
+        if not self.are_ranks:
+            n_near = summary["within 10 %"]
+            n_compared = summary["compared"]
+            sentence = f"{n_near} of {n_compared} values are within 10 % of the print; {sentence}"
+        yield sentence
+        if self.missing:
+            names = list(self.missing[:MAX_LISTED])
+            n_more = len(self.missing) - MAX_LISTED
+            if n_more > 0:
+                names.append(f"{n_more} more")
+            yield f"Published numbers without a counterpart: {listed(names)}."
 
     def figures(self) -> Iterator[tuple[FigureDeclaration, str, Figure]]:
-        """Draw nothing: what was published are numbers."""
+        """Draw nothing: published numbers are compared in tables."""
         return iter(())
 
 
 def read_published(path: Path) -> tuple[pd.DataFrame, bool]:
-    """Read a table of published numbers, a number a row, and tell whether they are ranks.
+    """Read a table of published numbers, a number a row, and whether they are ranks.
 
     The columns ``value`` (a number as it is printed, such as ``1,463`` or ``2.8m``), or ``rank``
     where only the order is known; labels, such as ``system`` and ``measure``; and, if published,
@@ -235,132 +283,266 @@ def read_published(path: Path) -> tuple[pd.DataFrame, bool]:
     Returns
     -------
     The texts of the columns, with ``measure`` taken apart into ``metric`` and ``cutoff``, and the
-    columns published, step, sd and repeats as numbers.
+    columns published, step (size of the last printed digit), sd and repeats as numbers.
+
+    Raises
+    ------
+    InputError
+        If there is no column of values or ranks, or both, or no number in it; if a text is no
+        number, or a rank is below 1.
     """
     import pandas as pd
 
-    (line, heading), rows = heading_and_rows(path)
-    kinds = [name for name in ("value", "rank") if name in heading]
-    if len(kinds) != 1:
+    (heading_line, heading), rows = heading_and_rows(path)
+    value_columns = [name for name in ("value", "rank") if name in heading]
+    if len(value_columns) != 1:
         finding = f"one column `value` or `rank` expected, found {', '.join(heading)}."
-        raise InputError.at_line(path, line, finding)
+        raise InputError.at_line(path, heading_line, finding)
+    value_column = value_columns[0]
+    lines = [line for line, _ in rows]
     frame = pd.DataFrame([row for _, row in rows], columns=heading)
     if "measure" in heading:
-        texts = zip(rows, frame["measure"], strict=True)
-        measures = [measure_at(path, line, text) for (line, _), text in texts]
+        measures = [
+            measure_at(path, line, text) for line, text in zip(lines, frame["measure"], strict=True)
+        ]
         frame = frame.drop(columns="measure").assign(
-            metric=[m.metric for m in measures], cutoff=[str(m.cutoff or "") for m in measures]
+            metric=[measure.metric for measure in measures],
+            cutoff=[str(measure.cutoff or "") for measure in measures],
         )
     frame["unit"] = frame.get("unit", "")
     # The step that stays is that of the last, which is what was published.
-    for name in ("sd", "repeats", *kinds):
-        column = zip(rows, frame.get(name, [""] * len(rows)), strict=True)
-        read = [_printed(path, line, name, text) for (line, _), text in column]
-        frame[name], frame["step"] = np.array(read).reshape(-1, 2).T
-    frame = frame.rename(columns={kinds[0]: "published"})
-    known = frame.dropna(subset="published").reset_index(drop=True)
-    if known.empty:
-        raise InputError.at_line(path, line, f"the column {kinds[0]} has no number.")
-    for place in np.flatnonzero(frame["published"] < 1)[:1] if kinds == ["rank"] else ():
-        value = frame["published"][place]
-        raise InputError.at_line(path, rows[place][0], f"a rank is 1 or more, got {value:g}.")
-    return known, kinds == ["rank"]
+    for name in ("sd", "repeats", value_column):
+        texts = frame.get(name, [""] * len(rows))
+        numbers_and_steps = [
+            _parse_number(path, line, name, text) for line, text in zip(lines, texts, strict=True)
+        ]
+        frame[name] = [number for number, _ in numbers_and_steps]
+        frame["step"] = [step for _, step in numbers_and_steps]
+    frame = frame.rename(columns={value_column: "published"})
+    published = frame.dropna(subset="published").reset_index(drop=True)
+    if published.empty:
+        raise InputError.at_line(path, heading_line, f"the column {value_column} has no number.")
+    are_ranks = value_column == "rank"
+    if are_ranks:
+        _require_ranks(path, lines, frame["published"].to_numpy())
+    return published, are_ranks
 
 
-def _printed(path: Path, line: int, column: str, text: str) -> tuple[float, float]:
-    """Read a number, and the size of its last digit; NaN where none, or a range, is printed."""
+def _require_ranks(path: Path, lines: Sequence[int], ranks: Floats) -> None:
+    """Refuse ranks, (n_rows,), of which one is below 1; NaN is left out."""
+    for line, rank in zip(lines, ranks.tolist(), strict=True):
+        if rank < 1:
+            raise InputError.at_line(path, line, f"a rank is 1 or more, got {rank:g}.")
+
+
+def _parse_number(path: Path, line: int, column: str, text: str) -> tuple[float, float]:
+    """Read a number, and the size of its last digit.
+
+    NaN where none, or a range, is printed; InputError for other texts.
+    """
     if not text or RANGE.fullmatch(text):
         return np.nan, np.nan
-    found = NUMBER.fullmatch(text)
-    if found is None:
-        finding = f"column {column!r}: a number expected, such as 0.216, 1,463 or 2.8m, found "
-        finding += f"{text!r}; % is written in a column `unit`."
-        raise InputError.at_line(path, line, finding)
-    factor = FACTORS[found[4]]
-    step = 10.0 ** (int(found[3] or 0) - len(found[2] or ""))
-    return float(found[1].replace(",", "")) * factor, step * factor
+    match = NUMBER.fullmatch(text)
+    if match is None:
+        raise InputError.at_line(
+            path,
+            line,
+            f"column {column!r}: a number expected, such as 0.216, 1,463 or 2.8m, found "
+            f"{text!r}; % is written in a column `unit`.",
+        )
+    number = float(match["number"].replace(",", ""))
+    n_decimals = len(match["decimals"] or "")
+    exponent = int(match["exponent"] or 0)
+    step = 10.0 ** (exponent - n_decimals)
+    factor = FACTORS[match["suffix"]]
+    return number * factor, step * factor
 
 
-def _own(study: FinishedStudy, path: Path, printed: pd.DataFrame) -> pd.DataFrame:
-    """Give a study's numbers under the name of a published table, or those with its columns."""
+class _OwnResults(NamedTuple):
+    """Numbers to compare with a published table, and what they are of.
+
+    ``frame`` has texts of labels, and numbers in the column value; ``lower_is_better_for`` are
+    metrics and quantities.
+    """
+
+    name: str
+    data: Sequence[str]
+    frame: pd.DataFrame
+    lower_is_better_for: frozenset[str] = frozenset()
+
+
+def _read_results(
+    folder: Path,
+    path: Path,
+    published: pd.DataFrame,
+    plugins: Sequence[Path],
+    *,
+    are_ranks: bool,
+) -> _OwnResults:
+    """Read the numbers of a folder of tables, or of a study, to compare with a published table.
+
+    A folder with a table of the name of the published one, ``path``, is no study. Where lower is
+    better is looked up if ranks are published.
+    """
+    own_table = folder / f"{path.stem}.csv"
+    if own_table.is_file():
+        return _OwnResults(folder.name, (), _read_own_table(own_table))
+    study = FinishedStudy.open(folder, plugins)
+    frame = _numbers_of_study(study, path, published)
+    lower_is_better_for: set[str] = set()
+    if are_ranks:
+        lower_is_better_for |= set(study.means.measures.lower_is_better_for)
+        for _, estimates in estimates_of(study):
+            if estimates.lower_is_better:
+                lower_is_better_for.add(estimates.name)
+    data = (study.manifest.data,)
+    return _OwnResults(study.name, data, frame, frozenset(lower_is_better_for))
+
+
+def _read_own_table(path: Path) -> pd.DataFrame:
+    """Read a CSV table of results: texts of labels, and the column value as numbers."""
     import pandas as pd
 
-    for key, face in study.tables():
-        if face.name == path.stem and (made := face.make(study.result(key))).rows:
-            return _texts(pd.DataFrame([*made.rows], columns=[*made.headings]))
+    texts = pd.read_csv(path, dtype=str, keep_default_na=False).map(unescape_formula)
+    return texts.assign(value=_to_numbers(texts["value"]))
+
+
+def _numbers_of_study(study: FinishedStudy, path: Path, published: pd.DataFrame) -> pd.DataFrame:
+    """Collect the numbers of a study that a published table may have, in a column value.
+
+    These are the table of the study, or the numbers of a result, that have the name of the file;
+    else means of systems or estimates if the published columns are theirs; else counts of the data.
+    """
+    import pandas as pd
+
+    for key, declaration in study.tables():
+        if declaration.name == path.stem:
+            table = declaration.make(study.result(key))
+            if table.rows:
+                frame = pd.DataFrame(list(table.rows), columns=list(table.headings))
+                return _with_text_labels(frame)
     for _, result in study.results():
-        if path.stem in (frames := result.publications()):
-            return _texts(frames[path.stem])
-    if {"system", "metric"} <= set(printed) and "means" in study.result_classes:
-        return _texts(study.means.frames()["means"].rename(columns={"mean": "value"}))
-    if {"quantity", "metric"} <= set(printed) and "means" in study.result_classes:
-        values = [
-            (each.name, measure.metric, measure.cutoff, value)
-            for _, each in estimates_of(study)
-            for measure, value in zip(each.measures, each.values, strict=True)
-        ]
-        return _texts(pd.DataFrame(values, columns=["quantity", "metric", "cutoff", "value"]))
+        frames = result.publications()
+        if path.stem in frames:
+            return _with_text_labels(frames[path.stem])
+    has_means = "means" in study.result_classes
+    if has_means and {"system", "metric"} <= set(published):
+        means = study.means.frames()["means"].rename(columns={"mean": "value"})
+        return _with_text_labels(means)
+    if has_means and {"quantity", "metric"} <= set(published):
+        return _with_text_labels(_frame_of_estimates(study))
     facts = {**study.manifest.collection, **study.manifest.ratings}
     facts["interactions"] = facts.get("ratings")
-    numbers = {k: v for k, v in facts.items() if isinstance(v, int | float)}
-    return _texts(pd.DataFrame({"quantity": list(numbers), "value": list(numbers.values())}))
+    numbers = {name: fact for name, fact in facts.items() if isinstance(fact, int | float)}
+    counts = pd.DataFrame({"quantity": list(numbers), "value": list(numbers.values())})
+    return _with_text_labels(counts)
 
 
-def _texts(frame: pd.DataFrame) -> pd.DataFrame:
-    """Write labels as they are printed."""
+def _frame_of_estimates(study: FinishedStudy) -> pd.DataFrame:
+    """Tabulate the estimates of a study: quantity, metric, cutoff, value."""
+    import pandas as pd
+
+    rows = []
+    for _, estimates in estimates_of(study):
+        for measure, value in zip(estimates.measures, estimates.values, strict=True):
+            rows.append((estimates.name, measure.metric, measure.cutoff, value))
+    return pd.DataFrame(rows, columns=["quantity", "metric", "cutoff", "value"])
+
+
+def _with_text_labels(frame: pd.DataFrame) -> pd.DataFrame:
+    """Write labels as they are printed; leave out rows without a number in the column value."""
     labels = frame.drop(columns="value").astype(object)
-    texts = labels.where(labels.notna(), "").map(_text)
-    return texts.assign(value=_number(frame["value"])).dropna(subset="value")
+    texts = labels.where(labels.notna(), "").map(_label_text)
+    return texts.assign(value=_to_numbers(frame["value"])).dropna(subset="value")
 
 
-def _text(label: Any) -> str:
+def _label_text(label: Any) -> str:
     return f"{label:g}" if isinstance(label, float) else str(label)
 
 
-def _folded(text: str) -> str:
+def _shared_labels(published: pd.DataFrame, ours: pd.DataFrame) -> list[str]:
+    """List the columns of labels that both tables have, and that are not empty in ours."""
+    labels = []
+    for column in map(str, published):
+        is_label = column not in NO_LABELS and not column.startswith("paper_")
+        if is_label and column in ours and set(ours[column]) != {""}:
+            labels.append(column)
+    return labels
+
+
+def _join(published: pd.DataFrame, ours: pd.DataFrame, labels: Sequence[str]) -> pd.DataFrame:
+    """Join published numbers and ours, which have the same rows: see `Publication.joined`.
+
+    Shares of ours become percentages where percentages are published.
+    """
+    is_percentage = published["unit"].str.startswith("%") & ("unit" not in ours)
+    our_values: Any = ours["value"].astype(float) * np.where(is_percentage, 100, 1)
+    published_variances = _variances(published, published["published"], published["unit"])
+    our_variances = _variances(ours, our_values, published["unit"])
+    # Ours may be expected values, for which nothing is drawn.
+    variances = published_variances + np.nan_to_num(our_variances)
+    joined = published.assign(ours=our_values, noise=2 * np.sqrt(variances))
+    return joined[[*labels, "ours", "published", "step", "noise"]]
+
+
+def _normalised(text: str) -> str:
     """Write a label so that spellings of the same are equal, without a remark in brackets."""
     if NUMBER.fullmatch(text):
         return text.replace(",", "")
     text = REMARK.sub("", text.lower())
-    return "" if text == "none" else re.sub(r"[^a-z0-9><=@.+]", "", text) or text
+    if text == "none":
+        return ""
+    return re.sub(r"[^a-z0-9><=@.+]", "", text) or text
 
 
 def _keys(frame: pd.DataFrame, labels: Sequence[str]) -> pd.Series[str]:
-    """Give the labels of each row in one text."""
-    return frame[labels].map(_folded).agg("\t".join, axis=1)
+    """Join the normalised labels of each row to one text."""
+    return frame[labels].map(_normalised).agg("\t".join, axis=1)
 
 
-def _number(texts: pd.Series) -> Any:
+def _to_numbers(texts: pd.Series) -> Any:
+    """Convert texts to numbers; NaN for what is none."""
     import pandas as pd
 
     return pd.to_numeric(texts, errors="coerce")
 
 
 def _variances(frame: pd.DataFrame, values: pd.Series[float], units: pd.Series[str]) -> Any:
-    """Give squared standard errors of means and of counts of repeats; NaN where unknown."""
+    """Compute squared standard errors, (n_rows,): of counts of repeats, and of means.
+
+    Counts are those with a unit such as "out of 100 runs"; means have the columns sd and repeats.
+    NaN where neither is known.
+    """
     unknown = np.full(len(frame), np.nan)
-    sd, repeats = (_number(frame[c]) if c in frame else unknown for c in ("sd", "repeats"))
-    counted = units.str.extract(r"out of ([0-9]+) (?:runs|repeats)")[0].astype(float)
-    of_counts = values * (counted - values) / counted
-    return np.where(counted.notna(), of_counts, sd**2 / repeats)
+    sd = _to_numbers(frame["sd"]) if "sd" in frame else unknown
+    repeats = _to_numbers(frame["repeats"]) if "repeats" in frame else unknown
+    n_runs = units.str.extract(r"out of ([0-9]+) (?:runs|repeats)")[0].astype(float)
+    variances_of_counts = values * (n_runs - values) / n_runs
+    return np.where(n_runs.notna(), variances_of_counts, sd**2 / repeats)
 
 
-def _of_one_dataset(printed: pd.DataFrame, name: str) -> pd.DataFrame:
-    """Keep the rows of the data set that the study is named for, or of the first."""
-    if "dataset" not in printed or printed["dataset"].nunique() < 2:
-        return printed
-    sets = printed["dataset"].unique()
-    named = [d for d in sets if len(d) >= LEAST_NAME and _folded(d) in _folded(name)]
-    chosen = max(named, key=len) if named else printed["dataset"].iloc[0]
-    return printed[printed["dataset"] == chosen].reset_index(drop=True)
+def _of_one_data_set(published: pd.DataFrame, study_name: str) -> pd.DataFrame:
+    """Select the rows of the data set that the study is named for, or of the first.
+
+    Without a column ``dataset`` of several data sets, all rows.
+    """
+    if "dataset" not in published or published["dataset"].nunique() < 2:
+        return published
+    candidates = [
+        name
+        for name in published["dataset"].unique()
+        if len(name) >= MIN_NAME_LENGTH and _normalised(name) in _normalised(study_name)
+    ]
+    data_set = max(candidates, key=len) if candidates else published["dataset"].iloc[0]
+    return published[published["dataset"] == data_set].reset_index(drop=True)
 
 
-def _hint(theirs: pd.DataFrame, own: pd.DataFrame, labels: Sequence[str]) -> str:
-    """Say which label the results do not have."""
+def _hint(published: pd.DataFrame, ours: pd.DataFrame, labels: Sequence[str]) -> str:
+    """Word which published label the results do not have: the end of a sentence."""
     for label in labels:
-        known = {_folded(text) for text in own[label]}
-        unknown = [text for text in theirs[label] if _folded(text) not in known]
-        if len(unknown) == len(theirs):
-            known_names = sorted(set(own[label]))
-            return f", for example no {unknown[0]!r}; {suggestion(unknown[0], known_names)}"
+        our_labels = {_normalised(text) for text in ours[label]}
+        unknown = [text for text in published[label] if _normalised(text) not in our_labels]
+        if len(unknown) == len(published):
+            names = sorted(set(ours[label]))
+            return f", for example no {unknown[0]!r}; {suggestion(unknown[0], names)}"
     return "." if labels else ": no table of its has this name, or these columns."

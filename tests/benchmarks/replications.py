@@ -47,7 +47,7 @@ def compared(folder: Path, printed: Path) -> Iterator[dict[str, Cell]]:
         row: dict[str, Cell] = {"table": name, "remark": said.get(name, "")}
         if name in tables and not name.endswith("-text"):
             try:
-                made = Publication.of([place], [tables[name]])
+                made = Publication.of_tables([place], [tables[name]])
             except InputError as error:
                 if name not in said:
                     sys.exit(f"{name}: no remark says why it is not compared. {error}")

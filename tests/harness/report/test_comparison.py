@@ -19,7 +19,8 @@ from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import FigureDeclaration
 from analyses.shared.table import FORMATS
 from harness.cli.main import main
-from harness.report.comparison import Comparison, significant_pairs
+from harness.report.comparison import Comparison
+from harness.report.shared_estimates import significant_pairs
 from harness.report.study_folder import Entry, FinishedStudy, Ledger
 from harness.scoring.means import Means
 from tests.conftest import figures_left_blank

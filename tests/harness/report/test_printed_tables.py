@@ -101,6 +101,6 @@ def test_every_printed_table_is_compared_or_named(results: dict[str, Path]) -> N
 
 @pytest.mark.skipif(not FILES, reason="the printed numbers (shared/print) are not here")
 def test_the_toy_example_is_the_printed_one(results: dict[str, Path]) -> None:
-    made = Publication.of([results["kdd2020-table1"]], [PRINT / "kdd2020-table1.csv"])
+    made = Publication.of_tables([results["kdd2020-table1"]], [PRINT / "kdd2020-table1.csv"])
     assert made.frame()["rounding"].all()
-    assert not made.lacking
+    assert not made.missing

@@ -23,7 +23,7 @@ def compare(*arguments: str | Path) -> Result:
 def beside(study: Path, rows: pd.DataFrame, folder: Path) -> Publication:
     path = folder / "published.csv"
     rows.to_csv(path, index=False)
-    return Publication.of([study], [path])
+    return Publication.of_tables([study], [path])
 
 
 def own(study: Path) -> pd.DataFrame:
@@ -68,7 +68,7 @@ def test_numbers_of_measures_are_compared_by_quantity(finished: Path, tmp_path: 
 def test_what_the_study_lacks_is_named(finished: Path, tmp_path: Path) -> None:
     other = pd.DataFrame([{"system": "ease", "measure": "P@20", "value": 0.3}])
     made = beside(finished, pd.concat([own(finished), other]), tmp_path)
-    assert made.lacking == ("ease P 20",)
+    assert made.missing == ("ease P 20",)
 
 
 @pytest.mark.slow
@@ -137,7 +137,7 @@ def compared_in(folder: Path, theirs: str, ours: str, *, name: str = "results") 
     (results / "table1.csv").write_text(ours, encoding="utf-8")
     path = folder / "table1.csv"
     path.write_text(theirs, encoding="utf-8")
-    return Publication.of([results], [path])
+    return Publication.of_tables([results], [path])
 
 
 def stated(
@@ -151,7 +151,7 @@ def stated(
     """Numbers that both have, with steps of 1, and no deviations."""
     joined = pd.DataFrame(rows, columns=[*labels])
     numbers: dict[str, Any] = {"ours": ours, "published": published, "step": 1.0, "noise": np.nan}
-    facts = {"name": "n", "data": (), "path": Path("table1.csv"), "lacking": (), **facts}
+    facts = {"name": "n", "data": (), "path": Path("table1.csv"), "missing": (), **facts}
     return Publication(joined=joined.assign(**numbers), labels=labels, **facts)
 
 
@@ -341,7 +341,7 @@ def test_rank_1_is_the_highest_number_unless_lower_is_better() -> None:
     ours, ranks = [3.0, 1.0, 3.0, 1.0], [1.0, 2.0, 1.0, 2.0]
     made = stated(
         rows, ours, ranks, labels=("system", "metric"), are_ranks=True,
-        falling=frozenset({"misses"}),
+        lower_is_better_for=frozenset({"misses"}),
     )  # fmt: skip
     assert made.orderings()["tau-b"].tolist() == [1, -1]
     frame = made.frame()
@@ -361,7 +361,7 @@ def test_rank_1_is_the_highest_number_unless_lower_is_better() -> None:
 )
 def test_five_missing_numbers_are_named(n_lacking: int, named: str) -> None:
     lacking = tuple(f"s{number}" for number in range(n_lacking))
-    _, sentence = stated([("a",)], [1.0], [1.0], lacking=lacking).findings()
+    _, sentence = stated([("a",)], [1.0], [1.0], missing=lacking).findings()
     assert sentence.endswith(f": {named}")
 
 
@@ -420,7 +420,7 @@ def test_a_table_without_numbers_or_with_impossible_ranks_is_refused(
 @pytest.mark.parametrize(("n_studies", "n_tables"), [(1, 2), (2, 1), (0, 1), (1, 0)])
 def test_one_table_is_compared_with_one_folder(n_studies: int, n_tables: int) -> None:
     with pytest.raises(InputError, match=f"got {n_studies} and {n_tables}"):
-        Publication.of([Path("a")] * n_studies, [Path("b.csv")] * n_tables)
+        Publication.of_tables([Path("a")] * n_studies, [Path("b.csv")] * n_tables)
 
 
 @pytest.mark.slow
@@ -444,6 +444,6 @@ def test_a_result_has_the_numbers_of_a_publication(finished: Path, tmp_path: Pat
     frame = result.publications()["recsys2018-table3"]
     path = tmp_path / "recsys2018-table3.csv"
     frame.assign(value=[f"{value:.4f}" for value in frame["value"]]).to_csv(path, index=False)
-    made = Publication.of([finished], [path])
+    made = Publication.of_tables([finished], [path])
     assert len(made.joined) == len(frame) > 1
     assert made.frame()["rounding"].all()
