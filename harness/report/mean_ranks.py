@@ -165,8 +165,8 @@ class MeanRanks:
                     f"more than {n_names - 1}"
                 )
             yield (
-                f"{n_data_sets} data sets are few: {requirement}. That a difference is not significant "
-                "does not show that there is none."
+                f"{n_data_sets} data sets are few: {requirement}. That a difference is not "
+                "significant does not show that there is none."
             )
 
     def _sentence_of_best(self) -> str:

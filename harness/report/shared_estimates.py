@@ -75,8 +75,9 @@ def sentence_of_quantity(by_study: Mapping[str, Estimates]) -> str:
         best_by_study.append(f"{_names_of_best(estimates)} ({study}{remark})")
     same_direction, opposite_directions = significant_pairs(by_study)
     n_pairs = comb(len(by_shared_measure(by_study)), 2)
+    adjective = first_estimates(by_study).best
     return (
-        f"May be the most {first_estimates(by_study).best}, over {sources}: {'; '.join(best_by_study)}. "
+        f"May be the most {adjective}, over {sources}: {'; '.join(best_by_study)}. "
         f"Of {counted(n_pairs, 'pair of measures')}, {_counted_pairs(same_direction)} differ "
         "significantly in the same direction in all studies (the better first), "
         f"{_counted_pairs(opposite_directions)} in opposite directions."

@@ -13,7 +13,6 @@ import numpy as np
 from analyses.shared.analysis import Analysis, AnalysisSettings, Need, SettingError, StudyFacts
 from analyses.shared.evidence import read_evidence
 from analyses.shared.result import Result
-from analyses.shared.sentences import listed, plural
 from analyses.shared.work import StudyWorld
 from harness.report.answer import Answer
 from harness.report.repeats import Repeats, Varied, combine_repeats
@@ -28,7 +27,7 @@ from harness.report.tables import answer_of
 from harness.scoring.means import Means
 from harness.study.collection import collect
 from harness.study.input_files import TRUE_QRELS, keep_input
-from harness.study.inputs import checksum
+from harness.study.manifest_facts import describe_systems_study
 from harness.study.other_worlds import OtherWorlds, with_world
 from harness.study.parts import KeptPart
 from harness.study.reachable_code import Maker
@@ -53,27 +52,6 @@ from qrels import FullRanks
 from recommenders import held_out_items, read_settings, train_checked
 from runs import InputError
 from runs.shared.errors import counted, warn
-
-TIES = (
-    "Items are ordered by score (as float32), falling; equal scores by item number, rising, where "
-    "items are numbered in the code-point order of their ids. Run files carry depth + 1 - rank."
-)
-
-WEIGHTED = (
-    "Users are weighted by the number of their relevant items: in means, orderings, tests and "
-    "intervals. scores.parquet has their scores unweighted."
-)
-
-REPLICATED = (
-    "A user's score of a system is the mean over the runs of the system that rank for the user. "
-    "Intervals cover other users and other runs; tests cover other users alone."
-)
-
-REPLACED_IDS = (
-    "TREC files cannot carry some of the ids: in run and qrels files numbers stand in their "
-    "place, and ids.csv says for which."
-)
-
 
 ResultClasses: TypeAlias = Sequence[tuple[str, type[Result]]]
 """Keys and classes of results, in the order of the report."""
@@ -403,70 +381,8 @@ class Stages:
         return results
 
     def facts(self) -> dict[str, Any]:
-        """Describe the study for the manifest, as far as only a study of systems knows it.
-
-        Has two sentences (lead, data), names of results and systems, checksums, counts, and notes.
-        """
-        study = self.run.study
-        collection = self.run.collection
-        systems = self._counted_systems()
-        counts = self._counted_judgements()
-        simulated = "" if collection.truth is None else " of a simulated world"
-        measures = listed([str(measure) for measure in study.measures.reported])
-        is_of_runs = collection.split is None
-        noun = "systems" if is_of_runs else "recommenders"
-        tested = "" if is_of_runs else " (the test ratings)"
-        holds_by_note = {metric.note: True for metric in self.run.metrics.values() if metric.note}
-        holds_by_note |= {
-            TIES: True,
-            WEIGHTED: study.metrics.average == "judgements",
-            REPLICATED: bool(collection.replicated),
-            REPLACED_IDS: collection.replaces_ids,
-        }
-        tables = [path for _, settings in self.run.analyses for path in settings.files()]
-        table_checksums = [checksum(path) for path in [*study.items.files, *tables]]
-        return {
-            "lead": f"Can these measures be trusted to compare {noun}? {systems}, {counts}"
-            f"{tested}{simulated}; the measures {measures}.{self._description_of_truth()}",
-            "data": f"Data: {study.name}{simulated} ({counts}); {systems}; study seed "
-            f"{study.seed}.",
-            "ranked for": plural(collection.unit),
-            "results": self._results(),
-            "inputs": [*collection.inputs, *table_checksums],
-            "collection": collection.facts,
-            "systems": list(self.lists.systems),
-            "sources": self.lists.sources(),
-            "families": self.lists.families,
-            "notes": [note for note, holds in holds_by_note.items() if holds],
-        }
-
-    def _counted_systems(self) -> str:
-        """Write the number of systems, such as "12 systems"; of given runs, "12 runs"."""
-        collection = self.run.collection
-        n_systems = len(self.lists.systems)
-        if collection.replicated:
-            return f"{counted(n_systems, 'system')} (means over their runs)"
-        return counted(n_systems, "run" if collection.split is None else "system")
-
-    def _counted_judgements(self) -> str:
-        """Write the numbers of users and judgements: "60 users, 1,200 judgements"."""
-        collection = self.run.collection
-        n_users = collection.facts[plural(collection.unit)]
-        n_judgements = collection.facts["judgements"]
-        return f"{counted(n_users, collection.unit)}, {counted(n_judgements, 'judgement')}"
-
-    def _description_of_truth(self) -> str:
-        """Describe what orders the systems truly, if validity is analysed in a simulated world.
-
-        Empty otherwise.
-        """
-        truth = self.run.study.truth
-        is_of_world = self.run.collection.truth is not None
-        if truth is None or not is_of_world or "validity" not in self.analyses:
-            return ""
-        reference, *other_references = truth.references
-        references = listed([f"{reference} (in the answer)", *other_references], "or")
-        return f" True orderings are by {references}, from the true preferences of all items."
+        """Describe the study for the manifest, as far as only a study of systems knows it."""
+        return describe_systems_study(self.run, self.lists, results=self._results())
 
 
 def evidence_files(folder: Path, keys: Iterable[str]) -> dict[str, Path]:

@@ -10,7 +10,8 @@ from click.testing import CliRunner, Result
 from scipy.stats import kendalltau
 
 from harness.cli.main import main
-from harness.report.publication import Publication, read_published
+from harness.report.publication import Publication
+from harness.report.published_table import read_published
 from harness.report.study_folder import FinishedStudy
 from runs import InputError
 from tests.harness.page import Page

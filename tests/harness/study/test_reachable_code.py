@@ -14,7 +14,7 @@ import pytest
 
 from harness.metrics.shared.register import plugin_metrics
 from harness.report.study_folder import LEDGER
-from harness.study import reachable_code, source_files
+from harness.study import definitions, reachable_code, source_files
 from harness.study.reachable_code import Maker, ReachedCode, place_of, reach
 from harness.study.run import run_study
 from harness.study.source_files import Place, SourceFile
@@ -327,7 +327,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def forget_code() -> None:
     for cached in (
         reachable_code._describe_own_code,
-        reachable_code._own_definitions,
+        definitions._own_definitions,
         source_files._own_module_path,
     ):
         cached.cache_clear()
