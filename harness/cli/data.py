@@ -122,7 +122,7 @@ def world(like: Path, output: Path | None, format_: str, progress: Progress, **a
     rows = [(name, value, of_world[name]) for name, value in found.items()]
     headings = ["statistic", "ratings", "world"]
     distributions = Table("distributions", "Distributions", "", headings, rows)
-    parts = [vars(part) for part in (fitted.wanted, fitted.reached, fitted.strengths)]
+    parts = [vars(part) for part in (fitted.target, fitted.reached, fitted.strengths)]
     moments = [(name, *(part[name] for part in parts)) for name in parts[-1]]
     headings = ["moment", "ratings", "world", "strength"]
     fit = Table("fit", "Fitted moments", "", headings, moments)

@@ -1,4 +1,4 @@
-"""Simulated worlds: what users rate, how, and when."""
+"""Simulated worlds: which items users rate, how, and when."""
 
 from __future__ import annotations
 
@@ -18,8 +18,14 @@ from runs.shared.arrays import Floats, Ints, Longs, Masks, Numbers
 from runs.shared.ids import padded_ids
 
 DAY = 86_400
+"""Seconds of a day."""
+
 OPENING = 946_684_800
+"""When the first users come, in seconds since 1970 in UTC: the beginning of the year 2000."""
+
 CLOSING = OPENING + 3 * 365 * DAY
+RATINGS_PER_SESSION = 30
+SECONDS_PER_RATING = 30.0
 
 
 def rating_times(
@@ -31,18 +37,36 @@ def rating_times(
     the users. A user comes back at an interval of their own, 1 to 60 days, and rates about 30
     items per session, one every half minute; an item that was not out yet waits for the first
     session after it is.
+
+    Parameters
+    ----------
+    user, item
+        Numbers of user and item of each rating, of shape (n_ratings,).
+    counts
+        Number of ratings of each user, of shape (n_users,).
+    n_items
+        Number of items.
+    rng
+        Draws the times.
+
+    Returns
+    -------
+    Seconds since 1970 in UTC, of shape (n_ratings,).
     """
-    joined = rng.uniform(OPENING, CLOSING, len(counts))
-    interval = DAY * 60.0 ** rng.random(len(counts))
+    n_users = len(counts)
+    joined = rng.uniform(OPENING, CLOSING, n_users)
+    interval = DAY * 60.0 ** rng.random(n_users)
     released = np.maximum(OPENING, rng.uniform(10 * OPENING - 9 * CLOSING, CLOSING, n_items))
-    n_sessions = np.minimum(np.ceil(counts / 30), 1 + (CLOSING - joined) // interval)
-    planned = np.floor(n_sessions[user] * rng.random(len(user)))
-    possible = np.ceil((released[item] - joined[user]) / interval[user])
-    session = np.maximum(planned, possible)
-    # For each rating, the number of ratings of its session.
-    keys = user * (session.max() + 1.0) + session
-    _, found, sizes = np.unique(keys, return_inverse=True, return_counts=True)
-    elapsed = 30.0 * sizes[found] * rng.random(len(user))
+    sessions_needed = np.ceil(counts / RATINGS_PER_SESSION)
+    sessions_until_closing = 1 + (CLOSING - joined) // interval
+    n_sessions = np.minimum(sessions_needed, sessions_until_closing)
+    planned_session = np.floor(n_sessions[user] * rng.random(len(user)))
+    first_possible_session = np.ceil((released[item] - joined[user]) / interval[user])
+    session = np.maximum(planned_session, first_possible_session)
+    session_keys = user * (session.max() + 1.0) + session
+    _, session_numbers, sizes = np.unique(session_keys, return_inverse=True, return_counts=True)
+    ratings_in_session = sizes[session_numbers]
+    elapsed = SECONDS_PER_RATING * ratings_in_session * rng.random(len(user))
     return (joined[user] + session * interval[user] + elapsed).astype(np.int64)
 
 
@@ -56,56 +80,66 @@ def blocks(n_users: int) -> Iterator[slice]:
 
 
 def mark_chosen_items(appeal: Floats, counts: Numbers, exposure: Floats | float = 0.0) -> Masks:
-    """Mark the items of highest appeal plus exposure of each user, ``counts`` of them."""
+    """Mark the items of highest appeal plus exposure of each user, ``counts`` of them.
+
+    Appeal and the result are of shape (n_users, n_items), counts, from 1, of shape (n_users,),
+    exposure of shape (n_items,). Items that tie with the last chosen one are marked, too.
+    """
     chosen = np.empty(appeal.shape, dtype=np.bool_)
     for rows in blocks(len(appeal)):
         keys = appeal[rows] + exposure
-        least = np.sort(keys, axis=1)[np.arange(len(keys)), -counts[rows]]
-        chosen[rows] = keys >= least[:, None]
+        sorted_keys = np.sort(keys, axis=1)
+        lowest_chosen = sorted_keys[np.arange(len(keys)), -counts[rows]]
+        chosen[rows] = keys >= lowest_chosen[:, None]
     return chosen
 
 
 def rate_pairs(
     truth: Truth, user: Ints, item: Ints, felt: Floats, rng: np.random.Generator
 ) -> Ratings:
-    """Rate pairs: the lowest rating, and one step more for each cut that is reached."""
-    stars = truth.scale[np.searchsorted(truth.cuts, felt, side="right")]
+    """Rate pairs of user and item: the lowest rating, and one step more for each cut reached.
+
+    ``user``, ``item``: numbers of each pair, sorted, of shape (n_pairs,); ``felt``: preference plus
+    noise, of the same shape, which is compared with the cuts; ``rng`` draws the times.
+    """
+    ratings = truth.scale[np.searchsorted(truth.cuts, felt, side="right")]
     counts = np.bincount(user, minlength=len(truth.users))
-    moments = rating_times(user, item, counts, len(truth.items), rng)
-    return Ratings(truth.users, truth.items, user, item, stars, moments)
+    times = rating_times(user, item, counts, len(truth.items), rng)
+    return Ratings(truth.users, truth.items, user, item, ratings, times)
 
 
 FURTHEST_CUT = 1.0
-"""How far a cut is from the key that it is nearest to, at most."""
+"""How far a cut is from the lowest key above it, at most."""
 
 
 @dataclass(frozen=True)
 class PopularityBands:
     """Items in bands of popularity, each band twice as often rated as the one before.
 
-    ``of_items``: how often each item is rated, of shape (n_items,); ``band``: the band of each
+    ``item_counts``: how often each item is rated, of shape (n_items,); ``band``: the band of each
     item, of shape (n_items,); ``rated``: how many items of each band every user rates, of shape
     (n_users, n_bands).
     """
 
-    of_items: Numbers
+    item_counts: Numbers
     band: Numbers
     rated: Numbers
 
     @classmethod
     def of(cls, ratings: Ratings) -> Self:
-        """Count ratings of which each item has one at least."""
-        of_items = ratings.item_counts()
-        doublings = np.log2(of_items).astype(np.intp)
-        band = np.unique(doublings, return_inverse=True)[1]
-        rated = np.zeros((len(ratings.users), int(band.max()) + 1), dtype=np.intp)
+        """Count ratings by band; each item must have one rating at least."""
+        item_counts = ratings.item_counts()
+        n_doublings = np.log2(item_counts).astype(np.intp)
+        band = np.unique(n_doublings, return_inverse=True)[1]
+        n_bands = int(band.max()) + 1
+        rated = np.zeros((len(ratings.users), n_bands), dtype=np.intp)
         np.add.at(rated, (ratings.user, band[ratings.item]), 1)
-        return cls(of_items, band, rated)
+        return cls(item_counts, band, rated)
 
 
 @dataclass(frozen=True)
 class Exposure:
-    """What users meet before interest and liking have a say.
+    """How often users meet items, before interest and liking have an effect.
 
     ``popularity``: of each item, of shape (n_items,); ``leaning``: of each user to each band of
     popularity, of shape (n_users, n_bands) and mean 0 over users.
@@ -115,53 +149,92 @@ class Exposure:
     leaning: Floats
 
     @classmethod
-    def fitted(
+    def fit(
         cls, appeal: Floats, bands: PopularityBands, popularity: Floats, *, sweeps: int
     ) -> Self:
-        """Alternate until users and items have the exposure that explains their ratings."""
+        """Alternate until users and items have the exposure that explains their ratings.
+
+        Parameters
+        ----------
+        appeal
+            Of every item to every user beside exposure, of shape (n_users, n_items).
+        bands
+            Numbers of ratings of users, by band, and of items that are to be explained.
+        popularity
+            First values of the popularity of items, of shape (n_items,).
+        sweeps
+            How often both sides are computed anew.
+        """
         leaning = _leaning(appeal, popularity, bands)
         for _ in range(sweeps):
             keys = leaning[:, bands.band]
             keys += appeal
-            popularity = -_cuts(keys.T, bands.of_items)
+            popularity = -_selection_cuts(keys.T, bands.item_counts)
             leaning = _leaning(appeal, popularity, bands)
-        usual = leaning.mean(axis=0)
-        return cls(popularity + usual[bands.band], leaning - usual)
+        mean_leaning = leaning.mean(axis=0)
+        return cls(popularity + mean_leaning[bands.band], leaning - mean_leaning)
 
 
 def _leaning(appeal: Floats, popularity: Floats, bands: PopularityBands) -> Floats:
-    """Find with what leaning each user rates as many items of each band as there are to be."""
+    """Find the leaning with which each user rates the given number of items of each band.
+
+    ``appeal`` is of shape (n_users, n_items), ``popularity`` of shape (n_items,), the result of
+    shape (n_users, n_bands).
+    """
     keys = appeal + popularity
-    columns = (keys[:, bands.band == number] for number in range(bands.rated.shape[1]))
-    cuts = (_cuts(*part) for part in zip(columns, bands.rated.T, strict=True))
-    return -np.column_stack(list(cuts))
+    n_bands = bands.rated.shape[1]
+    cuts = [
+        _selection_cuts(keys[:, bands.band == band], bands.rated[:, band])
+        for band in range(n_bands)
+    ]
+    return -np.column_stack(cuts)
 
 
-def _cuts(keys: Floats, counts: Numbers) -> Floats:
-    """Give the middle between each row's highest keys, so many as its count, and the next one."""
-    rising, rows, n_keys = np.sort(keys, axis=1), np.arange(len(keys)), keys.shape[1]
-    last = rising[rows, np.minimum(n_keys - counts, n_keys - 1)]
-    next_one = rising[rows, np.maximum(n_keys - counts - 1, 0)]
-    next_one = np.where(counts == n_keys, -np.inf, next_one)
-    middle = (last + np.maximum(next_one, last - 2 * FURTHEST_CUT)) / 2
-    return np.where(counts == 0, next_one + FURTHEST_CUT, middle)
+def _selection_cuts(keys: Floats, counts: Numbers) -> Floats:
+    """Find a cut for each row above which lie as many keys as its count says.
+
+    It is the middle between the lowest key above and the highest one below, but at most 1 below the
+    former. If no key is to be above, it is 1 above the highest key.
+
+    ``keys`` are of shape (n_rows, n_keys), counts and the result of shape (n_rows,).
+    """
+    sorted_keys = np.sort(keys, axis=1)
+    rows = np.arange(len(keys))
+    n_keys = keys.shape[1]
+    lowest_above = sorted_keys[rows, np.minimum(n_keys - counts, n_keys - 1)]
+    highest_below = sorted_keys[rows, np.maximum(n_keys - counts - 1, 0)]
+    highest_below = np.where(counts == n_keys, -np.inf, highest_below)
+    middle = (lowest_above + np.maximum(highest_below, lowest_above - 2 * FURTHEST_CUT)) / 2
+    return np.where(counts == 0, highest_below + FURTHEST_CUT, middle)
 
 
-# The shares of one to five stars in MovieLens 1M, mean 3.58.
 STAR_SHARES = (0.056, 0.108, 0.261, 0.349, 0.226)
-# Standard deviations of the biases, where that of the latent tastes is 1.
+"""Shares of one to five stars in MovieLens 1M, mean 3.58."""
+
 QUALITY_SPREAD = 0.8
+"""Standard deviation of the biases of items, where that of the latent tastes is 1."""
+
 GENEROSITY_SPREAD = 0.5
-# Fame may not be near zero, or one item in twenty would never be rated.
+"""Standard deviation of the biases of users, where that of the latent tastes is 1."""
+
 LEAST_FAME = 0.1
+"""Added to the fame of items: near zero, one item in twenty would never be rated."""
+
 HIGHEST_POWER = 16.0
-# What users know of (see `_draw_known`), in worlds fitted to MovieLens data (`like_world`): the
-# dimensions that matter, and how far out users and items are in them.
-KINDS, TAILS = 8, 1.7
-# How much more users know of famous items than of others, for a standard deviation less of log
-# activity and more of fame, where what they know of kinds has a standard deviation of 1.
+"""Highest power of fame that popularity may be."""
+
+# These two are as in worlds fitted to MovieLens data (`like_world`).
+N_TOPICS = 8
+"""Number of topics, dimensions of familiarity; see `_draw_familiarity`."""
+
+TAIL_POWER = 1.7
+"""Power of normal deviates that says how far out users and items are in these dimensions."""
+
 LEANING = 0.25
-MOST_HELD = 100_000_000
+"""How much more familiar users are with famous items, for a standard deviation less of log activity
+and more of fame, where familiarity with topics has a standard deviation of 1."""
+
+MAX_PAIRS_AT_ONCE = 100_000_000
 """Pairs of user and item in memory at once: 0.8 GB."""
 
 
@@ -170,14 +243,14 @@ def make_world(settings: WorldSettings) -> World:
 
     Each user rates a set of items drawn without replacement with weights
     ``exp(exposure * popularity + liking * preference + familiarity * known)`` (by Gumbel top-k),
-    where known are items of the kinds that are the user's, and famous ones to users who rate
+    where known are items of the topics that are the user's, and famous ones to users who rate
     little. The popularity of items is a power of a normal deviate; the power is found by bisection,
     so that with an exposure of 1 the ratings over items have the Gini coefficient asked for.
     Activity is the least number of ratings plus a scaled squared normal deviate. The cuts
     between stars give the *observed* ratings the shares of MovieLens 1M. All this is found
     where `strength` and `fill` are 1; with others the same users rate other items of the same
     world. In large worlds the power is found among the first users, as many as fit into
-    `MOST_HELD` pairs; what all of them rate is drawn in blocks, so that memory grows with
+    `MAX_PAIRS_AT_ONCE` pairs; what all of them rate is drawn in blocks, so that memory grows with
     users, items and ratings.
 
     Every part has a random stream of its own, so that a change of, say, the noise leaves the
@@ -190,90 +263,150 @@ def make_world(settings: WorldSettings) -> World:
     are 0.12, 0.46 and 1.30 of theirs.
     """
     streams = np.random.SeedSequence(settings.seed).spawn(7)
-    luck = streams.pop(3)
-    tastes, activity, fame, noise, times, interests = map(np.random.default_rng, streams)
-    preferences = _draw_preferences(settings, tastes)
-    tail = activity.standard_normal(settings.n_users) ** 2
+    gumbel_seed = streams.pop(3)
+    generators = [np.random.default_rng(stream) for stream in streams]
+    taste_rng, activity_rng, fame_rng, noise_rng, time_rng, topic_rng = generators
+    preferences = _draw_preferences(settings, taste_rng)
+    tail = activity_rng.standard_normal(settings.n_users) ** 2
     counts = _activity(settings, tail, settings.n_ratings)
-    famous = np.log(np.abs(fame.standard_normal(settings.n_items)) + LEAST_FAME)
-    known = _draw_known(settings, counts, famous, interests)
-    unmet = Observation(preferences, settings.liking, known)
-    popularity = _popularity(settings, Appeal(unmet, luck), counts, famous)
-    usual = replace(unmet, known=replace(known, quality=settings.exposure * popularity))
-    user, item = Appeal(usual, luck).chosen(counts)
-    felt = preferences.pairs(user, item) + noise.logistic(scale=settings.noise, size=len(user))
-    below = np.rint(np.cumsum(STAR_SHARES[:-1]) * len(felt)).astype(np.intp)
-    cuts = np.sort(felt)[below]
-    met, known = settings.exposure_strength, usual.known
-    observation = Observation(
-        preferences,
-        settings.liking_strength * settings.liking,
-        replace(known, user_factors=met * known.user_factors, quality=met * known.quality),
-    )
+    fame = np.log(np.abs(fame_rng.standard_normal(settings.n_items)) + LEAST_FAME)
+    familiarity = _draw_familiarity(settings, counts, fame, topic_rng)
+    without_exposure = Observation(preferences, settings.liking, familiarity)
+    popularity = _popularity(settings, Appeal(without_exposure, gumbel_seed), counts, fame)
+    familiarity = replace(familiarity, quality=settings.exposure * popularity)
+    usual = Observation(preferences, settings.liking, familiarity)
+    user, item = Appeal(usual, gumbel_seed).choose_pairs(counts)
+    felt = _felt(settings, preferences, user, item, noise_rng)
+    cuts = _star_cuts(felt)
+    observation = _strengthened(settings, usual)
     if not settings.is_usual:
-        counts = _activity(settings, tail, settings.rated)
-        user, item = Appeal(observation, luck).chosen(counts)
-        felt = preferences.pairs(user, item) + noise.logistic(scale=settings.noise, size=len(user))
-    users, items = padded_ids("u", settings.n_users), padded_ids("i", settings.n_items)
-    truth = Truth(users, items, preferences, popularity, cuts, settings.noise)
-    return World(rate_pairs(truth, user, item, felt, times), truth, observation)
+        counts = _activity(settings, tail, settings.n_observed)
+        user, item = Appeal(observation, gumbel_seed).choose_pairs(counts)
+        felt = _felt(settings, preferences, user, item, noise_rng)
+    truth = Truth(
+        users=padded_ids("u", settings.n_users),
+        items=padded_ids("i", settings.n_items),
+        preferences=preferences,
+        popularity=popularity,
+        cuts=cuts,
+        noise=settings.noise,
+    )
+    return World(rate_pairs(truth, user, item, felt, time_rng), truth, observation)
+
+
+def _felt(
+    settings: WorldSettings,
+    preferences: Preferences,
+    user: Ints,
+    item: Ints,
+    rng: np.random.Generator,
+) -> Floats:
+    """Add logistic noise to the preferences of pairs of user and item, of shape (n_pairs,)."""
+    noise = rng.logistic(scale=settings.noise, size=len(user))
+    return preferences.pairs(user, item) + noise
+
+
+def _star_cuts(felt: Floats) -> Floats:
+    """Find the four cuts between stars that give ratings the shares of MovieLens 1M, rising.
+
+    ``felt``: preference plus noise of each rating, of shape (n_ratings,).
+    """
+    n_below = np.rint(np.cumsum(STAR_SHARES[:-1]) * len(felt)).astype(np.intp)
+    return np.sort(felt)[n_below]
+
+
+def _strengthened(settings: WorldSettings, usual: Observation) -> Observation:
+    """Multiply liking, and familiarity with popularity, by the strengths that settings ask for."""
+    strength = settings.exposure_strength
+    familiarity = replace(
+        usual.familiarity,
+        user_factors=strength * usual.familiarity.user_factors,
+        quality=strength * usual.familiarity.quality,
+    )
+    liking = settings.liking_strength * settings.liking
+    return Observation(usual.preferences, liking, familiarity)
 
 
 @dataclass(frozen=True, eq=False)
 class Appeal:
-    """How every item draws every user: what is observed, and luck, drawn anew when asked for.
+    """The appeal of every item to every user: logarithms of weights, and Gumbel deviates.
 
-    ``observation``: what decides which items a user rates; ``luck``: seed of the Gumbel deviates.
+    The items of highest appeal are those drawn without replacement with these weights. Appeal is
+    computed anew at each call. ``observation``: what decides which items a user rates;
+    ``gumbel_seed``: seed of the deviates.
     """
 
     observation: Observation
-    luck: np.random.SeedSequence
+    gumbel_seed: np.random.SeedSequence
 
     def blocks(self) -> Iterator[tuple[slice, Floats]]:
-        """Give the appeal to users in blocks, of shape (n, n_items), from the first user on."""
-        rng = np.random.default_rng(self.luck)
-        for rows in blocks(len(self.observation.known.generosity)):
+        """Yield the rows of blocks of users, and the appeal to them, of shape (n, n_items)."""
+        rng = np.random.default_rng(self.gumbel_seed)
+        n_users = len(self.observation.familiarity.generosity)
+        for rows in blocks(n_users):
             appeal = self.observation.block(rows)
             appeal -= np.log(rng.standard_exponential(appeal.shape))
             yield rows, appeal
 
-    def held(self) -> Floats:
-        """Give the appeal to all users, or to the first ones, as many as may be held."""
-        most = max(1, MOST_HELD // (USERS_PER_BLOCK * len(self.observation.known.quality)))
-        return np.concatenate([block for _, block in islice(self.blocks(), most)])
+    def of_first_users(self) -> Floats:
+        """Compute the appeal to all users, or to the first ones, as many as memory may hold.
 
-    def chosen(self, counts: Numbers) -> tuple[Ints, Ints]:
-        """Give users and items of the pairs that are rated."""
-        users, items = [], []
+        The result is of shape (n, n_items).
+        """
+        n_items = len(self.observation.familiarity.quality)
+        n_blocks = max(1, MAX_PAIRS_AT_ONCE // (USERS_PER_BLOCK * n_items))
+        return np.concatenate([appeal for _, appeal in islice(self.blocks(), n_blocks)])
+
+    def choose_pairs(self, counts: Numbers) -> tuple[Ints, Ints]:
+        """Choose the items that each user rates, ``counts`` of them, of shape (n_users,).
+
+        Returns the numbers of users and items of the pairs, each of shape (n_pairs,), sorted.
+        """
+        user_blocks = []
+        item_blocks = []
         for rows, appeal in self.blocks():
-            user, item = np.nonzero(mark_chosen_items(appeal, counts[rows]))
-            users.append((user + rows.start).astype(np.int32))
-            items.append(item.astype(np.int32))
-        return np.concatenate(users), np.concatenate(items)
+            row, item = np.nonzero(mark_chosen_items(appeal, counts[rows]))
+            user_blocks.append((row + rows.start).astype(np.int32))
+            item_blocks.append(item.astype(np.int32))
+        return np.concatenate(user_blocks), np.concatenate(item_blocks)
 
 
-def _draw_known(
-    settings: WorldSettings, counts: Numbers, famous: Floats, rng: np.random.Generator
+def _draw_familiarity(
+    settings: WorldSettings, counts: Numbers, fame: Floats, rng: np.random.Generator
 ) -> Preferences:
-    """Draw what users know of: items of a few kinds, and famous ones, if they rate little."""
-    n_users, n_items = settings.n_users, settings.n_items
-    nothing = Preferences(
+    """Draw how familiar users are with items: with those of their topics, and famous ones.
+
+    Users with few ratings are more familiar with famous items.
+
+    Parameters
+    ----------
+    settings
+        If its familiarity is 0, so is the result, and nothing is drawn.
+    counts
+        Number of ratings of each user, of shape (n_users,).
+    fame
+        Logarithm of the fame of each item, of shape (n_items,).
+    rng
+        Draws interests of users, then topics of items.
+    """
+    n_users = settings.n_users
+    n_items = settings.n_items
+    no_familiarity = Preferences(
         user_factors=np.zeros((n_users, 1)),
         item_factors=np.zeros((n_items, 1)),
         generosity=np.zeros(n_users),
         quality=np.zeros(n_items),
     )
     if settings.familiarity == 0:
-        return nothing
-    weights = unit_norm(np.arange(1.0, KINDS + 1) ** -1)
-    interests = weights * signed_power(rng.standard_normal((n_users, KINDS)), TAILS)
-    leaning = -LEANING * _standard(np.log(counts))
+        return no_familiarity
+    weights = unit_norm(np.arange(1.0, N_TOPICS + 1) ** -1)
+    interests = weights * signed_power(rng.standard_normal((n_users, N_TOPICS)), TAIL_POWER)
+    topics = signed_power(rng.standard_normal((n_items, N_TOPICS)), TAIL_POWER)
+    leaning = -LEANING * _standardised(np.log(counts))
     return replace(
-        nothing,
+        no_familiarity,
         user_factors=settings.familiarity * np.column_stack([interests, leaning]),
-        item_factors=np.column_stack(
-            [signed_power(rng.standard_normal((n_items, KINDS)), TAILS), _standard(famous)]
-        ),
+        item_factors=np.column_stack([topics, _standardised(fame)]),
     )
 
 
@@ -288,60 +421,96 @@ def signed_power(deviates: Floats, power: float) -> Floats:
     return raised / np.sqrt((raised**2).mean())
 
 
-def _standard(values: Floats) -> Floats:
+def _standardised(values: Floats) -> Floats:
     """Scale values to mean 0 and standard deviation 1; to 0 if they are all alike."""
-    about = values - values.mean()
-    return about / max(float(about.std()), 1e-9)
+    deviations = values - values.mean()
+    return deviations / max(float(deviations.std()), 1e-9)
 
 
 def _draw_preferences(settings: WorldSettings, rng: np.random.Generator) -> Preferences:
-    """Draw tastes of variance 1 in all, the first dimensions weighing more."""
-    weights = unit_norm(1.0 / np.sqrt(np.arange(1, settings.dimensions + 1)))
+    """Draw tastes of variance 1 in all, the first dimensions weighing more, and biases."""
+    n_dimensions = settings.dimensions
+    weights = unit_norm(1.0 / np.sqrt(np.arange(1, n_dimensions + 1)))
     return Preferences(
-        user_factors=rng.standard_normal((settings.n_users, settings.dimensions)) * weights,
-        item_factors=rng.standard_normal((settings.n_items, settings.dimensions)),
+        user_factors=rng.standard_normal((settings.n_users, n_dimensions)) * weights,
+        item_factors=rng.standard_normal((settings.n_items, n_dimensions)),
         generosity=GENEROSITY_SPREAD * rng.standard_normal(settings.n_users),
         quality=QUALITY_SPREAD * rng.standard_normal(settings.n_items),
     )
 
 
 def _activity(settings: WorldSettings, tail: Floats, n_ratings: int) -> Numbers:
-    """Give the number of ratings of each user, of sum ``n_ratings``."""
+    """Compute the number of ratings of each user, whole numbers of sum ``n_ratings``.
 
-    def wanted(scale: float) -> Floats:
+    It is the least number plus a multiple of ``tail``, positive deviates of shape (n_users,), up to
+    all items.
+    """
+
+    def expected_counts(scale: float) -> Floats:
         return np.minimum(settings.min_ratings + scale * tail, settings.n_items)
 
     scale = _bisect(
-        lambda scale: wanted(scale).sum() - n_ratings, settings.n_items / tail.min(), tolerance=0.4
+        lambda scale: expected_counts(scale).sum() - n_ratings,
+        settings.n_items / tail.min(),
+        tolerance=0.4,
     )
     # Rounded sums, not numbers, so that nothing is lost in total.
-    ends = np.floor(np.cumsum(wanted(scale)) + 0.5).astype(np.intp)
-    return ends - np.append(0, ends[:-1])
+    cumulative_counts = np.floor(np.cumsum(expected_counts(scale)) + 0.5).astype(np.intp)
+    return cumulative_counts - np.append(0, cumulative_counts[:-1])
 
 
-def _popularity(settings: WorldSettings, appeal: Appeal, counts: Numbers, famous: Floats) -> Floats:
-    """Raise the fame of items to the power that gives the Gini asked for."""
-    held = appeal.held()
+def _popularity(settings: WorldSettings, appeal: Appeal, counts: Numbers, fame: Floats) -> Floats:
+    """Raise the fame of items to the power with which ratings have the Gini coefficient asked for.
 
-    def reached(power: float) -> float:
-        return gini(np.count_nonzero(mark_chosen_items(held, counts, power * famous), axis=0))
+    Parameters
+    ----------
+    settings
+        Holds the Gini coefficient of the ratings over items.
+    appeal
+        Of items to users without popularity.
+    counts
+        Number of ratings of each user, of shape (n_users,).
+    fame
+        Logarithm of the fame of each item, of shape (n_items,); the result is a multiple of it.
 
-    least, most = reached(0.0), reached(HIGHEST_POWER)
-    if not least <= settings.gini <= most:
+    Raises
+    ------
+    InputError
+        If no power from 0 to 16 gives this coefficient.
+    """
+    appeal_without_popularity = appeal.of_first_users()
+
+    def reached_gini(power: float) -> float:
+        chosen = mark_chosen_items(appeal_without_popularity, counts, power * fame)
+        return gini(np.count_nonzero(chosen, axis=0))
+
+    lowest = reached_gini(0.0)
+    highest = reached_gini(HIGHEST_POWER)
+    if not lowest <= settings.gini <= highest:
         raise InputError(
-            f"`gini` must be between {least:.3f} and {most:.3f} in a world of these sizes, "
+            f"`gini` must be between {lowest:.3f} and {highest:.3f} in a world of these sizes, "
             f"density and liking, got {settings.gini}."
         )
-    return famous * _bisect(lambda p: reached(p) - settings.gini, HIGHEST_POWER, tolerance=0.001)
+    power = _bisect(
+        lambda power: reached_gini(power) - settings.gini, HIGHEST_POWER, tolerance=0.001
+    )
+    return fame * power
 
 
 def _bisect(excess: Callable[[float], float], high: float, *, tolerance: float) -> float:
-    """Find the argument between 0 and ``high`` at which a rising function is about 0."""
-    low, middle = 0.0, high / 2
+    """Find the argument between 0 and ``high`` at which a rising function is about 0.
+
+    The function is off by the tolerance at most, unless 200 steps do not suffice.
+    """
+    low = 0.0
+    middle = high / 2
     for _ in range(200):
-        found = excess(middle)
-        if abs(found) <= tolerance:
+        value = excess(middle)
+        if abs(value) <= tolerance:
             break
-        low, high = (middle, high) if found < 0 else (low, middle)
+        if value < 0:
+            low = middle
+        else:
+            high = middle
         middle = (low + high) / 2
     return middle

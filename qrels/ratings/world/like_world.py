@@ -1,9 +1,9 @@
-"""Simulated worlds that are like real ratings: their settings, and how they are fitted."""
+"""Simulated worlds that are fitted to real ratings, and their settings."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -20,9 +20,9 @@ from qrels.ratings.world.drawn_world import (
     unit_norm,
 )
 from qrels.ratings.world.moments import (
-    DIMENSIONS,
     LEAST_RATINGS,
-    NEIGHBOURS,
+    N_DIMENSIONS,
+    N_NEIGHBOURS,
     Moments,
     popularity_terms,
 )
@@ -56,36 +56,46 @@ class LikeSettings(SharedSettings):
 
     @property
     def is_usual(self) -> bool:
-        """Whether as much is rated, as selectively, as all is fitted for."""
+        """Whether all multiples are 1, as they are while strengths are fitted."""
         return self.exposure == self.familiarity == self.strength == self.fill == 1
 
 
 def like_settings(changes: Mapping[str, Any]) -> LikeSettings:
-    """Check the settings of a world that is like real ratings."""
+    """Check the settings of a world that is like real ratings, by name.
+
+    Raises InputError for the first that does not exist or breaks a rule.
+    """
     return check_settings("the world", LikeSettings, changes)
 
 
 NEIGHBOURHOOD_SIZE = 25
-# Items of a neighbourhood are of about the same popularity: spread in logarithms.
 POPULARITY_SPREAD = 0.7
+"""Standard deviation of log popularity among the items of a neighbourhood, about."""
+
 LEAST_USERS = 20
 MOST_RATING_VALUES = 100
-# Six gigabytes, as five float64 are kept for each pair of user and item.
-MOST_CELLS = 150_000_000
-ROUNDS = 5
-FIRST_SWEEPS, SWEEPS = 8, 5
-# Noise has this share of the variance of ratings at least.
+MAX_PAIRS = 150_000_000
+"""Largest number of pairs of user and item: five float64 are kept for each, which take 6 GB."""
+
+N_ROUNDS = 5
+FIRST_SWEEPS = 8
+SWEEPS = 5
 LEAST_NOISE = 0.1
-FURTHEST_STEP = 2.0
-# How far a strength is moved when its moment is off: a moment that is a square moves twice as fast.
-STEPS = {"interest": 1.5, "tails": 0.65, "taste": 0.7, "agreement": 0.5}
-# Strengths that may be negative are moved by so much of what their moment is short of.
+"""Share of the variance of ratings that noise has at least."""
+
+LARGEST_FACTOR = 2.0
+"""Factor by which a strength is multiplied or divided in one round, at most."""
+
+EXPONENTS = {"interest": 1.5, "tails": 0.65, "taste": 0.7, "agreement": 0.5}
+"""A strength is multiplied by this power of the ratio of target and reached moment; default: 1."""
+
 GAINS = {"trend": 1.0, "bend": 1.0, "decay": 1.5, "affinity": 2.0}
+"""To strengths that may be negative, so much of the difference of the moments is added."""
 
 
 @dataclass(frozen=True)
 class Strengths:
-    """How much of everything there is in a world, each fitted to the moment of the same name.
+    """How strong each effect is in a world, each fitted to the moment of the same name.
 
     Those of preference are standard deviations where that of the ratings is 1; those of
     familiarity are in units of log odds, to which `liking` times preference adds.
@@ -105,39 +115,52 @@ class Strengths:
 
     @property
     def weights(self) -> Floats:
-        """How much each dimension of taste and interest weighs, of sum of squares 1."""
-        return unit_norm(np.arange(1.0, DIMENSIONS + 1) ** -self.decay)
+        """Weight of each dimension of taste and interest, of sum of squares 1, (8,)."""
+        return unit_norm(np.arange(1.0, N_DIMENSIONS + 1) ** -self.decay)
 
-    def places(self, deviates: Floats) -> Floats:
+    def heavy_tailed(self, deviates: Floats) -> Floats:
         """Raise normal deviates to the power of ``tails``, signs kept, and scale them to 1."""
         return signed_power(deviates, self.tails)
 
-    def moved(self, wanted: Moments, reached: Moments) -> Strengths:
-        """Give the strengths with which the moments should come nearer to what is wanted."""
-        return Strengths(**{name: self._moved(name, wanted, reached) for name in vars(self)})
+    def updated(self, target: Moments, reached: Moments) -> Strengths:
+        """Compute strengths with which the moments should come nearer to the target."""
+        strengths = {
+            field.name: self._updated(field.name, target, reached) for field in fields(self)
+        }
+        return Strengths(**strengths)
 
-    def _moved(self, name: str, wanted: Moments, reached: Moments) -> float:
+    def _updated(self, name: str, target: Moments, reached: Moments) -> float:
+        """Compute one strength: by the difference of its moments, or by their ratio.
+
+        The ratio is 1/2 to 2; negative moments count as 0. It is 2 if a positive moment was not
+        reached at all, and 1 if both are 0.
+        """
+        strength = getattr(self, name)
         if name in GAINS:
-            missing = getattr(wanted, name) - getattr(reached, name)
-            return float(getattr(self, name) + GAINS[name] * missing)
-        goal, now = (max(getattr(moments, name), 0.0) for moments in (wanted, reached))
-        ratio = FURTHEST_STEP if goal > 0 and now == 0 else goal / now if now else 1.0
-        step = min(max(ratio, 1 / FURTHEST_STEP), FURTHEST_STEP)
-        return float(getattr(self, name) * step ** STEPS.get(name, 1.0))
+            missing = getattr(target, name) - getattr(reached, name)
+            return float(strength + GAINS[name] * missing)
+        target_moment = max(getattr(target, name), 0.0)
+        reached_moment = max(getattr(reached, name), 0.0)
+        if reached_moment:
+            ratio = target_moment / reached_moment
+        else:
+            ratio = LARGEST_FACTOR if target_moment > 0 else 1.0
+        factor = min(max(ratio, 1 / LARGEST_FACTOR), LARGEST_FACTOR)
+        return float(strength * factor ** EXPONENTS.get(name, 1.0))
 
 
 @dataclass(frozen=True, eq=False)
 class FittedWorld:
     """A world, and how it was fitted.
 
-    ``world``: ratings and truth; ``strengths``: what was fitted; ``wanted``, ``reached``: the
+    ``world``: ratings and truth; ``strengths``: what was fitted; ``target``, ``reached``: the
     moments of the real ratings, and of a world where `exposure`, `familiarity`, `strength` and
     `fill` are 1.
     """
 
     world: World
     strengths: Strengths
-    wanted: Moments
+    target: Moments
     reached: Moments
 
 
@@ -151,32 +174,42 @@ def fit_world(ratings: Ratings, settings: LikeSettings) -> FittedWorld:
     exactly and those of items but for a few in a thousand. Each strength is fitted by its own
     moment (`Moments`): five times the world is drawn with the same deviates, and every strength is
     multiplied by a power of what its moment is short of.
+
+    Raises
+    ------
+    InputError
+        If there are too few users, items or ratings, too many pairs of them, or fewer than 2 or
+        more than 100 different values.
     """
     ratings = renumber(replace(ratings, held_out=None))
     _check(ratings)
-    wanted = Moments.of(ratings)
+    target = Moments.of(ratings)
     draft = _Draft(ratings, settings, _Deviates(ratings, settings.seed))
-    strengths, popularity = Strengths(), np.log(ratings.item_counts().astype(np.float64))
-    sweeps = FIRST_SWEEPS
-    for attempt in range(ROUNDS):
+    strengths = Strengths()
+    popularity = np.log(ratings.item_counts().astype(np.float64))
+    for attempt in range(N_ROUNDS):
+        sweeps = FIRST_SWEEPS if attempt == 0 else SWEEPS
         exposure = draft.exposure(strengths, popularity, sweeps=sweeps)
-        popularity, world = exposure.popularity, draft.world(strengths, exposure)
+        popularity = exposure.popularity
+        world = draft.world(strengths, exposure)
         reached = Moments.of(world.ratings)
-        if attempt < ROUNDS - 1:
-            strengths, sweeps = strengths.moved(wanted, reached), SWEEPS
+        if attempt < N_ROUNDS - 1:
+            strengths = strengths.updated(target, reached)
     if not settings.is_usual:
         world = draft.observed_otherwise(world, strengths, exposure)
-    return FittedWorld(world, strengths, wanted, reached)
+    return FittedWorld(world, strengths, target, reached)
 
 
 def _check(ratings: Ratings) -> None:
-    """Refuse what no world can be fitted to."""
-    n_users, n_items = len(ratings.users), len(ratings.items)
+    """Refuse, with an InputError, ratings to which no world can be fitted; see `fit_world`."""
+    n_users = len(ratings.users)
+    n_items = len(ratings.items)
+    n_pairs = n_users * n_items
     n_compared = int(np.count_nonzero(ratings.item_counts() >= LEAST_RATINGS))
     n_values = len(np.unique(ratings.rating))
-    if n_users < LEAST_USERS or n_compared <= NEIGHBOURS:
+    if n_users < LEAST_USERS or n_compared <= N_NEIGHBOURS:
         raise InputError(
-            f"a world can only be fitted to {LEAST_USERS} users and {NEIGHBOURS + 1} items of "
+            f"a world can only be fitted to {LEAST_USERS} users and {N_NEIGHBOURS + 1} items of "
             f"{LEAST_RATINGS} ratings at least, got {n_users:,} users and {n_compared:,} such "
             "items."
         )
@@ -185,126 +218,180 @@ def _check(ratings: Ratings) -> None:
             f"a world can only be fitted to ratings of 2 to {MOST_RATING_VALUES} different values, "
             f"got {n_values:,}."
         )
-    if n_users * n_items > MOST_CELLS:
+    if n_pairs > MAX_PAIRS:
         raise InputError(
-            f"a world can only be fitted to {MOST_CELLS:,} pairs of user and item (6 GB), got "
-            f"{n_users * n_items:,}: take a k-core or a sample of the ratings."
+            f"a world can only be fitted to {MAX_PAIRS:,} pairs of user and item (6 GB), got "
+            f"{n_pairs:,}: take a k-core or a sample of the ratings."
         )
 
 
 class _Deviates:
-    """All that is drawn, the same in all attempts: each part from a random stream of its own."""
+    """All that is drawn, the same in all rounds: each part from a random stream of its own.
+
+    Normal deviates: ``items``, ``interests`` and ``tastes`` in 8 dimensions, ``familiarity`` and
+    ``local`` of users for neighbourhoods of items, ``generosity`` of users, ``quality`` of items.
+    Seeds: ``gumbel_seed``, ``noise_seed`` and ``times_seed``. ``neighbourhood``: that of each item.
+    """
 
     def __init__(self, ratings: Ratings, seed: int) -> None:
-        n_users, n_items = len(ratings.users), len(ratings.items)
+        n_users = len(ratings.users)
+        n_items = len(ratings.items)
         streams = np.random.SeedSequence(seed).spawn(8)
-        self.luck = streams.pop(5)
-        places, interests, local, tastes, biases, *last = map(np.random.default_rng, streams)
-        self.items = places.standard_normal((n_items, DIMENSIONS))
-        self.neighbourhood = _neighbourhoods(ratings.item_counts(), places)
+        self.gumbel_seed = streams.pop(5)
+        generators = [np.random.default_rng(stream) for stream in streams]
+        item_rng, interest_rng, local_rng, taste_rng, bias_rng, noise_rng, time_rng = generators
+        self.items = item_rng.standard_normal((n_items, N_DIMENSIONS))
+        self.neighbourhood = _neighbourhoods(ratings.item_counts(), item_rng)
         n_neighbourhoods = int(self.neighbourhood.max()) + 1
-        self.interests = interests.standard_normal((n_users, DIMENSIONS))
-        self.known = interests.standard_normal((n_users, n_neighbourhoods))
-        self.local = local.standard_normal((n_users, n_neighbourhoods))
-        self.tastes = tastes.standard_normal((n_users, DIMENSIONS))
-        self.generosity = biases.standard_normal(n_users)
-        self.quality = biases.standard_normal(n_items)
-        self.noise_seed, self.times_seed = (int(stream.integers(2**62)) for stream in last)
+        self.interests = interest_rng.standard_normal((n_users, N_DIMENSIONS))
+        self.familiarity = interest_rng.standard_normal((n_users, n_neighbourhoods))
+        self.local = local_rng.standard_normal((n_users, n_neighbourhoods))
+        self.tastes = taste_rng.standard_normal((n_users, N_DIMENSIONS))
+        self.generosity = bias_rng.standard_normal(n_users)
+        self.quality = bias_rng.standard_normal(n_items)
+        self.noise_seed = int(noise_rng.integers(2**62))
+        self.times_seed = int(time_rng.integers(2**62))
 
 
 def _neighbourhoods(counts: Numbers, rng: np.random.Generator) -> Numbers:
-    """Put items of about the same popularity together."""
-    order = np.argsort(np.log(counts) + POPULARITY_SPREAD * rng.standard_normal(len(counts)))
-    found = np.empty(len(counts), dtype=np.intp)
-    found[order] = np.arange(len(counts)) // NEIGHBOURHOOD_SIZE
-    return found
+    """Put items of about the same popularity together, 25 in a neighbourhood.
+
+    ``counts``: number of ratings of each item, of shape (n_items,), as is the result.
+    """
+    deviates = rng.standard_normal(len(counts))
+    order = np.argsort(np.log(counts) + POPULARITY_SPREAD * deviates)
+    neighbourhood = np.empty(len(counts), dtype=np.intp)
+    neighbourhood[order] = np.arange(len(counts)) // NEIGHBOURHOOD_SIZE
+    return neighbourhood
 
 
 @dataclass(frozen=True)
 class _Draft:
-    """Real ratings and deviates, of which strengths make a world."""
+    """Real ratings, settings and deviates, of which strengths make a world."""
 
     ratings: Ratings
     settings: LikeSettings
     deviates: _Deviates
 
     @cached_property
-    def _counts(self) -> tuple[Numbers, Numbers]:
-        return self.ratings.user_counts(), self.ratings.item_counts()
+    def _user_counts(self) -> Numbers:
+        return self.ratings.user_counts()
+
+    @cached_property
+    def _item_counts(self) -> Numbers:
+        return self.ratings.item_counts()
 
     @cached_property
     def _bands(self) -> PopularityBands:
         return PopularityBands.of(self.ratings)
 
     def exposure(self, strengths: Strengths, popularity: Floats, *, sweeps: int) -> Exposure:
-        """Find with what exposure users and items have the ratings that they have."""
-        nothing = Exposure(np.zeros(len(popularity)), np.zeros(self._bands.rated.shape))
-        appeal = Appeal(self._observation(strengths, nothing), self.deviates.luck)
-        whole = np.concatenate([block for _, block in appeal.blocks()])
-        return Exposure.fitted(whole, self._bands, popularity, sweeps=sweeps)
+        """Fit the exposure with which users and items have as many ratings as they really have.
+
+        ``popularity``: first values of the popularity of items, of shape (n_items,); ``sweeps``:
+        how often both sides are computed in turn.
+        """
+        no_exposure = Exposure(
+            popularity=np.zeros(len(popularity)), leaning=np.zeros(self._bands.rated.shape)
+        )
+        appeal = Appeal(self._observation(strengths, no_exposure), self.deviates.gumbel_seed)
+        appeal_to_all = np.concatenate([block for _, block in appeal.blocks()])
+        return Exposure.fit(appeal_to_all, self._bands, popularity, sweeps=sweeps)
 
     def world(self, strengths: Strengths, exposure: Exposure) -> World:
-        """Draw the ratings of a world of these strengths, with the histogram of the real ones."""
+        """Draw the ratings of a world of these strengths, with the histogram of the real ones.
+
+        Noise takes the variance of ratings that preferences leave.
+        """
         observation = self._observation(strengths, exposure)
-        user, item = Appeal(observation, self.deviates.luck).chosen(self._counts[0])
-        liked = observation.preferences.pairs(user, item)
-        noise = float(np.sqrt(3 * max(1.0 - liked.var(), LEAST_NOISE)) / np.pi)
+        preferences = observation.preferences
+        appeal = Appeal(observation, self.deviates.gumbel_seed)
+        user, item = appeal.choose_pairs(self._user_counts)
+        preference_of_pairs = preferences.pairs(user, item)
+        noise_variance = max(1.0 - preference_of_pairs.var(), LEAST_NOISE)
+        noise = float(np.sqrt(3 * noise_variance) / np.pi)
         scale, counts = np.unique(self.ratings.rating, return_counts=True)
-        cuts = np.sort(self._felt(liked, noise))[np.cumsum(counts)[:-1]]
-        users, items = map(padded_ids, "ui", map(len, self._counts))
-        preferences, popularity = observation.preferences, exposure.popularity
-        truth = Truth(users, items, preferences, popularity, cuts, noise, scale)
+        sorted_felt = np.sort(self._felt(preference_of_pairs, noise))
+        truth = Truth(
+            users=padded_ids("u", len(self._user_counts)),
+            items=padded_ids("i", len(self._item_counts)),
+            preferences=preferences,
+            popularity=exposure.popularity,
+            cuts=sorted_felt[np.cumsum(counts)[:-1]],
+            noise=noise,
+            scale=scale,
+        )
         return World(self._rated(truth, user, item), truth, observation)
 
     def observed_otherwise(self, world: World, strengths: Strengths, exposure: Exposure) -> World:
-        """Observe what is true of a world as its settings say."""
+        """Observe the truth of a world as the settings say: how much, and how selectively."""
         settings = self.settings
-        met = settings.exposure_strength
-        exposure = replace(exposure, popularity=met * settings.exposure * exposure.popularity)
-        observed = self._observation(strengths, exposure, familiarity=met * settings.familiarity)
-        observation = replace(observed, liking=settings.liking_strength * settings.liking)
-        of_users, of_items = self._counts
-        wanted = np.rint(settings.fill * of_users).astype(np.intp)
-        pairs = Appeal(observation, self.deviates.luck).chosen(np.clip(wanted, 1, len(of_items)))
-        return World(self._rated(world.truth, *pairs), world.truth, observation)
+        strength = settings.exposure_strength
+        popularity = strength * settings.exposure * exposure.popularity
+        usual = self._observation(
+            strengths,
+            replace(exposure, popularity=popularity),
+            familiarity=strength * settings.familiarity,
+        )
+        observation = replace(usual, liking=settings.liking_strength * settings.liking)
+        counts = np.rint(settings.fill * self._user_counts).astype(np.intp)
+        counts = np.clip(counts, 1, len(self._item_counts))
+        user, item = Appeal(observation, self.deviates.gumbel_seed).choose_pairs(counts)
+        return World(self._rated(world.truth, user, item), world.truth, observation)
 
-    def _felt(self, liked: Floats, noise: float) -> Floats:
+    def _felt(self, preference_of_pairs: Floats, noise: float) -> Floats:
+        """Add logistic noise of a scale to the preferences of pairs, of shape (n_pairs,)."""
         rng = np.random.default_rng(self.deviates.noise_seed)
-        return liked + rng.logistic(scale=noise, size=len(liked))
+        return preference_of_pairs + rng.logistic(scale=noise, size=len(preference_of_pairs))
 
     def _rated(self, truth: Truth, user: Ints, item: Ints) -> Ratings:
-        """Have the pairs rated."""
+        """Draw the ratings of pairs, numbers of shape (n_pairs,), and their times."""
         felt = self._felt(truth.preferences.pairs(user, item), truth.noise)
         return rate_pairs(truth, user, item, felt, np.random.default_rng(self.deviates.times_seed))
 
     def _preferences(self, strengths: Strengths) -> Preferences:
-        drawn = self.deviates
-        interests, items = strengths.places(drawn.interests), strengths.places(drawn.items)
-        logs, squares = popularity_terms(self._counts[1])
+        """Scale the deviates of tastes and biases by the strengths of preference."""
+        deviates = self.deviates
+        interests = strengths.heavy_tailed(deviates.interests)
+        tastes = strengths.taste * deviates.tastes + strengths.affinity * interests
+        logs, squares = popularity_terms(self._item_counts)
+        quality = (
+            strengths.quality * deviates.quality + strengths.trend * logs + strengths.bend * squares
+        )
         return Preferences(
-            user_factors=strengths.weights
-            * (strengths.taste * drawn.tastes + strengths.affinity * interests),
-            item_factors=items,
-            generosity=strengths.generosity * drawn.generosity,
-            quality=strengths.quality * drawn.quality
-            + strengths.trend * logs
-            + strengths.bend * squares,
-            local=strengths.agreement * drawn.local,
-            neighbourhood=drawn.neighbourhood,
+            user_factors=strengths.weights * tastes,
+            item_factors=strengths.heavy_tailed(deviates.items),
+            generosity=strengths.generosity * deviates.generosity,
+            quality=quality,
+            local=strengths.agreement * deviates.local,
+            neighbourhood=deviates.neighbourhood,
         )
 
     def _observation(
         self, strengths: Strengths, exposure: Exposure, *, familiarity: float = 1.0
     ) -> Observation:
-        drawn = self.deviates
-        interests = strengths.interest * strengths.weights * strengths.places(drawn.interests)
-        in_band = np.eye(exposure.leaning.shape[1])[self._bands.band]
-        known = Preferences(
+        """Combine preferences, familiarity and exposure into what decides on the items rated.
+
+        ``familiarity`` multiplies interests, the leaning to bands of popularity, and familiarity
+        with neighbourhoods.
+        """
+        deviates = self.deviates
+        interests = (
+            strengths.interest * strengths.weights * strengths.heavy_tailed(deviates.interests)
+        )
+        n_bands = exposure.leaning.shape[1]
+        in_band = np.eye(n_bands)[self._bands.band]
+        item_factors = np.column_stack([strengths.heavy_tailed(deviates.items), in_band])
+        familiarity_with_items = Preferences(
             user_factors=familiarity * np.column_stack([interests, exposure.leaning]),
-            item_factors=np.column_stack([strengths.places(drawn.items), in_band]),
+            item_factors=item_factors,
             generosity=np.zeros(len(interests)),
             quality=exposure.popularity,
-            local=familiarity * strengths.neighbours * drawn.known,
-            neighbourhood=drawn.neighbourhood,
+            local=familiarity * strengths.neighbours * deviates.familiarity,
+            neighbourhood=deviates.neighbourhood,
         )
-        return Observation(self._preferences(strengths), self.settings.liking, known)
+        return Observation(
+            preferences=self._preferences(strengths),
+            liking=self.settings.liking,
+            familiarity=familiarity_with_items,
+        )

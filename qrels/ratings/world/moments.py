@@ -1,4 +1,4 @@
-"""What a world that is like real ratings shares with them: a number for each of its strengths."""
+"""Moments of ratings: numbers that a fitted world shares with real ratings, one per strength."""
 
 from __future__ import annotations
 
@@ -10,25 +10,30 @@ from scipy.sparse import csr_array
 from scipy.sparse.linalg import svds
 
 from qrels.ratings.ratings import Ratings
-from runs.shared.arrays import Floats, Integers, Sparse
+from runs.shared.arrays import Floats, Integers, Numbers, Sparse
 
-# The numbers are taken of some users and items where there are more.
 MOST_USERS = 2_000
 MOST_ITEMS = 3_000
-# Only items with so many ratings have neighbours that can be counted.
+"""Number of items that are compared with one another, by as many as `MOST_USERS` users."""
+
 LEAST_RATINGS = 10
-NEIGHBOURS = 10
-DIMENSIONS = 8
-# So that moments do not depend on the number of threads.
+"""Number of ratings from which an item is compared with others."""
+
+N_NEIGHBOURS = 10
+N_DIMENSIONS = 8
 DIGITS = 9
-# Means of few ratings are drawn to 0, as if so many more of 0 had been given.
+"""Digits to which some moments are rounded, so that they do not depend on the number of threads."""
+
 PRIOR_RATINGS = 3.0
-PASSES = 6
+"""Biases are means that are drawn to 0, as if so many more ratings of 0 had been given."""
+
+N_PASSES = 6
+"""How often the biases of items and users are computed in turn."""
 
 
 @dataclass(frozen=True)
 class Moments:
-    """Numbers of ratings in units of their standard deviation; of who rates what, relative.
+    """Numbers that describe ratings, in units of their standard deviation, and who rates what.
 
     ``interest``: root mean square of the second to ninth singular values of who rates what, divided
     by the roots of users' and items' counts, so that the first is 1: how unevenly users share
@@ -59,105 +64,192 @@ class Moments:
 
     @classmethod
     def of(cls, ratings: Ratings) -> Moments:
-        """Take the moments of ratings, of which there are enough (see `fit_world`)."""
+        """Compute the moments of ratings, of which there are enough (see `fit_world`)."""
         item_counts = ratings.item_counts().astype(np.float64)
-        share = item_counts / len(ratings)
-        standard = (ratings.rating - ratings.rating.mean()) / ratings.rating.std()
-        users, items = _biases(ratings, standard)
-        terms = popularity_terms(item_counts)
-        rises = [_rise(term, items, share) for term in terms]
-        weights = share * (item_counts >= LEAST_RATINGS)
-        about = (items - sum(rise * term for rise, term in zip(rises, terms, strict=True))) ** 2
-        # The most rated items are compared with one another, by some of the users.
-        falling = np.argsort(-item_counts, kind="stable")[:MOST_ITEMS]
-        kept = np.sort(falling[item_counts[falling] >= LEAST_RATINGS])
-        n_users = len(ratings.users)
-        some = np.unique(np.linspace(0, n_users - 1, min(n_users, MOST_USERS)).astype(np.intp))
-
-        def compared(values: Floats) -> Sparse:
-            matrix = csr_array((values, (ratings.user, ratings.item)), (n_users, len(item_counts)))
-            return matrix[some][:, kept]
-
-        rated = compared(np.ones(len(ratings)))
-        left, values, right = _singular(rated)
-        ranks = np.log(np.arange(1, len(values) + 1))
-        sides = ((left, rated.sum(axis=1)), (right, rated.sum(axis=0)))
-        residuals = compared(standard - users[ratings.user] - items[ratings.item])
-        user, item = residuals.tocoo().coords
-        nearness = (left[user] * values * right[item]).sum(axis=1)
-        covariance = np.cov(nearness, residuals.tocoo().data)
-        # Users that two items share, and sums of products of two items' ratings beside the biases.
-        together, products = _products(rated), _products(residuals)
-        sizes = np.sqrt(item_counts[kept])
-        cosines = together / sizes[:, None] / sizes
-        nearest = np.argsort(-cosines, axis=1, kind="stable")[:, :NEIGHBOURS]
-        near, n_near = (np.take_along_axis(p, nearest, axis=1).sum() for p in (products, together))
-        # Squares without the products of a user's ratings with themselves.
-        squared = (products**2 - _products(residuals.power(2))).sum()
-        taste = squared / max((together * (together - 1.0)).sum(), 1.0)
+        standardised = (ratings.rating - ratings.rating.mean()) / ratings.rating.std()
+        user_biases, item_biases = _biases(ratings, standardised)
+        residuals = standardised - user_biases[ratings.user] - item_biases[ratings.item]
+        trend, bend, quality = _item_bias_moments(item_biases, item_counts)
+        users = _compared_users(len(ratings.users))
+        items = _compared_items(item_counts)
+        rated_matrix = _matrix(ratings, np.ones(len(ratings)))[users][:, items]
+        residual_matrix = _matrix(ratings, residuals)[users][:, items]
+        user_vectors, singular_values, item_vectors = _singular(rated_matrix)
+        user_tails = _tails(user_vectors * singular_values, rated_matrix.sum(axis=1))
+        item_tails = _tails(item_vectors * singular_values, rated_matrix.sum(axis=0))
+        common_users = _products(rated_matrix)
+        products = _products(residual_matrix)
+        sizes = np.sqrt(item_counts[items])
+        cosines = common_users / sizes[:, None] / sizes
+        nearest = np.argsort(-cosines, axis=1, kind="stable")[:, :N_NEIGHBOURS]
+        near_products = np.take_along_axis(products, nearest, axis=1).sum()
+        n_near = np.take_along_axis(common_users, nearest, axis=1).sum()
         return cls(
-            interest=round(float(np.sqrt((values**2).mean())), DIGITS),
-            decay=round(-float(np.polyfit(ranks, np.log(np.maximum(values, 1e-9)), 1)[0]), DIGITS),
-            tails=round(float(np.mean([_far_out(side * values, n) for side, n in sides])), DIGITS),
+            interest=round(float(np.sqrt((singular_values**2).mean())), DIGITS),
+            decay=round(_decay(singular_values), DIGITS),
+            tails=round(float(np.mean([user_tails, item_tails])), DIGITS),
             neighbours=float(np.take_along_axis(cosines, nearest, axis=1).mean()),
-            generosity=float(users.std()),
-            quality=float(np.sqrt((weights * about).sum() / weights.sum())),
-            trend=rises[0],
-            bend=rises[1],
-            taste=float(max(taste, 0.0) ** 0.25),
-            affinity=round(float(covariance[0, 1] / np.sqrt(covariance[0, 0])), DIGITS),
-            agreement=float(near / max(n_near, 1.0)),
+            generosity=float(user_biases.std()),
+            quality=quality,
+            trend=trend,
+            bend=bend,
+            taste=_taste(products, common_users, residual_matrix),
+            affinity=round(
+                _affinity(residual_matrix, user_vectors, singular_values, item_vectors), DIGITS
+            ),
+            agreement=float(near_products / max(n_near, 1.0)),
         )
 
 
-def _biases(ratings: Ratings, standard: Floats) -> tuple[Floats, Floats]:
-    """Give the biases of users and items in standardised ratings."""
-    user, item = ratings.user, ratings.item
-    n_of_users, n_of_items = ratings.user_counts(), ratings.item_counts()
-    users: Floats = np.zeros(len(n_of_users))
-    for _ in range(PASSES):
-        sums = np.bincount(item, standard - users[user], len(n_of_items))
-        items = sums / (n_of_items + PRIOR_RATINGS)
-        sums = np.bincount(user, standard - items[item], len(users))
-        users = sums / (n_of_users + PRIOR_RATINGS)
-    return users, items
+def _compared_users(n_users: int) -> Numbers:
+    """Choose the numbers of the users by whom items are compared, evenly, from first to last."""
+    n_compared = min(n_users, MOST_USERS)
+    return np.unique(np.linspace(0, n_users - 1, n_compared).astype(np.intp))
 
 
-def _rise(term: Floats, items: Floats, share: Floats) -> float:
-    """Give the slope of items' biases over a term of mean 0."""
-    spread = (share * term**2).sum()
-    return float((share * term * items).sum() / spread) if spread > 1e-9 else 0.0
+def _compared_items(item_counts: Floats) -> Numbers:
+    """Choose the numbers of the items that are compared: the most rated ones, with 10 ratings.
+
+    ``item_counts``: number of ratings of each item, of shape (n_items,).
+    """
+    most_rated = np.argsort(-item_counts, kind="stable")[:MOST_ITEMS]
+    has_enough = item_counts[most_rated] >= LEAST_RATINGS
+    return np.sort(most_rated[has_enough])
+
+
+def _matrix(ratings: Ratings, values: Floats) -> Sparse:
+    """Lay a value for each rating, (n_ratings,), in a sparse matrix of (n_users, n_items)."""
+    shape = (len(ratings.users), len(ratings.items))
+    return csr_array((values, (ratings.user, ratings.item)), shape)
+
+
+def _item_bias_moments(item_biases: Floats, item_counts: Floats) -> tuple[float, float, float]:
+    """Compute the moments `trend`, `bend` and `quality` of the biases of items.
+
+    Both arrays are of shape (n_items,). The first two are weighted by numbers of ratings, the last
+    one, too, over items with enough ratings to be compared.
+    """
+    share = item_counts / item_counts.sum()
+    logs, squares = popularity_terms(item_counts)
+    trend = _slope(logs, item_biases, share)
+    bend = _slope(squares, item_biases, share)
+    squared_deviations = (item_biases - (trend * logs + bend * squares)) ** 2
+    weights = share * (item_counts >= LEAST_RATINGS)
+    quality = float(np.sqrt((weights * squared_deviations).sum() / weights.sum()))
+    return trend, bend, quality
+
+
+def _decay(singular_values: Floats) -> float:
+    """Compute how steeply singular values fall: minus the slope of their logs over log rank."""
+    log_ranks = np.log(np.arange(1, len(singular_values) + 1))
+    log_values = np.log(np.maximum(singular_values, 1e-9))
+    slope = np.polyfit(log_ranks, log_values, 1)[0]
+    return -float(slope)
+
+
+def _taste(products: Floats, common_users: Floats, residuals: Sparse) -> float:
+    """Compute the fourth root of the mean squared covariance of two items' residuals; at least 0.
+
+    ``products``: sums of products of the residuals of two items, of shape (n_items, n_items);
+    ``common_users``: numbers of users who rated both; ``residuals``: ratings beside the biases, of
+    shape (n_users, n_items).
+    """
+    # Squares without the products of a user's ratings with themselves.
+    squared = (products**2 - _products(residuals.power(2))).sum()
+    n_user_pairs = (common_users * (common_users - 1.0)).sum()
+    mean_square = squared / max(n_user_pairs, 1.0)
+    return float(max(mean_square, 0.0) ** 0.25)
+
+
+def _affinity(
+    residuals: Sparse, user_vectors: Floats, singular_values: Floats, item_vectors: Floats
+) -> float:
+    """Compute the covariance of residuals with nearness, in standard deviations of nearness.
+
+    ``residuals``: ratings beside the biases, of shape (n_users, n_items); the singular vectors, of
+    shapes (n_users, n_dimensions) and (n_items, n_dimensions), and values are of who rates what.
+    """
+    coordinates = residuals.tocoo()
+    user, item = coordinates.coords
+    nearness = (user_vectors[user] * singular_values * item_vectors[item]).sum(axis=1)
+    covariance = np.cov(nearness, coordinates.data)
+    return float(covariance[0, 1] / np.sqrt(covariance[0, 0]))
+
+
+def _biases(ratings: Ratings, standardised: Floats) -> tuple[Floats, Floats]:
+    """Estimate the biases of users and of items, of shapes (n_users,) and (n_items,).
+
+    ``standardised``: ratings of mean 0 and standard deviation 1, of shape (n_ratings,). Biases are
+    shrunken means, computed in turn.
+    """
+    user = ratings.user
+    item = ratings.item
+    user_counts = ratings.user_counts()
+    item_counts = ratings.item_counts()
+    user_biases: Floats = np.zeros(len(user_counts))
+    for _ in range(N_PASSES):
+        item_sums = np.bincount(item, standardised - user_biases[user], len(item_counts))
+        item_biases = item_sums / (item_counts + PRIOR_RATINGS)
+        user_sums = np.bincount(user, standardised - item_biases[item], len(user_counts))
+        user_biases = user_sums / (user_counts + PRIOR_RATINGS)
+    return user_biases, item_biases
+
+
+def _slope(term: Floats, item_biases: Floats, share: Floats) -> float:
+    """Compute the slope of items' biases over a term of weighted mean 0; 0 if the term is constant.
+
+    All are of shape (n_items,); ``share`` holds the weights of items, of sum 1.
+    """
+    variance = (share * term**2).sum()
+    return float((share * term * item_biases).sum() / variance) if variance > 1e-9 else 0.0
 
 
 def _singular(rated: Sparse) -> tuple[Floats, Floats, Floats]:
-    """Give singular vectors and values of who rates what, without the first."""
-    users, items = (1 / np.sqrt(np.maximum(rated.sum(axis=n), 1.0)) for n in (1, 0))
-    scaled = (rated * users[:, None] * items).tocsr()
-    found = svds(scaled, k=DIMENSIONS + 1, v0=np.ones(min(scaled.shape)))
-    left, values, right = (part.astype(np.float64) for part in found)
-    falling = np.argsort(-values)[1:]
-    return left[:, falling], values[falling], right[falling].T
+    """Compute the second to ninth singular vectors and values of who rates what.
+
+    ``rated`` is a matrix of 0 and 1, of shape (n_users, n_items); it is divided by the roots of
+    users' and items' counts, so that the first singular value is 1. Returns the vectors of users,
+    (n_users, 8), the values, falling, and the vectors of items, (n_items, 8).
+    """
+    user_weights = 1 / np.sqrt(np.maximum(rated.sum(axis=1), 1.0))
+    item_weights = 1 / np.sqrt(np.maximum(rated.sum(axis=0), 1.0))
+    scaled = (rated * user_weights[:, None] * item_weights).tocsr()
+    start = np.ones(min(scaled.shape))
+    decomposition = svds(scaled, k=N_DIMENSIONS + 1, v0=start)
+    left, values, right = (part.astype(np.float64) for part in decomposition)
+    order = np.argsort(-values)[1:]
+    return left[:, order], values[order], right[order].T
 
 
 def popularity_terms(counts: Integers | Floats) -> tuple[Floats, Floats]:
-    """Give items' log popularity, of mean 0 over ratings, and its square without slope or mean."""
+    """Compute items' log popularity and its square, as terms of a regression over ratings.
+
+    ``counts``: number of ratings of each item, of shape (n_items,), as are both terms. The first
+    has the mean 0 over ratings; the second has neither mean nor slope over the first.
+    """
     share = counts / counts.sum()
     logs = np.log(np.maximum(counts, 1.0))
     logs = logs - (share * logs).sum()
-    spread = max(float((share * logs**2).sum()), 1e-9)
-    return logs, logs**2 - spread - (share * logs**3).sum() / spread * logs
+    variance = max(float((share * logs**2).sum()), 1e-9)
+    third_moment = (share * logs**3).sum()
+    return logs, logs**2 - variance - third_moment / variance * logs
 
 
-def _far_out(places: Floats, counts: NDArray[np.number]) -> float:
-    """Give the logarithm of mean over median, over ratings, of squared distances from 0."""
-    distances = (places**2).sum(axis=1) / np.maximum(counts, 1.0)
-    of_ratings = np.repeat(distances, counts.astype(np.intp))
-    median = max(float(np.median(of_ratings)), 1e-9)
-    return float(np.log(max(float(of_ratings.mean()), 1e-9) / median))
+def _tails(vectors: Floats, counts: NDArray[np.number]) -> float:
+    """Compute the logarithm of mean over median, over ratings, of squared distances from 0.
+
+    ``vectors``: of users or items, of shape (n, n_dimensions); ``counts``: their numbers of
+    ratings, of shape (n,), by which squared lengths are divided.
+    """
+    distances = (vectors**2).sum(axis=1) / np.maximum(counts, 1.0)
+    distances_of_ratings = np.repeat(distances, counts.astype(np.intp))
+    mean = max(float(distances_of_ratings.mean()), 1e-9)
+    median = max(float(np.median(distances_of_ratings)), 1e-9)
+    return float(np.log(mean / median))
 
 
 def _products(columns: Sparse) -> Floats:
-    """Give the inner products of the columns; 0 on the diagonal."""
-    found = np.asarray((columns.T @ columns).toarray())
-    np.fill_diagonal(found, 0.0)
-    return found
+    """Compute the inner products of all columns, of shape (n, n); 0 on the diagonal."""
+    products = np.asarray((columns.T @ columns).toarray())
+    np.fill_diagonal(products, 0.0)
+    return products

@@ -1,8 +1,8 @@
-"""The truth of a simulated world: who likes what, and the chance that a pair is rated."""
+"""The truth of a simulated world: preferences, true ratings, and how likely pairs are rated."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from io import BytesIO
 from os import PathLike
 from typing import Any
@@ -28,9 +28,9 @@ class Preferences:
 
     ``user_factors``, ``item_factors``: latent tastes, float64 of shapes (n_users, dimensions) and
     (n_items, dimensions); ``generosity``: bias of each user, of shape (n_users,); ``quality``: bias
-    of each item, of shape (n_items,); ``local``: what each user thinks of each neighbourhood of
-    items beside that, of shape (n_users, n_neighbourhoods); None where there are no neighbourhoods;
-    ``neighbourhood``: the neighbourhood of each item, of shape (n_items,); None likewise.
+    of each item, of shape (n_items,); ``local``: bias of each user towards each neighbourhood of
+    items, of shape (n_users, n_neighbourhoods); ``neighbourhood``: the neighbourhood of each item,
+    of shape (n_items,). The last two are None where there are no neighbourhoods.
     """
 
     user_factors: Floats
@@ -41,25 +41,26 @@ class Preferences:
     neighbourhood: Numbers | None = None
 
     def block(self, users: Integers | slice) -> Floats:
-        """Give the preferences of these users for all items, of shape (len(users), n_items)."""
-        sides = zip(self.user_factors.T, self.item_factors.T, strict=True)
-        tastes = sum(left[users, None] * right for left, right in sides)
-        found = self.generosity[users][:, None] + self.quality + tastes
+        """Compute the preferences of these users for all items, of shape (len(users), n_items)."""
+        dimensions = zip(self.user_factors.T, self.item_factors.T, strict=True)
+        tastes = sum(of_users[users, None] * of_items for of_users, of_items in dimensions)
+        preferences = self.generosity[users][:, None] + self.quality + tastes
         if self.local is not None and self.neighbourhood is not None:
-            found += self.local[users][:, self.neighbourhood]
-        return found
+            preferences += self.local[users][:, self.neighbourhood]
+        return preferences
 
     def pairs(self, user: Integers, item: Integers) -> Floats:
-        """Give the preference of each user for the item beside it, of shape (len(user),)."""
-        found = self.generosity[user] + self.quality[item]
+        """Compute the preference of each pair of a user and an item, of shape (n_pairs,).
+
+        ``user`` and ``item`` are numbers, of the same shape.
+        """
+        preferences = self.generosity[user] + self.quality[item]
         # One dimension at a time: pairs may be many millions.
-        found += sum(
-            left[user] * right[item]
-            for left, right in zip(self.user_factors.T, self.item_factors.T, strict=True)
-        )
+        dimensions = zip(self.user_factors.T, self.item_factors.T, strict=True)
+        preferences += sum(of_users[user] * of_items[item] for of_users, of_items in dimensions)
         if self.local is not None and self.neighbourhood is not None:
-            found += self.local[user, self.neighbourhood[item]]
-        return found
+            preferences += self.local[user, self.neighbourhood[item]]
+        return preferences
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,44 +92,59 @@ class Truth:
     scale: Floats = field(default_factory=ONE_TO_FIVE.copy)
 
     def ratings(self, users: Integers) -> Floats:
-        """Give the true ratings of all items by these users."""
+        """Compute the true ratings of these users, of shape (len(users), n_items)."""
         preferences = self.preferences.block(users)
         steps = zip(self.cuts, np.diff(self.scale), strict=True)
         # The logistic function as a hyperbolic tangent, which cannot overflow.
-        reached = (step * np.tanh((preferences - cut) / (2.0 * self.noise)) for cut, step in steps)
-        return (self.scale[0] + self.scale[-1]) / 2 + sum(reached) / 2
+        step_terms = (
+            step * np.tanh((preferences - cut) / (2.0 * self.noise)) for cut, step in steps
+        )
+        middle_of_scale = (self.scale[0] + self.scale[-1]) / 2
+        return middle_of_scale + sum(step_terms) / 2
 
     def to_bytes(self) -> bytes:
-        """Give the content of an uncompressed .npz file; equal truths give equal bytes."""
-        stream = BytesIO()
-        parts: dict[str, Any] = {
-            "users": self.users.ids,
-            "items": self.items.ids,
-            **{name: part for name, part in vars(self.preferences).items() if part is not None},
-            "popularity": self.popularity,
-            "cuts": self.cuts,
-            "noise": self.noise,
-        }
+        """Write the content of an uncompressed .npz file; equal truths give equal bytes.
+
+        Neighbourhoods and the scale are left out where there are none, or it is 1 to 5.
+        """
+        arrays: dict[str, Any] = {"users": self.users.ids, "items": self.items.ids}
+        for field_of_preferences in fields(self.preferences):
+            array = getattr(self.preferences, field_of_preferences.name)
+            if array is not None:
+                arrays[field_of_preferences.name] = array
+        arrays["popularity"] = self.popularity
+        arrays["cuts"] = self.cuts
+        arrays["noise"] = self.noise
         if not np.array_equal(self.scale, ONE_TO_FIVE):
-            parts["scale"] = self.scale
-        np.savez(stream, **parts)
+            arrays["scale"] = self.scale
+        stream = BytesIO()
+        np.savez(stream, **arrays)
         return stream.getvalue()
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Truth:
-        """Read a file with the content that `to_bytes` gives."""
-        errors = BadZipFile, EOFError, KeyError, TypeError, ValueError
-        with as_input_error(f"{path} does not hold the truth of a world", *errors):
+        """Read a file with the content that `to_bytes` writes.
+
+        Raises InputError if it holds something else.
+        """
+        with as_input_error(
+            f"{path} does not hold the truth of a world",
+            BadZipFile,
+            EOFError,
+            KeyError,
+            TypeError,
+            ValueError,
+        ):
             with np.load(path) as file:
-                stored = dict(file)
+                arrays = dict(file)
             return cls(
-                users=Numbering(stored.pop("users")),
-                items=Numbering(stored.pop("items")),
-                popularity=stored.pop("popularity"),
-                cuts=stored.pop("cuts"),
-                noise=float(stored.pop("noise")),
-                scale=stored.pop("scale", ONE_TO_FIVE),
-                preferences=Preferences(**stored),
+                users=Numbering(arrays.pop("users")),
+                items=Numbering(arrays.pop("items")),
+                popularity=arrays.pop("popularity"),
+                cuts=arrays.pop("cuts"),
+                noise=float(arrays.pop("noise")),
+                scale=arrays.pop("scale", ONE_TO_FIVE),
+                preferences=Preferences(**arrays),
             )
 
 
@@ -137,25 +153,28 @@ class Observation:
     """What decides which items a user rates.
 
     ``preferences``: how much every user likes every item; ``liking``: how strongly being rated
-    follows preference; ``known``: how well every user knows every item beside that; popularity is
-    its `quality`.
+    follows preference; ``familiarity``: how well every user knows every item beside that, in the
+    same form; the popularity of items is its `quality`.
     """
 
     preferences: Preferences
     liking: float
-    known: Preferences
+    familiarity: Preferences
 
     def block(self, users: Integers | slice) -> Floats:
-        """Give logarithms of these users' weights of all items, of shape (len(users), n_items)."""
-        return self.known.block(users) + self.liking * self.preferences.block(users)
+        """Compute the logarithm of the weight with which these users rate each item.
+
+        The result is of shape (len(users), n_items).
+        """
+        return self.familiarity.block(users) + self.liking * self.preferences.block(users)
 
 
 @dataclass(frozen=True, eq=False)
 class World:
     """A log of ratings with the truth beside it.
 
-    ``ratings``: what was observed, with times; ``truth``: what every user thinks of every item;
-    ``observation``: what decided which of it was observed.
+    ``ratings``: what was observed, with times; ``truth``: how every user would rate every item;
+    ``observation``: what decided which of these ratings were observed.
     """
 
     ratings: Ratings
@@ -164,7 +183,7 @@ class World:
 
 
 USERS_AT_ONCE = 256
-MOST_STEPS = 200
+MAX_STEPS = 200
 TOLERANCE = 1e-9
 
 
@@ -177,49 +196,92 @@ def item_propensities(
     *,
     threshold: float,
 ) -> Floats:
-    r"""Give the chance of every item to be rated, by users to whom it is relevant.
+    r"""Compute the probability of every item to be rated, by users to whom it is relevant.
 
     .. math:: p_i = \frac{\sum_u \mathrm{rel}_{ui} \, \pi_{ui}}{\sum_u \mathrm{rel}_{ui}}
 
     with :math:`\mathrm{rel}_{ui} = 1` where the true rating reaches the threshold, which is what
     weights of relevant judgements are the inverse of; the mean over all users where the item is
     relevant to none. See `inclusion_probabilities` for :math:`\pi`. That a rating is tested, too,
-    has the same chance for all items if the split draws at random; weights that are normalised do
-    not need it.
+    has the same probability for all items if the split draws at random; weights that are normalised
+    do not need it.
+
+    Parameters
+    ----------
+    truth, observation
+        Those of one world.
+    users, items
+        Ids of users and items of the world, of shapes (n_users,) and (n_items,).
+    counts
+        Number of ratings of each of these users, of shape (n_users,).
+    threshold
+        Lowest true rating that is relevant.
+
+    Returns
+    -------
+    Probabilities above 0, of shape (n_items,).
+
+    Raises
+    ------
+    ValueError
+        If there are not as many counts as users.
     """
-    rows, columns = truth.users.numbers(users), truth.items.numbers(items)
-    chances, relevant, n_relevant = np.zeros((3, len(items)))
+    if len(counts) != len(users):
+        raise ValueError(
+            f"there must be a number of ratings for each of the {len(users)} users, got "
+            f"{len(counts)}."
+        )
+    rows = truth.users.numbers(users)
+    columns = truth.items.numbers(items)
+    sums = np.zeros(len(items))
+    relevant_sums = np.zeros(len(items))
+    n_relevant = np.zeros(len(items))
     for first in range(0, len(users), USERS_AT_ONCE):
-        some = slice(first, first + USERS_AT_ONCE)
-        drawn = inclusion_probabilities(observation.block(rows[some])[:, columns], counts[some])
-        is_relevant = truth.ratings(rows[some])[:, columns] >= threshold
-        chances += drawn.sum(axis=0)
-        relevant += (drawn * is_relevant).sum(axis=0)
+        block = slice(first, first + USERS_AT_ONCE)
+        logits = observation.block(rows[block])[:, columns]
+        probabilities = inclusion_probabilities(logits, counts[block])
+        is_relevant = truth.ratings(rows[block])[:, columns] >= threshold
+        sums += probabilities.sum(axis=0)
+        relevant_sums += (probabilities * is_relevant).sum(axis=0)
         n_relevant += is_relevant.sum(axis=0)
-    known = n_relevant > 0
-    means = np.where(known, relevant, chances) / np.where(known, n_relevant, len(users))
-    return np.maximum(means, np.finfo(np.float64).tiny)
+    has_relevant = n_relevant > 0
+    numerators = np.where(has_relevant, relevant_sums, sums)
+    denominators = np.where(has_relevant, n_relevant, len(users))
+    return np.maximum(numerators / denominators, np.finfo(np.float64).tiny)
 
 
 def inclusion_probabilities(logits: Floats, counts: Integers) -> Floats:
-    r"""Give the chance of each item to be among those drawn without replacement.
+    r"""Compute the probability of each item to be among those drawn without replacement.
 
     Drawing n items one after the other with weights :math:`w` is waiting for the first n of
-    exponential clocks of these rates. Up to a moment :math:`\theta` item i has come with the chance
+    exponential clocks of these rates. Up to a moment :math:`\theta` item i has come with the
+    probability
 
     .. math:: \pi_i = 1 - e^{-\theta w_i}, \qquad \sum_i \pi_i = n
 
     where the moment is taken that n items are expected at. That is exact for equal weights, and off
     by a few hundredths at worst where few items are drawn.
+
+    Parameters
+    ----------
+    logits
+        Logarithms of the weights, of shape (n_users, n_items).
+    counts
+        Number of items that each user draws, of shape (n_users,), at most n_items.
+
+    Returns
+    -------
+    Probabilities of shape (n_users, n_items).
     """
     weights = np.exp(logits - logits.max(axis=1, keepdims=True))
-    drawn = np.asarray(counts, dtype=np.float64)[:, np.newaxis]
-    moment = drawn / weights.sum(axis=1, keepdims=True)
+    n_drawn = np.asarray(counts, dtype=np.float64)[:, np.newaxis]
+    moment = n_drawn / weights.sum(axis=1, keepdims=True)
     # The expected count is concave in the moment: Newton's steps come from below.
-    for _ in range(MOST_STEPS):
-        left = np.exp(-moment * weights)
-        missing = drawn - (1.0 - left).sum(axis=1, keepdims=True)
-        if (missing <= TOLERANCE).all():
+    for _ in range(MAX_STEPS):
+        remaining = np.exp(-moment * weights)
+        n_missing = n_drawn - (1.0 - remaining).sum(axis=1, keepdims=True)
+        if (n_missing <= TOLERANCE).all():
             break
-        moment = moment + missing / np.maximum((weights * left).sum(axis=1, keepdims=True), 1e-300)
+        slope = (weights * remaining).sum(axis=1, keepdims=True)
+        moment = moment + n_missing / np.maximum(slope, 1e-300)
     return -np.expm1(-moment * weights)

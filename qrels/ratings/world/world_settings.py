@@ -1,4 +1,4 @@
-"""What a simulated world is made from: its settings, and presets of them."""
+"""Settings of simulated worlds, and presets of them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from pydantic import Field, model_validator
 from runs.shared.errors import require_known
 from runs.shared.settings import Section, check_settings
 
-# Eight gigabytes, as one float64 is kept for each pair of user and item.
-MOST_CELLS = 10_000_000_000
+MAX_PAIRS = 10_000_000_000
+"""Largest number of pairs of user and item of a world."""
 
 Liking: TypeAlias = Annotated[float, Field(ge=0.0, le=5.0)]
 
 
 class SharedSettings(Section):
-    """What simulated worlds share: how selectively, and how much of the truth is observed."""
+    """Settings that all simulated worlds share: how much is observed, and how selectively."""
 
     exposure: float = Field(
         1.0,
@@ -59,7 +59,7 @@ class SharedSettings(Section):
 
 
 class WorldSettings(SharedSettings):
-    """What a world is made from; equal settings give equal worlds."""
+    """Settings of a drawn world; equal settings give equal worlds."""
 
     n_users: int = Field(ge=2, description="Number of users, at least 2.")
     n_items: int = Field(ge=2, description="Number of items, at least 2.")
@@ -95,27 +95,30 @@ class WorldSettings(SharedSettings):
 
     @model_validator(mode="after")
     def _numbers_fit(self) -> Self:
-        least, most = self.n_users * self.min_ratings, self.n_users * self.n_items
-        if most > MOST_CELLS:
+        """Refuse worlds that are too large, or have too few or too many ratings for their size."""
+        n_least = self.n_users * self.min_ratings
+        n_pairs = self.n_users * self.n_items
+        if n_pairs > MAX_PAIRS:
             raise ValueError(
-                f"`n_users` times `n_items` must be at most {MOST_CELLS:,}, got {most:,}."
+                f"`n_users` times `n_items` must be at most {MAX_PAIRS:,}, got {n_pairs:,}."
             )
-        for name, number in (("n_ratings", self.n_ratings), ("n_ratings` times `fill", self.rated)):
-            if not least <= number <= most:
+        numbers = {"n_ratings": self.n_ratings, "n_ratings` times `fill": self.n_observed}
+        for name, number in numbers.items():
+            if not n_least <= number <= n_pairs:
                 raise ValueError(
-                    f"`{name}` must be between {least:,} (`n_users` times `min_ratings`) and "
-                    f"{most:,} (`n_users` times `n_items`), got {number:,}."
+                    f"`{name}` must be between {n_least:,} (`n_users` times `min_ratings`) and "
+                    f"{n_pairs:,} (`n_users` times `n_items`), got {number:,}."
                 )
         return self
 
     @property
-    def rated(self) -> int:
+    def n_observed(self) -> int:
         """Number of ratings: ``n_ratings`` times ``fill``."""
         return round(self.n_ratings * self.fill)
 
     @property
     def is_usual(self) -> bool:
-        """Whether as much is rated, as selectively, as popularity and cuts are made for."""
+        """Whether strength and fill are those with which popularity and cuts are computed."""
         return self.strength == 1 and self.fill == 1
 
 
@@ -146,7 +149,11 @@ PRESETS: Mapping[str, WorldSettings] = MappingProxyType(
 
 
 def world_settings(preset: str | None, changes: Mapping[str, Any]) -> WorldSettings:
-    """Give the settings of a preset ("small" by default), with some changed."""
+    """Look up the settings of a preset ("small" by default), and change some of them.
+
+    Raises InputError if there is no such preset or setting, or a setting breaks a rule.
+    """
     name = "small" if preset is None else preset
     require_known("there is no preset", [name], [*PRESETS])
-    return check_settings("the world", WorldSettings, {**PRESETS[name].model_dump(), **changes})
+    values = {**PRESETS[name].model_dump(), **changes}
+    return check_settings("the world", WorldSettings, values)

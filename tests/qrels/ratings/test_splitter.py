@@ -245,3 +245,13 @@ def test_a_file_that_does_not_split_is_answered(tmp_path: Path, text: str, sente
 def test_a_file_that_there_is_not_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no\.py: the file of the split does not exist"):
         find_split(str(tmp_path / "no.py"))
+
+
+def test_numbers_of_test_ratings_are_of_users() -> None:
+    ratings = some_ratings(1)
+    position = np.arange(len(ratings))
+    n_users = len(ratings.users)
+    with pytest.raises(ValueError, match=rf"`n_test` of {n_users} users, got shapes"):
+        hold_out_last(ratings, position, np.ones(len(ratings), dtype=np.intp))
+    with pytest.raises(ValueError, match="`position` must be of"):
+        hold_out_last(ratings, position[1:], np.ones(n_users, dtype=np.intp))

@@ -28,10 +28,10 @@ from qrels.ratings.world.drawn_world import (
     PopularityBands,
     _activity,
     _bisect,
-    _cuts,
-    _draw_known,
+    _draw_familiarity,
     _draw_preferences,
-    _standard,
+    _selection_cuts,
+    _standardised,
     mark_chosen_items,
     rate_pairs,
     rating_times,
@@ -342,14 +342,14 @@ def test_bands_hold_items_that_are_about_twice_as_often_rated() -> None:
     order = np.lexsort((item, user))
     names, users = Numbering.of("vwxyz"), Numbering.of("abcdefghi")
     bands = PopularityBands.of(Ratings(users, names, user[order], item[order], np.ones(23)))
-    assert bands.of_items.tolist() == counts
+    assert bands.item_counts.tolist() == counts
     assert bands.band.tolist() == [0, 1, 1, 2, 2]
     assert bands.rated[[0, 1, 2, 8]].tolist() == [[1, 2, 2], [0, 2, 2], [0, 1, 2], [0, 0, 1]]
 
 
 def test_cuts_are_in_the_middle_and_not_far_from_the_key_above() -> None:
     keys = np.array([[3.0, 1.0, 2.5, 9.0]] * 5)
-    cuts = _cuts(keys, np.array([2, 1, 0, 4, 3]))
+    cuts = _selection_cuts(keys, np.array([2, 1, 0, 4, 3]))
     assert cuts.tolist() == [2.75, 8.0, 10.0, 0.0, 1.75]
 
 
@@ -362,7 +362,7 @@ def test_exposure_explains_how_many_items_of_each_band_users_rate(sweeps: int) -
     bands = PopularityBands.of(real)
     appeal = np.random.default_rng(2).gumbel(size=(len(real.users), len(real.items)))
     start = np.zeros(len(real.items))
-    exposure = Exposure.fitted(appeal, bands, start, sweeps=sweeps)
+    exposure = Exposure.fit(appeal, bands, start, sweeps=sweeps)
     keys = appeal + exposure.popularity + exposure.leaning[:, bands.band]
     chosen = mark_chosen_items(keys, real.user_counts())
     found = np.zeros_like(bands.rated)
@@ -370,7 +370,7 @@ def test_exposure_explains_how_many_items_of_each_band_users_rate(sweeps: int) -
     np.add.at(found, (user, bands.band[item]), 1)
     assert found.tolist() == bands.rated.tolist()
     np.testing.assert_allclose(exposure.leaning.mean(axis=0), 0, atol=1e-12)
-    missed = np.abs(chosen.sum(axis=0) - bands.of_items).sum() / len(real)
+    missed = np.abs(chosen.sum(axis=0) - bands.item_counts).sum() / len(real)
     assert missed < {0: 1.0, 1: 0.5, 8: 0.06}[sweeps]
 
 
@@ -379,8 +379,8 @@ def test_deviates_are_scaled_and_raised() -> None:
     np.testing.assert_allclose(
         signed_power(np.array([1.0, -2.0]), 2.0), np.array([1, -4]) / np.sqrt(17 / 2)
     )
-    np.testing.assert_allclose(_standard(np.array([1.0, 3.0])), [-1, 1])
-    assert _standard(np.array([2.0, 2.0])).tolist() == [0, 0]
+    np.testing.assert_allclose(_standardised(np.array([1.0, 3.0])), [-1, 1])
+    assert _standardised(np.array([2.0, 2.0])).tolist() == [0, 0]
 
 
 def test_tastes_have_variance_1_and_the_first_dimensions_weigh_more() -> None:
@@ -398,7 +398,7 @@ def test_users_know_of_items_of_eight_kinds_and_light_users_of_famous_ones() -> 
     settings = varied(TINY, n_users=3000, n_items=2000, n_ratings=15_000, familiarity=2.0)
     counts = np.tile(np.array([5, 20]), 1500)
     famous = np.linspace(-1, 1, 2000)
-    known = _draw_known(settings, counts, famous, np.random.default_rng(1))
+    known = _draw_familiarity(settings, counts, famous, np.random.default_rng(1))
     assert known.user_factors.shape == (3000, 9)
     assert known.item_factors.shape == (2000, 9)
     kinds = (known.user_factors[:, :8] ** 2).mean(axis=0)
@@ -414,7 +414,7 @@ def test_users_know_of_items_of_eight_kinds_and_light_users_of_famous_ones() -> 
     deviates = drawn.standard_normal((2000, 8))
     raised = np.sign(deviates) * np.abs(deviates) ** 1.7
     np.testing.assert_allclose(places, raised / np.sqrt((raised**2).mean()))
-    nothing = _draw_known(varied(TINY), counts, famous, np.random.default_rng(1))
+    nothing = _draw_familiarity(varied(TINY), counts, famous, np.random.default_rng(1))
     assert not nothing.user_factors.any()
 
 
@@ -458,10 +458,11 @@ def test_everything_that_is_observed_is_strengthened() -> None:
     both = make_world(varied(plain, strength=2.0)).observation
     np.testing.assert_allclose(both.block(users), 2 * usual.block(users))
     known = make_world(varied(plain, strength=2.0, bias="exposure")).observation
-    np.testing.assert_allclose(known.known.block(users), 2 * usual.known.block(users))
+    np.testing.assert_allclose(known.familiarity.block(users), 2 * usual.familiarity.block(users))
     assert known.liking == 1.5
     exposed = make_world(varied(TINY, exposure=0.5))
-    np.testing.assert_allclose(exposed.observation.known.quality, exposed.truth.popularity / 2)
+    quality = exposed.observation.familiarity.quality
+    np.testing.assert_allclose(quality, exposed.truth.popularity / 2)
 
 
 def test_luck_is_that_of_gumbel() -> None:
@@ -474,7 +475,7 @@ def test_luck_is_that_of_gumbel() -> None:
     assert luck.mean() == pytest.approx(0.5772, abs=0.05)
     assert luck.var() == pytest.approx(1.645, abs=0.1)
     np.testing.assert_array_equal(next(iter(appeal.blocks()))[1], blocks[0][1])
-    user, item = appeal.chosen(np.full(60, 3))
+    user, item = appeal.choose_pairs(np.full(60, 3))
     assert np.bincount(user).tolist() == [3] * 60
     best = np.argsort(-blocks[0][1][5])[:3]
     assert sorted(best.tolist()) == item[user == 5].tolist()
@@ -487,8 +488,8 @@ def test_popularity_is_found_among_the_first_users_as_many_as_may_be_held(
     settings = varied(TINY, n_users=200, n_ratings=4000)
     appeal = Appeal(make_world(settings).observation, np.random.SeedSequence(1))
     for most, n_held in ((1, 64), (25_599, 64), (25_600, 128), (100_000_000, 200)):
-        monkeypatch.setattr(drawn_world, "MOST_HELD", most)
-        assert len(appeal.held()) == n_held
+        monkeypatch.setattr(drawn_world, "MAX_PAIRS_AT_ONCE", most)
+        assert len(appeal.of_first_users()) == n_held
 
 
 def test_the_gini_of_a_small_world_is_met_by_a_power_of_fame() -> None:

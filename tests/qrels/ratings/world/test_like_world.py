@@ -61,7 +61,7 @@ def test_every_rating_is_as_frequent_as_in_the_real_ratings(
 
 def test_the_spread_of_the_biases_is_met(fitted: FittedWorld) -> None:
     for name in ("generosity", "quality"):
-        reached, wanted = getattr(fitted.reached, name), getattr(fitted.wanted, name)
+        reached, wanted = getattr(fitted.reached, name), getattr(fitted.target, name)
         assert reached == pytest.approx(wanted, rel=0.1)
 
 
@@ -185,7 +185,7 @@ def moments_of(**values: float) -> Moments:
 def test_strengths_are_moved_by_a_power_of_the_ratio_or_by_what_is_missing() -> None:
     wanted = moments_of(interest=1.2, quality=1.5, taste=1.1, tails=1.3, agreement=0.8, trend=1.1)
     wanted = replace(wanted, bend=0.8, decay=1.2, affinity=1.05, generosity=0.9)
-    moved = vars(Strengths().moved(wanted, moments_of()))
+    moved = vars(Strengths().updated(wanted, moments_of()))
     assert moved == pytest.approx(
         {
             "interest": 3.8 * 1.2**1.5,
@@ -217,7 +217,7 @@ def test_strengths_are_moved_by_a_power_of_the_ratio_or_by_what_is_missing() -> 
     ],
 )
 def test_a_strength_is_doubled_or_halved_at_the_most(goal: float, now: float, ratio: float) -> None:
-    moved = Strengths().moved(moments_of(quality=goal), moments_of(quality=now))
+    moved = Strengths().updated(moments_of(quality=goal), moments_of(quality=now))
     assert moved.quality == pytest.approx(0.4 * ratio)
 
 
@@ -225,7 +225,7 @@ def test_dimensions_weigh_less_the_more_they_decay() -> None:
     weights = replace(Strengths(), decay=2.0).weights
     assert (weights**2).sum() == pytest.approx(1)
     np.testing.assert_allclose(weights[0] / weights, np.arange(1, 9.0) ** 2)
-    places = replace(Strengths(), tails=2.0).places(np.array([1.0, -3.0]))
+    places = replace(Strengths(), tails=2.0).heavy_tailed(np.array([1.0, -3.0]))
     np.testing.assert_allclose(places, np.array([1.0, -9.0]) / np.sqrt(41))
 
 
@@ -238,7 +238,7 @@ def sized(n_users: int, n_items: int, *, n_values: int = 2) -> Ratings:
 
 
 def test_worlds_need_20_users_11_items_and_2_to_100_values(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert like_world.MOST_CELLS == 150_000_000
+    assert like_world.MAX_PAIRS == 150_000_000
     for fitting in (sized(20, 11), sized(20, 11, n_values=100)):
         _check(fitting)
     few = sized(20, 11)
@@ -252,7 +252,7 @@ def test_worlds_need_20_users_11_items_and_2_to_100_values(monkeypatch: pytest.M
     ):
         with pytest.raises(InputError, match=rule):
             _check(wrong)
-    monkeypatch.setattr(like_world, "MOST_CELLS", 220)
+    monkeypatch.setattr(like_world, "MAX_PAIRS", 220)
     _check(sized(20, 11))
     with pytest.raises(InputError, match=r"to 220 pairs of user and item .* got 231"):
         _check(sized(21, 11))
@@ -298,11 +298,11 @@ def test_preferences_are_made_of_deviates_by_strengths(draft: Any) -> None:
     exposure = Exposure(rng.normal(size=len(counts)), leaning)
     observation = draft._observation(STRENGTHS, exposure, familiarity=0.5)
     assert observation.liking == 2.0
-    known = observation.known
+    known = observation.familiarity
     np.testing.assert_allclose(
         known.user_factors[:, :8], 0.5 * 2.0 * weights * places(drawn.interests)
     )
-    np.testing.assert_allclose(known.local, 0.5 * 0.7 * drawn.known)
+    np.testing.assert_allclose(known.local, 0.5 * 0.7 * drawn.familiarity)
     leanings = known.user_factors[:, 8:] @ known.item_factors[:, 8:].T
     np.testing.assert_allclose(leanings, 0.5 * leaning[:, PopularityBands.of(draft.ratings).band])
     assert not known.generosity.any()
@@ -320,13 +320,13 @@ def test_a_world_is_drawn_five_times_with_fewer_sweeps_after_the_first(
     real: Ratings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sweeps: list[int] = []
-    fit = Exposure.fitted
+    fit = Exposure.fit
 
     def noted(*args: Any, **options: int) -> Exposure:
         sweeps.append(options["sweeps"])
         return fit(*args, sweeps=1)
 
-    monkeypatch.setattr(Exposure, "fitted", noted)
+    monkeypatch.setattr(Exposure, "fit", noted)
     found = fit_world(real, LikeSettings())
     assert sweeps == [8, 5, 5, 5, 5]
     assert found.strengths != Strengths()
@@ -339,8 +339,8 @@ def test_familiarity_and_exposure_are_observed_as_they_are_told(
     other = fit_world(real, told).world.observation
     usual = fitted.world.observation
     assert other.liking == 3.0
-    np.testing.assert_allclose(other.known.quality, 3.0 * 0.5 * usual.known.quality)
-    np.testing.assert_allclose(other.known.user_factors, 6.0 * usual.known.user_factors)
-    assert other.known.local is not None
-    assert usual.known.local is not None
-    np.testing.assert_allclose(other.known.local, 6.0 * usual.known.local)
+    np.testing.assert_allclose(other.familiarity.quality, 3.0 * 0.5 * usual.familiarity.quality)
+    np.testing.assert_allclose(other.familiarity.user_factors, 6.0 * usual.familiarity.user_factors)
+    assert other.familiarity.local is not None
+    assert usual.familiarity.local is not None
+    np.testing.assert_allclose(other.familiarity.local, 6.0 * usual.familiarity.local)

@@ -161,4 +161,4 @@ def test_terms_of_popularity_have_no_mean_and_squares_no_slope() -> None:
 def test_items_that_are_all_as_popular_have_no_terms() -> None:
     logs, squares = popularity_terms(np.array([3, 3, 3]))
     np.testing.assert_allclose([logs, squares], 0, atol=1e-8)
-    assert moments._rise(logs, np.array([1.0, 2.0, 3.0]), np.full(3, 1 / 3)) == 0
+    assert moments._slope(logs, np.array([1.0, 2.0, 3.0]), np.full(3, 1 / 3)) == 0

@@ -164,3 +164,17 @@ def test_propensities_are_means_over_users_to_whom_the_item_is_relevant(
     ]
     np.testing.assert_allclose(found, expected)
     assert relevant.any(axis=0).sum() == 2
+
+
+def test_counts_are_of_the_users_that_are_asked_for() -> None:
+    world = make_world(SETTINGS)
+    users, items = world.ratings.users.ids, world.ratings.items.ids
+    with pytest.raises(ValueError, match=r"for each of the 2 users, got 400\."):
+        item_propensities(
+            world.truth,
+            world.observation,
+            users[:2],
+            items,
+            world.ratings.user_counts(),
+            threshold=3.5,
+        )

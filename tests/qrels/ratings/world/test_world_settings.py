@@ -71,9 +71,9 @@ def test_ratings_are_as_many_as_users_need_and_pairs_allow() -> None:
 
 
 def test_a_share_of_the_ratings_must_fit_too() -> None:
-    assert sized(10, 5, 40, fill=0.5).rated == 20
-    assert sized(10, 5, 25, fill=1.1).rated == 28
-    assert sized(10, 5, 40, fill=1.25).rated == 50
+    assert sized(10, 5, 40, fill=0.5).n_observed == 20
+    assert sized(10, 5, 25, fill=1.1).n_observed == 28
+    assert sized(10, 5, 40, fill=1.25).n_observed == 50
     for fill in (0.4, 1.3):
         with pytest.raises(ValidationError, match="`n_ratings` times `fill` must be between 20"):
             sized(10, 5, 40, fill=fill)
