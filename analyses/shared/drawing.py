@@ -55,7 +55,8 @@ OTHERS = "0.8"
 
 OTHERS_IN_WORDS = "Grey: the curves of the other panels."
 
-THICK, THIN = 2.0, 0.75
+THICK = 2.0
+THIN = 0.75
 """Widths of lines of two intervals of one point: the thin one is longer, and lies below."""
 
 EXPLANATION = "explanation"

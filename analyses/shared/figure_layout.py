@@ -272,10 +272,8 @@ def _break_if_long(text: Text, figure: Figure) -> bool:
         return False
     box = text.get_window_extent()
     is_upright = text.get_rotation() == 90
-    if is_upright:
-        start, end, canvas = box.y0, box.y1, figure.bbox.height
-    else:
-        start, end, canvas = box.x0, box.x1, figure.bbox.width
+    start, end = (box.y0, box.y1) if is_upright else (box.x0, box.x1)
+    canvas = figure.bbox.height if is_upright else figure.bbox.width
     # Labels are centred at their axes: what is beyond one end is taken from both.
     beyond = max(-start, end - canvas)
     if beyond <= 0:

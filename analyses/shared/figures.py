@@ -131,10 +131,10 @@ def _draw_selected(
     """
 
     def draw(panel: Mapping[str, str], ax: Axes) -> Axes:
-        drawn = declaration.draw(result, ax, **{**chosen, **panel})
+        axes = declaration.draw(result, ax, **{**chosen, **panel})
         systems = getattr(result, "systems", ())
-        options.apply_to(drawn, figure=declaration.short, systems=systems)
-        return drawn
+        options.apply_to(axes, figure=declaration.short, systems=systems)
+        return axes
 
     keyword = declaration.panels
     if keyword is None or keyword in chosen:

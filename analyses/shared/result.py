@@ -187,8 +187,8 @@ class FigureDeclaration:
 
         Choices are keywords of the method that draws, and `FigureOptions`.
         """
-        drawn: Axes = getattr(result, self.method)(ax, **choices)
-        return drawn
+        axes: Axes = getattr(result, self.method)(ax, **choices)
+        return axes
 
 
 def _missing_method(result: Result, name: str) -> InputError:

@@ -251,9 +251,9 @@ class Work:
         """Train the systems in other worlds, and yield the result of a study in each, in order."""
         self._refuse("a simulated world")
 
-    def _refuse(self, needed: str) -> NoReturn:
+    def _refuse(self, requirement: str) -> NoReturn:
         """Raise InputError: the analysis needs something that is not known."""
-        raise InputError(f"the analysis needs {needed}; {self.name} has none.")
+        raise InputError(f"the analysis needs {requirement}; {self.name} has none.")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
