@@ -11,26 +11,35 @@ DECIMALS = 12
 """System scores are rounded to this many decimals, so that equal systems tie."""
 
 
-def ratio_or_nan(above: ArrayLike, below: NDArray[np.number]) -> Floats:
-    """Divide; NaN where what is divided by is not above 0. Shapes broadcast."""
-    nothing = np.full(np.broadcast_shapes(np.shape(above), below.shape), np.nan)
-    return np.divide(above, below, out=nothing, where=below > 0)
+def ratio_or_nan(numerator: ArrayLike, denominator: NDArray[np.number]) -> Floats:
+    """Divide arrays, whose shapes broadcast; NaN where the denominator is not above 0."""
+    shape = np.broadcast_shapes(np.shape(numerator), denominator.shape)
+    undefined = np.full(shape, np.nan)
+    return np.divide(numerator, denominator, out=undefined, where=denominator > 0)
 
 
 def mean_of_defined(values: Floats, weights: ArrayLike = 1.0) -> Floats:
-    """Average along the last axis what is not NaN, weighted; NaN where nothing is left."""
-    defined = ~np.isnan(values)
-    total = (np.where(defined, values, 0.0) * weights).sum(axis=-1)
-    return ratio_or_nan(total, (defined * weights).sum(axis=-1))
+    """Average along the last axis what is not NaN: (..., n) to (...); NaN where nothing is left.
+
+    ``weights`` broadcast to the shape of the values.
+    """
+    is_defined = ~np.isnan(values)
+    total = (np.where(is_defined, values, 0.0) * weights).sum(axis=-1)
+    total_weight = (is_defined * weights).sum(axis=-1)
+    return ratio_or_nan(total, total_weight)
 
 
 def deviation_of_defined(values: Floats) -> Floats:
-    """Give the standard deviation of the defined values along the last axis; NaN below two."""
-    defined = ~np.isnan(values)
-    count = defined.sum(axis=-1)
+    """Compute the standard deviation along the last axis of what is not NaN: (..., n) to (...).
+
+    It divides by the number of values less 1; NaN of fewer than two.
+    """
+    is_defined = ~np.isnan(values)
+    n_defined = is_defined.sum(axis=-1)
     means = mean_of_defined(values)
-    squares = (np.where(defined, values - means[..., None], 0.0) ** 2).sum(axis=-1)
+    deviations = np.where(is_defined, values - means[..., np.newaxis], 0.0)
+    sums_of_squares = (deviations**2).sum(axis=-1)
     # Equal values have a mean that may be rounded.
-    is_flat = np.fmax.reduce(values, axis=-1) == np.fmin.reduce(values, axis=-1)
-    squares = np.where(is_flat, 0.0, squares)
-    return np.sqrt(ratio_or_nan(squares, count - 1))
+    is_constant = np.fmax.reduce(values, axis=-1) == np.fmin.reduce(values, axis=-1)
+    sums_of_squares = np.where(is_constant, 0.0, sums_of_squares)
+    return np.sqrt(ratio_or_nan(sums_of_squares, n_defined - 1))

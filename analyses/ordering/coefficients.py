@@ -28,7 +28,7 @@ class Coefficient:
     symmetric
         Whether estimate and reference may change places.
     compare
-        Estimates and reference, scores of the systems along the last axis, to values.
+        Computes it from estimates and reference, scores of the systems along the last axis.
     lowest
         Value of an ordering of so many systems, without ties, and its reverse.
     """
@@ -41,7 +41,7 @@ class Coefficient:
     lowest: Callable[[int], float] = lambda n_systems: -1.0
 
 
-_ALL = (
+_COEFFICIENTS = (
     Coefficient(
         "tau-b",
         "Kendall's tau-b",
@@ -50,7 +50,11 @@ _ALL = (
         compare=tau_b,
     ),
     Coefficient(
-        "tau-ap", "tau_AP", "Undefined if an ordering has ties.", symmetric=False, compare=tau_ap
+        "tau-ap",
+        "tau_AP",
+        "Undefined if an ordering has ties.",
+        symmetric=False,
+        compare=tau_ap,
     ),
     Coefficient(
         "rbo",
@@ -62,25 +66,29 @@ _ALL = (
     ),
 )
 
-COEFFICIENTS: Mapping[str, Coefficient] = {one.name: one for one in _ALL}
+COEFFICIENTS: Mapping[str, Coefficient] = {
+    coefficient.name: coefficient for coefficient in _COEFFICIENTS
+}
 """The coefficients of tables by name; the default first."""
-
-
-def find_coefficient(name: str) -> Coefficient:
-    """Give a coefficient by its name."""
-    require_known("no coefficient is called", [name], [*COEFFICIENTS])
-    return COEFFICIENTS[name]
-
 
 CURVE_COEFFICIENT = "tau-b"
 """The coefficient of the curves, which alone has bands."""
 
 
+def find_coefficient(name: str) -> Coefficient:
+    """Look up a coefficient by its name; InputError if there is none."""
+    require_known("no coefficient is called", [name], list(COEFFICIENTS))
+    return COEFFICIENTS[name]
+
+
 def further_coefficients(estimates: Floats, reference: Floats) -> dict[str, Floats]:
-    """Compare orderings by every coefficient but `tau_b`, which says what they are given as."""
+    """Compare orderings by every coefficient but `tau_b`: values of shape (...), by its name.
+
+    Scores of the systems are along the last axis, the other axes broadcast: (..., n_systems).
+    """
     return {
-        name: one.compare(estimates, reference)
-        for name, one in COEFFICIENTS.items()
+        name: coefficient.compare(estimates, reference)
+        for name, coefficient in COEFFICIENTS.items()
         if name != CURVE_COEFFICIENT
     }
 
@@ -90,10 +98,15 @@ def mean_coefficients(estimates: Floats, reference: Floats) -> dict[str, Floats]
 
     Estimates are of shape (..., n_samples, n_systems), the reference of (..., 1, n_systems).
     """
-    found = further_coefficients(estimates, reference)
-    return {name: mean_of_defined(values) for name, values in found.items()}
+    by_coefficient = further_coefficients(estimates, reference)
+    return {name: mean_of_defined(values) for name, values in by_coefficient.items()}
 
 
-def stack_levels(parts: Sequence[Mapping[str, Floats]]) -> dict[str, Floats]:
-    """Join what was found at each level: the second axis of every array is that of the levels."""
-    return {name: np.stack([part[name] for part in parts], axis=1) for name in parts[0]}
+def stack_levels(levels: Sequence[Mapping[str, Floats]]) -> dict[str, Floats]:
+    """Stack the values of each coefficient at all levels: the second axis is that of the levels.
+
+    Each level has values of shape (n_measures, ...) by the name of the coefficient; there must be
+    at least one. The result has (n_measures, n_levels, ...).
+    """
+    names = levels[0].keys()
+    return {name: np.stack([level[name] for level in levels], axis=1) for name in names}

@@ -1,4 +1,9 @@
-"""How alike two orderings are: Kendall's tau-b, tau_AP, rank-biased overlap."""
+"""How alike two orderings are: Kendall's tau-b, tau_AP, rank-biased overlap.
+
+All take estimates and a reference: scores of the systems along the last axis, higher is better,
+whose other axes broadcast. Their results have the shape of these other axes. Scores are compared
+to 12 decimals.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +12,7 @@ import numpy as np
 from runs.shared.arrays import Floats
 
 PERSISTENCE = 0.9
-"""Of a reader who goes from one system to the next: ten systems are read in the mean."""
+"""Chance p that a reader of an ordering goes on to the next system: ten are read on average."""
 
 
 def tau_b(estimates: Floats, reference: Floats) -> Floats:
@@ -18,18 +23,21 @@ def tau_b(estimates: Floats, reference: Floats) -> Floats:
 
     :math:`n_x` and :math:`n_y` count the pairs that are not tied.
 
-    The result: values in [-1, 1]; NaN where all systems of an ordering tie, or a score is
-    undefined.
+    Estimates and reference have the shape (..., n_systems), and the result (...): values in
+    [-1, 1]; NaN where all systems of an ordering tie, or a score is NaN.
 
     Kendall (1945), The treatment of ties in ranking problems.
     """
     from analyses.ordering import loops
 
-    if estimates.ndim > 1 and reference.shape[-2:-1] in ((), (1,)):
-        # A reference of many estimates is looked at once.
-        known = reference.reshape(*reference.shape[:-2], reference.shape[-1])
-        return loops.over_samples(loops.tau_b, estimates, known)
-    return loops.over_samples(loops.tau_b, estimates[..., None, :], reference)[..., 0]
+    is_one_reference = reference.ndim == 1 or reference.shape[-2] == 1
+    if estimates.ndim > 1 and is_one_reference:
+        # The pairs of a reference of many estimates are compared once.
+        n_systems = reference.shape[-1]
+        references = reference.reshape(*reference.shape[:-2], n_systems)
+        return loops.over_samples(loops.tau_b, estimates, references)
+    single_samples = estimates[..., np.newaxis, :]
+    return loops.over_samples(loops.tau_b, single_samples, reference)[..., 0]
 
 
 def tau_ap(estimates: Floats, reference: Floats) -> Floats:
@@ -40,8 +48,9 @@ def tau_ap(estimates: Floats, reference: Floats) -> Floats:
     Walking down the estimate, C(i) counts the systems above rank i that the reference too puts
     above. Not symmetric: ranks are those of the estimate.
 
-    The result: values in [-1, 1]. NaN where either ordering has ties (see `tau_ap_a`), for fewer
-    than two systems, or an undefined score.
+    Estimates and reference have the shape (..., n_systems), and the result (...): values in
+    [-1, 1]. NaN where either ordering has ties (see `tau_ap_a`), for fewer than two systems, or
+    where a score is NaN.
 
     Yilmaz, Aslam & Robertson (2008), A new rank correlation coefficient for information retrieval.
     """
@@ -59,8 +68,9 @@ def tau_ap_a(estimates: Floats, reference: Floats) -> Floats:
 
     to the sum of `tau_ap` (a term with r = 1 is 0).
 
-    The result: values in [-1, 1]; 0 for an estimate that ties all systems. NaN where the reference
-    has ties, for fewer than two systems, or an undefined score.
+    Estimates and reference have the shape (..., n_systems), and the result (...): values in
+    [-1, 1]; 0 for an estimate that ties all systems. NaN where the reference has ties, for fewer
+    than two systems, or where a score is NaN.
 
     Urbano & Marrero (2017), The treatment of ties in AP correlation.
     """
@@ -78,8 +88,9 @@ def rbo(estimates: Floats, reference: Floats, *, persistence: float = PERSISTENC
     orderings. A system of a tied group of size g, below k others, is in the top d with the share
     :math:`c(d) = (d - k) / g`, cut to [0, 1]. A tied ordering agrees fully with itself (variant b).
 
-    The result: values from `rbo_floor` to 1: both orderings hold all systems, so that none is 0.
-    NaN for fewer than two systems or an undefined score.
+    Estimates and reference have the shape (..., n_systems), and the result (...): values from
+    `rbo_floor` to 1, as both orderings hold all systems. NaN for fewer than two systems, or where a
+    score is NaN. ``persistence`` is p.
 
     Webber, Moffat & Zobel (2010), A similarity measure for indefinite rankings; Corsi & Urbano
     (2024), The treatment of ties in rank-biased overlap.
@@ -90,6 +101,9 @@ def rbo(estimates: Floats, reference: Floats, *, persistence: float = PERSISTENC
 
 
 def rbo_floor(n_systems: int, *, persistence: float = PERSISTENCE) -> float:
-    """Rank-biased overlap of an ordering without ties and its reverse: the lowest there is."""
+    """Compute the rank-biased overlap of an ordering without ties and its reverse: the lowest.
+
+    NaN for fewer than two systems.
+    """
     ordering = np.arange(n_systems, dtype=np.float64)
     return float(rbo(ordering, -ordering, persistence=persistence))

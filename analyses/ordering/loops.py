@@ -1,7 +1,7 @@
 """The coefficients, compiled: each compares rows of scores; in one file, imported when needed.
 
-Scores are first brought to a grid of 1e-12, so that equal systems tie; loops answer NaN to NaN.
-Loops over pairs of systems need no sorting, and no memory beyond a few rows.
+Scores are first brought to a grid of 1e-12, so that equal systems tie; loops return NaN where a
+score is NaN. Loops over pairs of systems need no sorting, and no memory beyond a few rows.
 
 Plain functions, and no ufuncs: numba keeps those of two processes that compile at once in parts
 that do not fit each other, and calls nothing where a part is missing.
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,128 +20,191 @@ from analyses.ordering.agreement import DECIMALS
 from runs.shared.arrays import Floats
 from runs.shared.compiled import jit
 
-Row = Floats
+Row: TypeAlias = Floats
+"""Scores of the systems, of shape (n_systems,): multiples of the grid."""
+
+Rows: TypeAlias = Floats
+"""Rows of scores, of shape (n_rows, n_systems)."""
 
 
-def over_rows(loop: Callable[..., Row], estimates: Row, reference: Row, *more: float) -> Row:
-    """Compare whole arrays of rows, whose other axes broadcast."""
-    some = np.broadcast_arrays(estimates, reference)
-    found = loop(*(_rounded(each, 2) for each in some), *more)
-    return np.asarray(found.reshape(some[0].shape[:-1]))[()]
+def over_rows(
+    loop: Callable[..., Floats], estimates: Floats, reference: Floats, *options: float
+) -> Floats:
+    """Compare arrays of scores, (..., n_systems), by a loop over rows; other axes broadcast.
+
+    The loop takes two arrays of shape (n_rows, n_systems), and the options, and returns (n_rows,).
+    The result has the shape (...); it is a number if there are no other axes.
+    """
+    broadcast_estimates, broadcast_reference = np.broadcast_arrays(estimates, reference)
+    estimate_rows = _on_grid(broadcast_estimates, n_axes=2)
+    reference_rows = _on_grid(broadcast_reference, n_axes=2)
+    values = loop(estimate_rows, reference_rows, *options)
+    return np.asarray(values.reshape(broadcast_estimates.shape[:-1]))[()]
 
 
-def over_samples(loop: Callable[..., Row], estimates: Row, reference: Row) -> Row:
-    """Compare estimates (..., n_samples, n_systems) with a reference (..., n_systems) of each."""
-    shape = np.broadcast_shapes(estimates.shape[:-2], reference.shape[:-1])
-    samples = np.broadcast_to(estimates, (*shape, *estimates.shape[-2:]))
-    known = np.broadcast_to(reference, (*shape, reference.shape[-1]))
-    return loop(_rounded(samples, 3), _rounded(known, 2)).reshape(samples.shape[:-1])
+def over_samples(loop: Callable[..., Floats], estimates: Floats, references: Floats) -> Floats:
+    """Compare samples of estimates with a reference each, by a loop over both.
+
+    Estimates have the shape (..., n_samples, n_systems), references (..., n_systems); other axes
+    broadcast. The loop takes arrays of shape (n, n_samples, n_systems) and (n, n_systems), and
+    returns (n, n_samples). The result has the shape (..., n_samples).
+    """
+    *_, n_samples, n_systems = estimates.shape
+    shape = np.broadcast_shapes(estimates.shape[:-2], references.shape[:-1])
+    broadcast_estimates = np.broadcast_to(estimates, (*shape, n_samples, n_systems))
+    broadcast_references = np.broadcast_to(references, (*shape, references.shape[-1]))
+    samples = _on_grid(broadcast_estimates, n_axes=3)
+    reference_rows = _on_grid(broadcast_references, n_axes=2)
+    return loop(samples, reference_rows).reshape(*shape, n_samples)
 
 
-def _rounded(values: Row, n_axes: int) -> Row:
-    """Join the first axes, so that so many are left; give scores as multiples of the grid."""
-    shape = values.shape[values.ndim - n_axes + 1 :]
-    flat = values.reshape(math.prod(values.shape[: values.ndim - n_axes + 1]), *shape)
-    return np.rint(np.ascontiguousarray(flat, dtype=np.float64) * 10.0**DECIMALS)
+def _on_grid(scores: Floats, *, n_axes: int) -> Floats:
+    """Join the first axes, so that ``n_axes`` are left, and round scores to whole grid units.
+
+    A unit is 10^-12: the result has scores as whole numbers of units.
+    """
+    n_joined = scores.ndim - n_axes + 1
+    n_rows = math.prod(scores.shape[:n_joined])
+    joined = scores.reshape(n_rows, *scores.shape[n_joined:])
+    contiguous = np.ascontiguousarray(joined, dtype=np.float64)
+    return np.rint(contiguous * 10.0**DECIMALS)
 
 
 @jit()
 def _are_numbers(row: Row) -> bool:
-    n_numbers = 0
-    for system in range(len(row)):
-        n_numbers += row[system] == row[system]
-    return n_numbers == len(row)
+    """Tell whether no score is NaN."""
+    n_undefined = 0
+    for score in row:
+        n_undefined += np.isnan(score)
+    return n_undefined == 0
 
 
 @jit()
 def _are_comparable(estimate: Row, reference: Row) -> bool:
     """Tell whether there are two systems at least, and all scores are numbers."""
-    return _are_numbers(estimate) & _are_numbers(reference) and len(estimate) > 1
+    return len(estimate) > 1 and _are_numbers(estimate) and _are_numbers(reference)
 
 
 @jit()
 def _pair_signs(row: Row) -> NDArray[np.int64]:
-    """Tell of every pair i < j whether j is better (1), worse (-1) or equal (0)."""
+    """Compare every pair of systems i < j: 1 if j is better, -1 if it is worse, 0 if they tie.
+
+    Pairs are in the order (0, 1), (0, 2), ..., (1, 2), ...: the result has n (n - 1) / 2 signs.
+    """
     signs = np.empty(len(row) * (len(row) - 1) // 2, dtype=np.int64)
-    place = 0
+    pair = 0
     for i in range(len(row)):
         for j in range(i + 1, len(row)):
-            signs[place] = np.sign(row[j] - row[i])
-            place += 1
+            signs[pair] = np.sign(row[j] - row[i])
+            pair += 1
     return signs
 
 
 @jit()
-def _agree(row: Row, signs: NDArray[np.int64]) -> tuple[int, int]:
-    """Add up the agreement with known signs, and count the pairs that are not tied."""
-    agreement, n_untied, first = 0, 0, 0
+def _agreement(row: Row, signs: NDArray[np.int64]) -> tuple[int, int]:
+    """Compare the pairs of a row with the signs of a reference, which `_pair_signs` computed.
+
+    The results are the number of pairs in the same order less those in the opposite one, and the
+    number of pairs that are not tied in the row.
+    """
+    agreement = 0
+    n_untied = 0
+    first_pair = 0
     for i in range(len(row)):
-        mine = row[i]
+        score = row[i]
         for j in range(i + 1, len(row)):
-            sign = (row[j] > mine) - (row[j] < mine)
-            agreement += sign * signs[first + j - i - 1]
+            sign = (row[j] > score) - (row[j] < score)
+            agreement += sign * signs[first_pair + j - i - 1]
             n_untied += sign * sign
-        first += len(row) - i - 1
+        first_pair += len(row) - i - 1
     return agreement, n_untied
 
 
 @jit()
-def _places(row: Row) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _n_above_and_tied(row: Row) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Count, for every system, who is above it, and who is tied with it, itself among them."""
-    above, tied = np.zeros((2, len(row)), dtype=np.int64)
+    n_above = np.zeros(len(row), dtype=np.int64)
+    n_tied = np.zeros(len(row), dtype=np.int64)
     for i in range(len(row)):
         for j in range(len(row)):
-            above[i] += row[j] > row[i]
-            tied[i] += row[j] == row[i]
-    return above, tied
+            n_above[i] += row[j] > row[i]
+            n_tied[i] += row[j] == row[i]
+    return n_above, n_tied
 
 
 @jit()
 def _has_ties(row: Row) -> bool:
-    return _places(row)[1].sum() > len(row)
+    """Tell whether two systems tie."""
+    _, n_tied = _n_above_and_tied(row)
+    return n_tied.sum() > len(row)
 
 
 @jit()
-def _rbo(row: Row, wanted: Row, persistence: float) -> float:
-    """Weigh the overlap at every depth; below the last it stays what it is."""
-    above, tied = _places(row)
-    above_wanted, tied_wanted = _places(wanted)
-    total, weight, agreement = 0.0, 1.0 - persistence, 0.0
-    for depth in range(1, len(row) + 1):
-        overlap, own, own_wanted = 0.0, 0.0, 0.0
-        for i in range(len(row)):
-            within = min(max((depth - above[i]) / tied[i], 0.0), 1.0)
-            within_wanted = min(max((depth - above_wanted[i]) / tied_wanted[i], 0.0), 1.0)
-            overlap += within * within_wanted
-            own += within * within
-            own_wanted += within_wanted * within_wanted
-        agreement = overlap / math.sqrt(own * own_wanted)
+def _share_in_top(depth: int, n_above: int, n_tied: int) -> float:
+    """Compute the share with which a system is among the top ones, down to a depth.
+
+    It is (depth - n_above) / n_tied, cut to [0, 1], where ``n_above`` systems are above it and
+    ``n_tied``, itself among them, tie.
+    """
+    return min(max((depth - n_above) / n_tied, 0.0), 1.0)
+
+
+@jit()
+def _rbo(estimate: Row, reference: Row, persistence: float) -> float:
+    """Compute rank-biased overlap: the weighted mean of the agreement of the tops at all depths.
+
+    The agreement at the last depth counts for all deeper ones. Both rows have two systems at least,
+    and no NaN.
+    """
+    n_above, n_tied = _n_above_and_tied(estimate)
+    n_above_in_reference, n_tied_in_reference = _n_above_and_tied(reference)
+    total = 0.0
+    weight = 1.0 - persistence
+    agreement = 0.0
+    for depth in range(1, len(estimate) + 1):
+        overlap = 0.0
+        estimate_squares = 0.0
+        reference_squares = 0.0
+        for i in range(len(estimate)):
+            share = _share_in_top(depth, n_above[i], n_tied[i])
+            reference_share = _share_in_top(depth, n_above_in_reference[i], n_tied_in_reference[i])
+            overlap += share * reference_share
+            estimate_squares += share * share
+            reference_squares += reference_share * reference_share
+        agreement = overlap / math.sqrt(estimate_squares * reference_squares)
         total += weight * agreement
         weight *= persistence
-    return total + persistence ** len(row) * agreement
+    return total + persistence ** len(estimate) * agreement
 
 
 @jit()
-def tau_b(estimates: Row, references: Row) -> Row:
-    """Compare many orderings with one, whose pairs are looked at once."""
+def tau_b(estimates: Floats, references: Rows) -> Floats:
+    """Compute Kendall's tau-b of samples with their reference, whose pairs are compared once.
+
+    Estimates have the shape (n, n_samples, n_systems), references (n, n_systems), and the result
+    (n, n_samples): NaN where all systems of a row tie, or a score is NaN.
+    """
     values = np.full(estimates.shape[:2], np.nan)
     for n in range(len(references)):
-        is_complete = _are_numbers(references[n])
+        is_reference_defined = _are_numbers(references[n])
         signs = _pair_signs(references[n])
-        n_untied = np.count_nonzero(signs)
+        n_untied_in_reference = np.count_nonzero(signs)
         for sample in range(estimates.shape[1]):
             row = estimates[n, sample]
-            is_defined = is_complete and _are_numbers(row)
-            agreement, n_untied_here = _agree(row, signs)
-            untied = n_untied * n_untied_here if is_defined else 0
-            if untied > 0:
-                values[n, sample] = agreement / math.sqrt(untied)
+            agreement, n_untied = _agreement(row, signs)
+            squared_norm = n_untied_in_reference * n_untied
+            is_defined = is_reference_defined and _are_numbers(row)
+            if is_defined and squared_norm > 0:
+                values[n, sample] = agreement / math.sqrt(squared_norm)
     return values
 
 
 @jit()
-def tau_ap(estimates: Row, references: Row) -> Row:
-    """Refuse ties."""
+def tau_ap(estimates: Rows, references: Rows) -> Floats:
+    """Compute tau_AP of rows without ties, (n_rows, n_systems) each: values of shape (n_rows,).
+
+    NaN where a row has ties, fewer than two systems, or NaN.
+    """
     values = tau_ap_a(estimates, references)
     for n in range(len(values)):
         if _has_ties(estimates[n]):
@@ -149,78 +213,131 @@ def tau_ap(estimates: Row, references: Row) -> Row:
 
 
 @jit()
-def tau_ap_a(estimates: Row, references: Row) -> Row:
-    """Average over all ways to break the ties of the estimate."""
+def tau_ap_a(estimates: Rows, references: Rows) -> Floats:
+    """Compute the mean of tau_AP over all ways to break the ties of the estimates.
+
+    Estimates and references have the shape (n_rows, n_systems), the result (n_rows,): NaN where a
+    reference has ties, or a row fewer than two systems, or NaN.
+    """
     values = np.full(len(estimates), np.nan)
     for n in range(len(values)):
-        row, wanted = estimates[n], references[n]
-        if not _are_comparable(row, wanted) or _has_ties(wanted):
+        estimate = estimates[n]
+        reference = references[n]
+        if not _are_comparable(estimate, reference) or _has_ties(reference):
             continue
-        excess, (above, tied) = 0.0, _places(row)
-        for i in range(len(row)):
-            n_right = ((row > row[i]) & (wanted > wanted[i])).sum()
-            for n_better in range(above[i], above[i] + tied[i]):
+        n_above, n_tied = _n_above_and_tied(estimate)
+        excess = 0.0
+        for i in range(len(estimate)):
+            is_above_in_both = (estimate > estimate[i]) & (reference > reference[i])
+            n_right = is_above_in_both.sum()
+            for n_better in range(n_above[i], n_above[i] + n_tied[i]):
                 if n_better > 0:
-                    excess += (2 * n_right - above[i]) / n_better / tied[i]
-        values[n] = excess / (len(row) - 1)
+                    excess += (2 * n_right - n_above[i]) / n_better / n_tied[i]
+        values[n] = excess / (len(estimate) - 1)
     return values
 
 
 @jit()
-def rbo(estimates: Row, references: Row, persistence: float) -> Row:
-    """Let a tied ordering agree fully with itself."""
+def rbo(estimates: Rows, references: Rows, persistence: float) -> Floats:
+    """Compute rank-biased overlap of rows, (n_rows, n_systems) each: values of shape (n_rows,).
+
+    NaN where a row has fewer than two systems, or NaN.
+    """
     values = np.full(len(estimates), np.nan)
     for n in range(len(values)):
-        row, wanted = estimates[n], references[n]
-        if _are_comparable(row, wanted):
-            values[n] = _rbo(row, wanted, persistence)
+        if _are_comparable(estimates[n], references[n]):
+            values[n] = _rbo(estimates[n], references[n], persistence)
     return values
 
 
 @jit(error_model="numpy")
-def sample_taus(estimates: Floats, references: Floats, scale: float) -> Floats:
-    """Compare the ordering of the systems in every sample with that of the reference by tau-b.
+def _round_samples(
+    estimates: Floats, scale: float, rounded: Floats, lowest: Row, highest: Row
+) -> None:
+    """Multiply scores by a scale and round them; find the lowest and highest of each system.
+
+    ``estimates`` are scores of shape (n_systems, n_samples). The results are written into
+    ``rounded``, of the same shape, and ``lowest`` and ``highest``, (n_systems,).
+    """
+    for system in range(len(estimates)):
+        low = np.inf
+        high = -np.inf
+        for sample in range(estimates.shape[1]):
+            score = np.rint(estimates[system, sample] * scale)
+            rounded[system, sample] = score
+            low = min(low, score)
+            high = max(high, score)
+        lowest[system] = low
+        highest[system] = high
+
+
+@jit(error_model="numpy", inline="always")
+def _add_pair(
+    first: Floats, second: Floats, sign: float, agreement: Floats, n_untied: Floats
+) -> None:
+    """Compare two systems in every sample, and add up agreement with a reference and ties.
+
+    ``first`` and ``second`` are their scores, ``sign`` is 1.0 if the first is better in the
+    reference, -1.0 if it is worse, 0.0 if they tie there. ``agreement`` and ``n_untied`` are
+    updated; all arrays are of shape (n_samples,). The function is inlined, so that it vectorises.
+    """
+    for sample in range(len(first)):
+        is_above = 1.0 if first[sample] > second[sample] else 0.0
+        is_below = 1.0 if first[sample] < second[sample] else 0.0
+        agreement[sample] += sign * (is_above - is_below)
+        n_untied[sample] += is_above + is_below
+
+
+@jit(error_model="numpy")
+def sample_taus(estimates: Floats, references: Rows, scale: float) -> Floats:
+    """Compute tau-b of the ordering of the systems in every sample with that of the reference.
 
     The loops run over the samples, and vectorise: most pairs of systems have one order in all
     samples of a replicate, and need no loop. Tests hold it equal to `tau_b`.
 
-    Estimates are scores of shape (n_replicates, n_systems, n_samples), references of (n_replicates,
-    n_systems). Scores that are the same whole number when multiplied by the scale are tied.
+    Parameters
+    ----------
+    estimates
+        Scores of shape (n_replicates, n_systems, n_samples).
+    references
+        Scores of shape (n_replicates, n_systems).
+    scale
+        Scores that are the same whole number when multiplied by the scale, and rounded, are tied.
 
-    The result: tau-b, of shape (n_replicates, n_samples); NaN where all systems tie.
+    Returns
+    -------
+    Tau-b, of shape (n_replicates, n_samples); NaN where all systems tie.
     """
     n_replicates, n_systems, n_samples = estimates.shape
     taus = np.empty((n_replicates, n_samples))
     rounded = np.empty((n_systems, n_samples))
-    lowest, highest = np.empty(n_systems), np.empty(n_systems)
+    lowest = np.empty(n_systems)
+    highest = np.empty(n_systems)
     agreement = np.empty(n_samples)
-    untied = np.empty(n_samples)
+    n_untied = np.empty(n_samples)
     for replicate in range(n_replicates):
         reference = np.rint(references[replicate] * scale)
-        for i in range(n_systems):
-            low, high = np.inf, -np.inf
-            for w in range(n_samples):
-                value = np.rint(estimates[replicate, i, w] * scale)
-                rounded[i, w] = value
-                low, high = min(low, value), max(high, value)
-            lowest[i], highest[i] = low, high
+        _round_samples(estimates[replicate], scale, rounded, lowest, highest)
         agreement[:] = 0.0
-        untied[:] = 0.0
-        n_untied, agreement_of_all, untied_in_all = 0, 0.0, 0
+        n_untied[:] = 0.0
+        n_untied_in_reference = 0
+        # Of pairs that have one order in all samples.
+        common_agreement = 0.0
+        n_common = 0
         for i in range(n_systems):
             for j in range(i + 1, n_systems):
                 sign = np.sign(reference[i] - reference[j])
-                n_untied += sign != 0.0
-                if lowest[i] > highest[j] or highest[i] < lowest[j]:
-                    agreement_of_all += sign if lowest[i] > highest[j] else -sign
-                    untied_in_all += 1
-                    continue
-                for w in range(n_samples):
-                    above = 1.0 if rounded[i, w] > rounded[j, w] else 0.0
-                    below = 1.0 if rounded[i, w] < rounded[j, w] else 0.0
-                    agreement[w] += sign * (above - below)
-                    untied[w] += above + below
-        for w in range(n_samples):
-            n_both = (untied[w] + untied_in_all) * n_untied
-            taus[replicate, w] = (agreement[w] + agreement_of_all) / np.sqrt(n_both)
+                n_untied_in_reference += sign != 0.0
+                if lowest[i] > highest[j]:
+                    common_agreement += sign
+                    n_common += 1
+                elif highest[i] < lowest[j]:
+                    common_agreement -= sign
+                    n_common += 1
+                else:
+                    _add_pair(rounded[i], rounded[j], sign, agreement, n_untied)
+        for sample in range(n_samples):
+            squared_norm = (n_untied[sample] + n_common) * n_untied_in_reference
+            total = agreement[sample] + common_agreement
+            taus[replicate, sample] = total / np.sqrt(squared_norm)
     return taus
