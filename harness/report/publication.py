@@ -238,7 +238,10 @@ class Publication:
         yield frame_table("levels", "Values", frame, note)
 
     def findings(self) -> Iterator[str]:
-        """Word how far values and orderings agree, and which numbers are missing."""
+        """Word how far values and orderings agree, and which numbers are missing.
+
+        Values are not counted if ranks are published; at most five missing numbers are named.
+        """
         summary = self.summary()
         tau = rounded(float(summary["tau-b"]), 2)
         sentence = f"the orderings agree with tau-b = {tau}."

@@ -294,7 +294,17 @@ def combine_repeats(
     Returns
     -------
     The estimates that all repetitions have, over the report measures of the study.
+
+    Raises
+    ------
+    ValueError
+        If there are not as many means and results as seeds.
     """
+    if not len(means) == len(results) == len(seeds):
+        raise ValueError(
+            f"each of the {len(seeds)} seeds must have means and results, got {len(means)} and "
+            f"{len(results)}."
+        )
     reported = means[0].measures.reported
     estimates_by_repetition = [_headlines(repetition_results) for repetition_results in results]
     quantities = [

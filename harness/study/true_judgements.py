@@ -122,7 +122,13 @@ class TrueJudgements:
         Returns
         -------
         Lists of shape (n_users, depth), with -1 at the end of those that are shorter.
+
+        Raises
+        ------
+        ValueError
+            If the lists are not of as many users as the truth has.
         """
+        self._require_own_users(run)
         judged = self.judged_items()
         highest_item = max(int(judged.items.max(initial=0)), int(run.items.max(initial=0)))
         n_items = 1 + highest_item
@@ -195,8 +201,10 @@ class TrueJudgements:
     def restrict_lists(self, run: Run) -> Run:
         """Remove unjudged items from lists of the users of the truth, if only judged ones count.
 
-        Lists keep their shape, (n_users, depth): items move up, and -1 fills the end.
+        Lists keep their shape, (n_users, depth): items move up, and -1 fills the end. Raises
+        ValueError if the lists are not of as many users as the truth has.
         """
+        self._require_own_users(run)
         if self.candidates == "all":
             return run
         lists = np.full_like(run.items, -1)
@@ -208,6 +216,15 @@ class TrueJudgements:
             remaining = ranked_items[np.isin(ranked_items, judged_items)]
             lists[user, : len(remaining)] = remaining
         return Run(run.system, lists)
+
+    def _require_own_users(self, run: Run) -> None:
+        """Refuse lists of another number of users, such as those of the topics of the study."""
+        n_lists = len(run.items)
+        if n_lists != self.qrels.n_users:
+            raise ValueError(
+                f"run {run.system!r} must have a list for each of the {self.qrels.n_users} users "
+                f"of the truth, got {n_lists}."
+            )
 
 
 class StudyIds(NamedTuple):

@@ -183,6 +183,17 @@ def test_a_quantity_that_a_seed_lacks_is_left_out_and_a_measure_is_undefined() -
     np.testing.assert_allclose(only.values, [[[np.nan, np.nan], [0.5, 0.5]]])
 
 
+@pytest.mark.parametrize(
+    ("n_means", "n_results", "n_seeds"), [(1, 2, 2), (2, 1, 2), (2, 2, 1), (2, 2, 3)]
+)
+def test_every_seed_must_have_means_and_results(n_means: int, n_results: int, n_seeds: int) -> None:
+    means = [means_of([[1, 2, 3]] * 3)] * n_means
+    results: list[list[Result]] = [[sparsity_of({("P", 20): 0.5})]] * n_results
+    refusal = f"each of the {n_seeds} seeds must have means and results, got {n_means} and"
+    with pytest.raises(ValueError, match=refusal):
+        combine_repeats(means, results, seeds=range(n_seeds))
+
+
 def test_deviations_over_systems_are_root_mean_squares_of_the_jackknife() -> None:
     """Of 12 families 9 are in a subset: the variance over subsets counts threefold."""
     areas = {("P", 20): 0.5, ("AP", 20): 0.7}

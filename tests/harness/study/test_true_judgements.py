@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -230,6 +231,17 @@ def test_given_lists_are_condensed_to_what_is_truly_judged() -> None:
     expected = [[2, 0, 1, -1], [0, -1, -1, -1], [1, -1, -1, -1]]
     assert known.restrict_lists(run).items.tolist() == expected
     assert judged().restrict_lists(run) is run
+
+
+@pytest.mark.parametrize("candidates", ["judged", "all"])
+def test_lists_must_be_of_the_users_of_the_truth(candidates: Any) -> None:
+    known = replace(judged(), candidates=candidates)
+    run = Run("s", np.array([[3, 2], [3, 0]], np.int32))
+    refusal = "run 's' must have a list for each of the 3 users of the truth, got 2"
+    with pytest.raises(ValueError, match=refusal):
+        known.restrict_lists(run)
+    with pytest.raises(ValueError, match=refusal):
+        known.with_unranked_items(run, 4, seed=1)
 
 
 def test_items_that_a_system_leaves_out_come_last_in_an_order_that_all_systems_share() -> None:
