@@ -62,6 +62,8 @@ def metric_card(
             if name_in_study in check.metrics:
                 warnings.append(f"{study.name}: {check.sentence}")
     (card,) = cards_of([(metric, CUTOFFS)], tries=tries)
+    outcomes = [(outcome, evidence_lines(outcome, card.level)) for outcome in card.outcomes]
+    measures = [Measure(name_in_study, cutoff) for name_in_study in names]
     return render_page(
         "card.html",
         label=str(Measure(metric.label, cutoff)),
@@ -70,11 +72,11 @@ def metric_card(
         words=paragraphs_in(metric.doc),
         notation=NOTATION if metric.name in built_in_metrics() else "",
         card=card,
-        outcomes=[(outcome, evidence_lines(outcome, card.level)) for outcome in card.outcomes],
+        outcomes=outcomes,
         legend=LEGEND.format(level=card.level),
         studies=studies,
         warnings=warnings,
-        table=_results_table(studies, [Measure(name, cutoff) for name in names]),
+        table=_results_table(studies, measures),
     )
 
 

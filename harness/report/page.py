@@ -61,6 +61,8 @@ def render_report(study: FinishedStudy) -> bytes:
         [name, manifest.families.get(name, ""), method, source]
         for name, (method, source) in manifest.sources.items()
     ]
+    open_sections = [section for key, section in sections.items() if key not in FOLDED_RESULTS]
+    folded_sections = [section for key, section in sections.items() if key in FOLDED_RESULTS]
     cpu_seconds = [[part, f"{cost.cpu:.1f}"] for part, cost in manifest.seconds.items()]
     return render_page(
         "report.html",
@@ -69,8 +71,8 @@ def render_report(study: FinishedStudy) -> bytes:
         opening=opening,
         systems=system_tables,
         cautions=summary.cautions,
-        sections=[section for key, section in sections.items() if key not in FOLDED_RESULTS],
-        last=[section for key, section in sections.items() if key in FOLDED_RESULTS],
+        sections=open_sections,
+        last=folded_sections,
         frames=study.frames,
         methods=Table("", "Systems", "", ("system", "family", "method", "source"), methods),
         facts=_fact_tables(manifest.collection),

@@ -198,9 +198,11 @@ class Publication:
         NaN if there are no orderings.
         """
         frame = self.frame()
+        n_within_noise = int(frame.noise.sum())
         has_noise = bool(self.joined.noise.notna().any())
+        has_same_sign = np.sign(frame.ours) == np.sign(frame.published)
+        n_same_sign = int(has_same_sign.sum())
         has_negative = bool((frame.published < 0).any())
-        same_sign = np.sign(frame.ours) == np.sign(frame.published)
         orderings = self.orderings().dropna()
         tau = np.nan
         if len(orderings):
@@ -210,9 +212,9 @@ class Publication:
             "printed": len(frame) + len(self.missing),
             "compared": len(frame),
             "within rounding": "" if self.are_ranks else int(frame.rounding.sum()),
-            "within noise": int(frame.noise.sum()) if has_noise else "",
+            "within noise": n_within_noise if has_noise else "",
             "within 10 %": "" if self.are_ranks else int(frame.near.sum()),
-            "same sign": int(same_sign.sum()) if has_negative else "",
+            "same sign": n_same_sign if has_negative else "",
             "tau-b": tau,
         }
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, compress
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -242,12 +242,11 @@ class Repeats(Result):
     def cautions(self) -> Sequence[str]:
         """Caution of estimates that vary more than twice as much over repetitions as over users."""
         over_users, _, over_repetitions = self.sources
-        varying = [
-            f"{label} ({quantity})"
-            for index, quantity in enumerate(self.quantities)
-            for number, label in enumerate(self.measures.reported.labels)
-            if over_repetitions[index, number] > 2 * over_users[index, number]
-        ]
+        varies_more = over_repetitions > 2 * over_users
+        labels = self.measures.reported.labels
+        varying = []
+        for quantity, marks in zip(self.quantities, varies_more, strict=True):
+            varying += [f"{label} ({quantity})" for label in compress(labels, marks)]
         if not varying:
             return []
         return [
@@ -316,14 +315,13 @@ def combine_repeats(
 
     def stack(number_of: Callable[[Estimates], Floats | None]) -> Floats:
         """Stack a number of all estimates: (n_quantities, n_measures, n_repetitions)."""
-        stacked = [
-            [
-                _over_measures(number_of(estimates[quantity]), estimates[quantity], reported)
-                for estimates in estimates_by_repetition
-            ]
-            for quantity in quantities
-        ]
-        return np.array(stacked).reshape(len(quantities), len(seeds), -1).swapaxes(1, 2)
+        stacked = np.full((len(quantities), len(reported), len(seeds)), np.nan)
+        for quantity_index, quantity in enumerate(quantities):
+            for seed_index, estimates_by_quantity in enumerate(estimates_by_repetition):
+                estimates = estimates_by_quantity[quantity]
+                values = _over_measures(number_of(estimates), estimates, reported)
+                stacked[quantity_index, :, seed_index] = values
+        return stacked
 
     over_users = stack(lambda estimates: standard_deviations(estimates.replicates))
     mean_scores = [

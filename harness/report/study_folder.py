@@ -342,12 +342,11 @@ class FinishedStudy:
 
     def figures(self) -> Iterator[tuple[str, FigureDeclaration]]:
         """List the figures that were drawn, by number, each with the key of its result."""
-        figures = [
-            (key, declaration)
-            for key, result_class in self.result_classes.items()
-            for declaration in figures_of(result_class)
-            if self.path_of(figure_name(declaration)).exists()
-        ]
+        figures = []
+        for key, result_class in self.result_classes.items():
+            for declaration in figures_of(result_class):
+                if self.path_of(figure_name(declaration)).exists():
+                    figures.append((key, declaration))
         yield from sorted(figures, key=lambda figure: figure[1].sort_key)
 
     def caption(self, result_caption: str) -> str:

@@ -84,14 +84,11 @@ def read_trials(path: Path, space: Mapping[str, SearchDomain]) -> list[Trial]:
     try:
         table = pd.read_csv(path, dtype=str, keep_default_na=False)
         for row in table.to_dict("records"):
-            trial = Trial(
-                number=int(row["trial"]),
-                settings={name: place.parse(row[name]) for name, place in space.items()},
-                score=float(row["score"]) if row["score"] else None,
-                seconds=float(row["seconds"]),
-                finding=row["finding"],
-            )
-            trials.append(trial)
+            number = int(row["trial"])
+            settings = {name: place.parse(row[name]) for name, place in space.items()}
+            score = float(row["score"]) if row["score"] else None
+            seconds = float(row["seconds"])
+            trials.append(Trial(number, settings, score, seconds, row["finding"]))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(
             f"{path}: no trials can be read from it ({error}); move the table away."

@@ -325,17 +325,20 @@ class Stages:
             for key, result_class in self._result_classes.items()
             if key not in (ANSWER, REPEATS)
         }
+        files = [evidence_files(folder, ["means", *classes]) for folder in folders]
         combine = partial(
             repeats_from_files,
-            files=[evidence_files(folder, ["means", *classes]) for folder in folders],
+            files=files,
             result_classes=list(classes.items()),
             numbers=numbers,
             varied=varied,
         )
-        unit = self.run.collection.unit
-        self.run.keep_result(
-            REPEATS, self.run.parts.key(combine), Repeats, lambda: replace(combine(), unit=unit)
-        )
+
+        def compute() -> Repeats:
+            """Combine the results; their unit is that of the study."""
+            return replace(combine(), unit=self.run.collection.unit)
+
+        self.run.keep_result(REPEATS, self.run.parts.key(combine), Repeats, compute)
 
     def _keep_answer(self) -> None:
         """Answer which measures can be trusted, from the results of the analyses.
@@ -357,10 +360,12 @@ class Stages:
             result_classes=list(classes.items()),
             repeats=repeats,
         )
-        unit = self.run.collection.unit
-        self.run.keep_result(
-            ANSWER, self.run.parts.key(answer), Answer, lambda: replace(answer(), unit=unit)
-        )
+
+        def compute() -> Answer:
+            """Compute the answer; its unit is that of the study."""
+            return replace(answer(), unit=self.run.collection.unit)
+
+        self.run.keep_result(ANSWER, self.run.parts.key(answer), Answer, compute)
 
     @cached_property
     def _result_classes(self) -> dict[str, type[Result]]:
