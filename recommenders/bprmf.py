@@ -70,8 +70,9 @@ def bprmf(ratings: Ratings, settings: BPRMFSettings, *, seed: int) -> FactorScor
     n_users = len(ratings.users)
     n_items = len(ratings.items)
     n_ratings = len(ratings)
-    user_factors = 0.1 * rng.standard_normal((n_users, settings.factors), dtype=np.float32)
-    item_factors = 0.1 * rng.standard_normal((n_items, settings.factors), dtype=np.float32)
+    n_factors = settings.factors
+    user_factors = 0.1 * rng.standard_normal((n_users, n_factors), dtype=np.float32)
+    item_factors = 0.1 * rng.standard_normal((n_items, n_factors), dtype=np.float32)
     starts = offsets_of(ratings.user_counts())
     triples = np.empty((n_ratings, 3), dtype=np.int32)
     regularization = np.float32(settings.regularization)
@@ -80,7 +81,8 @@ def bprmf(ratings: Ratings, settings: BPRMFSettings, *, seed: int) -> FactorScor
         places = rng.permutation(n_ratings)
         draw_triples(starts, ratings.item, uniforms, places, n_items, triples)
         descend(triples, user_factors, item_factors, np.float32(rate), regularization)
-    if not (np.isfinite(user_factors).all() and np.isfinite(item_factors).all()):
+    all_finite = np.isfinite(user_factors).all() and np.isfinite(item_factors).all()
+    if not all_finite:
         raise InputError(
             "system 'bprmf' cannot be trained: its factors become infinite; use a smaller "
             "'learning_rate'."

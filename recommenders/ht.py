@@ -271,8 +271,9 @@ def connected_items(histories: Sparse, components: Ints) -> Masks:
 
     n_items = len(components)
     n_components = int(components.max()) + 1
-    one_entry_a_row = (np.ones(n_items), components, np.arange(n_items + 1))
-    membership = csr_array(one_entry_a_row, shape=(n_items, n_components))
+    ones = np.ones(n_items)
+    row_starts = np.arange(n_items + 1)  # One entry a row.
+    membership = csr_array((ones, components, row_starts), shape=(n_items, n_components))
     rating_sums = (histories @ membership).toarray()
     return rating_sums[:, components] > 0
 

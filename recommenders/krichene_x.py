@@ -127,7 +127,8 @@ class KricheneXScorer(FactorScorer):
         """
         item_factors = self.item_factors.astype(np.float64)
         n_factors = item_factors.shape[1]
-        background = item_factors.T @ item_factors + self.penalty * np.eye(n_factors)
+        penalties = self.penalty * np.eye(n_factors)
+        background = item_factors.T @ item_factors + penalties
         user_factors = []
         for rated_items in np.split(histories.indices, histories.indptr[1:-1]):
             rated_factors = item_factors[rated_items]

@@ -150,25 +150,27 @@ def _loss(
     n_batch = len(counts)
     items = torch.from_numpy(batch.indices.astype(np.int64))
     user = torch.from_numpy(np.repeat(np.arange(n_batch), counts))
-    input_values = torch.from_numpy(np.repeat(1 / np.sqrt(counts), counts)).float()
+    unit_length_values = np.repeat(1 / np.sqrt(counts), counts)
+    input_values = torch.from_numpy(unit_length_values).float()
 
+    row_starts = torch.from_numpy(batch.indptr[:-1].astype(np.int64))
+    remaining_values = functional.dropout(input_values, dropout)
     encoded = functional.embedding_bag(
-        items,
-        encoder,
-        torch.from_numpy(batch.indptr[:-1].astype(np.int64)),
-        mode="sum",
-        per_sample_weights=functional.dropout(input_values, dropout),
+        items, encoder, row_starts, mode="sum", per_sample_weights=remaining_values
     )
     latent_parameters = torch.tanh(encoded + encoder_offset) @ latent + latent_offset
     n_factors = len(decoder)
     mean = latent_parameters[:, :n_factors]
     log_variance = latent_parameters[:, n_factors:]
-    vectors = mean + torch.randn_like(mean) * torch.exp(log_variance / 2)
+    standard_deviation = torch.exp(log_variance / 2)
+    vectors = mean + torch.randn_like(mean) * standard_deviation
 
-    logits = torch.tanh(vectors @ decoder + decoder_offset) @ output + output_offset
+    decoded = torch.tanh(vectors @ decoder + decoder_offset)
+    logits = decoded @ output + output_offset
     log_shares = functional.log_softmax(logits, dim=1)
     log_likelihood = log_shares[user, items].sum()
-    divergence = (mean**2 + log_variance.exp() - log_variance - 1).sum() / 2
+    twice_divergences = mean**2 + log_variance.exp() - log_variance - 1
+    divergence = twice_divergences.sum() / 2
     return (divergence_weight * divergence - log_likelihood) / n_batch
 
 
@@ -190,8 +192,9 @@ class AutoencoderScorer(HistoryBasedScorer):
         encoder, encoder_offset, latent, latent_offset = self.layers[:4]
         decoder, decoder_offset, output, output_offset = self.layers[4:]
         n_factors = len(decoder)
-        counts = np.maximum(np.diff(histories.indptr), 1)[:, np.newaxis]
-        inputs = pattern(histories) @ encoder / np.sqrt(counts)
+        counts = np.maximum(np.diff(histories.indptr), 1)
+        lengths = np.sqrt(counts[:, np.newaxis])
+        inputs = pattern(histories) @ encoder / lengths
         encoded = np.tanh(inputs + encoder_offset)
         mean = encoded @ latent[:, :n_factors] + latent_offset[:n_factors]
         decoded = np.tanh(mean @ decoder + decoder_offset)

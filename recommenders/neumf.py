@@ -87,7 +87,8 @@ def neumf(ratings: Ratings, settings: NeuMFSettings, *, seed: int) -> NeuMFScore
             for batch in torch.split(torch.randperm(len(ratings)), settings.batch_ratings):
                 n_negatives = len(batch) * settings.negatives
                 random_items = torch.randint(n_items, (n_negatives,))
-                user = torch.cat([users[batch], users[batch].repeat(settings.negatives)])
+                batch_users = users[batch]
+                user = torch.cat([batch_users, batch_users.repeat(settings.negatives)])
                 item = torch.cat([items[batch], random_items])
                 is_rated = torch.cat([torch.ones(len(batch)), torch.zeros(n_negatives)])
                 logits = _logits(user, item, layers)
@@ -124,7 +125,8 @@ def _random_layers(n_users: int, n_items: int, settings: NeuMFSettings) -> list[
     ]
     layers: list[Tensor] = [torch.randn(shape) * 0.01 for shape in embedding_shapes]
     for n_inputs, n_outputs in layer_shapes:
-        layers.append(torch.randn(n_inputs, n_outputs) * np.sqrt(2 / n_inputs))
+        standard_deviation = np.sqrt(2 / n_inputs)
+        layers.append(torch.randn(n_inputs, n_outputs) * standard_deviation)
         layers.append(torch.zeros(n_outputs))
     for layer in layers:
         layer.requires_grad_()
@@ -144,7 +146,9 @@ def _logits(user: Tensor, item: Tensor, layers: list[Tensor]) -> Tensor:
     hidden = torch.relu(inputs @ first + first_offset)
     deep = torch.relu(hidden @ second + second_offset)
     product = user_product[user] * item_product[item]
-    return (torch.cat([product, deep], dim=1) @ last + last_offset)[:, 0]
+    last_inputs = torch.cat([product, deep], dim=1)
+    outputs = last_inputs @ last + last_offset
+    return outputs[:, 0]
 
 
 @dataclass(frozen=True, eq=False)

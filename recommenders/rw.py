@@ -47,4 +47,5 @@ def _means(sums: Sparse, neighbours: Sparse, histories: Sparse) -> NDArray[np.fl
     NaN for items that no neighbour has rated.
     """
     n_neighbours = np.diff(neighbours.indptr)
-    return to_dense(with_data(sums, sums.data / n_neighbours[row_of_entry(sums)]))
+    means = sums.data / n_neighbours[row_of_entry(sums)]
+    return to_dense(with_data(sums, means))

@@ -41,7 +41,8 @@ def uir_item_memory_need(ratings: Ratings, settings: UIRItemSettings) -> MemoryN
     """
     rated = pattern(ratings.matrix())
     n_items = len(ratings.items)
-    sampled_items = np.unique(np.linspace(0, n_items - 1, SAMPLED_ITEMS, dtype=np.intp))
+    spread_items = np.linspace(0, n_items - 1, SAMPLED_ITEMS, dtype=np.intp)
+    sampled_items = np.unique(spread_items)
     sampled_pairs = rated.T.tocsr()[sampled_items] @ rated
     n_pairs = sampled_pairs.nnz * n_items // len(sampled_items)
     return MemoryNeed(BYTES_PER_PAIR * n_pairs, f"about {n_pairs} pairs of items rated together")
@@ -91,7 +92,8 @@ def gain_weights(rated: Sparse, *, smoothing: float) -> Sparse:
     weights.setdiag(0)
     weights.eliminate_zeros()
     item_counts = rated.sum(axis=0)
-    background = np.repeat(item_counts / item_counts.sum(), np.diff(weights.indptr))
+    item_shares = item_counts / item_counts.sum()
+    background = np.repeat(item_shares, np.diff(weights.indptr))
     weights.data /= weights.sum(axis=0)[weights.indices]
     weights.data *= (1 - smoothing) / (smoothing * background)
     np.log1p(weights.data, out=weights.data)

@@ -40,7 +40,8 @@ class RandomScorer:
 
     def score_batch(self, user_numbers: Ints) -> Singles:
         """Score every item for these users: float32 of shape (n_rows, n_items)."""
-        return self._scores(_hashes(self.users.ids[user_numbers], salt=f"user {self.seed}"))
+        user_ids = self.users.ids[user_numbers]
+        return self._scores(_hashes(user_ids, salt=f"user {self.seed}"))
 
     def score_histories(self, histories: Sparse) -> Singles:
         """Score every item for rows of ratings: float32 of shape (n_rows, n_items).
@@ -58,8 +59,8 @@ class RandomScorer:
         """
         item_hashes = _hashes(self.items.ids, salt=f"item {self.seed}")
         words = splitmix64(user_keys[:, np.newaxis] ^ item_hashes)
-        # The 24 highest bits of each word.
-        return (words >> np.uint64(40)).astype(np.float32) * np.float32(2.0**-24)
+        highest_24_bits = words >> np.uint64(40)
+        return highest_24_bits.astype(np.float32) * np.float32(2.0**-24)
 
 
 def _hashes(ids: NDArray[np.str_], *, salt: str) -> NDArray[np.uint64]:

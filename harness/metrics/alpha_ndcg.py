@@ -58,7 +58,8 @@ def alpha_ndcg(
 
 def _discounted_gains(judged: Judged, *, alpha: float) -> Floats:
     """Discount the new categories at each rank, of shape (n_users, n_ranks)."""
-    return judged.once(new_categories, alpha=alpha) / np.log2(judged.ranks + 1)
+    gains = judged.once(new_categories, alpha=alpha)
+    return gains / np.log2(judged.ranks + 1)
 
 
 def _ideal_sums(judged: Judged, *, alpha: float) -> Floats:

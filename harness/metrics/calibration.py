@@ -60,7 +60,8 @@ def _divergences_at_ranks(judged: Judged, *, alpha: float, discount: Discount) -
     list_sums = np.zeros(profiles.shape)
     divergences = np.zeros(judged.grades.shape)
     for column, items in enumerate(judged.items.T):
-        list_sums += discounts[:, column, np.newaxis] * item_shares[items]
+        column_discounts = discounts[:, column, np.newaxis]
+        list_sums += column_discounts * item_shares[items]
         divergences[:, column] = _divergence(profiles, list_sums, alpha)
     return divergences
 

@@ -51,12 +51,15 @@ def compatibility(judged: Judged, *, cutoff: int | None = None, p: Share = 0.95)
     cumulative = _cumulative_weights(deepest, p)
     weights_to_end = cumulative[depths]
     # An item that both lists hold from rank k on has the weights of the ranks k to the end.
-    item_overlap = np.reshape(weights_to_end, (-1, 1)) - judged.once(_weights_above, p=p)
+    weights_above = judged.once(_weights_above, p=p)
+    item_overlap = np.reshape(weights_to_end, (-1, 1)) - weights_above
     item_overlap = np.maximum(item_overlap, 0.0, out=item_overlap)
     overlap = accumulate(item_overlap)[:, -1:].sum(axis=1)
+    # The overlap of the ideal list grows by one item a rank, then stays.
     n_ideal = np.minimum(judged.n_relevant, depths)
-    ideal_overlap = (1 - p**n_ideal) / (1 - p) + n_ideal * (weights_to_end - cumulative[n_ideal])
-    return ratio(overlap, ideal_overlap)
+    while_growing = (1 - p**n_ideal) / (1 - p)
+    weights_behind = weights_to_end - cumulative[n_ideal]
+    return ratio(overlap, while_growing + n_ideal * weights_behind)
 
 
 def _cumulative_weights(depth: int, p: float) -> Floats:
@@ -65,7 +68,8 @@ def _cumulative_weights(depth: int, p: float) -> Floats:
     This is what one item adds to the overlap that both lists hold from rank 1 on.
     """
     ranks = np.arange(1, depth + 1)
-    return np.concatenate([[0.0], np.cumsum(p ** (ranks - 1.0) / ranks)])
+    weights = p ** (ranks - 1.0) / ranks
+    return np.concatenate([[0.0], np.cumsum(weights)])
 
 
 def _weights_above(judged: Judged, *, p: float) -> Floats:

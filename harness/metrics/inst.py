@@ -59,8 +59,9 @@ def _relevant_weights(judged: Judged, *, target: float) -> Floats:
     Of shape (n_users, n_ranks), 0 where the item is not relevant; ``target`` is T.
     """
     bases = judged.once(_bases, target=target)
+    scales = judged.once(_scales, target=target)
     weights = judged.relevant / bases**2
-    weights[:, 1:] *= judged.once(_scales, target=target)[:, :-1]
+    weights[:, 1:] *= scales[:, :-1]
     return weights
 
 
@@ -75,9 +76,12 @@ def _weight_changes(judged: Judged, *, target: float) -> Floats:
     scales = judged.once(_scales, target=target)
     scales_above = np.ones_like(scales)
     scales_above[:, 1:] = scales[:, :-1]
+    # Sums of the inverse squares from 2T, 2T + 1, ... on.
     tails = tail_of_squares(2 * target + np.arange(judged.depth + 2.0))
     place_below = np.rint(bases - 2 * target).astype(np.intp) + 1
-    return scales * tails[place_below - judged.relevant] - scales_above * tails[place_below]
+    sums_with_item = scales * tails[place_below - judged.relevant]
+    sums_without_item = scales_above * tails[place_below]
+    return sums_with_item - sums_without_item
 
 
 def _scales(judged: Judged, *, target: float) -> Floats:
@@ -86,7 +90,8 @@ def _scales(judged: Judged, *, target: float) -> Floats:
     Of shape (n_users, n_ranks); ``target`` is T.
     """
     bases = judged.once(_bases, target=target)
-    return accumulate(((bases - judged.relevant) / bases) ** 2, by=np.multiply)
+    shrinkage = ((bases - judged.relevant) / bases) ** 2
+    return accumulate(shrinkage, by=np.multiply)
 
 
 def _bases(judged: Judged, *, target: float) -> Floats:

@@ -55,4 +55,5 @@ def _bits(catalogue: Catalogue) -> Floats:
     """Compute the self-information of each item in bits, (n_items + 1,); 0 at the end."""
     item_counts = catalogue.require("popularity")
     n_ratings = max(item_counts.sum(), 1)
-    return np.append(np.log2(n_ratings / np.maximum(item_counts, 1)), 0.0)
+    bits = np.log2(n_ratings / np.maximum(item_counts, 1))
+    return np.append(bits, 0.0)

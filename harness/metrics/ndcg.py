@@ -96,8 +96,8 @@ def discounted_gains(
 
     ``gains`` and ``discount`` are those of `ndcg`; ``weighting`` multiplies gains by item weights.
     """
-    ranks = judged.ranks + 1 if discount == "log2" else np.maximum(judged.ranks, 2)
-    discounted = _gains_of(judged.grades, gains) / np.log2(ranks)
+    arguments = judged.ranks + 1 if discount == "log2" else np.maximum(judged.ranks, 2)
+    discounted = _gains_of(judged.grades, gains) / np.log2(arguments)
     if weighting is None:
         return discounted
     return discounted * weighting.weights_of(judged.items, judged.catalogue)

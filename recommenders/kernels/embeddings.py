@@ -134,9 +134,11 @@ def bm25(ratings: Ratings, *, rows: Rows, k1: float, b: float, idf: Idf = "clipp
     mean_length = lengths.sum() / n_documents or 1.0
     occurrences = np.bincount(term).astype(np.float64)
     if idf == "clipped":
-        rarity = np.maximum(np.log(n_documents) - np.log1p(occurrences), 0.0)
+        log_ratio = np.log(n_documents) - np.log1p(occurrences)
+        rarity = np.maximum(log_ratio, 0.0)
     else:
-        rarity = np.log1p((n_documents - occurrences + 0.5) / (occurrences + 0.5))
+        odds = (n_documents - occurrences + 0.5) / (occurrences + 0.5)
+        rarity = np.log1p(odds)
     relative_lengths = lengths[document] / mean_length
     saturation = k1 * (1 - b + b * relative_lengths)
     term_weights = (k1 + 1) * ratings.rating / (saturation + ratings.rating)
@@ -209,8 +211,8 @@ def _nearest_of(
     margin = 2 * (n_factors + 4) * 2.0**-24
     # The cosine that ``count`` other items reach in each row, or 0 if fewer are positive.
     place = max(n_items - 1 - count, 0)
-    reached = np.maximum(np.partition(rough_cosines, place, axis=1)[:, place], 0)
-    floors = (reached - margin).astype(np.float32)
+    reached = np.partition(rough_cosines, place, axis=1)[:, place]
+    floors = (np.maximum(reached, 0) - margin).astype(np.float32)
     return nearest_of_rows(rough_cosines, floors, directions, rows.start, count)
 
 

@@ -61,9 +61,11 @@ class FixedPoint(NamedTuple):
                 "divide all of them by one number, which changes no rank."
             )
         rows = row_of_entry(similarity)
-        weights = np.maximum(np.rint(values * 2.0**FRACTION_BITS), 0).astype(np.int32)
+        steps = np.rint(values * 2.0**FRACTION_BITS)
+        weights = np.maximum(steps, 0).astype(np.int32)
         is_vote = (weights > 0) & (similarity.indices != rows)
-        starts = np.searchsorted(rows[is_vote], np.arange(n_rows + 1)).astype(np.int64)
+        row_numbers = np.arange(n_rows + 1)
+        starts = np.searchsorted(rows[is_vote], row_numbers).astype(np.int64)
         neighbours = similarity.indices[is_vote].astype(np.int32)
         bits = max(n_rows - 1, 1).bit_length()
         return cls(starts, neighbours, weights[is_vote], bits)
@@ -126,10 +128,11 @@ def rank_hidden(
     """
     votes = FixedPoint.of(similarity)
     hidden = test.select(test.is_first)
-    if len(votes.starts) != len(test.items) + 1:
+    n_items = len(votes.starts) - 1
+    if n_items != len(test.items):
         raise InputError(
             f"similarities must be of the {len(test.items):,} items of the test users, got "
-            f"{len(votes.starts) - 1:,}."
+            f"{n_items:,}."
         )
     votes.require_room(int(np.diff(hidden.starts).max(initial=0)))
     # A chunk ends between two users, as soon as it has at least CHUNK_ROWS rows.
@@ -138,9 +141,11 @@ def rank_hidden(
     chunk_bounds = np.unique(np.append(chunk_users, len(starts) - 1))
     tasks = []
     for first_user, end_user in pairwise(chunk_bounds):
-        rows = slice(starts[first_user], starts[end_user])
+        first_row = starts[first_user]
+        rows = slice(first_row, starts[end_user])
+        profile_starts = starts[first_user : end_user + 1] - first_row
         task = delayed(_rank_chunk)(
-            starts[first_user : end_user + 1] - starts[first_user],
+            profile_starts,
             hidden.item[rows],
             hidden.time[rows],
             deepest,

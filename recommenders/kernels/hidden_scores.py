@@ -102,14 +102,16 @@ def _profiles_without_hidden(
     # Profile and history row of every item in the histories of these users, one after the other.
     profile = np.repeat(np.arange(len(users)), sizes)
     first_of_profile = np.cumsum(sizes) - sizes
-    history_row = np.arange(len(profile)) + (starts[users] - first_of_profile)[profile]
+    offsets = starts[users] - first_of_profile
+    history_row = np.arange(len(profile)) + offsets[profile]
     if validation == "loo":
         is_shown = histories.item[history_row] != hidden_items[profile]
     else:
         is_shown = histories.time[history_row] < hidden_times[profile]
     shown_rows = history_row[is_shown]
     places = (profile[is_shown], histories.item[shown_rows])
-    return csr_array((values[shown_rows], places), shape=(len(hidden_items), len(hidden.items)))
+    shape = (len(hidden_items), len(hidden.items))
+    return csr_array((values[shown_rows], places), shape=shape)
 
 
 def _rank_block(
@@ -139,10 +141,12 @@ def _rank_block(
     hidden_items = hidden.item[rows]
     row = np.arange(len(hidden_items))
     hidden_scores = scores[row, hidden_items]
-    n_above = count_above(scores, row, hidden_items, hidden_scores)[:, :2].sum(axis=1)
+    counts = count_above(scores, row, hidden_items, hidden_scores)
+    n_above = counts[:, :2].sum(axis=1)
+    ranks = np.minimum(n_above + 1, MISS)
     has_profile = np.diff(profiles.indptr) > 0
     is_ranked = has_profile & ~np.isnan(hidden_scores)
-    return np.where(is_ranked, np.minimum(n_above + 1, MISS), MISS).astype(np.uint16)
+    return np.where(is_ranked, ranks, MISS).astype(np.uint16)
 
 
 def rank_held_out(
@@ -203,11 +207,11 @@ def rank_held_out(
         )
     # Row of the hidden items for each test rating.
     rows = np.full(len(relevant), -1)
-    rows[np.flatnonzero(relevant)[order]] = np.arange(len(order))
-    return JudgedRanks(
-        loo=ranks.rank_loo if "loo" in validations else None,
-        lloo=ranks.rank_lloo if "lloo" in validations else None,
-    ).select(rows)
+    test_rows = np.flatnonzero(relevant)[order]
+    rows[test_rows] = np.arange(len(order))
+    rank_loo = ranks.rank_loo if "loo" in validations else None
+    rank_lloo = ranks.rank_lloo if "lloo" in validations else None
+    return JudgedRanks(loo=rank_loo, lloo=rank_lloo).select(rows)
 
 
 def _with_least_rating(profiles: Sparse, min_rating: float) -> Sparse:
@@ -225,14 +229,12 @@ def _histories_of_test_users(split: Split) -> tuple[Interactions, Floats]:
     is_of_test_user = np.isin(split.train.user, split.test_users)
     train = split.train.select(is_of_test_user)
     test = split.test
-    histories, order = _sorted_interactions(
-        train,
-        user=np.concatenate([train.user, test.user]),
-        item=np.concatenate([train.item, test.item]),
-        time=np.concatenate([_times(train), _times(test)]),
-    )
-    values = np.concatenate([train.rating, test.rating])[order]
-    return histories, values
+    user = np.concatenate([train.user, test.user])
+    item = np.concatenate([train.item, test.item])
+    time = np.concatenate([_times(train), _times(test)])
+    rating = np.concatenate([train.rating, test.rating])
+    histories, order = _sorted_interactions(train, user=user, item=item, time=time)
+    return histories, rating[order]
 
 
 def _sorted_interactions(
@@ -257,4 +259,6 @@ def _sorted_interactions(
 
 def _times(ratings: Ratings) -> Longs:
     """Return the times of ratings, (n_ratings,); 0 for all if they have none."""
-    return np.zeros(len(ratings), dtype=np.int64) if ratings.time is None else ratings.time
+    if ratings.time is None:
+        return np.zeros(len(ratings), dtype=np.int64)
+    return ratings.time

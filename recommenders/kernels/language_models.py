@@ -163,9 +163,11 @@ def log_odds_of_neighbours(matrix: Sparse, models: LanguageModels, graph: Sparse
     log_shares = np.log(models.background_shares)
     log_odds = row_sums(matrix)[rows] * log_shares[graph.indices]
     for block in row_blocks(matrix.shape[0], row_bytes=8 * graph.shape[1]):
-        entries = slice(graph.indptr[block.start], graph.indptr[block.stop])
+        first, end = graph.indptr[[block.start, block.stop]]
+        block_rows = rows[first:end] - block.start
+        columns = graph.indices[first:end]
         gains = dense_product(matrix[block], models.gains_by_column)
-        log_odds[entries] += gains[rows[entries] - block.start, graph.indices[entries]]
+        log_odds[first:end] += gains[block_rows, columns]
     return log_odds
 
 
@@ -206,8 +208,9 @@ class RelevanceModelScorer(TrainedOnRatings):
 
         neighbours = self.neighbours[user_numbers]
         histories = self.histories[user_numbers]
+        history_sizes = np.diff(histories.indptr)
         # This undoes the division by the collection.
-        scores = np.diff(histories.indptr)[:, np.newaxis] * self._log_collection
+        scores = history_sizes[:, np.newaxis] * self._log_collection
         ratios = self._ratios
         models = Models(
             starts=ratios.indptr,

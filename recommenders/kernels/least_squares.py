@@ -63,7 +63,8 @@ def solved(weights: Sparse, fixed: Singles, former: Singles, *, regularization: 
     """
     column_factors = fixed.astype(np.float64)
     n_factors = column_factors.shape[1]
-    common_matrix = column_factors.T @ column_factors + regularization * np.eye(n_factors)
+    penalties = regularization * np.eye(n_factors)
+    common_matrix = column_factors.T @ column_factors + penalties
     cholesky_factor = np.linalg.cholesky(common_matrix)
     inverse = np.linalg.inv(cholesky_factor)
     rows = (former @ cholesky_factor).astype(np.float32)
@@ -107,6 +108,40 @@ def _multiply(
             image[k] += product * y[k]
 
 
+@jit(error_model="numpy", fastmath={"reassoc"}, inline="always")
+def _compute_residual(
+    first: int,
+    end: int,
+    columns: Integers,
+    weights: Singles,
+    fixed: Singles,
+    x: Singles,
+    right_side: Singles,
+    residual: Singles,
+) -> None:
+    """Compute the right side, sum of (1 + w) y, and the residual of the solution x.
+
+    The residual is the right side less (I + sum of w y y') x. Vectors are of shape (n_factors,);
+    ``right_side`` and ``residual`` are written. The sums are
+    over the entries ``first:end``, with weights w; y is the row of ``fixed``, (n_columns,
+    n_factors), of an entry's column.
+    """
+    n_factors = fixed.shape[1]
+    for k in range(n_factors):
+        residual[k] = -x[k]
+        right_side[k] = 0
+    for entry in range(first, end):
+        y = fixed[columns[entry]]
+        weight = weights[entry]
+        product = np.float32(0)
+        for k in range(n_factors):
+            product += y[k] * x[k]
+        target_weight = np.float32(1) + weight
+        for k in range(n_factors):
+            right_side[k] += target_weight * y[k]
+            residual[k] += (target_weight - weight * product) * y[k]
+
+
 @jit_in_any_order
 def _solve_rows(
     starts: Integers,
@@ -131,19 +166,7 @@ def _solve_rows(
         if starts[row] == starts[row + 1]:
             x[:] = 0
             continue
-        for k in range(n_factors):
-            residual[k] = -x[k]
-            image[k] = 0
-        for entry in range(starts[row], starts[row + 1]):
-            y = fixed[columns[entry]]
-            weight = weights[entry]
-            product = np.float32(0)
-            for k in range(n_factors):
-                product += y[k] * x[k]
-            target_weight = np.float32(1) + weight
-            for k in range(n_factors):
-                image[k] += target_weight * y[k]
-                residual[k] += (target_weight - weight * product) * y[k]
+        _compute_residual(starts[row], starts[row + 1], columns, weights, fixed, x, image, residual)
         squared_length = np.float32(0)
         squared_tolerance = np.float32(0)
         for k in range(n_factors):

@@ -82,9 +82,11 @@ class Baselines:
         Ratings are of shape (n_rows, n_items), the offsets :math:`b_u` of shape (n_rows,); an empty
         row has 0.
         """
-        excess = with_data(histories, histories.data - self.item_baselines[histories.indices])
+        expected = self.item_baselines[histories.indices]
+        excess = with_data(histories, histories.data - expected)
         counts = np.diff(histories.indptr)
-        return excess.sum(axis=1) / np.maximum(counts + self.user_damping, 1)
+        divisors = np.maximum(counts + self.user_damping, 1)
+        return excess.sum(axis=1) / divisors
 
     def residuals(self, histories: Sparse) -> Sparse:
         """Subtract user offset and item baseline from each rating; both (n_rows, n_items)."""
@@ -133,11 +135,13 @@ def nearest_of(similarities: Sparse, *, neighbours: int) -> Sparse:
     The stored similarities are above 0. At most ``neighbours`` of a row are kept, without that of
     an item with itself. Equal similarities, compared as float32, go by item number, lower first.
     """
-    return nearest(
-        lambda rows: to_dense(similarities[rows], -np.inf).astype(np.float64, copy=False),
-        n_rows=similarities.shape[0],
-        count=neighbours,
-    )
+
+    def dense_similarities(rows: slice) -> Floats:
+        """Expand a slice of rows: (rows of the slice, n_items), -inf where none is stored."""
+        dense = to_dense(similarities[rows], -np.inf)
+        return dense.astype(np.float64, copy=False)
+
+    return nearest(dense_similarities, n_rows=similarities.shape[0], count=neighbours)
 
 
 def dense_product(left: Sparse, right: Sparse) -> Floats:
@@ -210,11 +214,11 @@ class ItemCosines(Section):
         cumulative_counts = np.cumsum(user_counts[by_item.indices], dtype=np.int64)
         items_of_users = np.diff(np.append(0, cumulative_counts)[by_item.indptr])
         max_pairs = np.minimum(items_of_users, len(item_counts))
-        rows = [
-            self._nearest(by_item[first:end] @ by_user, first, item_counts)
-            for first, end in _blocks(max_pairs, max_sum=PAIRS_AT_ONCE)
-        ]
-        return vstack(rows, format="csr") if rows else csr_array((0, 0))
+        blocks = []
+        for first, end in _blocks(max_pairs, max_sum=PAIRS_AT_ONCE):
+            common_users = by_item[first:end] @ by_user
+            blocks.append(self._nearest(common_users, first, item_counts))
+        return vstack(blocks, format="csr") if blocks else csr_array((0, 0))
 
     def _nearest(self, common_users: Sparse, first: int, item_counts: Longs) -> Sparse:
         """Compute the cosines of the neighbours of a block of items, of shape (n_block, n_items).
@@ -278,7 +282,8 @@ def nearest(similarities: Similarities, *, n_rows: int, count: int) -> Sparse:
     blocks = []
     for rows in row_blocks(n_rows, row_bytes=8 * n_rows):
         values = similarities(rows)
-        values[np.arange(len(values)), np.arange(rows.start, rows.stop)] = -np.inf
+        block_rows = np.arange(len(values))
+        values[block_rows, block_rows + rows.start] = -np.inf
         neighbours = top_items(values, depth=min(count, n_rows))
         row, rank = np.nonzero(neighbours >= 0)
         column = neighbours[row, rank]
@@ -306,7 +311,8 @@ def nearest_by_cosine(matrix: Sparse, *, count: int, shrinkage: float = 0.0) -> 
         products = dense_product(matrix[rows], transposed)
         positive = products > 0
         values = np.full(products.shape, -np.inf)
-        np.divide(products, lengths[rows, np.newaxis] * lengths, out=values, where=positive)
+        length_products = lengths[rows, np.newaxis] * lengths
+        np.divide(products, length_products, out=values, where=positive)
         if shrinkage > 0:
             common = dense_product(pattern(matrix[rows]), pattern(transposed))
             np.multiply(values, common / (common + shrinkage), out=values, where=positive)

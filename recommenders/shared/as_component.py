@@ -17,8 +17,10 @@ def component(name: str, settings: Mapping[str, Any] | None = None) -> Component
 
     Parameters
     ----------
-    name, settings
-        As of :func:`recommenders.train`.
+    name
+        Name of the system.
+    settings
+        Settings that differ from the defaults.
 
     Returns
     -------

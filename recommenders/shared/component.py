@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from qrels import Ratings
+from recommenders.shared.lenskit_bridge import ratings_or_ones
 from recommenders.shared.register import find_system
 from recommenders.shared.scorers import BatchScorer, HistoryBasedScorer
 from recommenders.shared.system import Settings
@@ -52,9 +53,10 @@ class SystemScorer(Component[ItemList], Trainable):
         return hasattr(self, "scorer")
 
     def __call__(self, query: QueryInput, items: ItemList) -> ItemList:
-        """Return the items with scores for a query; see `_scores` for those of whom.
+        """Return the items with scores for a query.
 
-        A user that is unknown and has no history gets NaN for every item; an unknown item gets NaN.
+        The history in the query is scored if the trained system is based on histories, else the
+        user. An unknown user without a history gets NaN for every item; an unknown item gets NaN.
         """
         scores_by_number = self._scores(RecQuery.create(query))
         # Number -1, an unknown item, picks the NaN at the end.
@@ -85,12 +87,12 @@ class SystemScorer(Component[ItemList], Trainable):
         out.
         """
         item_numbers = self.scorer.items.numbers(_text_ids(history))
-        ratings = history.field("rating")
-        values = np.ones(len(history)) if ratings is None else np.asarray(ratings, np.float64)
         in_training = item_numbers >= 0
-        rows = np.zeros(np.count_nonzero(in_training), dtype=np.int32)
-        places = (rows, item_numbers[in_training])
-        return csr_array((values[in_training], places), shape=(1, len(self.scorer.items)))
+        values = ratings_or_ones(history)[in_training]
+        columns = item_numbers[in_training]
+        rows = np.zeros(len(columns), dtype=np.int32)
+        n_items = len(self.scorer.items)
+        return csr_array((values, (rows, columns)), shape=(1, n_items))
 
 
 @cache
@@ -130,4 +132,7 @@ def _to_ratings(data: Dataset) -> Ratings:
 
 
 def _text_ids(items: ItemList) -> NDArray[np.str_]:
-    return items.ids().astype(np.str_) if len(items) > 0 else np.empty(0, dtype=np.str_)
+    """Return the ids of an item list as texts, of shape (n,); an empty array for an empty list."""
+    if len(items) == 0:
+        return np.empty(0, dtype=np.str_)
+    return items.ids().astype(np.str_)

@@ -76,7 +76,8 @@ def candidate_ranks(
     """
     allowed = allowed_items(train, candidates)
     n_items = len(allowed)
-    dtype = np.uint16 if n_items <= np.iinfo(np.uint16).max else np.int32
+    fits_uint16 = n_items <= np.iinfo(np.uint16).max
+    dtype = np.uint16 if fits_uint16 else np.int32
     ranks = np.zeros((len(users), n_items), dtype=dtype)
     rated = train.matrix()
     from_one = np.arange(1, n_items + 1, dtype=dtype)[np.newaxis]
@@ -129,10 +130,13 @@ def held_out_items(
     """
     allowed = allowed_items(train, candidates)
     n_users = len(train.users)
-    n_rated = np.bincount(train.user[allowed[train.item]], minlength=n_users)
-    n_not_allowed = np.bincount(relevant.user[~allowed[relevant.item]], minlength=n_users)
-    n_by_user = np.asarray(np.count_nonzero(allowed) - n_rated + n_not_allowed, dtype=np.int64)
-    return HeldOutItems(allowed, relevant, n_by_user[relevant.user])
+    users_of_allowed = train.user[allowed[train.item]]
+    users_of_not_allowed = relevant.user[~allowed[relevant.item]]
+    n_rated = np.bincount(users_of_allowed, minlength=n_users)
+    n_not_allowed = np.bincount(users_of_not_allowed, minlength=n_users)
+    n_candidates = np.count_nonzero(allowed) - n_rated + n_not_allowed
+    candidates_by_user = np.asarray(n_candidates, dtype=np.int64)
+    return HeldOutItems(allowed, relevant, candidates_by_user[relevant.user])
 
 
 def _ranks_and_ties(
@@ -171,11 +175,13 @@ def _ranks_and_ties(
     counts = count_above(scores, row, item, relevant_scores)
 
     n_irrelevant_above = counts[:, :2].sum(axis=1)
-    n_irrelevant = n_candidates[first:last] - np.bincount(row)[row]
+    n_relevant = np.bincount(row)[row]
+    n_irrelevant = n_candidates[first:last] - n_relevant
     # Places among the relevant items of the user, by falling score; NaN comes last.
     order = np.lexsort((item, -relevant_scores, row))
     relevant_places = np.empty(len(row), dtype=np.int64)
     relevant_places[order] = place_in_group(row[order])
     # An item that is not allowed is below all irrelevant candidates.
-    counts[:, 0] = np.where(is_allowed, n_irrelevant_above, n_irrelevant) + relevant_places
+    n_above = np.where(is_allowed, n_irrelevant_above, n_irrelevant)
+    counts[:, 0] = n_above + relevant_places
     return counts

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from qrels import Ratings
-from runs.shared.arrays import Singles
+from runs.shared.arrays import Floats, Singles
 from runs.shared.parallel import single_threaded
 
 if TYPE_CHECKING:
@@ -102,6 +102,14 @@ def components_without_is_trained(pipeline: Pipeline) -> list[str]:
     return names
 
 
+def ratings_or_ones(items: ItemList) -> Floats:
+    """Return the ratings of a LensKit item list, of shape (n,); 1 for each if it has none."""
+    ratings = items.field("rating")
+    if ratings is None:
+        return np.ones(len(items))
+    return np.asarray(ratings, np.float64)
+
+
 def list_metric(
     label: str, score: Callable[[Sequence[str], Mapping[str, float]], float]
 ) -> ListMetric:
@@ -131,12 +139,10 @@ def list_metric(
             grade 1.
             """
             ranked = output if output.ordered else output.top_n()
-            ratings = test.field("rating")
-            grades = np.ones(len(test)) if ratings is None else np.asarray(ratings, np.float64)
             ranked_ids = [str(item) for item in ranked.ids()]
             test_ids = [str(item) for item in test.ids()]
-            grade_by_id = dict(zip(test_ids, grades.tolist(), strict=True))
-            return score(ranked_ids, grade_by_id)
+            grades = ratings_or_ones(test).tolist()
+            return score(ranked_ids, dict(zip(test_ids, grades, strict=True)))
 
     return FunctionMetric()
 

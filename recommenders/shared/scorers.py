@@ -48,12 +48,15 @@ def weighted_means(sums: Sparse, weights: Sparse) -> Sparse:
     Both are of one shape; all stored weights are above 0. An entry stored in only one of the two is
     not in the result.
     """
-    return sums.multiply(with_data(weights, 1 / weights.data)).tocsr()
+    inverse_weights = with_data(weights, 1 / weights.data)
+    return sums.multiply(inverse_weights).tocsr()
 
 
 def row_of_entry(matrix: Sparse) -> Numbers:
     """Return the row number of every stored entry of a csr matrix, of shape (nnz,)."""
-    return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    n_rows = matrix.shape[0]
+    row_lengths = np.diff(matrix.indptr)
+    return np.repeat(np.arange(n_rows), row_lengths)
 
 
 def row_sums(matrix: Sparse) -> Floats:
@@ -263,7 +266,8 @@ class FactorScorer(TrainedOnRatings):
         User factors are of shape (n_rows, n_factors), user offsets of shape (n_rows,); the factors
         and offsets of the items are those of this scorer.
         """
-        scores = user_factors.astype(np.float64) @ self.item_factors.T.astype(np.float64)
+        item_factors = self.item_factors.T.astype(np.float64)
+        scores = user_factors.astype(np.float64) @ item_factors
         scores += user_offsets[:, np.newaxis]
         scores += self.item_offsets
         return scores
@@ -275,7 +279,8 @@ def dense_if_faster(weights: Sparse) -> Sparse | NDArray[np.floating]:
     Products are faster then, and the memory at most doubles. A sparser matrix is returned as it is.
     """
     n_rows, n_columns = weights.shape
-    return weights.toarray() if 3 * weights.nnz >= n_rows * n_columns else weights
+    is_faster_dense = 3 * weights.nnz >= n_rows * n_columns
+    return weights.toarray() if is_faster_dense else weights
 
 
 def to_dense(matrix: Sparse, fill_value: float = np.nan) -> NDArray[np.floating]:

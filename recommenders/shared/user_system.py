@@ -251,7 +251,8 @@ def _train_pipeline(pipeline: Pipeline, ratings: Ratings, *, seed: int) -> ListI
         with silence():
             for row, user_id in zip(lists, ratings.users.ids[user_numbers], strict=True):
                 item_ids = recommend(pipeline, str(user_id), n=n_items).ids()
-                row[: len(item_ids)] = ratings.items.numbers(item_ids.astype(np.str_))
+                item_numbers = ratings.items.numbers(item_ids.astype(np.str_))
+                row[: len(item_numbers)] = item_numbers
         return lists
 
     return list_items
@@ -390,7 +391,9 @@ class RankedLists(TrainedOnRatings):
         """
         with user_code(f"system {self.label!r}"):
             lists = self.list_items(user_numbers)
-        scores = np.full((len(user_numbers), len(self.items)), np.nan, dtype=np.float32)
+        shape = (len(user_numbers), len(self.items))
+        scores = np.full(shape, np.nan, dtype=np.float32)
         rows, columns = np.nonzero(lists >= 0)
-        scores[rows, lists[rows, columns]] = lists.shape[1] - columns
+        items = lists[rows, columns]
+        scores[rows, items] = lists.shape[1] - columns
         return scores

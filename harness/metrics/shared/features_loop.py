@@ -166,9 +166,11 @@ def add_distances(
     Sums of shape (n_places, n_users); 0 with fewer than two items.
     """
     totals = np.zeros(items.shape)
-    # Of the items of one user so far: sums of weighted distances and weights, and their places.
+    # Of the items of one user so far: sums of weighted distances, sums of their weights, weights
+    # in the total, and places in the list.
     distance_sums = np.empty(len(items))
     weight_sums = np.empty(len(items))
+    item_weights = np.empty(len(items))
     places = np.empty(len(items), dtype=np.intp)
     for user in range(items.shape[1]):
         n_items = 0
@@ -189,17 +191,28 @@ def add_distances(
                     weight = discounts[0] * values[above, user]
                     distance_sums[n_items] += weight * distance
                     weight_sums[n_items] += weight
+                item_weights[n_items] = discounts[rank - 1] * value
                 places[n_items] = place
                 n_items += 1
-                total = 0.0
-                for number in range(n_items):
-                    if weight_sums[number] > 0:
-                        item_place = places[number]
-                        mean = distance_sums[number] / weight_sums[number]
-                        item_rank = ranks[item_place, user]
-                        total += discounts[item_rank - 1] * values[item_place, user] * mean
+                total = _sum_of_means(
+                    distance_sums[:n_items], weight_sums[:n_items], item_weights[:n_items]
+                )
             totals[place, user] = total
     return totals
+
+
+@jit_like_numpy
+def _sum_of_means(distance_sums: Floats, weight_sums: Floats, item_weights: Floats) -> float:
+    """Add up the mean distances of items, each times its weight; all are of shape (n_items,).
+
+    A mean is a sum of weighted distances over the sum of the weights; it is left out if that is 0.
+    """
+    total = 0.0
+    for number in range(len(item_weights)):
+        if weight_sums[number] > 0:
+            mean = distance_sums[number] / weight_sums[number]
+            total += item_weights[number] * mean
+    return total
 
 
 @jit_in_any_order

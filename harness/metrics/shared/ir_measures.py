@@ -161,7 +161,6 @@ def _as_dicts(
         if grade_by_item:
             n_ranks = n_listed if depth is None else min(n_listed, depth)
             qrels[str(user)] = grade_by_item
-            run[str(user)] = {
-                f"r{rank}": float(n_listed + 1 - rank) for rank in range(1, n_ranks + 1)
-            }
+            ranks = range(1, n_ranks + 1)
+            run[str(user)] = {f"r{rank}": float(n_listed + 1 - rank) for rank in ranks}
     return run, qrels

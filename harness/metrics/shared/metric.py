@@ -339,7 +339,9 @@ class Metric:
             )
         if self.is_geometric:
             values = logarithms(values)
-        if (values < self.low - ROUNDING).any() or (values > self.high + ROUNDING).any():
+        is_too_low = values < self.low - ROUNDING
+        is_too_high = values > self.high + ROUNDING
+        if is_too_low.any() or is_too_high.any():
             warn(
                 f"{subject} returns values outside its range, {self.low:g} to "
                 f"{self.high:g}: give the right `low` and `high` in @metric."
@@ -357,9 +359,12 @@ def name_users_in_errors(ids: Sequence[Any] | NDArray[np.str_]) -> Iterator[None
     try:
         yield
     except InputError as error:
-        message = re.sub(
-            r"user number (\d+)", lambda match: f"user {str(ids[int(match[1])])!r}", str(error)
-        )
+
+        def user_id(match: re.Match[str]) -> str:
+            number = int(match[1])
+            return f"user {str(ids[number])!r}"
+
+        message = re.sub(r"user number (\d+)", user_id, str(error))
         raise InputError(message) from error
 
 

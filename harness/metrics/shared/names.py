@@ -134,7 +134,9 @@ def _read_value(text: str, measure: str) -> Value:
     if text.startswith("{") and text.endswith("}"):
         entries = [entry for entry in text[1:-1].split(",") if entry.strip()]
         return dict(_read_gain(entry, measure) for entry in entries)
-    if text[:1] in ("'", '"') and text[-1:] == text[:1] and WORD.fullmatch(text[1:-1]):
+    quote = text[:1]
+    is_quoted = quote in ("'", '"') and text[-1:] == quote
+    if is_quoted and WORD.fullmatch(text[1:-1]):
         return text[1:-1]
     if WORD.fullmatch(text):
         return text
@@ -149,7 +151,8 @@ def _read_gain(text: str, measure: str) -> tuple[int, float]:
     grade, _, gain = (part.strip() for part in text.partition(":"))
     if not INTEGER.fullmatch(grade) or not DECIMAL.fullmatch(gain):
         raise InputError(f"{measure!r}: {text.strip()!r} is no grade:gain.")
-    return int(grade), int(gain) if INTEGER.fullmatch(gain) else float(gain)
+    gain_number = int(gain) if INTEGER.fullmatch(gain) else float(gain)
+    return int(grade), gain_number
 
 
 def print_value(value: Value) -> str:

@@ -106,8 +106,8 @@ def satisfaction(judged: Judged, *, top: int | None = None) -> Floats:
         highest = highest_grades.max()
         raise InputError(f"`top` is {top}, but the qrels hold the grade {highest:g}.")
     scale_tops = highest_grades if top is None else np.full_like(highest_grades, top)
-    scales = 2.0**scale_tops
-    return np.asarray((2.0**judged.gains - 1) / scales[:, np.newaxis])
+    scales = 2.0 ** scale_tops[:, np.newaxis]
+    return np.asarray((2.0**judged.gains - 1) / scales)
 
 
 def sum_of_discounts(judged: Judged, cutoff: int | None, discount: Discount) -> Floats:
