@@ -13,7 +13,13 @@ from qrels import Ratings, Split
 from qrels.interactions.interactions import Interactions
 from qrels.ranks.hidden_ranks import MISS, HiddenRanks, Ranks
 from qrels.ranks.judged_ranks import VALIDATIONS, JudgedRanks, Validation
-from recommenders.shared.scorers import HistoriesScorer, allowed_items, row_blocks, row_of_entry
+from recommenders.shared.scorers import (
+    HistoriesScorer,
+    allowed_items,
+    require_shape,
+    row_blocks,
+    row_of_entry,
+)
 from runs import InputError
 from runs.shared.arrays import Floats, Ints, Longs, Masks, Singles, Sparse
 from runs.shared.parallel import delayed, run_in_threads, single_threaded
@@ -62,10 +68,12 @@ def rank_hidden_by_scores(
     Raises
     ------
     InputError
-        If the scores are not of the shape of the profiles.
+        If the values are not as many as the items of the histories, or the scores are not of the
+        shape of the profiles.
     """
     histories = hidden if histories is None else histories
     values = np.ones(len(histories)) if values is None else values
+    require_shape("values of the histories", values, (len(histories),))
     rank_block = partial(_rank_block, score, hidden, histories, values)
     row_bytes = 8 * len(hidden.items)
     blocks = [*row_blocks(len(hidden), row_bytes=row_bytes, block_bytes=BLOCK_BYTES)]
@@ -182,7 +190,13 @@ def rank_held_out(
     Returns
     -------
     Ranks of all test ratings, (n_test,), under these validations; misses where not relevant.
+
+    Raises
+    ------
+    InputError
+        If one of the masks is of another shape.
     """
+    require_shape("the mask of test ratings", relevant, (len(split.test),))
     allowed = allowed_items(split.train, candidates)
 
     def score(profiles: Sparse) -> Singles:

@@ -15,6 +15,7 @@ from qrels.interactions.interactions import Interactions
 from recommenders.shared.scorers import (
     TrainedOnRatings,
     pattern,
+    require_shape,
     row_blocks,
     row_of_entry,
     to_dense,
@@ -342,13 +343,18 @@ class NeighbourSumScorer(TrainedOnRatings):
     n_items), are what neighbours contribute to the sum of each item. ``scores_of_sums`` is
     :math:`f`: to be pickled it must be a function of a module or a `functools.partial` of one.
     Without it the sums are the scores. If ``averaged``, the sums are first divided by the sums of
-    the weights of the neighbours that have an entry.
+    the weights of the neighbours that have an entry. InputError if a matrix is of another shape.
     """
 
     neighbour_weights: Sparse
     values: Sparse
     scores_of_sums: ScoresOfSums | None = None
     averaged: bool = False
+
+    def __post_init__(self) -> None:
+        n_users = len(self.users)
+        require_shape("weights of neighbours", self.neighbour_weights, (n_users, n_users))
+        require_shape("values of neighbours", self.values, (n_users, len(self.items)))
 
     def score_batch(self, user_numbers: Ints) -> Singles:
         """Score every item for training users: float32 of shape (n_rows, n_items).

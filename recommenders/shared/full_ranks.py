@@ -8,7 +8,13 @@ import numpy as np
 
 from qrels import FullRanks, Ratings
 from qrels.ranks.full_ranks import CandidateRanks
-from recommenders.shared.scorers import BatchScorer, allowed_items, exclude_items, row_blocks
+from recommenders.shared.scorers import (
+    BatchScorer,
+    allowed_items,
+    exclude_items,
+    require_shape,
+    row_blocks,
+)
 from runs.shared.arrays import Ints, Longs, Masks, Singles, Sparse
 from runs.shared.fields import place_in_group
 from runs.shared.parallel import single_threaded
@@ -73,7 +79,13 @@ def candidate_ranks(
     -------
     Ranks from 1 of shape (n_rows, n_items), and 0 for items that are no candidates: uint16 if there
     are at most 65,535 items, else int32.
+
+    Raises
+    ------
+    InputError
+        If the mask of candidates or the numbers are of another shape.
     """
+    require_shape("numbers of users in the result", topic, users.shape)
     allowed = allowed_items(train, candidates)
     n_items = len(allowed)
     fits_uint16 = n_items <= np.iinfo(np.uint16).max

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qrels import Ratings
-from runs import Numbering
+from runs import InputError, Numbering
 from runs.shared.arrays import Floats, Ints, Masks, Numbers, Singles, Sparse
 
 BLOCK_BYTES = 64 * 2**20
@@ -20,6 +20,12 @@ BLOCK_BYTES = 64 * 2**20
 
 BLOCK_ROWS = 512
 """Largest number of rows of a dense block of scores."""
+
+
+def require_shape(name: str, array: NDArray[Any] | Sparse, shape: tuple[int, ...]) -> None:
+    """Refuse an array of any other shape with InputError, which calls it by the name."""
+    if array.shape != shape:
+        raise InputError(f"{name} must be of shape {shape}, got {array.shape}.")
 
 
 def row_blocks(n_rows: int, *, row_bytes: int, block_bytes: int = BLOCK_BYTES) -> Iterator[slice]:
@@ -75,10 +81,13 @@ def allowed_items(train: Ratings, candidates: Masks | None) -> Masks:
     """Mark the items that may be recommended to some user, of shape (n_items,).
 
     These are the items with training ratings; with a mask ``candidates``, (n_items,), those of them
-    that it marks.
+    that it marks. Raises InputError if the mask is of another shape.
     """
     has_ratings = train.item_counts() > 0
-    return has_ratings if candidates is None else has_ratings & candidates
+    if candidates is None:
+        return has_ratings
+    require_shape("the mask of candidates", candidates, has_ratings.shape)
+    return has_ratings & candidates
 
 
 def exclude_items(scores: NDArray[np.floating], allowed: Masks, rated: Sparse) -> None:
@@ -194,13 +203,19 @@ class LinearItemScorer(HistoryBasedScorer):
     adds to the scores of all items. :math:`f` replaces each rating by 1, unless ``by_rating``.
     The item offsets :math:`b`, of shape (n_items,), are NaN for items that cannot be scored. Where
     weights are sparse and there are no offsets, an item that no weight links to the history scores
-    ``unlinked_score``.
+    ``unlinked_score``. InputError if weights or offsets are of other shapes.
     """
 
     weights: Sparse | NDArray[np.floating]
     by_rating: bool = False
     unlinked_score: float = np.nan
     item_offsets: Floats | None = None
+
+    def __post_init__(self) -> None:
+        n_items = len(self.items)
+        require_shape("weights of items", self.weights, (n_items, n_items))
+        if self.item_offsets is not None:
+            require_shape("offsets of items", self.item_offsets, (n_items,))
 
     def _products(self, histories: Sparse) -> NDArray[np.floating]:
         """Multiply histories, (n_rows, n_items), by the item weights and add the item offsets.
@@ -239,13 +254,24 @@ class FactorScorer(TrainedOnRatings):
 
     ``user_factors``, ``item_factors``: :math:`p` and :math:`q`, of shapes (n_users, n_factors) and
     (n_items, n_factors); ``user_offsets``, ``item_offsets``: :math:`b_u` and :math:`b_i`, of shapes
-    (n_users,) and (n_items,), or 0.
+    (n_users,) and (n_items,), or 0. InputError if they are of other shapes.
     """
 
     user_factors: NDArray[np.floating]
     item_factors: NDArray[np.floating]
     user_offsets: NDArray[np.floating] | float = 0.0
     item_offsets: NDArray[np.floating] | float = 0.0
+
+    def __post_init__(self) -> None:
+        n_users = len(self.users)
+        n_items = len(self.items)
+        n_factors = self.user_factors.shape[-1]
+        require_shape("factors of users", self.user_factors, (n_users, n_factors))
+        require_shape("factors of items", self.item_factors, (n_items, n_factors))
+        if isinstance(self.user_offsets, np.ndarray):
+            require_shape("offsets of users", self.user_offsets, (n_users,))
+        if isinstance(self.item_offsets, np.ndarray):
+            require_shape("offsets of items", self.item_offsets, (n_items,))
 
     def score_batch(self, user_numbers: Ints) -> Singles:
         """Score every item for these training users: float32 of shape (n_rows, n_items).

@@ -14,6 +14,7 @@ from recommenders.shared.scorers import (
     BestScorer,
     allowed_items,
     exclude_items,
+    require_shape,
     row_blocks,
 )
 from recommenders.shared.system import SystemSpec, require_nonzero
@@ -132,8 +133,15 @@ def recommend(
     Returns
     -------
     The run, whose row t belongs to ``users[t]``.
+
+    Raises
+    ------
+    InputError
+        If one of the masks is of another shape.
     """
     allowed = allowed_items(train, candidates)
+    if allowed_by_user is not None:
+        require_shape("the mask of users and items", allowed_by_user, (len(users), len(allowed)))
     rated = train.matrix()
     items = np.empty((len(users), depth), dtype=np.int32)
     with single_threaded():

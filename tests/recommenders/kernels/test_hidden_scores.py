@@ -17,6 +17,7 @@ from recommenders import find_system, train
 from recommenders.kernels.hidden_scores import rank_held_out, rank_hidden_by_scores
 from recommenders.krichene_x import KricheneXScorer
 from recommenders.shared.scorers import HistoriesScorer, LinearItemScorer
+from runs import InputError
 from tests.hidden_example import (
     PROFILES,
     RANK_LLOO,
@@ -206,3 +207,20 @@ def test_factors_of_a_profile_solve_the_weighted_least_squares() -> None:
     expected = factors @ np.linalg.solve(normal, factors.T @ (weights * profile))
     found = scorer.score_histories(csr_array(profile[np.newaxis]))
     np.testing.assert_allclose(found[0], expected, rtol=1e-5)
+
+
+def test_a_history_has_a_value_for_each_item() -> None:
+    with pytest.raises(InputError, match=r"values of the histories .* \(2,\), got \(3,\)"):
+        rank_hidden_by_scores(
+            lambda profiles: profiles.toarray(),
+            events_of([(0, 1)], n_items=3),
+            values=np.ones(3),
+            n_jobs=1,
+        )
+
+
+def test_a_mask_of_relevant_items_is_over_the_test_ratings() -> None:
+    split = split_of([(0, 0, 5.0, 0)], [(0, 1, 5.0, 1)])
+    scorer = LinearItemScorer(split.train, np.zeros((6, 6)))
+    with pytest.raises(InputError, match=r"mask of test ratings .* \(1,\), got \(2,\)"):
+        rank_held_out(scorer, split, np.array([True, False]), validations=VALIDATIONS)

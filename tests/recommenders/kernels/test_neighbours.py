@@ -23,6 +23,7 @@ from recommenders.kernels.neighbours import (
     pairs_at_most,
 )
 from recommenders.shared import scorers
+from runs import InputError
 from tests.described import described
 from tests.hidden_example import events_of
 
@@ -195,3 +196,12 @@ def test_who_has_no_history_has_no_scores(three_users: Ratings) -> None:
         np.array([0, 1], dtype=np.int32)
     )
     assert np.isnan(scores).tolist() == [[True] * 3, [False] * 3]
+
+
+def test_neighbours_are_users_and_their_values_are_of_items(three_users: Ratings) -> None:
+    matrix = three_users.matrix()
+    graph = nearest_by_cosine(matrix, count=1)
+    with pytest.raises(InputError, match=r"weights of neighbours .* \(3, 3\), got \(2, 3\)"):
+        NeighbourSumScorer(three_users, graph[:2], matrix)
+    with pytest.raises(InputError, match=r"values of neighbours .* \(3, 3\), got \(2, 3\)"):
+        NeighbourSumScorer(three_users, graph, matrix[:2])

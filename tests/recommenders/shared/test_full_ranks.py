@@ -10,7 +10,7 @@ import recommenders
 from qrels import Ratings
 from qrels.ratings.splits.user_random import user_random
 from recommenders.shared.train_and_rank import recommend
-from runs import Numbering
+from runs import InputError, Numbering
 
 USERS = Numbering.of(["u", "v"])
 ITEMS = Numbering.of(["a", "b", "c", "d", "e", "f"])
@@ -122,3 +122,11 @@ def test_ties_of_several_relevant_items_are_not_put_in_random_order() -> None:
     ranks = recommenders.full_ranks(_scorer(9, 5, 5, 5, 5, 7), TRAIN, _ratings((0, 3), (0, 4)))
     with pytest.raises(ValueError, match="one relevant item each"):
         ranks.with_ties_by(np.zeros(2))
+
+
+def test_users_have_as_many_numbers_in_the_result() -> None:
+    users = np.array([0, 1], dtype=np.int32)
+    with pytest.raises(InputError, match=r"numbers of users .* \(2,\), got \(1,\)"):
+        recommenders.candidate_ranks(
+            _scorer(9, 8, 3, 2, 1, 7), TRAIN, users, topic=np.array([0]), candidates=None
+        )

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from qrels import Ratings
@@ -20,7 +21,7 @@ from recommenders.shared.scorers import (
     to_dense,
     weighted_means,
 )
-from runs import Numbering
+from runs import InputError, Numbering
 
 BOTH = np.array([0, 1], dtype=np.int32)
 
@@ -166,3 +167,31 @@ def test_a_third_of_the_cells_is_crowded() -> None:
     crowded = csr_array(np.array([[0, 1.5, 0]]))
     assert isinstance(dense_if_faster(crowded), np.ndarray)
     assert isinstance(dense_if_faster(csr_array(np.eye(4))), csr_array)
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ((np.ones((3, 4)), np.ones((3, 4))), r"factors of users .* \(2, 4\), got \(3, 4\)"),
+        ((np.ones((2, 4)), np.ones((3, 5))), r"factors of items .* \(3, 4\), got \(3, 5\)"),
+        ((np.ones((2, 4)), np.ones((3, 4)), np.ones(3)), r"offsets of users .* \(2,\), got \(3,\)"),
+        ((np.ones((2, 4)), np.ones((3, 4)), 0.0, np.ones(2)), r"offsets of items .* \(3,\), got"),
+    ],
+)
+def test_factors_and_offsets_are_of_the_users_and_items(
+    ratings: Ratings, arrays: tuple[NDArray[np.float64], ...], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        FactorScorer(ratings, *arrays)
+
+
+def test_weights_and_offsets_are_of_the_items(ratings: Ratings) -> None:
+    with pytest.raises(InputError, match=r"weights of items .* \(3, 3\), got \(2, 3\)"):
+        LinearItemScorer(ratings, WEIGHTS[:2])
+    with pytest.raises(InputError, match=r"offsets of items .* \(3,\), got \(2,\)"):
+        LinearItemScorer(ratings, WEIGHTS, item_offsets=np.zeros(2))
+
+
+def test_a_mask_of_candidates_is_over_the_items(ratings: Ratings) -> None:
+    with pytest.raises(InputError, match=r"mask of candidates .* \(3,\), got \(1,\)"):
+        allowed_items(ratings, np.array([True]))

@@ -85,6 +85,15 @@ def test_only_what_is_marked_is_recommended_to_each(small: Ratings) -> None:
     np.testing.assert_array_equal(run.items, [[0, -1], [3, -1]])
 
 
+def test_a_mask_of_users_and_items_has_a_row_for_each_list(small: Ratings) -> None:
+    mask = csr_array(np.ones((2, 4), dtype=np.bool_))
+    users = np.array([1], dtype=np.int32)
+    with pytest.raises(InputError, match=r"mask of users and items .* \(1, 4\), got \(2, 4\)"):
+        recommenders.recommend(
+            Alphabetical(small), small, users, system="az", depth=2, allowed_by_user=mask
+        )
+
+
 class Best(Alphabetical):
     """Says of every item but the best of the candidates that it is not among the best."""
 
