@@ -20,7 +20,6 @@ from analyses.ordering.agreement import mean_of_defined
 from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.drawing import curve_styles, draw_matrix, panel_title
 from analyses.shared.estimate import Estimate
-from analyses.shared.estimates import SYSTEM_LIMIT_COLUMNS, Estimates
 from analyses.shared.families import N_CROSSED, Families, SubsetValues
 from analyses.shared.limits import (
     TAU_FACTOR,
@@ -30,6 +29,7 @@ from analyses.shared.limits import (
     variance_stabilised,
 )
 from analyses.shared.measure import Measures, tidy
+from analyses.shared.measure_estimates import SYSTEM_LIMIT_COLUMNS, Estimates
 from analyses.shared.number_format import rounded
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import join_pairs, listed

@@ -19,10 +19,10 @@ from analyses.intervals.systems import pair_masks
 from analyses.shared.analysis import SettingError, StudyFacts, analysis
 from analyses.shared.drawing import curve_styles, draw_band, explain, label_curves, panel_title
 from analyses.shared.estimate import Estimate
-from analyses.shared.estimates import Estimates
 from analyses.shared.families import N_CROSSED, Families, SubsetValues
 from analyses.shared.limits import SMALLEST_RATIO, ratio_limits, standard_deviations
 from analyses.shared.measure import Measures, tidy
+from analyses.shared.measure_estimates import Estimates
 from analyses.shared.number_format import common_decimals, format_cell, rounded_ratio
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import applicable, join_pairs, listed

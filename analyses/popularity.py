@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from analyses.shared.estimates import Estimates
+    from analyses.shared.measure_estimates import Estimates
 
 Cut = Literal["items", "ratings"]
 Removed = Literal["most popular", "least popular"]

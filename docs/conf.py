@@ -32,7 +32,7 @@ autodoc_typehints_format = "short"
 autodoc_type_aliases = {
     "ArrayLike": "ArrayLike",
     # Classes of that name are documented in two places.
-    "Estimates": "analyses.shared.estimates.Estimates",
+    "Estimates": "analyses.shared.measure_estimates.Estimates",
     "Scores": "analyses.shared.scores.Scores",
     "Framed": "harness.readers.scores.Framed",
     "Runs": "harness.readers.rankings.Runs",

@@ -11,10 +11,10 @@ import numpy as np
 
 from analyses.intervals.resampling import shifted_band
 from analyses.shared.drawing import curve_styles, draw_band, label_curves, panel_title
-from analyses.shared.estimates import Estimates
 from analyses.shared.families import Families, SubsetValues
 from analyses.shared.limits import TAU_FACTOR, arcsine_limits, variance_stabilised
 from analyses.shared.measure import Measures, tidy
+from analyses.shared.measure_estimates import Estimates
 from analyses.shared.number_format import percent
 from analyses.shared.sentences import listed
 from runs.shared.arrays import Floats

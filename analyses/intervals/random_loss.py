@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from analyses.shared.estimates import Estimates
+    from analyses.shared.measure_estimates import Estimates
     from analyses.shared.work import Work
 
 

@@ -8,8 +8,8 @@ from string import ascii_letters
 import numpy as np
 
 from analyses.shared.estimate import Estimate
-from analyses.shared.estimates import Estimates
 from analyses.shared.measure import Measure, sorted_cutoffs
+from analyses.shared.measure_estimates import Estimates
 from analyses.shared.number_format import MISSING, percent, rounded, rounded_ratio
 from analyses.shared.scores import TOPIC as TOPIC
 from analyses.shared.scores import USER as USER

@@ -21,10 +21,10 @@ from analyses.shared.drawing import (
     label_curves,
     panel_index,
 )
-from analyses.shared.estimates import Estimates
 from analyses.shared.families import Families, SubsetValues
 from analyses.shared.limits import Limits, variance_stabilised
 from analyses.shared.measure import Measures, tidy
+from analyses.shared.measure_estimates import Estimates
 from analyses.shared.number_format import Cell, common_decimals, rounded
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import applicable, best_measures_sentence, listed

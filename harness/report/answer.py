@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from analyses.shared.drawing import THICK, THIN, colours, draw_intervals, explain, panel_index
-from analyses.shared.estimates import Estimates
 from analyses.shared.measure import Measure, Measures
+from analyses.shared.measure_estimates import Estimates
 from analyses.shared.number_format import Cell, rounded
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import (

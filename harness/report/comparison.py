@@ -16,9 +16,9 @@ import numpy as np
 from analyses.intervals.data_sets import DataSetRanks
 from analyses.intervals.resampling import percentiles, resample_means
 from analyses.shared.estimate import Estimate
-from analyses.shared.estimates import Estimates
 from analyses.shared.figure_formats import WRITERS, as_svg
 from analyses.shared.figures import draw_panels, figure_caption
+from analyses.shared.measure_estimates import Estimates
 from analyses.shared.number_format import Cell
 from analyses.shared.publish import as_csv, map_texts
 from analyses.shared.result import METRIC, FigureDeclaration, Result, title_of

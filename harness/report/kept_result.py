@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from analyses.shared.estimates import Estimates
 from analyses.shared.evidence import read_evidence, to_evidence
 from analyses.shared.measure import Measures
+from analyses.shared.measure_estimates import Estimates
 from analyses.shared.number_format import Cell
 from analyses.shared.result import (
     METRIC,

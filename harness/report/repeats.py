@@ -14,9 +14,9 @@ import numpy as np
 from analyses.ordering import tau_b
 from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
 from analyses.shared.drawing import MARKERS, colours, explain, label_curves, panel_index
-from analyses.shared.estimates import Estimates
 from analyses.shared.limits import standard_deviations
 from analyses.shared.measure import Measures
+from analyses.shared.measure_estimates import Estimates
 from analyses.shared.number_format import rounded
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed

@@ -10,7 +10,7 @@ from itertools import combinations, compress
 from math import comb
 
 from analyses.shared.estimate import Estimate
-from analyses.shared.estimates import Estimates
+from analyses.shared.measure_estimates import Estimates
 from analyses.shared.sentences import join_pairs, listed
 from runs.shared.errors import counted
 

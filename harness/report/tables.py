@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from analyses.shared.analysis import built_in_analyses
-from analyses.shared.estimates import Estimates
+from analyses.shared.measure_estimates import Estimates
 from analyses.shared.result import Result, TableDeclaration, choices_of, measures_of, tables_of
 from analyses.shared.table import Table
 from harness.report.answer import Answer

@@ -8,9 +8,9 @@ from analyses.correlation import Settings as OfCorrelation
 from analyses.correlation import correlation
 from analyses.discrimination import Settings as OfDiscrimination
 from analyses.discrimination import discrimination
-from analyses.shared.estimates import Estimates
 from analyses.shared.families import SubsetValues
 from analyses.shared.measure import Measure, Measures
+from analyses.shared.measure_estimates import Estimates
 from analyses.shared.result import Result
 from analyses.shared.scores import Scores
 from analyses.shared.work import ScoresWork, Truth

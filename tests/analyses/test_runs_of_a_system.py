@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from analyses import correlation, discrimination, validity
-from analyses.shared.estimates import Estimates
 from analyses.shared.limits import standard_deviations
 from analyses.shared.measure import Measure, Measures
+from analyses.shared.measure_estimates import Estimates
 from analyses.shared.scores import RunDeviations, Scores
 from analyses.shared.work import ScoresWork, Truth
 

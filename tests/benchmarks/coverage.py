@@ -37,8 +37,8 @@ from analyses.popularity import popularity
 from analyses.sampled.correction import correct
 from analyses.sampled.metrics import rank_metric
 from analyses.sampled.samples import SampleDesign
-from analyses.shared.estimates import Estimates
 from analyses.shared.limits import variance_stabilised
+from analyses.shared.measure_estimates import Estimates
 from analyses.significance.paired_tests import pair_means_and_deviations, t_of_moments
 from analyses.significance.permutation import pair_indices
 from analyses.significance.power import Likely, effects_of, users_for_share

@@ -9,9 +9,9 @@ from matplotlib.figure import Figure
 from analyses.intervals.areas import Curves, area
 from analyses.intervals.systems import subset_taus
 from analyses.ordering import tau_b
-from analyses.shared.estimates import Estimates
 from analyses.shared.families import SubsetValues
 from analyses.shared.measure import Measure, Measures
+from analyses.shared.measure_estimates import Estimates
 from tests.analyses.made import unrelated
 from tests.drawn import band_at, curve, points
 

@@ -12,8 +12,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from analyses.shared.drawing import SPREAD
-from analyses.shared.estimates import Estimates
 from analyses.shared.measure import Measure, Measures
+from analyses.shared.measure_estimates import Estimates
 from analyses.shared.result import (
     FigureDeclaration,
     Result,

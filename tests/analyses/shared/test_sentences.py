@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analyses.shared.estimates import Estimates
 from analyses.shared.families import SubsetValues
 from analyses.shared.measure import Measure, Measures
+from analyses.shared.measure_estimates import Estimates
 from analyses.shared.sentences import (
     applicable,
     best_measures_sentence,

@@ -14,9 +14,9 @@ from scipy.stats import t
 
 from analyses.discrimination import Discrimination
 from analyses.shared.drawing import COLOURS, explanations
-from analyses.shared.estimates import Estimates
 from analyses.shared.families import SubsetValues
 from analyses.shared.measure import Measure, Measures
+from analyses.shared.measure_estimates import Estimates
 from harness.report.answer import WITHOUT_TRUTH, Answer, Power, respect
 from harness.report.study_folder import FinishedStudy
 from tests.drawn import points_of, segments_of

@@ -14,8 +14,8 @@ from click.testing import CliRunner, Result
 
 from analyses.intervals.resampling import percentiles, resample_means
 from analyses.shared.estimate import Estimate
-from analyses.shared.estimates import Estimates
 from analyses.shared.measure import Measure, Measures
+from analyses.shared.measure_estimates import Estimates
 from analyses.shared.result import FigureDeclaration
 from analyses.shared.table import FORMATS
 from harness.cli.main import main

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analyses.shared.estimates import SYSTEM_LIMIT_COLUMNS, Estimates
 from analyses.shared.families import SubsetValues, half_widths_from
 from analyses.shared.limits import NORMAL_QUANTILE, joint_quantile, standard_deviations
 from analyses.shared.measure import Measure, Measures
+from analyses.shared.measure_estimates import SYSTEM_LIMIT_COLUMNS, Estimates
 from analyses.shared.sentences import (
     best_measures_sentence,
     compared_with_threshold,
