@@ -53,7 +53,8 @@ class Scale:
 
         Raises InputError for a rating that does not occur in the data set.
         """
-        positions = np.minimum(np.searchsorted(self.ratings, ratings), len(self.ratings) - 1)
+        last_position = len(self.ratings) - 1
+        positions = np.minimum(np.searchsorted(self.ratings, ratings), last_position)
         unknown_ratings = ratings[self.ratings[positions] != ratings]
         if unknown_ratings.size:
             example = unknown_ratings[0]
@@ -112,9 +113,10 @@ def rating_scale(ratings: Ratings, *, threshold: float, rule: GradeRule | None =
     raised_by = int(max(0, -grades.min(), 1 - level))
     if raised_by:
         words = f"{words}, plus {raised_by}"
+    raised_grades = (grades + raised_by).astype(np.int32)
     return Scale(
         ratings=distinct_ratings,
-        grades=(grades + raised_by).astype(np.int32),
+        grades=raised_grades,
         threshold=threshold,
         level=level + raised_by,
         rule=words,
@@ -158,7 +160,8 @@ def _graded(
     if (level - 1) / factor >= threshold:
         level -= 1
     words = "rating" if factor == 1 else f"rating times {factor}"
-    return np.rint(distinct_ratings * factor).astype(np.int64), level, words
+    grades = np.rint(distinct_ratings * factor).astype(np.int64)
+    return grades, level, words
 
 
 def _whole_number_factor(distinct_ratings: Floats) -> int | None:

@@ -224,7 +224,9 @@ class Judged:
             return totals[:, -1]
         if isinstance(cutoff, int) and self._listed_ranks is None:
             last_rank = min(cutoff, n_ranks)
-            return totals[:, last_rank - 1] if last_rank > 0 else np.zeros(self.n_users)
+            if last_rank <= 0:
+                return np.zeros(self.n_users)
+            return totals[:, last_rank - 1]
         if isinstance(cutoff, int):
             cells = self.once(_last_cells, cutoff=cutoff)
         else:
@@ -252,7 +254,9 @@ class Judged:
     @cached_property
     def depth(self) -> int:
         """Deepest rank of the lists."""
-        return self.grades.shape[1] if self._listed_ranks is None else self._listed_ranks.depth
+        if self._listed_ranks is not None:
+            return self._listed_ranks.depth
+        return self.grades.shape[1]
 
     @cached_property
     def ranks(self) -> Longs:
@@ -440,7 +444,8 @@ def _condensed(judged: Judged) -> Judged:
 
 def _best_lists(judged: Judged) -> Judged:
     """Sort all judgements of each user by falling grade; negative and missing ones are 0."""
-    grades = np.sort(np.fmax(judged.judgements, 0.0), axis=1)[:, ::-1]
+    rising_grades = np.sort(np.fmax(judged.judgements, 0.0), axis=1)
+    grades = rising_grades[:, ::-1]
     best = judged.with_lists(grades, None)
     # These lists are kept among what is derived from the judgements. If they held that themselves,
     # all of it would stay until Python looks for cycles, gigabytes of a truth.

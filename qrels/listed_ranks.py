@@ -25,15 +25,18 @@ class ListedRanks:
 
         ``n_rows`` is the number of lists times that of samples.
         """
-        return np.repeat(self.listed, self._n_samples(n_rows), axis=1).T
+        repeated = np.repeat(self.listed, self._n_samples(n_rows), axis=1)
+        return repeated.T
 
     def last_columns(self, cutoff: int, *, n_rows: int) -> Numbers:
         """Find the last column down to a cut-off, of shape (n_rows,); -1 where there is none.
 
         ``n_rows`` is the number of lists times that of samples of the judgements.
         """
-        columns = np.count_nonzero(self.listed <= cutoff, axis=0) - 1
+        n_columns = np.count_nonzero(self.listed <= cutoff, axis=0)
+        columns = n_columns - 1
         return np.repeat(columns, self._n_samples(n_rows))
 
     def _n_samples(self, n_rows: int) -> int:
-        return n_rows // max(self.listed.shape[1], 1)
+        n_lists = self.listed.shape[1]
+        return n_rows // max(n_lists, 1)

@@ -53,7 +53,8 @@ def match(run: Run, qrels: Qrels, *, depth: int | None = None) -> Longs:
         judged_cells = rows * np.int64(width) + qrels.items[judgements]
         positions[judged_cells] = np.arange(judgements.start, judgements.stop)
         # The end of a list, item -1, falls into the last cell of the row before: always empty.
-        ranked_cells = np.arange(len(items))[:, None] * width + items
+        first_cells = np.arange(len(items)) * width
+        ranked_cells = first_cells[:, None] + items
         np.take(positions, ranked_cells, mode="wrap", out=matches[first_user:end_user])
         positions[judged_cells] = NO_JUDGEMENT
     return matches
@@ -84,9 +85,11 @@ def judge(run: Run, qrels: Qrels, catalogue: Catalogue | None = None) -> Judged:
     grades = qrels.grades.astype(np.float64)
     # Position -1, of items without a judgement, is that of the NaN at the end.
     grade_or_nan = np.append(grades, np.nan)
+    ranked_grades = grade_or_nan[match(run, qrels)]
+    all_grades = _rows(grades, qrels, missing=np.nan)
     judged = Judged(
-        grades=grade_or_nan[match(run, qrels)],
-        judgements=_rows(grades, qrels, missing=np.nan),
+        grades=ranked_grades,
+        judgements=all_grades,
         relevance_level=qrels.relevance_level,
         lengths=run.lengths,
     )
@@ -113,7 +116,8 @@ def _rows(values: NDArray[Any], qrels: Qrels, *, missing: float) -> NDArray[Any]
     shorter rows are filled with ``missing``.
     """
     counts = np.diff(qrels.offsets)
-    rows = np.full((qrels.n_users, int(counts.max(initial=0))), missing, dtype=values.dtype)
-    is_filled = np.arange(rows.shape[1]) < counts[:, None]
+    width = int(counts.max(initial=0))
+    rows = np.full((qrels.n_users, width), missing, dtype=values.dtype)
+    is_filled = np.arange(width) < counts[:, None]
     rows[is_filled] = values
     return rows

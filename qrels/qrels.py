@@ -51,11 +51,13 @@ class Qrels:
         if self.relevance_level < 1:
             raise InputError(f"the relevance level must be at least 1, got {self.relevance_level}.")
         same_user = self.users[1:] == self.users[:-1]
-        if (same_user & (self.items[1:] <= self.items[:-1])).any():
+        does_not_rise = self.items[1:] <= self.items[:-1]
+        if (same_user & does_not_rise).any():
             raise InputError("the items of a user must rise, each judged once.")
 
     def __repr__(self) -> str:
-        lines = [f"{name}: {count:,}" for name, count in judgement_facts(self).items()]
+        facts = judgement_facts(self)
+        lines = [f"{name}: {count:,}" for name, count in facts.items()]
         return "\n".join(["Qrels", *lines])
 
     @property
@@ -66,7 +68,8 @@ class Qrels:
     @cached_property
     def users(self) -> Ints:
         """User number of every judgement, of shape (n_judgements,)."""
-        return np.repeat(np.arange(self.n_users, dtype=np.int32), np.diff(self.offsets))
+        counts = np.diff(self.offsets)
+        return np.repeat(np.arange(self.n_users, dtype=np.int32), counts)
 
     @cached_property
     def relevant(self) -> Masks:
@@ -80,7 +83,8 @@ class Qrels:
 
     def count_by_user(self, mask: Masks) -> Longs:
         """Count the judgements of every user in a mask of shape (n_judgements,): (n_users,)."""
-        return np.bincount(self.users[mask], minlength=self.n_users).astype(np.int64)
+        counts = np.bincount(self.users[mask], minlength=self.n_users)
+        return counts.astype(np.int64)
 
     def keep(self, mask: Masks) -> Qrels:
         """Keep the judgements in a mask of shape (n_judgements,), and all users.
@@ -138,11 +142,13 @@ def qrels_from_columns(
             f"{len(users)}, {len(items)} and {len(grades)}."
         )
     order = np.lexsort((items, users))
+    sorted_items = items[order].astype(np.int32)
+    sorted_grades = grades[order].astype(np.int32)
     counts = np.bincount(users, minlength=n_users)
     return Qrels(
         offsets=offsets_of(counts),
-        items=items[order].astype(np.int32),
-        grades=grades[order].astype(np.int32),
+        items=sorted_items,
+        grades=sorted_grades,
         relevance_level=relevance_level,
     )
 
@@ -152,16 +158,16 @@ def judgement_facts(qrels: Qrels, units: str = "users") -> dict[str, int]:
 
     ``units`` is what names of the counts call the users, such as "topics".
     """
-    n_relevant = qrels.count_by_user(qrels.relevant)
-    n_nonrelevant = qrels.count_by_user(qrels.nonrelevant)
-    return {
-        units: qrels.n_users,
-        "judgements": len(qrels.items),
-        "relevant judgements": int(qrels.relevant.sum()),
-        "relevance level": qrels.relevance_level,
-        f"{units} without relevant items": int((n_relevant == 0).sum()),
-        f"{units} without judged non-relevant items": int((n_nonrelevant == 0).sum()),
-    }
+    has_no_relevant = qrels.count_by_user(qrels.relevant) == 0
+    has_no_nonrelevant = qrels.count_by_user(qrels.nonrelevant) == 0
+    facts: dict[str, int] = {}
+    facts[units] = qrels.n_users
+    facts["judgements"] = len(qrels.items)
+    facts["relevant judgements"] = int(qrels.relevant.sum())
+    facts["relevance level"] = qrels.relevance_level
+    facts[f"{units} without relevant items"] = int(has_no_relevant.sum())
+    facts[f"{units} without judged non-relevant items"] = int(has_no_nonrelevant.sum())
+    return facts
 
 
 def warn_of_one_sided_judgements(

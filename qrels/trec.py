@@ -96,10 +96,11 @@ def parse_qrels(path: Path, content: bytes) -> QrelsFile:
     users_with_judgements = file.user[file.grade >= 0]
     has_judgement = np.bincount(users_with_judgements, minlength=len(file.users)) > 0
     if not has_judgement.all():
+        n_users = np.count_nonzero(~has_judgement)
+        first_user = file.users.ids[has_judgement.argmin()]
         warn(
-            f"{path}: {np.count_nonzero(~has_judgement)} users (the first is "
-            f"{file.users.ids[has_judgement.argmin()]}) have negative grades only; they score 0, "
-            "and trec_eval may stop at them."
+            f"{path}: {n_users} users (the first is {first_user}) have negative grades only; they "
+            "score 0, and trec_eval may stop at them."
         )
     return file
 

@@ -47,7 +47,8 @@ class Replicates:
 
     def runs_per_user(self) -> Numbers:
         """Count the runs of each system that rank for each user, of shape (n_systems, n_users)."""
-        counts = np.zeros((len(self.systems), self.ranked_for.shape[1]), dtype=np.intp)
+        n_users = self.ranked_for.shape[1]
+        counts = np.zeros((len(self.systems), n_users), dtype=np.intp)
         np.add.at(counts, self.system_numbers, self.ranked_for)
         return counts
 
@@ -75,8 +76,10 @@ class Replicates:
         runs_per_user = self.runs_per_user()
         sums = np.zeros((*values.shape[:-2], *runs_per_user.shape))
         for run, system in enumerate(self.system_numbers):
-            sums[..., system, :] += np.where(self.ranked_for[run], values[..., run, :], 0.0)
-        return np.where(runs_per_user > 1, (sums / runs_per_user).round(DECIMALS), sums)
+            values_of_run = values[..., run, :]
+            sums[..., system, :] += np.where(self.ranked_for[run], values_of_run, 0.0)
+        means = (sums / runs_per_user).round(DECIMALS)
+        return np.where(runs_per_user > 1, means, sums)
 
     def users_of_all_runs(self, system: int) -> Masks:
         """Mark the users for whom all runs of a system rank, of shape (n_users,).

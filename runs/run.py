@@ -58,7 +58,8 @@ class Run:
             row = int(begins_a_gap.any(axis=1).argmax())
             raise InputError(f"the list of user number {row} of {self.system!r} has a hole.")
         sorted_items = np.sort(self.items, axis=1)
-        is_repeated = (sorted_items[:, 1:] == sorted_items[:, :-1]) & (sorted_items[:, 1:] >= 0)
+        equals_previous = sorted_items[:, 1:] == sorted_items[:, :-1]
+        is_repeated = equals_previous & (sorted_items[:, 1:] >= 0)
         if is_repeated.any():
             row, column = np.argwhere(is_repeated)[0]
             raise InputError(
@@ -112,7 +113,8 @@ class Run:
         begins_a_group = np.roll(~tied_with_next, 1, axis=1)
         group_numbers = np.cumsum(begins_a_group, axis=1)
         order = np.lexsort((-tie_breakers, group_numbers))
-        return Run(self.system, np.take_along_axis(self.items, order, axis=1), self.tied)
+        reordered_items = np.take_along_axis(self.items, order, axis=1)
+        return Run(self.system, reordered_items, self.tied)
 
 
 def top_items(scores: NDArray[np.floating], *, depth: int) -> Ints:

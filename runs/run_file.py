@@ -72,14 +72,16 @@ class RunFile:
         n_near_ties = int(np.count_nonzero(tied_in_single & ~tied))
         if n_near_ties:
             warnings.warn(NearTies(self.path, n_near_ties), stacklevel=2)
+        lengths = np.bincount(topic, minlength=len(topics))
+        # The last line has no next one; without lines there is none.
+        tied_with_next = np.append(tied, False)[: len(order)]
         return RankedLists(
             path=self.path,
             system=self.system,
             topics=topics,
-            offsets=offsets_of(np.bincount(topic, minlength=len(topics))),
+            offsets=offsets_of(lengths),
             item=item[order],
-            # The last line has no next one; without lines there is none.
-            tied=np.append(tied, False)[: len(order)],
+            tied=tied_with_next,
         )
 
     def to_run(self, topics: Numbering, items: Numbering, *, depth: int | None = None) -> Run:
@@ -164,11 +166,13 @@ class RankedLists:
         longest = int(self.lengths.argmax())
         bytes_per_cell = np.dtype(np.int32).itemsize + np.dtype(np.bool_).itemsize
         n_bytes = n_topics * depth * bytes_per_cell
+        topic = str(self.topics.ids[longest])
+        n_items = self.lengths[longest]
         return InputError(
-            f"{self.path}: the list of topic {str(self.topics.ids[longest])!r} has "
-            f"{self.lengths[longest]:,} items. A table of {depth:,} ranks for {n_topics:,} "
-            f"topics, most of them empty, would take {n_bytes / 1e9:,.1f} GB. Cut the lists of "
-            "the run, for example at rank 1,000; `harness evaluate` scores them as they are."
+            f"{self.path}: the list of topic {topic!r} has {n_items:,} items. A table of {depth:,} "
+            f"ranks for {n_topics:,} topics, most of them empty, would take {n_bytes / 1e9:,.1f} "
+            "GB. Cut the lists of the run, for example at rank 1,000; `harness evaluate` scores "
+            "them as they are."
         )
 
 
@@ -187,13 +191,16 @@ def _ranking(topic: Ints, score: NDArray[np.floating], item: Ints) -> Numbers:
     topics = topic[order]
     scores = score[order]
     items = item[order]
-    has_higher_item = (scores[:-1] == scores[1:]) & (items[:-1] > items[1:])
-    is_in_order = (scores[:-1] > scores[1:]) | has_higher_item
+    has_higher_score = scores[:-1] > scores[1:]
+    has_equal_score = scores[:-1] == scores[1:]
+    has_higher_item = items[:-1] > items[1:]
+    is_in_order = has_higher_score | (has_equal_score & has_higher_item)
     same_topic = topics[:-1] == topics[1:]
     unordered_topics = topics[1:][~is_in_order & same_topic]
     is_unordered = np.isin(topics, unordered_topics)
     lines = order[is_unordered]
-    order[is_unordered] = lines[np.lexsort((-item[lines], -score[lines], topic[lines]))]
+    sorted_places = np.lexsort((-item[lines], -score[lines], topic[lines]))
+    order[is_unordered] = lines[sorted_places]
     return order
 
 

@@ -64,10 +64,9 @@ def read_interactions(
     -----
     A row takes 24 bytes, besides the distinct ids.
     """
-    renamed_values = {
-        old_name: values.get(new_name, EXCLUDED) for old_name, new_name in (rename or {}).items()
-    }
-    values_by_type = {**values, **renamed_values}
+    values_by_type = dict(values)
+    for old_name, new_name in (rename or {}).items():
+        values_by_type[old_name] = values.get(new_name, EXCLUDED)
     with log_database(folder, first_year=first_year, n_jobs=n_jobs) as database:
         table = database.open(path)
         readers: dict[str, ColumnReader] = {
@@ -88,7 +87,8 @@ def read_interactions(
     if "value" in columns:
         value = columns["value"]
     elif "type" in columns:
-        value = np.array([*values_by_type.values()], dtype=np.float64)[columns["type"]]
+        value_of_type = np.array([*values_by_type.values()], dtype=np.float64)
+        value = value_of_type[columns["type"]]
     else:
         value = np.ones(len(time))
     users, user = columns["user"]
@@ -122,9 +122,10 @@ def _type_column(table: LogTable, name: str, *, types: Sequence[str]) -> ColumnQ
     Other types are refused.
     """
     column = id_column(table, name)
-    cases = " ".join(
-        f"WHEN {quote_text(type_name)} THEN {position}" for position, type_name in enumerate(types)
-    )
-    expression = f"CASE {column.expression} {cases} END::UTINYINT"
+    cases = []
+    for position, type_name in enumerate(types):
+        cases.append(f"WHEN {quote_text(type_name)} THEN {position}")
+    expression = f"CASE {column.expression} {' '.join(cases)} END::UTINYINT"
     finding = f"values are set for {', '.join(types)}, got {{!r}}."
-    return ColumnQuery(expression, [*column.rules, Rule(name, f"{expression} IS NULL", finding)])
+    known_rule = Rule(name, f"{expression} IS NULL", finding)
+    return ColumnQuery(expression, [*column.rules, known_rule])

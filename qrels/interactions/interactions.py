@@ -104,7 +104,8 @@ class Interactions:
     @cached_property
     def starts(self) -> Longs:
         """Row of the first event of every user, and last the number of events, (n_users + 1,)."""
-        return np.searchsorted(self.user, np.arange(len(self.users) + 1))
+        user_numbers = np.arange(len(self.users) + 1)
+        return np.searchsorted(self.user, user_numbers)
 
     @cached_property
     def is_first(self) -> Masks:
@@ -113,7 +114,8 @@ class Interactions:
 
     def distinct_item_counts(self) -> Numbers:
         """Count the distinct items of every user, of shape (n_users,)."""
-        return np.bincount(self.user[self.is_first], minlength=len(self.users))
+        user_of_pairs = self.user[self.is_first]
+        return np.bincount(user_of_pairs, minlength=len(self.users))
 
     def event_counts(self) -> Numbers:
         """Count the events on every item, repeats too, of shape (n_items,)."""
@@ -130,12 +132,13 @@ class Interactions:
         sums = np.bincount(pair_numbers, self.value, minlength=len(distinct_pairs))
         is_positive = sums > 0
         user, item = np.divmod(distinct_pairs[is_positive], n_items)
+        positive_sums = sums[is_positive].astype(np.float64)
         return Ratings(
             users=self.users,
             items=self.items,
             user=user.astype(np.int32),
             item=item.astype(np.int32),
-            rating=sums[is_positive].astype(np.float64),
+            rating=positive_sums,
         )
 
 

@@ -100,7 +100,8 @@ class LogTable:
 
         ``file`` counts from 1, ``row`` from 0, without a header; in the sentence it is from 1.
         """
-        return InputError(f"{self.files[file - 1]}, row {row + 1}, column {column!r}: {finding}")
+        path = self.files[file - 1]
+        return InputError(f"{path}, row {row + 1}, column {column!r}: {finding}")
 
     def check_rules(self, rules: Sequence[Rule], source: str | None = None) -> None:
         """Refuse, with an InputError, the first row that breaks the first rule that is broken.
@@ -130,10 +131,12 @@ class LogTable:
         """
         self.require(*readers)
         queries = {column: reader(self, column) for column, reader in readers.items()}
-        self.check_rules([rule for query in queries.values() for rule in query.rules])
-        columns = [
-            f"{query.expression} AS {quote_name(column)}" for column, query in queries.items()
-        ]
+        rules: list[Rule] = []
+        columns = []
+        for column, query in queries.items():
+            rules.extend(query.rules)
+            columns.append(f"{query.expression} AS {quote_name(column)}")
+        self.check_rules(rules)
         self.database.run(
             f"CREATE OR REPLACE TEMP VIEW {name} AS "
             f"SELECT log_file, log_row, {', '.join(columns)} FROM {self.source}"
@@ -166,13 +169,13 @@ class LogTable:
         for name in id_names:
             query = f"SELECT {quote_name(name)} FROM log_columns"
             self.database.number_ids(f"{name}_ids", query)
-        arrays = self.database.fetch_arrays(
-            _columns_query(list(readers), id_names, order),
-            n_rows=self.database.fetch_row(f"SELECT count(*) FROM {self.source}")[0],
-        )
+        (n_rows,) = self.database.fetch_row(f"SELECT count(*) FROM {self.source}")
+        query = _columns_query(list(readers), id_names, order)
+        arrays = self.database.fetch_arrays(query, n_rows=n_rows)
         columns: dict[str, Any] = dict(zip(readers, arrays, strict=True))
         for name in id_names:
-            columns[name] = (self.database.fetch_numbering(f"{name}_ids"), columns[name])
+            numbering = self.database.fetch_numbering(f"{name}_ids")
+            columns[name] = (numbering, columns[name])
         return columns
 
 
@@ -401,18 +404,17 @@ def time_column(table: LogTable, name: str) -> ColumnQuery:
     column = quote_name(name)
     expression = _milliseconds(table, name)
     year = table.database.first_year
-    earliest = int(np.datetime64(f"{year:04}-01-01", "ms").astype(np.int64))
+    first_day = np.datetime64(f"{year:04}-01-01", "ms")
+    earliest = int(first_day.astype(np.int64))
     too_early = (
         f"a time must be of the year {year} or later, got {{}} ms: seconds? If it is right, give "
         "an earlier --first-year."
     )
     is_invalid = f"{column} IS NOT NULL AND {expression} IS NULL"
-    rules = [
-        Rule(name, f"{column} IS NULL", "a time must be given."),
-        Rule(name, is_invalid, f"{TIMES}, got {{!r}}."),
-        Rule(name, f"{expression} < {earliest}", too_early, value=expression),
-    ]
-    return ColumnQuery(expression, rules)
+    given_rule = Rule(name, f"{column} IS NULL", "a time must be given.")
+    valid_rule = Rule(name, is_invalid, f"{TIMES}, got {{!r}}.")
+    year_rule = Rule(name, f"{expression} < {earliest}", too_early, value=expression)
+    return ColumnQuery(expression, [given_rule, valid_rule, year_rule])
 
 
 def _milliseconds(table: LogTable, name: str) -> str:
@@ -451,11 +453,9 @@ def number_column(table: LogTable, name: str, *, optional: bool = False) -> Colu
     is_no_number = f"{number} IS NULL"
     if optional:
         is_no_number = f"{column} IS NOT NULL AND {is_no_number}"
-    rules = [
-        Rule(name, is_no_number, "a number must be given, got {!r}."),
-        Rule(name, f"NOT isfinite({number})", "a number must be finite."),
-    ]
-    return ColumnQuery(f"coalesce({number}, 'nan'::DOUBLE)", rules)
+    number_rule = Rule(name, is_no_number, "a number must be given, got {!r}.")
+    finite_rule = Rule(name, f"NOT isfinite({number})", "a number must be finite.")
+    return ColumnQuery(f"coalesce({number}, 'nan'::DOUBLE)", [number_rule, finite_rule])
 
 
 def quote_name(name: str) -> str:

@@ -76,7 +76,9 @@ class FullRanks:
             raise InputError(f"numbers of users must not be negative, got {self.user.min()}.")
         ranks = self.rank[self.by_user]
         users = self.user[self.by_user]
-        is_shared = (ranks[1:] == ranks[:-1]) & (users[1:] == users[:-1])
+        same_rank = ranks[1:] == ranks[:-1]
+        same_user = users[1:] == users[:-1]
+        is_shared = same_rank & same_user
         if is_shared.any():
             first = int(is_shared.argmax())
             raise InputError(

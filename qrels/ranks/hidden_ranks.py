@@ -77,12 +77,12 @@ def hidden_to_parquet(hidden: Interactions) -> bytes:
     """Write hidden items as a Parquet file: columns user and item (ids), and time."""
     import pyarrow as pa
 
-    columns = {
-        "user": pa.DictionaryArray.from_arrays(hidden.user, pa.array(hidden.users.ids)),
-        "item": pa.DictionaryArray.from_arrays(hidden.item, pa.array(hidden.items.ids)),
-        "time": pa.array(hidden.time),
-    }
-    return _written(columns, {})
+    user_ids = pa.array(hidden.users.ids)
+    item_ids = pa.array(hidden.items.ids)
+    user = pa.DictionaryArray.from_arrays(hidden.user, user_ids)
+    item = pa.DictionaryArray.from_arrays(hidden.item, item_ids)
+    time = pa.array(hidden.time)
+    return _written({"user": user, "item": item, "time": time}, {})
 
 
 def hidden_from_parquet(content: bytes, *, users: Numbering, items: Numbering) -> Interactions:
@@ -118,7 +118,9 @@ def ranks_to_parquet(ranks: HiddenRanks) -> bytes:
     """
     import pyarrow as pa
 
-    columns = {"rank_loo": pa.array(ranks.rank_loo), "rank_lloo": pa.array(ranks.rank_lloo)}
+    rank_loo = pa.array(ranks.rank_loo)
+    rank_lloo = pa.array(ranks.rank_lloo)
+    columns = {"rank_loo": rank_loo, "rank_lloo": rank_lloo}
     return _written(columns, {"deepest": str(ranks.deepest)})
 
 
@@ -127,12 +129,10 @@ def ranks_from_parquet(content: bytes, hidden: Interactions) -> HiddenRanks:
     from pyarrow import parquet
 
     table = parquet.read_table(BytesIO(content))
-    return HiddenRanks(
-        hidden=hidden,
-        rank_loo=table["rank_loo"].to_numpy(),
-        rank_lloo=table["rank_lloo"].to_numpy(),
-        deepest=int(table.schema.metadata[b"deepest"]),
-    )
+    rank_loo = table["rank_loo"].to_numpy()
+    rank_lloo = table["rank_lloo"].to_numpy()
+    deepest = int(table.schema.metadata[b"deepest"])
+    return HiddenRanks(hidden, rank_loo, rank_lloo, deepest)
 
 
 def _written(columns: dict[str, object], metadata: dict[str, str]) -> bytes:

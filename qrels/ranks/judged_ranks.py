@@ -52,7 +52,6 @@ class JudgedRanks:
 
     def map(self, change: Callable[[Ranks], Ranks]) -> JudgedRanks:
         """Apply a function to the ranks under each validation; what is not known stays None."""
-        return JudgedRanks(
-            loo=None if self.loo is None else change(self.loo),
-            lloo=None if self.lloo is None else change(self.lloo),
-        )
+        loo = None if self.loo is None else change(self.loo)
+        lloo = None if self.lloo is None else change(self.lloo)
+        return JudgedRanks(loo, lloo)

@@ -60,13 +60,15 @@ class Ratings:
 
     def select(self, rows: Masks) -> Ratings:
         """Keep the ratings in a mask of shape (n_ratings,), over the same numbering."""
+        time = None if self.time is None else self.time[rows]
+        held_out = None if self.held_out is None else self.held_out[rows]
         return replace(
             self,
             user=self.user[rows],
             item=self.item[rows],
             rating=self.rating[rows],
-            time=None if self.time is None else self.time[rows],
-            held_out=None if self.held_out is None else self.held_out[rows],
+            time=time,
+            held_out=held_out,
         )
 
     def item_counts(self) -> Numbers:
@@ -82,7 +84,9 @@ class Ratings:
         from scipy.sparse import csr_array
 
         shape = (len(self.users), len(self.items))
-        return csr_array((self.rating.astype(dtype), (self.user, self.item)), shape=shape)
+        cells = (self.user, self.item)
+        values = self.rating.astype(dtype)
+        return csr_array((values, cells), shape=shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +104,9 @@ class Split:
 
     def __post_init__(self) -> None:
         """Refuse parts whose tables of users or items are not the same objects."""
-        if self.train.users is not self.test.users or self.train.items is not self.test.items:
+        has_same_users = self.train.users is self.test.users
+        has_same_items = self.train.items is self.test.items
+        if not (has_same_users and has_same_items):
             raise InputError("train and test must share one numbering.")
 
     @property
@@ -171,7 +177,8 @@ def drop_rare(ratings: Ratings, *, user_min: int, item_min: int) -> Ratings:
     """
     user_has_enough = ratings.user_counts() >= user_min
     item_has_enough = ratings.item_counts() >= item_min
-    return ratings.select(user_has_enough[ratings.user] & item_has_enough[ratings.item])
+    remains = user_has_enough[ratings.user] & item_has_enough[ratings.item]
+    return ratings.select(remains)
 
 
 def renumber(ratings: Ratings) -> Ratings:

@@ -102,17 +102,22 @@ def split_counts(ratings: Ratings, split: Split) -> dict[str, int]:
     has_ratings = ratings.user_counts() > 0
     is_trained = split.train.user_counts() > 0
     is_tested = split.test.user_counts() > 0
+    is_train_only = is_trained & ~is_tested
+    is_dropped = has_ratings & ~is_trained & ~is_tested
+    is_cold = is_tested & ~is_trained
     item_is_trained = split.train.item_counts() > 0
     item_is_tested = split.test.item_counts() > 0
+    item_is_cold = item_is_tested & ~item_is_trained
+    n_kept = len(split.train) + len(split.test)
     return {
         "train_ratings": len(split.train),
         "test_ratings": len(split.test),
-        "dropped_ratings": len(ratings) - len(split.train) - len(split.test),
+        "dropped_ratings": len(ratings) - n_kept,
         "test_users": int(is_tested.sum()),
-        "train_only_users": int((is_trained & ~is_tested).sum()),
-        "dropped_users": int((has_ratings & ~is_trained & ~is_tested).sum()),
-        "cold_users": int((is_tested & ~is_trained).sum()),
-        "cold_items": int((item_is_tested & ~item_is_trained).sum()),
+        "train_only_users": int(is_train_only.sum()),
+        "dropped_users": int(is_dropped.sum()),
+        "cold_users": int(is_cold.sum()),
+        "cold_items": int(item_is_cold.sum()),
     }
 
 
@@ -140,16 +145,17 @@ def leakage(split: Split) -> dict[str, float]:
     """
     train = split.train
     test = split.test
-    if train.time is None or test.time is None or not len(train) or not len(test):
+    if train.time is None or test.time is None:
         return {}
-    newest = np.full(len(train.users), np.iinfo(np.int64).min)
+    if len(train) == 0 or len(test) == 0:
+        return {}
+    earliest = np.iinfo(np.int64).min
+    newest = np.full(len(train.users), earliest)
     np.maximum.at(newest, train.user, train.time)
     is_older = test.time < newest[test.user]
     n_not_newer = np.searchsorted(np.sort(train.time), test.time, side="right")
-    return {
-        OLDER_TESTS: float(is_older.mean()),
-        NEWER_TRAINING: float(1 - n_not_newer.mean() / len(train)),
-    }
+    share_not_newer = n_not_newer.mean() / len(train)
+    return {OLDER_TESTS: float(is_older.mean()), NEWER_TRAINING: float(1 - share_not_newer)}
 
 
 def hold_out_last(ratings: Ratings, position: Numbers, n_test: Numbers) -> Split:
@@ -169,10 +175,11 @@ def hold_out_last(ratings: Ratings, position: Numbers, n_test: Numbers) -> Split
     ValueError
         If there are not as many positions as ratings, or not as many numbers as users.
     """
-    if position.shape != ratings.user.shape or n_test.shape != (len(ratings.users),):
+    n_users = len(ratings.users)
+    if position.shape != ratings.user.shape or n_test.shape != (n_users,):
         raise ValueError(
-            f"`position` must be of {len(ratings)} ratings and `n_test` of {len(ratings.users)} "
-            f"users, got shapes {position.shape} and {n_test.shape}."
+            f"`position` must be of {len(ratings)} ratings and `n_test` of {n_users} users, got "
+            f"shapes {position.shape} and {n_test.shape}."
         )
     n_train = ratings.user_counts() - n_test
     tested = position >= n_train[ratings.user]

@@ -46,25 +46,23 @@ def describe(ratings: Ratings) -> dict[str, Any]:
     item_counts = ratings.item_counts()
     item_counts = item_counts[item_counts > 0]
     n_pairs = len(user_counts) * len(item_counts)
+    statistics: dict[str, Any] = {}
+    statistics["users"] = len(user_counts)
+    statistics["items"] = len(item_counts)
+    statistics["ratings"] = len(ratings)
+    statistics["density"] = len(ratings) / n_pairs
+    statistics["gini"] = gini(item_counts)
+    for side, counts in (("user", user_counts), ("item", item_counts)):
+        statistics[f"{side}_minimum"] = int(counts.min())
+        statistics[f"{side}_median"] = float(np.median(counts))
+        statistics[f"{side}_maximum"] = int(counts.max())
+    statistics["lowest_rating"] = float(ratings.rating.min())
+    statistics["highest_rating"] = float(ratings.rating.max())
+    statistics["distinct_ratings"] = len(np.unique(ratings.rating))
     time = ratings.time
-    return {
-        "users": len(user_counts),
-        "items": len(item_counts),
-        "ratings": len(ratings),
-        "density": len(ratings) / n_pairs,
-        "gini": gini(item_counts),
-        "user_minimum": int(user_counts.min()),
-        "user_median": float(np.median(user_counts)),
-        "user_maximum": int(user_counts.max()),
-        "item_minimum": int(item_counts.min()),
-        "item_median": float(np.median(item_counts)),
-        "item_maximum": int(item_counts.max()),
-        "lowest_rating": float(ratings.rating.min()),
-        "highest_rating": float(ratings.rating.max()),
-        "distinct_ratings": len(np.unique(ratings.rating)),
-        "first": None if time is None else _date(int(time.min())),
-        "last": None if time is None else _date(int(time.max())),
-    }
+    statistics["first"] = None if time is None else _date(int(time.min()))
+    statistics["last"] = None if time is None else _date(int(time.max()))
+    return statistics
 
 
 def gini(counts: Integers) -> float:
@@ -86,13 +84,16 @@ def gini(counts: Integers) -> float:
     C. Gini (1912), Variabilità e mutabilità; in this form A. Sen (1973), On Economic Inequality.
     """
     n = len(counts)
-    weights = 2 * np.arange(1, n + 1) - n - 1
-    return float((weights * np.sort(counts)).sum() / (n * counts.sum()))
+    order = np.arange(1, n + 1)
+    weights = 2 * order - n - 1
+    weighted_sum = (weights * np.sort(counts)).sum()
+    return float(weighted_sum / (n * counts.sum()))
 
 
 def _date(seconds: int) -> str:
     """Write seconds since 1970 as date and time in UTC."""
-    return datetime.fromtimestamp(seconds, UTC).isoformat(sep=" ", timespec="seconds")
+    moment = datetime.fromtimestamp(seconds, UTC)
+    return moment.isoformat(sep=" ", timespec="seconds")
 
 
 USUAL_THRESHOLD: Final = 4.0
@@ -126,11 +127,13 @@ class Threshold:
         has_ratings = tested.user_counts() > 0
         n_ratings = tested.user_counts()[has_ratings]
         n_relevant = tested.select(is_relevant).user_counts()[has_ratings]
+        has_no_relevant = n_relevant == 0
+        has_no_nonrelevant = n_relevant == n_ratings
         return cls(
             value=value,
             relevant=float(is_relevant.mean()),
-            without_relevant=float((n_relevant == 0).mean()),
-            without_nonrelevant=float((n_relevant == n_ratings).mean()),
+            without_relevant=float(has_no_relevant.mean()),
+            without_nonrelevant=float(has_no_nonrelevant.mean()),
         )
 
     def __str__(self) -> str:

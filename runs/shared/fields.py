@@ -82,9 +82,10 @@ class Columns:
         texts, codes = self.texts(field)
         too_long = next((code for code, text in enumerate(texts) if len(text) > LONGEST_ID), None)
         if too_long is not None:
+            long_text = texts[too_long]
             finding = (
                 f"an id or a name has at most {LONGEST_ID:,} characters, found one of "
-                f"{len(texts[too_long]):,} that begins with {texts[too_long][:20]!r}."
+                f"{len(long_text):,} that begins with {long_text[:20]!r}."
             )
             raise self.error_at(int((codes == too_long).argmax()), finding)
         return texts, codes
@@ -192,20 +193,19 @@ def _arrays(content: bytes, layout: Layout) -> dict[int, Any]:
 
     text_type = pa.dictionary(pa.int32(), pa.string())
     types = dict.fromkeys(layout.texts, text_type) | dict.fromkeys(layout.numbers, pa.float64())
-    table = csv.read_csv(
-        pa.py_buffer(content),
-        csv.ReadOptions(
-            column_names=[str(field) for field in range(layout.n_fields)],
-            use_threads=False,
-            block_size=min(len(content), MOST_AT_ONCE),
-        ),
-        csv.ParseOptions(delimiter=" ", quote_char=False),
-        csv.ConvertOptions(
-            column_types={str(field): column_type for field, column_type in types.items()},
-            include_columns=[str(field) for field in types],
-            null_values=[],
-        ),
+    read_options = csv.ReadOptions(
+        column_names=[str(field) for field in range(layout.n_fields)],
+        use_threads=False,
+        block_size=min(len(content), MOST_AT_ONCE),
     )
+    parse_options = csv.ParseOptions(delimiter=" ", quote_char=False)
+    convert_options = csv.ConvertOptions(
+        column_types={str(field): column_type for field, column_type in types.items()},
+        include_columns=[str(field) for field in types],
+        null_values=[],
+    )
+    buffer = pa.py_buffer(content)
+    table = csv.read_csv(buffer, read_options, parse_options, convert_options)
     columns = [column.combine_chunks() for column in table.columns]
     return dict(zip(types, columns, strict=True))
 
@@ -272,10 +272,9 @@ class Pairs(NamedTuple):
             second = int(duplicates[0])
             is_same_pair = (user == user[second]) & (item == item[second])
             first_place = columns.place(int(is_same_pair.argmax()))
-            finding = (
-                f"item {items.ids[item[second]]} is duplicated for user {users.ids[user[second]]}, "
-                f"first in {first_place}."
-            )
+            item_id = items.ids[item[second]]
+            user_id = users.ids[user[second]]
+            finding = f"item {item_id} is duplicated for user {user_id}, first in {first_place}."
             raise columns.error_at(second, finding)
         return pairs
 

@@ -122,8 +122,10 @@ class Numbering:
         texts = _as_text(ids)
         if len(self.ids) == 0:
             return np.full(len(texts), -1, dtype=np.int32)
-        positions = np.minimum(np.searchsorted(self.ids, texts), len(self.ids) - 1)
-        return np.where(self.ids[positions] == texts, positions, -1).astype(np.int32)
+        last_position = len(self.ids) - 1
+        positions = np.minimum(np.searchsorted(self.ids, texts), last_position)
+        is_known = self.ids[positions] == texts
+        return np.where(is_known, positions, -1).astype(np.int32)
 
     def select(self, numbers: Integers) -> Numbering:
         """Keep the ids with these numbers, which rise, and number them anew."""
@@ -152,7 +154,8 @@ def padded_ids(prefix: str, n: int) -> Numbering:
     ['u01', 'u10']
     """
     width = len(str(n))
-    return Numbering.of([f"{prefix}{number:0{width}}" for number in range(1, n + 1)])
+    ids = [f"{prefix}{number:0{width}}" for number in range(1, n + 1)]
+    return Numbering.of(ids)
 
 
 def id_table(pairs: Mapping[str, tuple[Numbering, Numbering]]) -> bytes:

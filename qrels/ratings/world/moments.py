@@ -66,13 +66,15 @@ class Moments:
     def of(cls, ratings: Ratings) -> Moments:
         """Compute the moments of ratings, of which there are enough (see `fit_world`)."""
         item_counts = ratings.item_counts().astype(np.float64)
-        standardised = (ratings.rating - ratings.rating.mean()) / ratings.rating.std()
+        deviations = ratings.rating - ratings.rating.mean()
+        standardised = deviations / ratings.rating.std()
         user_biases, item_biases = _biases(ratings, standardised)
         residuals = standardised - user_biases[ratings.user] - item_biases[ratings.item]
         trend, bend, quality = _item_bias_moments(item_biases, item_counts)
         users = _compared_users(len(ratings.users))
         items = _compared_items(item_counts)
-        rated_matrix = _matrix(ratings, np.ones(len(ratings)))[users][:, items]
+        whole_matrix = _matrix(ratings, np.ones(len(ratings)))
+        rated_matrix = whole_matrix[users][:, items]
         residual_matrix = _matrix(ratings, residuals)[users][:, items]
         user_vectors, singular_values, item_vectors = _singular(rated_matrix)
         user_tails = _tails(user_vectors * singular_values, rated_matrix.sum(axis=1))
@@ -84,27 +86,31 @@ class Moments:
         nearest = np.argsort(-cosines, axis=1, kind="stable")[:, :N_NEIGHBOURS]
         near_products = np.take_along_axis(products, nearest, axis=1).sum()
         n_near = np.take_along_axis(common_users, nearest, axis=1).sum()
+        near_cosines = np.take_along_axis(cosines, nearest, axis=1)
+        interest = float(np.sqrt((singular_values**2).mean()))
+        tails = float(np.mean([user_tails, item_tails]))
+        affinity = _affinity(residual_matrix, user_vectors, singular_values, item_vectors)
+        agreement = float(near_products / max(n_near, 1.0))
         return cls(
-            interest=round(float(np.sqrt((singular_values**2).mean())), DIGITS),
+            interest=round(interest, DIGITS),
             decay=round(_decay(singular_values), DIGITS),
-            tails=round(float(np.mean([user_tails, item_tails])), DIGITS),
-            neighbours=float(np.take_along_axis(cosines, nearest, axis=1).mean()),
+            tails=round(tails, DIGITS),
+            neighbours=float(near_cosines.mean()),
             generosity=float(user_biases.std()),
             quality=quality,
             trend=trend,
             bend=bend,
             taste=_taste(products, common_users, residual_matrix),
-            affinity=round(
-                _affinity(residual_matrix, user_vectors, singular_values, item_vectors), DIGITS
-            ),
-            agreement=float(near_products / max(n_near, 1.0)),
+            affinity=round(affinity, DIGITS),
+            agreement=agreement,
         )
 
 
 def _compared_users(n_users: int) -> Numbers:
     """Choose the numbers of the users by whom items are compared, evenly, from first to last."""
     n_compared = min(n_users, MOST_USERS)
-    return np.unique(np.linspace(0, n_users - 1, n_compared).astype(np.intp))
+    places = np.linspace(0, n_users - 1, n_compared)
+    return np.unique(places.astype(np.intp))
 
 
 def _compared_items(item_counts: Floats) -> Numbers:
@@ -133,10 +139,11 @@ def _item_bias_moments(item_biases: Floats, item_counts: Floats) -> tuple[float,
     logs, squares = popularity_terms(item_counts)
     trend = _slope(logs, item_biases, share)
     bend = _slope(squares, item_biases, share)
-    squared_deviations = (item_biases - (trend * logs + bend * squares)) ** 2
+    explained = trend * logs + bend * squares
+    squared_deviations = (item_biases - explained) ** 2
     weights = share * (item_counts >= LEAST_RATINGS)
-    quality = float(np.sqrt((weights * squared_deviations).sum() / weights.sum()))
-    return trend, bend, quality
+    variance = (weights * squared_deviations).sum() / weights.sum()
+    return trend, bend, float(np.sqrt(variance))
 
 
 def _decay(singular_values: Floats) -> float:
@@ -171,9 +178,11 @@ def _affinity(
     """
     coordinates = residuals.tocoo()
     user, item = coordinates.coords
-    nearness = (user_vectors[user] * singular_values * item_vectors[item]).sum(axis=1)
+    terms = user_vectors[user] * singular_values * item_vectors[item]
+    nearness = terms.sum(axis=1)
     covariance = np.cov(nearness, coordinates.data)
-    return float(covariance[0, 1] / np.sqrt(covariance[0, 0]))
+    spread_of_nearness = np.sqrt(covariance[0, 0])
+    return float(covariance[0, 1] / spread_of_nearness)
 
 
 def _biases(ratings: Ratings, standardised: Floats) -> tuple[Floats, Floats]:
@@ -201,7 +210,10 @@ def _slope(term: Floats, item_biases: Floats, share: Floats) -> float:
     All are of shape (n_items,); ``share`` holds the weights of items, of sum 1.
     """
     variance = (share * term**2).sum()
-    return float((share * term * item_biases).sum() / variance) if variance > 1e-9 else 0.0
+    if variance <= 1e-9:
+        return 0.0
+    covariance = (share * term * item_biases).sum()
+    return float(covariance / variance)
 
 
 def _singular(rated: Sparse) -> tuple[Floats, Floats, Floats]:

@@ -44,7 +44,8 @@ class Preferences:
         """Compute the preferences of these users for all items, of shape (len(users), n_items)."""
         dimensions = zip(self.user_factors.T, self.item_factors.T, strict=True)
         tastes = sum(of_users[users, None] * of_items for of_users, of_items in dimensions)
-        preferences = self.generosity[users][:, None] + self.quality + tastes
+        biases = self.generosity[users][:, None] + self.quality
+        preferences = biases + tastes
         if self.local is not None and self.neighbourhood is not None:
             preferences += self.local[users][:, self.neighbourhood]
         return preferences
@@ -137,15 +138,14 @@ class Truth:
         ):
             with np.load(path) as file:
                 arrays = dict(file)
-            return cls(
-                users=Numbering(arrays.pop("users")),
-                items=Numbering(arrays.pop("items")),
-                popularity=arrays.pop("popularity"),
-                cuts=arrays.pop("cuts"),
-                noise=float(arrays.pop("noise")),
-                scale=arrays.pop("scale", ONE_TO_FIVE),
-                preferences=Preferences(**arrays),
-            )
+            users = Numbering(arrays.pop("users"))
+            items = Numbering(arrays.pop("items"))
+            popularity = arrays.pop("popularity")
+            cuts = arrays.pop("cuts")
+            noise = float(arrays.pop("noise"))
+            scale = arrays.pop("scale", ONE_TO_FIVE)
+            preferences = Preferences(**arrays)
+            return cls(users, items, preferences, popularity, cuts, noise, scale)
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,7 +166,8 @@ class Observation:
 
         The result is of shape (len(users), n_items).
         """
-        return self.familiarity.block(users) + self.liking * self.preferences.block(users)
+        preferences = self.preferences.block(users)
+        return self.familiarity.block(users) + self.liking * preferences
 
 
 @dataclass(frozen=True, eq=False)
