@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pydantic import Field
 
-from analyses.intervals.resampling import percentiles, resampled_users
+from analyses.intervals.percentile_intervals import percentiles
+from analyses.intervals.resampling import resampled_users
 from analyses.ordering import tau_ap, tau_b
 from analyses.shared.analysis import Need, analysis
 from analyses.shared.drawing import draw_rows, explain, panel_index

@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field, model_validator
 from scipy.special import stdtrit
 
-from analyses.intervals.resampling import CONFIDENCE
 from analyses.intervals.systems import pair_masks
 from analyses.shared.analysis import SettingError, StudyFacts, analysis
 from analyses.shared.drawing import curve_styles, draw_band, explain, label_curves, panel_title
 from analyses.shared.estimate import Estimate
-from analyses.shared.families import N_CROSSED, Families, SubsetValues
+from analyses.shared.families import CONFIDENCE, N_CROSSED, Families, SubsetValues
 from analyses.shared.limits import SMALLEST_RATIO, ratio_limits, standard_deviations
 from analyses.shared.measure import Measures, tidy
 from analyses.shared.measure_estimates import Estimates

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 from scipy.special import entr
 
-from analyses.intervals.resampling import draw_weights, shifted_band
+from analyses.intervals.percentile_intervals import shifted_band
+from analyses.intervals.resampling import draw_weights
 from analyses.ordering.agreement import mean_of_defined, ratio_or_nan
 from analyses.shared.analysis import AnalysisSettings, Need, SettingError, StudyFacts, analysis
 from analyses.shared.drawing import category_styles, draw_whiskers, label_curves, panel_index

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from pydantic import Field
 
-from analyses.intervals.resampling import percentiles, random_blocks, resampled_users
+from analyses.intervals.percentile_intervals import percentiles
+from analyses.intervals.resampling import random_blocks, resampled_users
 from analyses.ordering import DECIMALS, tau_b
 from analyses.shared.analysis import AnalysisSettings, SettingError, analysis
 from analyses.shared.drawing import colours, explain, panel_index

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from analyses.intervals.resampling import Resampling, percentiles
+from analyses.intervals.block_resampling import Resampling
+from analyses.intervals.percentile_intervals import percentiles
 from analyses.ordering import DECIMALS, tau_b
 from analyses.shared.analysis import AnalysisSettings, Need, analysis
 from analyses.shared.drawing import curve_styles, draw_band, label_curves, panel_title

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from analyses.intervals.areas import HIGHER_IS_BETTER, Curves, area
-from analyses.intervals.resampling import Resampling, sum_over_runs
+from analyses.intervals.block_resampling import Resampling
+from analyses.intervals.resampling import sum_over_runs
 from analyses.intervals.systems import subset_taus
 from analyses.ordering import tau_b
 from analyses.ordering.agreement import deviation_of_defined, mean_of_defined

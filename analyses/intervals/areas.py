@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from analyses.intervals.resampling import shifted_band
+from analyses.intervals.percentile_intervals import shifted_band
 from analyses.shared.drawing import curve_styles, draw_band, label_curves, panel_title
 from analyses.shared.families import Families, SubsetValues
 from analyses.shared.limits import TAU_FACTOR, arcsine_limits, variance_stabilised
@@ -43,7 +43,7 @@ class Curves:
         Of shape (n_measures, n_levels).
     replicates
         The curves of every replicate, of shape (n_measures, n_levels, n_replicates); see
-        `analyses.intervals.resampling.shifted_band` for what becomes of them.
+        `analyses.intervals.percentile_intervals.shifted_band` for what becomes of them.
     within
         The areas in random subsets of the systems; None if they were not looked at.
     families
@@ -63,7 +63,7 @@ class Curves:
     @cached_property
     def band(self) -> tuple[Floats, Floats]:
         """95 % band of the taus, of shape (n_measures, n_levels) each; NaN without replicates."""
-        return shifted_band(self.taus, self.replicates, limits=(-1.0, 1.0))
+        return shifted_band(self.taus, self.replicates, bounds=(-1.0, 1.0))
 
     def cautions(self) -> list[str]:
         """Name metrics whose ordering never changes; say that systems are few for intervals."""

@@ -9,7 +9,8 @@ import numpy as np
 from scipy.special import stdtrit
 from scipy.stats import binomtest, friedmanchisquare, rankdata, studentized_range
 
-from analyses.intervals.resampling import nan_if_constant, percentiles, resampled_users
+from analyses.intervals.percentile_intervals import nan_if_constant, percentiles
+from analyses.intervals.resampling import resampled_users
 from analyses.ordering import DECIMALS, tau_b
 from analyses.shared.families import CONFIDENCE
 from analyses.shared.limits import NORMAL_QUANTILE, Limits

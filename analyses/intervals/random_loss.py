@@ -10,12 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 import numpy as np
 
 from analyses.intervals.areas import HIGHER_IS_BETTER, Curves, area
-from analyses.intervals.resampling import (
-    RESAMPLING_SAMPLES,
-    Resampling,
-    resampled_users,
-    sum_over_runs,
-)
+from analyses.intervals.block_resampling import Resampling
+from analyses.intervals.resampling import RESAMPLING_SAMPLES, resampled_users, sum_over_runs
 from analyses.intervals.systems import subset_taus
 from analyses.ordering import tau_b
 from analyses.ordering.agreement import deviation_of_defined, mean_of_defined

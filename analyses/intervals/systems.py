@@ -54,7 +54,7 @@ def _signs(scores: Floats) -> NDArray[np.float32]:
 
 
 def interval_over_worlds(
-    values: Floats, *, limits: tuple[float, float] = (-np.inf, np.inf), at_once: int = 1
+    values: Floats, *, bounds: tuple[float, float] = (-np.inf, np.inf), at_once: int = 1
 ) -> tuple[Floats, Floats]:
     r"""Give the 95 % interval of the mean over worlds: they are independent, so it is Student's.
 
@@ -70,4 +70,4 @@ def interval_over_worlds(
     quantile = stdtrit(np.maximum(n_worlds - 1, 1), 1 - (1 - CONFIDENCE) / (2 * at_once))
     reach = quantile * deviation_of_defined(values) / np.sqrt(np.maximum(n_worlds, 1))
     mean = mean_of_defined(values)
-    return np.clip(mean - reach, *limits), np.clip(mean + reach, *limits)
+    return np.clip(mean - reach, *bounds), np.clip(mean + reach, *bounds)

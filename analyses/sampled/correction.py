@@ -13,7 +13,8 @@ from scipy.spatial.distance import squareform
 from scipy.special import ndtr, stdtrit
 from scipy.stats import mode
 
-from analyses.intervals.resampling import CONFIDENCE, draw_weights, symmetric_interval
+from analyses.intervals.percentile_intervals import symmetric_interval
+from analyses.intervals.resampling import draw_weights
 from analyses.sampled.estimators import Estimator, Fits, Metrics, find_estimator
 from analyses.sampled.metrics import METRICS, MetricNames, rank_metric, read_metrics
 from analyses.sampled.rank_distribution import Cells
@@ -21,6 +22,7 @@ from analyses.sampled.rank_tables import Sampled, sampled_of
 from analyses.sampled.samples import SampledRanks, population_of, replacement, weighted_auc
 from analyses.shared.analysis import AnalysisSettings
 from analyses.shared.drawing import THICK, THIN, colours, explain, panel_index
+from analyses.shared.families import CONFIDENCE
 from analyses.shared.measure import Measure, Measures, pair_labels, tidy
 from analyses.shared.number_format import MISSING, Cell, format_cell
 from analyses.shared.result import Result, figure, table

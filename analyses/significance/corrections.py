@@ -112,7 +112,9 @@ def max_t_test(
     grid = to_grid(scores)
     families = [Family.of(one) for one in grid]
     count = partial(_count_maxima, grid, families, seed=seed)
-    p = monte_carlo_p(count, permutations, part=SIGNS_PER_TASK, n_jobs=n_jobs, advance=advance)
+    p = monte_carlo_p(
+        count, permutations, draws_per_task=SIGNS_PER_TASK, n_jobs=n_jobs, advance=advance
+    )
     return np.array([family.never_falling(row) for family, row in zip(families, p, strict=True)])
 
 
@@ -218,7 +220,7 @@ def tukey_test(
     by_user = np.ascontiguousarray(grid.transpose(2, 1, 0))
     count = partial(_count_ranges, by_user, seed=seed)
     part = SHUFFLES_PER_TASK
-    return monte_carlo_p(count, permutations, part=part, n_jobs=n_jobs, advance=advance)
+    return monte_carlo_p(count, permutations, draws_per_task=part, n_jobs=n_jobs, advance=advance)
 
 
 def _count_ranges(by_user: Floats, start: int, stop: int, *, seed: int) -> Longs:

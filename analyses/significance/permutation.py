@@ -364,7 +364,7 @@ def monte_carlo_test(
     """
     count = partial(count_as_extreme, to_grid(scores), seed=seed)
     part = PERMUTATIONS_PER_TASK
-    return monte_carlo_p(count, permutations, part=part, n_jobs=n_jobs, advance=advance)
+    return monte_carlo_p(count, permutations, draws_per_task=part, n_jobs=n_jobs, advance=advance)
 
 
 def count_as_extreme(grid: Floats, start: int, stop: int, *, seed: int) -> Longs:

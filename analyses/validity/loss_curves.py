@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from analyses.intervals.areas import Curves, area
-from analyses.intervals.resampling import Resampling, sum_over_runs
+from analyses.intervals.block_resampling import Resampling
+from analyses.intervals.resampling import sum_over_runs
 from analyses.ordering import tau_b
 from analyses.ordering.agreement import mean_of_defined
 from analyses.popularity import keep_items

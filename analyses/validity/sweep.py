@@ -227,7 +227,7 @@ class ValiditySweep(Result):
         """95 % limits of the means over worlds."""
         lowest = [0.0 if aspect in (POWER, WRONG) else -1.0 for aspect in self.aspects]
         each = zip(self.values, lowest, strict=True)
-        limits = [interval_over_worlds(own, limits=(least, 1.0)) for own, least in each]
+        limits = [interval_over_worlds(own, bounds=(least, 1.0)) for own, least in each]
         low, high = np.stack(limits, axis=1)
         return low, high
 

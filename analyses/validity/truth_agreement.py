@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from analyses.intervals.resampling import nan_if_constant, symmetric_interval
+from analyses.intervals.percentile_intervals import nan_if_constant, symmetric_interval
 from analyses.intervals.systems import pair_masks, subset_taus
 from analyses.ordering import tau_b
 from analyses.shared.estimate import Estimate
@@ -136,7 +136,7 @@ class ResampledComparison:
         """
         lost = regret(self.means, self.true_means)
         resampled = regret(self.resampled_means, self.resampled_true_means)
-        low, high = symmetric_interval(lost, resampled, limits=REGRETS)
+        low, high = symmetric_interval(lost, resampled, bounds=REGRETS)
         ranges = np.ptp(self.resampled_true_means, axis=-1)
         widest = np.fmax.reduce(ranges, axis=-1, initial=0.0)
         users = low, np.minimum(high, np.maximum(widest, np.ptp(self.true_means, axis=-1)))
@@ -162,7 +162,7 @@ class ResampledComparison:
         both = within.half_widths_over_both(standard_deviations(resampled) ** 2)
         both = np.where(systems > 0, both, np.nan)
         limits = (
-            symmetric_interval(observed, resampled, limits=SHARES),
+            symmetric_interval(observed, resampled, bounds=SHARES),
             *(_around(observed, reach, SHARES) for reach in (systems, both)),
         )
         return Uncertain(observed, *map(nan_if_constant, limits))

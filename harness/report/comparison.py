@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from analyses.intervals.data_sets import DataSetRanks
-from analyses.intervals.resampling import percentiles, resample_means
+from analyses.intervals.percentile_intervals import percentiles
+from analyses.intervals.resampling import resample_means
 from analyses.shared.estimate import Estimate
 from analyses.shared.figure_formats import WRITERS, as_svg
 from analyses.shared.figures import draw_panels, figure_caption

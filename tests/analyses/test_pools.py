@@ -6,7 +6,7 @@ import pytest
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from analyses.intervals.resampling import Resampling
+from analyses.intervals.block_resampling import Resampling
 from analyses.ordering import tau_b
 from analyses.pools import Pools, Settings, _falls, _pools, pools
 from analyses.shared.measure import Measure, Measures

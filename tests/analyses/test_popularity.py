@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from analyses.intervals.resampling import Resampling
+from analyses.intervals.block_resampling import Resampling
 from analyses.ordering import tau_b
 from analyses.popularity import Popularity, Settings, keep_items, popularity
 from analyses.shared.measure import Measure, Measures

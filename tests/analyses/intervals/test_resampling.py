@@ -10,21 +10,23 @@ from numpy.typing import NDArray
 from scipy import stats
 from threadpoolctl import threadpool_limits
 
+from analyses.intervals.block_resampling import Resampling
+from analyses.intervals.percentile_intervals import (
+    nan_if_constant,
+    percentiles,
+    shifted_band,
+    symmetric_interval,
+)
 from analyses.intervals.resampling import (
-    Resampling,
     draw_ranges,
     draw_weights,
     monte_carlo_p,
-    nan_if_constant,
-    percentiles,
     random_blocks,
     resample_means,
     resampled_users,
     run_noise,
     run_weights,
-    shifted_band,
     sum_over_runs,
-    symmetric_interval,
     whole_numbers_below,
 )
 from analyses.ordering import tau_b
@@ -90,7 +92,7 @@ def test_percentiles_leave_undefined_replicates_out() -> None:
 def test_an_interval_holds_the_percentiles_and_what_was_observed(
     replicates: list[float], observed: float
 ) -> None:
-    low, high = symmetric_interval(np.array(observed), np.array(replicates), limits=(-1, 1))
+    low, high = symmetric_interval(np.array(observed), np.array(replicates), bounds=(-1, 1))
     lower, upper = percentiles(np.array(replicates))
     assert low <= lower + 1e-12
     assert high >= upper - 1e-12
@@ -120,7 +122,7 @@ def test_an_interval_reaches_to_the_further_percentile_on_either_side(
     """Percentiles are 2.5 and 97.5."""
     found = symmetric_interval(np.array(observed), np.arange(101.0))
     assert found == pytest.approx(expected)
-    low, high = symmetric_interval(np.array(observed), np.arange(101.0), limits=(0.0, 100.0))
+    low, high = symmetric_interval(np.array(observed), np.arange(101.0), bounds=(0.0, 100.0))
     assert (low, high) == pytest.approx((max(expected[0], 0), min(expected[1], 100)))
 
 
@@ -367,7 +369,7 @@ def test_every_draw_is_counted_once(n_jobs: int, part: int) -> None:
     p = monte_carlo_p(
         lambda start, stop: squares[start:stop].sum(keepdims=True),
         10,
-        part=part,
+        draws_per_task=part,
         n_jobs=n_jobs,
         advance=None,
     )

@@ -69,5 +69,5 @@ def test_intervals_over_worlds_hold_the_mean_tau_of_all_worlds(
     truly = 2 / np.pi * np.arcsin(correlation)
     true, noise = rng.normal(size=(2, 1000, 10, n_systems))
     measured = correlation * true + np.sqrt(1 - correlation**2) * noise
-    low, high = interval_over_worlds(tau_b(measured, true), limits=(-1.0, 1.0))
+    low, high = interval_over_worlds(tau_b(measured, true), bounds=(-1.0, 1.0))
     assert ((low <= truly) & (truly <= high)).mean() >= 0.9

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from analyses.intervals.resampling import Resampling
+from analyses.intervals.block_resampling import Resampling
 from analyses.ordering import tau_b
 from analyses.popularity import keep_items
 from analyses.shared.judgement_samples import sample_judgements

@@ -10,7 +10,7 @@ import pytest
 from matplotlib.colors import to_hex
 from numpy.typing import NDArray
 
-from analyses.intervals.resampling import shifted_band
+from analyses.intervals.percentile_intervals import shifted_band
 from analyses.shared.families import SubsetValues
 from analyses.shared.limits import arcsine_limits
 from analyses.shared.measure import Measure, Measures
@@ -157,7 +157,7 @@ def test_the_frame_has_curves_over_what_is_kept(kept: str, first: float, stated:
     frame = stated.frame()
     rows = frame[(frame.truth == "nDCG@10") & (frame.metric == "AP") & (frame.kept == kept)]
     taus = np.array([first + 8 / 50, first + 9 / 50])
-    low, high = shifted_band(taus, taus[:, np.newaxis] + [-0.1, 0.0, 0.2], limits=(-1.0, 1.0))
+    low, high = shifted_band(taus, taus[:, np.newaxis] + [-0.1, 0.0, 0.2], bounds=(-1.0, 1.0))
     assert rows.level.tolist() == [1.0, 0.5]
     assert rows.tau.tolist() == pytest.approx(taus.tolist())
     assert rows.low.tolist() == pytest.approx(low.tolist())

@@ -12,7 +12,8 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
 
-from analyses.intervals.resampling import percentiles, resample_means
+from analyses.intervals.percentile_intervals import percentiles
+from analyses.intervals.resampling import resample_means
 from analyses.shared.estimate import Estimate
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.measure_estimates import Estimates
