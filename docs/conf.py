@@ -34,7 +34,7 @@ autodoc_type_aliases = {
     # Classes of that name are documented in two places.
     "Estimates": "analyses.shared.measure_estimates.Estimates",
     "Scores": "analyses.shared.scores.Scores",
-    "Framed": "harness.readers.scores.Framed",
+    "FrameOfScores": "harness.readers.scores.FrameOfScores",
     "Runs": "harness.readers.rankings.Runs",
     "Judgements": "harness.readers.rankings.Judgements",
     "Counts": "harness.readers.rankings.Counts",

@@ -22,7 +22,7 @@ from harness.readers.rankings import (
     judgements_of,
     replicates_of,
 )
-from harness.readers.scores import Framed, measure_named, scores_of
+from harness.readers.scores import FrameOfScores, measure_named, scores_of
 from qrels import Catalogue
 from runs import InputError
 from runs.replicates import Replicates
@@ -100,7 +100,7 @@ def score(runs: Runs, qrels: Judgements, measures: Named, *, relevance_level: in
 
 @refuse_unknown_keywords
 def discriminate(
-    scores: Framed,
+    scores: FrameOfScores,
     *,
     test: Test = "exact",
     correction: Correction = "none",
@@ -171,7 +171,7 @@ def discriminate(
 
 @refuse_unknown_keywords
 def compare_systems(
-    scores: Framed,
+    scores: FrameOfScores,
     *,
     correction: Simultaneous = "max-t",
     alpha: float = 0.05,
@@ -223,7 +223,7 @@ def compare_systems(
 
 @refuse_unknown_keywords
 def correlate(
-    scores: Framed, *, coefficient: str = "tau-b", replicates: int = 1000, seed: int = 0
+    scores: FrameOfScores, *, coefficient: str = "tau-b", replicates: int = 1000, seed: int = 0
 ) -> Correlation:
     """Compare the orderings of the systems by every two measures.
 
@@ -259,7 +259,7 @@ def correlate(
 
 @refuse_unknown_keywords
 def design(
-    scores: Framed,
+    scores: FrameOfScores,
     *,
     difference: float = 0.05,
     power: float = 0.8,
@@ -405,8 +405,8 @@ def robustness(
 
 @refuse_unknown_keywords
 def validity(
-    measured: Framed | Runs,
-    truth: Framed | Judgements,
+    measured: FrameOfScores | Runs,
+    truth: FrameOfScores | Judgements,
     measures: Named = (),
     *,
     qrels: Judgements | None = None,
@@ -484,7 +484,10 @@ def validity(
     settings = _settings_of(analysis, {f: given[f] for f in analysis.settings.model_fields})
     work: ScoresWork | StudyWork
     if qrels is None:
-        scores, true = scores_of(cast("Framed", measured)), scores_of(cast("Framed", truth))
+        scores, true = (
+            scores_of(cast("FrameOfScores", measured)),
+            scores_of(cast("FrameOfScores", truth)),
+        )
         if references is None:
             references = [name for name in REFERENCES if measure_named(name) in true.measures]
         known = _truth(true, references, scores.systems)
@@ -512,7 +515,9 @@ def _truth(true: Scores, references: Sequence[str], systems: Sequence[str]) -> T
     return Truth(true, tuple(map(measure_named, references)), "as it was given")
 
 
-def analyse(name: str, scores: Framed, *, seed: int = 0, n_jobs: int = 1, **settings: Any) -> Any:
+def analyse(
+    name: str, scores: FrameOfScores, *, seed: int = 0, n_jobs: int = 1, **settings: Any
+) -> Any:
     """Run any analysis that needs nothing but scores.
 
     Parameters

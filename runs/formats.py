@@ -1,19 +1,17 @@
-"""Run files: TREC's ``user Q0 item rank score tag``, gzipped or not, and Parquet."""
+"""Run files: TREC's ``user Q0 item rank score tag``, packed or not, and Parquet."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from glob import glob
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from runs.run import Run
 from runs.run_file import RunFile
-from runs.shared.arrays import Integers
+from runs.shared.arrays import Floats, Integers, Ints
 from runs.shared.errors import InputError, as_input_error, warn
 from runs.shared.fields import (
     ITEM_FIELD,
@@ -27,50 +25,186 @@ from runs.shared.fields import (
 )
 from runs.shared.files import PARQUET, parquet_bytes, read_bytes
 from runs.shared.ids import Numbering, escaped, first_unfit_id, id_fault
+from runs.tables.sniff import RANK, SCORE
 
 
 def find_run_files(patterns: Iterable[str]) -> list[Path]:
-    """Find run files by their paths; ``*`` and ``?`` are welcome."""
-    found: list[Path] = []
+    """Find run files by their paths, in which ``*`` and ``?`` stand for other characters.
+
+    Each file is listed once, in the order of the patterns and then of the names; a pattern that
+    matches no file is refused with an InputError.
+    """
+    paths: list[Path] = []
     for pattern in patterns:
         # Brackets stand for themselves: folders have them in their names.
         matches = [Path(match) for match in sorted(glob(pattern.replace("[", "[[]")))]
         if not matches:
             raise InputError(f"{pattern}: no run file matches.")
-        found += matches
-    return list(dict.fromkeys(found))
+        paths += matches
+    return list(dict.fromkeys(paths))
 
 
 def read_run(path: Path) -> RunFile:
-    """Read a run file: TREC's lines, which may be gzipped, or Parquet, whatever it is called."""
+    """Read the one run of a file: TREC's lines, which may be packed, or Parquet.
+
+    Raises
+    ------
+    InputError
+        If a line breaks a rule, or the file holds several runs.
+    """
     path = Path(path)
     content = read_bytes(path)
-    return (run_from_parquet if content.startswith(PARQUET) else parse_run)(path, content)
+    read = runs_from_parquet if content.startswith(PARQUET) else parse_runs
+    run, *further_runs = read(path, content)
+    if further_runs:
+        raise InputError(
+            f"{path}: one run expected, found {1 + len(further_runs)}: the tags {run.system!r} and "
+            f"{further_runs[0].system!r}."
+        )
+    return run
 
 
-N_FIELDS, SCORE_FIELD, TAG_FIELD = 6, 4, 5
+N_FIELDS = 6
+SCORE_FIELD = 4
+TAG_FIELD = 5
+RANK_FIELD = 3
+
+BEGINNING = 1 << 15
+"""Bytes of a run of which ranks and scores are compared."""
+
+FEW_FALLS = 20
+"""Of so many neighbours whose scores rise with the ranks, one may fall."""
+
 LAYOUT = Layout(
     N_FIELDS,
     texts=(USER_FIELD, ITEM_FIELD, TAG_FIELD),
     numbers=(SCORE_FIELD,),
     skips_blank_lines=True,
 )
-SCORE = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?", re.IGNORECASE)
-NUMBER = re.compile(rb"[+-]?\d+(\.\d*)?")
 
 
-def parse_run(path: Path, content: bytes) -> RunFile:
-    """Read the lines of a run as trec_eval does, and refuse what it would misread.
+def parse_runs(path: Path, content: bytes) -> list[RunFile]:
+    """Read the lines of runs as trec_eval does, and refuse what it would misread.
 
     The rank and the second field are ignored. Blank lines and lines that begin with ``#`` are
-    skipped. Fields beyond the sixth are ignored with a warning.
+    skipped. Fields beyond the sixth are ignored with a warning. A file holds a run for each tag.
+
+    Parameters
+    ----------
+    path
+        The file, for messages.
+    content
+        Its bytes, unpacked.
+
+    Raises
+    ------
+    InputError
+        If a line breaks a rule, an item is listed twice, or tags differ though no topic has two.
     """
     columns = read_columns(path, content, LAYOUT, _checked_lines)
+    warn_of_distances(path, *_first_ranks_and_scores(content))
     scores = columns.numbers(SCORE_FIELD)
     for position in np.flatnonzero(np.isnan(scores))[:1]:
-        _check_fields(path, *columns.line(position))
-    pairs = Pairs.of_columns(columns)
-    return RunFile(path, _only_tag(columns), *pairs, scores)
+        line, fields = columns.line(position)
+        _check_fields(path, line, fields)
+    return _runs_of(columns, scores)
+
+
+def _first_ranks_and_scores(content: bytes) -> tuple[list[str], Floats, Floats]:
+    """Read topics, ranks and scores of the first lines of a run, those with numbers for both."""
+    topics = []
+    ranks = []
+    scores = []
+    for line in content[:BEGINNING].splitlines()[:-1]:
+        fields = line.split()
+        if len(fields) < N_FIELDS:
+            continue
+        if RANK.fullmatch(fields[RANK_FIELD]) and SCORE.fullmatch(fields[SCORE_FIELD]):
+            topics.append(fields[USER_FIELD].decode(errors="replace"))
+            ranks.append(float(fields[RANK_FIELD]))
+            scores.append(float(fields[SCORE_FIELD]))
+    return topics, np.array(ranks), np.array(scores)
+
+
+def warn_of_distances(
+    path: Path | str, topics: Sequence[str], ranks: Floats, scores: Floats
+) -> None:
+    """Warn if scores rise with the ranks: they may be distances, and lists are reversed.
+
+    Parameters
+    ----------
+    path
+        The run, for the message.
+    topics, ranks, scores
+        Topic, rank and score of some lines, in the order of the file, of shape (n_lines,).
+    """
+    names = np.array(topics)
+    is_next = (names[1:] == names[:-1]) & (ranks[1:] > ranks[:-1])
+    n_rising = np.count_nonzero(is_next & (scores[1:] > scores[:-1]))
+    n_falling = np.count_nonzero(is_next & (scores[1:] < scores[:-1]))
+    if n_rising > 1 and n_rising > FEW_FALLS * n_falling:
+        warn(
+            f"{path}: scores rise with the ranks ({scores[0]:g} at rank {ranks[0]:g}, "
+            f"{scores[1]:g} at rank {ranks[1]:g}). Lists are ordered by score, the highest first, "
+            "as trec_eval does, and not by rank. If scores are distances, write them with a minus."
+        )
+
+
+def _runs_of(columns: Columns, scores: Floats) -> list[RunFile]:
+    """Part the lines of a file by their tags; scores of shape (n_lines,)."""
+    tags, tag_of_line = columns.bounded_texts(TAG_FIELD)
+    if len(tags) == 1:
+        return [RunFile(columns.path, escaped(tags[0]), *Pairs.of_columns(columns), scores)]
+    users, user = columns.numbered_texts(USER_FIELD)
+    items, item = columns.numbered_texts(ITEM_FIELD)
+    _refuse_tags_of_one_run(columns, tags, tag_of_line, user)
+    runs = []
+    for tag_number, tag in enumerate(tags):
+        lines = np.flatnonzero(tag_of_line == tag_number)
+        users_of_tag, user_of_tag = _renumbered(users, user[lines])
+        items_of_tag, item_of_tag = _renumbered(items, item[lines])
+        pairs = Pairs(users_of_tag, items_of_tag, user_of_tag, item_of_tag)
+        for row in pairs.duplicate_rows()[:1]:
+            raise columns.error_at(
+                int(lines[row]),
+                f"item {items.ids[item[lines[row]]]} is duplicated for user "
+                f"{users.ids[user[lines[row]]]} in the run {tag!r}.",
+            )
+        runs.append(RunFile(columns.path, escaped(tag), *pairs, scores[lines]))
+    return runs
+
+
+def _renumbered(numbering: Numbering, numbers: Ints) -> tuple[Numbering, Ints]:
+    """Number the ids that occur among some numbers, int32 of shape (n_lines,), anew."""
+    present, places = np.unique(numbers, return_inverse=True)
+    return Numbering.of(numbering.ids[present]), places.astype(np.int32)
+
+
+def _refuse_tags_of_one_run(
+    columns: Columns, tags: Sequence[str], tag_of_line: Ints, user: Ints
+) -> None:
+    """Refuse several tags where no topic has two of them: they may be one run.
+
+    Parameters
+    ----------
+    columns
+        The file.
+    tags
+        The distinct tags.
+    tag_of_line, user
+        Numbers of the tag and the user of each line, of shape (n_lines,).
+    """
+    pairs = user.astype(np.int64) * len(tags) + tag_of_line
+    if len(np.unique(pairs)) > len(np.unique(user)):
+        return
+    other = int((tag_of_line != tag_of_line[0]).argmax())
+    first_tag = tags[tag_of_line[0]]
+    raise columns.error_at(
+        other,
+        f"the tag {tags[tag_of_line[other]]!r} after {first_tag!r} in {columns.place(0)}, and no "
+        "topic has two tags. If these are several runs, part the file by tag; if it is one run, "
+        "give all lines one tag.",
+    )
 
 
 def format_run(run: Run, topics: Numbering, items: Numbering) -> bytes:
@@ -82,13 +216,13 @@ def format_run(run: Run, topics: Numbering, items: Numbering) -> bytes:
     beginnings = [f"{topic} Q0 " for topic in topics.ids.tolist()]
     endings = [f" {rank} {run.depth + 1 - rank} {run.system}\n" for rank in range(1, run.depth + 1)]
     user, column = np.nonzero(run.items >= 0)
-    ranked = items.ids.tolist(), run.items[user, column]
-    return join_rows((beginnings, user), ranked, (endings, column))
+    item = run.items[user, column]
+    return join_rows((beginnings, user), (items.ids.tolist(), item), (endings, column))
 
 
 def _checked_lines(path: Path, lines: NumberedLines) -> Iterator[list[bytes]]:
-    """Check lines, and give six fields of each; warn of further ones."""
-    extra = []
+    """Yield the first six fields of each line; refuse odd lines, and warn of further fields."""
+    longer_lines = []
     has_lines = False
     for number, fields in lines:
         if not fields:
@@ -96,34 +230,27 @@ def _checked_lines(path: Path, lines: NumberedLines) -> Iterator[list[bytes]]:
         _check_fields(path, number, fields)
         has_lines = True
         if len(fields) > N_FIELDS:
-            extra.append(number)
+            longer_lines.append(number)
         yield fields[:N_FIELDS]
     if not has_lines:
         raise InputError(f"{path}: the file has no line with a recommendation.")
-    if extra:
-        finding = f"{len(extra)} lines (the first is line {extra[0]}) have more than six fields"
-        warn(f"{path}: {finding}; the rest is ignored.")
+    if longer_lines:
+        warn(
+            f"{path}: {len(longer_lines)} lines (the first is line {longer_lines[0]}) have more "
+            "than six fields; the rest is ignored."
+        )
 
 
 def _check_fields(path: Path, number: int, fields: list[bytes]) -> None:
+    """Refuse a line of fewer than six fields, or whose score is no number."""
     if len(fields) < N_FIELDS:
         finding = f"a run line has six fields (user Q0 item rank score tag), found {len(fields)}."
         raise InputError.at_line(path, number, finding)
-    if len(fields) > N_FIELDS and not NUMBER.fullmatch(fields[3]):
+    if len(fields) > N_FIELDS and not RANK.fullmatch(fields[3]):
         finding = f"more than six fields, and the rank {fields[3].decode()!r} is no number"
         raise InputError.at_line(path, number, f"{finding}: does the item id have a space?")
     if not SCORE.fullmatch(fields[4]):
         raise InputError.at_line(path, number, f"the score {fields[4].decode()!r} is not a number.")
-
-
-def _only_tag(columns: Columns) -> str:
-    tags, codes = columns.bounded_texts(TAG_FIELD)
-    if len(tags) > 1:
-        other = int((codes != codes[0]).argmax())
-        first, second = tags[codes[0]], tags[codes[other]]
-        finding = f"a run has one tag, found {second!r} after {first!r} in {columns.place(0)}"
-        raise columns.error_at(other, f"{finding}: are these two runs?")
-    return escaped(tags[0])
 
 
 COLUMNS = {"system": TAG_FIELD, "user": USER_FIELD, "item": ITEM_FIELD, "score": SCORE_FIELD}
@@ -142,18 +269,23 @@ def run_to_parquet(run: Run, topics: Numbering, items: Numbering) -> bytes:
     import pyarrow as pa
 
     user, column = np.nonzero(run.items >= 0)
-    named: dict[str, tuple[Integers, NDArray[np.str_]]] = {
-        "system": (np.zeros_like(user), np.array([run.system])),
-        "user": (user, topics.ids),
-        "item": (run.items[user, column], items.ids),
-    }
-    columns: dict[str, Any] = {}
-    for name, (number, ids) in named.items():
-        text = pa.array(ids.tolist(), pa.string())
-        columns[name] = pa.DictionaryArray.from_arrays(number.astype(np.int32), text)
-    columns["score"] = (run.depth - column).astype(np.float32)
+    system = np.zeros(len(user), dtype=np.int32)
+
+    def encoded(number: Integers, ids: Sequence[str]) -> Any:
+        """Encode a column of ids by their numbers, of shape (n_rows,)."""
+        texts = pa.array(ids, pa.string())
+        return pa.DictionaryArray.from_arrays(number.astype(np.int32), texts)
+
+    table = pa.table(
+        {
+            "system": encoded(system, [run.system]),
+            "user": encoded(user, topics.ids.tolist()),
+            "item": encoded(run.items[user, column], items.ids.tolist()),
+            "score": (run.depth - column).astype(np.float32),
+        }
+    )
     return parquet_bytes(
-        pa.table(columns),
+        table,
         write_statistics=False,
         row_group_size=max(len(user), 1),
         # Whatever their length, ids are written once, not once a row.
@@ -172,61 +304,83 @@ def is_own(content: bytes) -> bool:
         return True
 
 
-def run_from_parquet(path: Path | str, content: bytes) -> RunFile:
-    """Read the columns system, user, item and score; others are ignored."""
+def runs_from_parquet(path: Path | str, content: bytes) -> list[RunFile]:
+    """Read the columns system, user, item and score of a Parquet file, a run for each system.
+
+    Raises
+    ------
+    InputError
+        If a column is missing or of another type, a value is missing, or no id can be such.
+    """
     columns = Columns(path, content, _arrays(path, content), unit="row")
     for name, field in COLUMNS.items():
         array = columns.arrays[field]
         if array.null_count:
-            raise columns.error_at(array.is_null().index(True).as_py(), f"the {name} is missing.")
-        texts, codes = ([], np.empty(0)) if name == "score" else columns.bounded_texts(field)
-        unfit = first_unfit_id(texts)
-        if unfit is not None:
-            finding = f"no run can have the {name} {texts[unfit]!r}: it {id_fault(texts[unfit])}."
-            raise columns.error_at(int((codes == unfit).argmax()), finding)
+            first_missing = array.is_null().index(True).as_py()
+            raise columns.error_at(first_missing, f"the {name} is missing.")
+        if name != "score":
+            _require_fit_ids(columns, field, name)
     scores = columns.numbers(SCORE_FIELD)
     for position in np.flatnonzero(np.isnan(scores))[:1]:
         raise columns.error_at(int(position), "the score is not a number.")
-    return RunFile(path, _only_tag(columns), *Pairs.of_columns(columns), scores)
+    return _runs_of(columns, scores)
+
+
+def _require_fit_ids(columns: Columns, field: int, name: str) -> None:
+    """Refuse ids, or names of systems, that no TREC file can carry."""
+    texts, codes = columns.bounded_texts(field)
+    unfit = first_unfit_id(texts)
+    if unfit is not None:
+        finding = f"no run can have the {name} {texts[unfit]!r}: it {id_fault(texts[unfit])}."
+        raise columns.error_at(int((codes == unfit).argmax()), finding)
 
 
 def _arrays(path: Path | str, content: bytes) -> dict[int, Any]:
-    """Give the columns by field, names as text of which each is stored once."""
+    """Read the columns by the field of a line that holds the same; names are stored once each."""
     import pyarrow as pa
     from psutil import virtual_memory
     from pyarrow import parquet
 
     with as_input_error(f"{path}: not a Parquet file that can be read", pa.ArrowException, OSError):
-        buffer, names = pa.py_buffer(content), ["system", "user", "item"]
+        buffer = pa.py_buffer(content)
         metadata = parquet.read_metadata(buffer)
         # What is nested has a path of several names.
-        found = [metadata.schema.column(place).path for place in range(metadata.num_columns)]
+        paths = [metadata.schema.column(place).path for place in range(metadata.num_columns)]
+        if any(paths.count(name) != 1 for name in COLUMNS):
+            raise InputError(
+                f"{path}: a run has the columns {', '.join(COLUMNS)}, found {', '.join(paths)}."
+            )
         n_rows = metadata.num_rows
-        if any(found.count(name) != 1 for name in COLUMNS):
-            finding = f"a run has the columns {', '.join(COLUMNS)}, found {', '.join(found)}."
-            raise InputError(f"{path}: {finding}")
         if not n_rows:
             raise InputError(f"{path}: the file has no row with a recommendation.")
         if n_rows > int(virtual_memory().available) // BYTES_PER_ROW:
             raise InputError(f"{path}: it has {n_rows:,} rows, which free memory cannot hold.")
-        table = parquet.ParquetFile(buffer, read_dictionary=names).read(list(COLUMNS))
+        file = parquet.ParquetFile(buffer, read_dictionary=["system", "user", "item"])
+        table = file.read(list(COLUMNS))
         return {field: _converted(path, name, table[name]) for name, field in COLUMNS.items()}
 
 
 def _converted(path: Path | str, name: str, column: Any) -> Any:
-    """Give numbers as they are, and names as text, each once."""
+    """Convert a column of names to texts that are stored once each; scores stay numbers.
+
+    Raises
+    ------
+    InputError
+        If scores are no numbers, or names neither text nor integers.
+    """
     from pyarrow import types
 
     kind = column.type.value_type if types.is_dictionary(column.type) else column.type
     is_text = types.is_string(kind) or types.is_large_string(kind)
-    is_score, is_integer = name == "score", types.is_integer(kind)
-    if not (is_integer or (types.is_floating(kind) if is_score else is_text)):
-        holds = "numbers" if is_score else "text or integers"
-        raise InputError(f"{path}: the column {name} must hold {holds}, found {column.type}.")
+    is_score = name == "score"
+    is_fit = types.is_integer(kind) or (types.is_floating(kind) if is_score else is_text)
+    if not is_fit:
+        wanted = "numbers" if is_score else "text or integers"
+        raise InputError(f"{path}: the column {name} must hold {wanted}, found {column.type}.")
     if is_score:
         return column.combine_chunks()
     is_encoded = is_text and types.is_dictionary(column.type)
     encoded = column if is_encoded else column.cast("string").dictionary_encode()
     names = encoded.unify_dictionaries().combine_chunks()
-    has_others = len(names.indices.unique()) < len(names.dictionary)
-    return names.cast("string").dictionary_encode() if has_others else names
+    has_unused_texts = len(names.indices.unique()) < len(names.dictionary)
+    return names.cast("string").dictionary_encode() if has_unused_texts else names

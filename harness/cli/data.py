@@ -69,10 +69,15 @@ def describe_ratings(path: Path, asked: dict[str, Any]) -> DataDescription:
 
 
 def print_description(data: DataDescription, format_: str = "text") -> None:
-    """Print counts, the effect of thresholds, and remarks."""
+    """Print columns, counts, the effect of thresholds, and remarks."""
+    from runs.tables.screen import COLUMN_HEADINGS, column_rows, options_for
+
     title = f"{data.section.path} ({data.format})"
     facts = [(name.replace("_", " "), value) for name, value in data.facts().items()]
-    tables = [Table("data", title, "", ["statistic", "value"], facts)]
+    tables = [
+        Table("columns", "Columns", "", COLUMN_HEADINGS, column_rows(data.columns)),
+        Table("data", title, "", ["statistic", "value"], facts),
+    ]
     if data.thresholds:
         which = "of the test file" if data.is_split else "a fifth of the ratings of each user"
         shares = ["relevant ratings", "users without relevant", "users without non-relevant"]
@@ -81,7 +86,12 @@ def print_description(data: DataDescription, format_: str = "text") -> None:
         tables.append(Table("thresholds", title, "", ["threshold", *shares], rows))
     print_tables(*tables, format_=format_)
     implicit = "All ratings are equal or implicit: every rated item is relevant."
-    for note in (*data.notes, implicit) if not data.thresholds else data.notes:
+    notes = [*data.notes, *data.questions()]
+    if not data.thresholds:
+        notes.append(implicit)
+    if data.columns.has_heading:
+        notes.append(f"To read other columns, change: {options_for(data.columns)}")
+    for note in notes:
         click.echo(note, err=format_ != "text")
 
 
@@ -105,7 +115,7 @@ def world(like: Path, output: Path | None, format_: str, progress: Progress, **a
     from harness.study.inputs import load_k_core
     from harness.study.sections import usual_split
     from harness.study.study import RatingsSection
-    from qrels.ratings.datasets.rating_tables import format_rating_lines
+    from qrels.ratings.datasets.rating_lines import format_rating_lines
     from qrels.ratings.world import LikeSettings, fit_world
     from runs import InputError
     from runs.shared.files import write_atomically

@@ -27,8 +27,8 @@ from harness.cli.options import (
 if TYPE_CHECKING:
     from analyses.correlation import Correlation, Settings
     from analyses.shared.analysis import Analysis
-    from harness.readers.columns import ColumnNames
     from runs.shared.progress import Progress
+    from runs.tables.roles import ColumnNames
 
 GROUP = 3, "Tables of scores"
 score_columns = named_columns("--column", "user, system, measure, score")
@@ -85,7 +85,8 @@ def correlate_files(
     from analyses.correlation import correlate_means, correlation
     from analyses.shared.work import ScoresWork
     from harness.readers.means_table import is_means_table, read_means
-    from harness.readers.scores import all_reported, read_score_tables
+    from harness.readers.score_files import read_score_tables
+    from harness.readers.scores import all_reported
     from runs import InputError
     from runs.shared.errors import warn
 
@@ -168,7 +169,7 @@ def _answer(
 ) -> None:
     """Analyse tables of scores or a study, publish the result, and print cautions."""
     from analyses.shared.work import ScoresWork
-    from harness.readers.scores import read_score_tables
+    from harness.readers.score_files import read_score_tables
 
     scores = read_score_tables(tables, column)
     work = ScoresWork(scores, seed=seed, n_jobs=n_jobs, progress=progress)

@@ -58,8 +58,13 @@ StudyT = TypeVar("StudyT", bound="StudyFile")
     help="Recommender to study; default: random, popularity, svd, item-knn, puresvd, wrmf and "
     "ease. May be repeated.",
 )
+@click.option(
+    "--yes", is_flag=True, help="Take the columns that are proposed by their values alone."
+)
 @reads_ratings
-def init(data: Path, output: Path, overwrite: bool, systems: tuple[str, ...], **asked: Any) -> None:
+def init(
+    data: Path, output: Path, overwrite: bool, systems: tuple[str, ...], yes: bool, **asked: Any
+) -> None:
     """Write a study file for ratings, and describe the ratings.
 
     DATA is a file, folder or archive of ratings; or a folder with training and test ratings, also
@@ -76,7 +81,9 @@ def init(data: Path, output: Path, overwrite: bool, systems: tuple[str, ...], **
         )
     found = describe_ratings(data, asked)
     chosen = tuple(dict.fromkeys(systems)) or SYSTEMS
-    write_atomically(output, first_study(found, file=output, systems=chosen).encode())
+    write_atomically(
+        output, first_study(found, file=output, systems=chosen, takes_proposals=yes).encode()
+    )
     print_description(found)
     how = "" if found.threshold is None else f", with the threshold {found.threshold:g}"
     click.echo(f"{output} is a study of these ratings{how}. Run it: harness run {output}")

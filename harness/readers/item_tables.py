@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from harness.readers.scores import Line, heading_and_rows
+from harness.readers.score_files import Line, heading_and_rows
 from runs import InputError, Numbering
 from runs.shared.arrays import Floats, Ints
 from runs.shared.fields import distinct_names, is_number, read_number

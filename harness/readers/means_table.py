@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -9,11 +10,12 @@ from pathlib import Path
 import numpy as np
 
 from analyses.shared.measure import Measure
-from harness.readers.columns import column_of
-from harness.readers.scores import Line, heading_and_rows, measure_at, read_numbers
+from harness.readers.score_files import Line, heading_and_rows, read_numbers
+from harness.readers.scores import measure_at
 from runs import InputError
 from runs.shared.arrays import Floats
 from runs.shared.fields import distinct_names, is_number, require_width
+from runs.tables.hints import Meaning, hint_of
 
 SYSTEM_HEADERS = ("", "system", "run", "name", "model")
 
@@ -37,9 +39,18 @@ def is_means_table(path: Path) -> bool:
         return False
     (_, heading), rows = _plain(*heading_and_rows(path))
     first = heading[0].lower()
-    if column_of(heading, "topic") is not None:
+    if _has_topics(heading):
         return False
     return first in SYSTEM_HEADERS or not all(is_number(row[0]) for _, row in rows)
+
+
+def _has_topics(heading: Sequence[str]) -> bool:
+    """Tell whether a column is called as topics or users are."""
+    hints = [hint_of(name) for name in heading]
+    return any(
+        hint is not None and hint.weakness == 0 and hint.meaning in (Meaning.USER, Meaning.TOPIC)
+        for hint in hints
+    )
 
 
 def read_means(path: Path) -> Means:

@@ -25,7 +25,8 @@ from analyses.shared.publish import as_csv, map_texts
 from analyses.shared.result import METRIC, FigureDeclaration, Result, title_of
 from analyses.shared.sentences import listed
 from analyses.shared.table import Table, escape_formula
-from harness.readers.scores import SCORES_FILE, read_score_tables
+from harness.readers.score_files import read_score_tables
+from harness.readers.score_parquet import SCORES_FILE
 from harness.report.mean_ranks import MeanRanks
 from harness.report.page import image_source, render_page
 from harness.report.publication import Publication

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from harness.readers.scores import heading_and_rows, measure_at
+from harness.readers.score_files import heading_and_rows
+from harness.readers.scores import measure_at
 from runs import InputError
 from runs.shared.arrays import Floats
 

@@ -16,6 +16,7 @@ import numpy as np
 from analyses.shared.sentences import TOPIC, USER
 from analyses.shared.work import CountedIn
 from harness.readers.rankings import judgements_in, judgements_of
+from harness.readers.sense_check import check_runs
 from harness.study.inputs import (
     checksum,
     judge_test,
@@ -393,6 +394,7 @@ def collect_lists(
         training_counts = np.zeros(len(items), dtype=np.intp)
         training_counts[items.numbers(popularity)] = list(popularity.values())
     runs = order_runs(run_files, file.users, items, systems, min_systems=min_systems, depth=depth)
+    check_runs(run_files, file, source=source)
     return Collection(
         topics=file.users,
         items=items,

@@ -14,7 +14,8 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
-from harness.readers.columns import trec_kind
+import numpy as np
+
 from harness.report.checks import leakage_checks
 from harness.study.inputs import split_ratings
 from harness.study.run import check
@@ -22,27 +23,62 @@ from harness.study.sections import USUAL, usual_split
 from harness.study.study import SYSTEMS, RatingsSection, Study
 from harness.study.study_file import Origin, StudyFile
 from qrels import Ratings, Split, describe, k_core
-from qrels.ratings.datasets.layouts import FileOptions
-from qrels.ratings.datasets.recognition import recognise
-from qrels.ratings.datasets.source import open_source
+from qrels.ratings.datasets.rating_options import RatingOptions
+from qrels.ratings.datasets.recognition import read_recognised
 from qrels.ratings.datasets.split_files import SplitFiles, find_split_files, read_two_parts
 from qrels.ratings.splitter import leakage
 from qrels.ratings.statistics import (
     Threshold,
+    are_amounts,
     candidate_thresholds,
     describe_values,
     propose_threshold,
     usual_threshold,
+    value_of_unrated,
 )
 from runs import InputError
+from runs.tables.roles import Columns, require_settled
+from runs.tables.screen import columns_as_text
+from runs.tables.sniff import trec_kind
+from runs.tables.source import open_source
+
+TAKE_PROPOSALS = "Or take what is proposed: `--yes`."
 
 WIDTH = 96
 COMMENT_FROM = 40
 """The column where comments begin, if there is room."""
 
 
-def first_study(data: DataDescription, *, file: Path, systems: Sequence[str] = SYSTEMS) -> str:
-    """Write a study of ratings as the text of a file."""
+def first_study(
+    data: DataDescription,
+    *,
+    file: Path,
+    systems: Sequence[str] = SYSTEMS,
+    takes_proposals: bool = False,
+) -> str:
+    """Write a study of ratings as the text of a file.
+
+    Parameters
+    ----------
+    data
+        The ratings, as they were recognised.
+    file
+        Path of the study file, which is not written here.
+    systems
+        Names of the systems.
+    takes_proposals
+        Whether roles of columns that are only proposed by values are taken.
+
+    Raises
+    ------
+    InputError
+        If a role is only proposed and not taken, a system is not known, the threshold is above all
+        ratings, or no test user has a relevant item.
+    """
+    if not takes_proposals:
+        require_settled(
+            data.columns, label=str(data.section.path), table=columns_as_text, hint=TAKE_PROPOSALS
+        )
     highest = data.tested.rating.max()
     if data.threshold is not None and data.threshold > highest:
         raise InputError(
@@ -53,7 +89,22 @@ def first_study(data: DataDescription, *, file: Path, systems: Sequence[str] = S
     # The file is not written yet: only this option can be wrong.
     origin = Origin("`--system`", "", file.parent)
     check(Study(**tomllib.loads(text) | {"_origin": origin}))
+    _require_tests(data)
     return text
+
+
+def _require_tests(data: DataDescription) -> None:
+    """Refuse ratings of which nothing can be tested, or no test item is relevant."""
+    if data.split is None:
+        raise InputError(
+            f"{data.section.path}: the usual split `{USUAL}` leaves nothing to test: no user has "
+            "two ratings. Another split may: see the guide on splits."
+        )
+    if not data.test_facts()["test_users_with_a_relevant_item"]:
+        raise InputError(
+            f"{data.section.path}: no test user has a relevant item, so there is nothing to "
+            "measure. Lower `--threshold`, or use `--implicit`."
+        )
 
 
 def _lines(data: DataDescription, file: Path, systems: Sequence[str]) -> Iterator[str]:
@@ -74,7 +125,7 @@ def _lines(data: DataDescription, file: Path, systems: Sequence[str]) -> Iterato
     yield from _comments(*data.notes)
     if section.separator is None:
         yield _line("format", data.format)
-    usual = FileOptions().of_file
+    usual = RatingOptions().of_file
     for name, value in section.of_file.items():
         if name not in ("format", "implicit") and value != usual[name]:
             is_table = isinstance(value, dict)
@@ -123,11 +174,12 @@ class DataDescription:
         How they are read, and which are used.
     format
         The name of their format.
+    columns
+        The columns of the file, with their roles.
     ratings
         The ratings, after the k-core.
-    tested
-        The test part that the data come with, or of the usual split; all ratings where it leaves
-        none.
+    split
+        The split that the data come with, or the usual one; None where it leaves nothing to test.
     notes
         Sentences on what was found.
     leakage
@@ -138,11 +190,17 @@ class DataDescription:
 
     section: RatingsSection
     format: str
+    columns: Columns
     ratings: Ratings
-    tested: Ratings
+    split: Split | None
     notes: tuple[str, ...]
     leakage: Mapping[str, float] = field(default_factory=dict)
     fold: int | None = None
+
+    @property
+    def tested(self) -> Ratings:
+        """The test ratings; all ratings where the split leaves none."""
+        return self.ratings if self.split is None else self.split.test
 
     @property
     def is_split(self) -> bool:
@@ -175,40 +233,85 @@ class DataDescription:
         return [Threshold.evaluate(self.tested, value) for value in sorted(values, reverse=True)]
 
     def facts(self) -> dict[str, Any]:
-        """Give what is printed of the ratings, by name."""
-        columns = self.section.columns or {}
-        rated = {} if self.is_implicit else {"distribution": describe_values(self.ratings.rating)}
-        named = {"columns": ", ".join(f"{role} = {name}" for role, name in columns.items())}
-        return (named if columns else {}) | describe(self.ratings) | rated | dict(self.leakage)
+        """List what is printed of the ratings, by name."""
+        facts = describe(self.ratings)
+        if not self.is_implicit:
+            facts["distribution"] = describe_values(self.ratings.rating)
+        if self.split is not None:
+            facts |= self.test_facts()
+        return facts | dict(self.leakage)
+
+    def test_facts(self) -> dict[str, int]:
+        """Count what a study of these ratings tests: users, those with a relevant item, items."""
+        tested = self.tested
+        is_relevant = np.ones(len(tested), dtype=np.bool_)
+        if self.threshold is not None:
+            is_relevant = tested.rating >= self.threshold
+        return {
+            "test_users": len(np.unique(tested.user)),
+            "test_users_with_a_relevant_item": len(np.unique(tested.user[is_relevant])),
+            "test_items": len(np.unique(tested.item)),
+        }
+
+    def questions(self) -> list[str]:
+        """Write what the ratings may mean that only a person can tell."""
+        unrated = value_of_unrated(self.ratings.rating)
+        if unrated is None or self.section.unrated or self.is_implicit:
+            return []
+        share = float((self.ratings.rating == unrated).mean())
+        return [
+            f'{unrated:g} may mean "not rated": {share:.0%} of the ratings are {unrated:g}. To '
+            f"leave them out: `--unrated {unrated:g}`, or `unrated = [{unrated:g}]` in [ratings]."
+        ]
 
 
 def describe_data(section: RatingsSection) -> DataDescription:
     """Read the ratings of a section, which need not say how; or the parts that a folder holds."""
     assert section.path is not None, "commands name the data"
     files, fold = _given_parts(section.path)
-    source = open_source(files.train if files else section.path)
+    source = open_source(files.train if files else section.path, encoding=section.encoding)
     if (kind := trec_kind(source.data)) and section.format is None:
         raise InputError(
             f"{source.label}: this is {kind}, not ratings. `harness evaluate` scores runs; a study "
             "file names runs in [runs] and judgements in [qrels]."
         )
-    found = recognise(source, section)
-    of_file, whole = found.options.of_file, found.ratings
+    recognised = read_recognised(source, section)
+    options = recognised.options.of_file
+    ratings = recognised.ratings
     if files is not None:
-        whole = read_two_parts(files.train, files.test, **of_file)
-    ratings = k_core(whole, user_min=section.user_min, item_min=section.item_min)
-    tested, leaked, how = ratings, {}, f"the usual split `{USUAL}`"
+        ratings = read_two_parts(files.train, files.test, **options)
+    if options["implicit"] is None and section.threshold is None and are_amounts(ratings.rating):
+        options["implicit"] = True
+    ratings = k_core(ratings, user_min=section.user_min, item_min=section.item_min)
+    split, of_split = _split_of(ratings)
+    leakage_shares = {} if split is None else leakage(split)
+    cautions = leakage_checks(leakage_shares, of_split)
+    return DataDescription(
+        section=section.model_copy(update=options),
+        format=recognised.format,
+        columns=recognised.columns,
+        ratings=ratings,
+        split=split,
+        notes=(*recognised.notes, *(caution.sentence for caution in cautions)),
+        leakage=leakage_shares,
+        fold=fold,
+    )
+
+
+def _split_of(ratings: Ratings) -> tuple[Split | None, str]:
+    """Split ratings as they come split, or else as `harness run` does; None where that fails.
+
+    Returns
+    -------
+    The split, and what messages call it.
+    """
     if ratings.held_out is not None:
-        tested, how = ratings.select(ratings.held_out), "this split"
-        leaked = leakage(Split(ratings.select(~ratings.held_out), tested))
-    else:
-        with suppress(InputError):
-            seed = StudyFile.model_fields["seed"].default
-            split = split_ratings(ratings, usual_split(), seed=seed)
-            tested, leaked = split.test, leakage(split)
-    notes = (*found.notes, *(check.sentence for check in leakage_checks(leaked, how)))
-    read_so = section.model_copy(update=of_file)
-    return DataDescription(read_so, found.format, ratings, tested, notes, leaked, fold)
+        train, test = ratings.select(~ratings.held_out), ratings.select(ratings.held_out)
+        return Split(train, test), "this split"
+    seed = StudyFile.model_fields["seed"].default
+    with suppress(InputError):
+        return split_ratings(ratings, usual_split(), seed=seed), f"the usual split `{USUAL}`"
+    return None, f"the usual split `{USUAL}`"
 
 
 def _given_parts(path: Path) -> tuple[SplitFiles | None, int | None]:

@@ -8,7 +8,7 @@ from harness.report.study_folder import TEST_FILE, TRAIN_FILE
 from harness.study.collection import Collection
 from harness.study.parts import Files, Parts
 from qrels import Qrels, Ratings
-from qrels.ratings.datasets.rating_tables import format_rating_lines
+from qrels.ratings.datasets.rating_lines import format_rating_lines
 from qrels.ratings.world import Truth
 from qrels.trec import format_qrels
 from runs import Numbering

@@ -12,12 +12,11 @@ from urllib.parse import quote
 
 import numpy as np
 
-from harness.readers.rankings import read_run_files
+from harness.readers.rankings import named_apart, read_run_files
 from harness.study.sections import SplitSection, number_replicates, system_names
 from harness.study.study import RatingsSection, Study
 from qrels import Qrels, Ratings, Scale, Split, k_core, qrels_from_columns
 from qrels.ratings.datasets import read_ratings
-from qrels.ratings.datasets.source import Source, open_source
 from qrels.ratings.datasets.split_files import read_two_parts
 from qrels.ratings.statistics import (
     USUAL_THRESHOLD,
@@ -32,6 +31,7 @@ from runs.run_file import RunFile, require_known_users
 from runs.shared.errors import prefixed_errors, warn
 from runs.shared.files import read_bytes
 from runs.shared.ids import require_fit_name
+from runs.tables.source import Source, open_source
 
 MAX_TAG_LENGTH = 150
 """Maximum number of characters of a run's tag, written as it is in names of files."""
@@ -55,8 +55,8 @@ def load_ratings(section: RatingsSection, split: SplitSection) -> LoadedRatings:
     A split given as files has its own ratings: those of both parts.
     """
     if split.parts is not None:
-        train = open_source(split.parts.train)
-        test = open_source(split.parts.test)
+        train = open_source(split.parts.train, encoding=section.encoding)
+        test = open_source(split.parts.test, encoding=section.encoding)
         ratings = read_two_parts(train, test, **section.of_file)
         checksums = [source_checksum(train), source_checksum(test)]
         return LoadedRatings(ratings, checksums, world=None)
@@ -66,14 +66,14 @@ def load_ratings(section: RatingsSection, split: SplitSection) -> LoadedRatings:
         settings = world_settings(section.preset, section.world)
         world = make_world(settings)
         return LoadedRatings(world.ratings, [{"world": settings.model_dump()}], world)
-    source = open_source(section.path)
+    source = open_source(section.path, encoding=section.encoding)
     ratings = read_ratings(source, **section.of_file)
     return LoadedRatings(ratings, [source_checksum(source)], world=None)
 
 
 def _simulate_like(section: RatingsSection, path: Path) -> LoadedRatings:
     """Fit a simulated world to the ratings of a file, and load the ratings of the world."""
-    source = open_source(path)
+    source = open_source(path, encoding=section.encoding)
     settings = like_settings(section.world)
     # The format of the section is "world".
     options = section.of_file | {"format": None}
@@ -174,10 +174,12 @@ def read_runs(paths: Sequence[Path], study: Study) -> tuple[list[RunFile], tuple
         If TREC files cannot have the tag of a run, or `replicates` does not fit the tags.
     """
     files = read_run_files(paths, {} if study.runs is None else study.runs.columns)
+    pattern = None if study.runs is None else study.runs.replicates
+    if pattern is None:
+        files = named_apart(files)
     for file in files:
         with prefixed_errors(file.path):
             require_fit_name(file.system)
-    pattern = None if study.runs is None else study.runs.replicates
     if pattern is None:
         return files, ()
     with study.errors_at("runs", "replicates"):

@@ -17,7 +17,7 @@ from analyses.shared.scores import RunDeviations, Scores
 from analyses.shared.sentences import listed
 from analyses.shared.work import Truth
 from harness.metrics.shared.metric import Metric
-from harness.readers.scores import SCORES_FILE, scores_from_parquet, scores_to_parquet
+from harness.readers.score_parquet import SCORES_FILE, scores_from_parquet, scores_to_parquet
 from harness.report.study_folder import evidence_name
 from harness.scoring.means import (
     Average,

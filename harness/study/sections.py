@@ -16,7 +16,7 @@ from analyses.shared.measure import Measure
 from harness.metrics.shared.names import parse_name
 from harness.study.study_file import Origin, refused, sentence_of
 from qrels import SplitSettings, Splitter, find_split
-from qrels.ratings.datasets.layouts import FileOptions
+from qrels.ratings.datasets.rating_options import RatingOptions
 from qrels.ratings.datasets.split_files import SplitFiles
 from qrels.ratings.splitter import is_user_split
 from recommenders import system_set
@@ -248,7 +248,7 @@ QRELS = "qrels"
 Candidates = Literal["judged", "all"]
 
 
-class TruthSection(FileOptions):
+class TruthSection(RatingOptions):
     """What the systems are truly judged by: everything, or items drawn at random.
 
     Neither training nor tuning sees it. The options of [ratings] say how a file is read; ``format``

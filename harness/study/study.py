@@ -31,7 +31,7 @@ from harness.study.sections import (
 from harness.study.study_file import Origin, StudyFile, refused
 from qrels import Split
 from qrels.grades import GradeRule
-from qrels.ratings.datasets.layouts import FileOptions
+from qrels.ratings.datasets.rating_options import RatingOptions
 from recommenders import file_of, is_user_system, label_of, system_set
 from runs import InputError
 from runs.formats import find_run_files
@@ -66,7 +66,7 @@ def _check_grade_rule(value: Any) -> Any:
     raise ValueError(f'must be "values", "ranks" or a list of rising thresholds, got {value!r}')
 
 
-class RatingsSection(FileOptions):
+class RatingsSection(RatingOptions):
     """The ratings: where they are, how they are read, and which are used."""
 
     path: Path | None = Field(None, description="File, folder or archive of ratings.")

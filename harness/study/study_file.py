@@ -17,12 +17,12 @@ from pydantic import BaseModel, Field, PrivateAttr, ValidationError
 from pydantic_core import PydanticCustomError
 
 from analyses.shared.figure_options import FigureOptions
-from harness.readers.columns import trec_kind
 from harness.study.store import with_portable_paths
 from runs import InputError
 from runs.shared.documents import StudyName
 from runs.shared.errors import as_input_error, prefixed_errors
 from runs.shared.settings import Section, Whole, broken_rule
+from runs.tables.sniff import trec_kind
 
 NOT_TOML = (ValueError, RecursionError)
 """Errors of the TOML reader: of syntax, numbers of thousands of digits, nesting thousands deep."""

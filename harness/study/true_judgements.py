@@ -20,7 +20,6 @@ from qrels.grades import GradeRule
 from qrels.qrels import judgement_facts
 from qrels.ratings import world
 from qrels.ratings.datasets import FORMATS, read_ratings
-from qrels.ratings.datasets.source import open_source
 from qrels.ratings.statistics import describe_values, usual_threshold
 from qrels.trec import QrelsFile
 from runs import InputError, Numbering, Run
@@ -29,6 +28,7 @@ from runs.shared.errors import require_choice, warn
 from runs.shared.fields import place_in_group
 from runs.shared.ids import trec_ids
 from runs.shared.streams import random_uniforms
+from runs.tables.source import open_source
 
 MAX_PAIRS = 30_000_000
 """Pairs of user and item of a world that are judged; users are drawn where there are more."""

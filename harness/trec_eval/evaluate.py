@@ -16,14 +16,15 @@ import numpy as np
 from analyses.shared.table import FORMATS, Table
 from harness.metrics.shared.metric import name_users_in_errors
 from harness.metrics.shared.names import VALUES_WITHOUT_NONRELEVANT
-from harness.readers.columns import ColumnNames
 from harness.readers.rankings import judgements_of, read_run_files
+from harness.readers.sense_check import SenseCheck, check_grades
 from harness.trec_eval.measures import RUN_ID, Column
 from qrels import Qrels, judge
 from qrels.qrels import judgement_facts, warn_of_one_sided_judgements
 from runs.run_file import Precision, RankedLists, common_items, require_known_users
 from runs.shared.arrays import Floats, Integers, Numbers
 from runs.shared.errors import counted
+from runs.tables.roles import ColumnNames
 
 Topics: TypeAlias = Literal["qrels", "run"]
 
@@ -94,12 +95,14 @@ def evaluate_runs(
     lines of the longest file, not with its topics times its longest list.
     """
     file = judgements_of(qrels_path, qrels_columns)
+    sense = SenseCheck(file, str(qrels_path))
     evaluations = []
     for run_path in run_paths:
         # Each file has a numbering of its own items.
         for run_file in read_run_files([run_path], run_columns):
             items = common_items([run_file], file.items)
             require_known_users(run_file, file.users)
+            sense.add(run_file)
             lists = run_file.ranked_lists(file.users, items, precision=precision)
             qrels = file.to_qrels(items, relevance_level=relevance_level)
             values = _score_topics(lists, qrels, columns, depth=depth, judged_only=judged_only)
@@ -115,7 +118,9 @@ def evaluate_runs(
                     n_missing=int(np.count_nonzero(~has_list)),
                 )
             )
+    sense.finish()
     qrels = file.to_qrels(file.items, relevance_level=relevance_level)
+    check_grades(qrels, remedy="`-l {level}`")
     warn_of_one_sided_judgements(qrels, _collapsing(column.name for column in columns))
     return Evaluations(tuple(evaluations), judgement_facts(qrels), topics)
 

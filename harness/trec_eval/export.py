@@ -16,7 +16,7 @@ from harness.report.manifest import Manifest
 from harness.report.study_folder import TEST_FILE, TRAIN_FILE, FinishedStudy, warn_of_changes
 from qrels import Qrels, match, qrels_from_columns
 from qrels.ratings.datasets import read_ratings
-from qrels.ratings.datasets.rating_tables import format_rating_lines, rating_table
+from qrels.ratings.datasets.rating_lines import format_rating_lines, rating_table
 from qrels.trec import format_qrels, read_qrels
 from runs import InputError, Run
 from runs.formats import format_run, read_run

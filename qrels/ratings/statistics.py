@@ -101,6 +101,8 @@ USUAL_TOP: Final = 5.0
 QUARTERS: Final = (0.75, 0.5, 0.25)
 MAX_LISTED_RATINGS: Final = 11
 """Number of distinct ratings up to which each is printed with its share."""
+HALF: Final = 0.5
+FIFTH: Final = 0.2
 
 
 @dataclass(frozen=True)
@@ -178,6 +180,35 @@ def propose_threshold(tested: Ratings, candidates: tuple[float, ...]) -> float:
     effects = [Threshold.evaluate(tested, value) for value in candidates]
     best = min(effects, key=lambda effect: effect.without_relevant + effect.without_nonrelevant)
     return best.value
+
+
+def are_amounts(rating: Floats) -> bool:
+    """Tell amounts, such as plays or quantities, from ratings, float64 of shape (n_ratings,).
+
+    Amounts are whole numbers from 1 on, mostly 1, with a long tail.
+    """
+    is_whole = bool((rating == np.floor(rating)).all())
+    share_of_ones = float((rating == 1.0).mean())
+    return is_whole and rating.min() >= 1.0 and share_of_ones > HALF and rating.max() > USUAL_TOP
+
+
+def value_of_unrated(rating: Floats) -> float | None:
+    """Find 0 or -1 where it seems to mean "not rated"; None if neither does.
+
+    That is so where it is the lowest value, the others are a scale from 1 on that ends at 5 or
+    above, and there is a gap between, or it stands for a fifth of the ratings.
+
+    Parameters
+    ----------
+    rating
+        The ratings, float64 of shape (n_ratings,).
+    """
+    values, counts = np.unique(rating, return_counts=True)
+    if values[0] not in (0.0, -1.0) or len(values) < 2 or values[-1] < USUAL_TOP:
+        return None
+    has_gap = values[1] - values[0] > 1.0
+    is_frequent = counts[0] >= FIFTH * len(rating)
+    return float(values[0]) if values[1] >= 1.0 and (has_gap or is_frequent) else None
 
 
 def describe_values(rating: Floats) -> str:

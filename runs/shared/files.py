@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import lzma
 import os
 import zlib
 from io import BytesIO
@@ -20,6 +22,14 @@ SMALL = 1 << 16
 
 GZIPPED = b"\x1f\x8b"
 """What a gzipped file begins with."""
+
+BZIP2 = b"BZh"
+"""What a file packed by bzip2 begins with."""
+
+XZ = b"\xfd7zXZ\x00"
+"""What a file packed by xz begins with."""
+
+PACKED = (GZIPPED, BZIP2, XZ)
 
 PARQUET = b"PAR1"
 """What a Parquet file begins with."""
@@ -125,7 +135,7 @@ def parquet_bytes(table: Any, **options: Any) -> bytes:
 
 
 def read_within_memory(label: str | Path, stream: IO[bytes], size: int) -> bytes:
-    """Read a file, unpacked if it is gzipped, and refuse one that is too large for memory.
+    """Read a file, unpacked if it is packed, and refuse one that is too large for memory.
 
     An eighth of the memory that is free now is the limit. A gzipped file that states at its end
     that it is longer when unpacked is refused without being unpacked.
@@ -162,6 +172,12 @@ def read_within_memory(label: str | Path, stream: IO[bytes], size: int) -> bytes
                 stated_size = last_bytes
             else:
                 content = _unpacked(content, size=last_bytes, limit=limit)
+        elif content.startswith(BZIP2):
+            with bz2.open(BytesIO(content)) as packed:
+                content = packed.read(limit + 1)
+        elif content.startswith(XZ):
+            with lzma.open(BytesIO(content)) as packed:
+                content = packed.read(limit + 1)
     except MemoryError:
         raise InputError(
             f"{label}: memory ran out while the file was read. A file {limit_in_words}; limits of "
@@ -192,7 +208,7 @@ def _unpacked(content: bytes, *, size: int, limit: int) -> bytes:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Read a file, unpacked if it is gzipped.
+    """Read a file, unpacked if it is packed by gzip, bzip2 or xz.
 
     Raises
     ------
@@ -203,11 +219,11 @@ def read_bytes(path: Path) -> bytes:
         with path.open("rb") as stream:
             size = path.stat().st_size
             # A pipe has no size.
-            is_small = 0 < size < SMALL and not stream.peek(2).startswith(GZIPPED)
+            is_small = 0 < size < SMALL and not stream.peek(len(XZ)).startswith(PACKED)
             content = stream.read() if is_small else read_within_memory(path, stream, size)
     except FileNotFoundError:
         raise InputError(f"{path}: the file does not exist.") from None
-    except (OSError, EOFError, zlib.error) as error:
+    except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
         raise InputError(f"{path}: the file cannot be read ({error}).") from None
     if not content or content.isspace():
         raise InputError(f"{path}: the file is empty.")

@@ -11,7 +11,7 @@ import pytest
 import pytrec_eval
 
 from runs import Run
-from runs.formats import format_run, read_run, run_from_parquet, run_to_parquet
+from runs.formats import format_run, read_run, run_to_parquet, runs_from_parquet
 from tests.benchmarks.machine import cpu_seconds, describe_machine
 
 N_USERS, N_ITEMS, DEPTH = 6040, 3706, 100
@@ -58,11 +58,11 @@ def test_reading(benchmark: Any, path: Path) -> None:
     parsing = min(cpu_seconds(lambda: theirs(path)) for _ in range(ROUNDS))
     named = run, file.users, file.items
     text, content = format_run(*named), run_to_parquet(*named)
-    read_back = run_from_parquet("", content).to_run(file.users, file.items)
+    read_back = runs_from_parquet("", content)[0].to_run(file.users, file.items)
     assert np.array_equal(read_back.items, run.items)
     formatting = min(cpu_seconds(lambda: format_run(*named)) for _ in range(ROUNDS))
     encoding = min(cpu_seconds(lambda: run_to_parquet(*named)) for _ in range(ROUNDS))
-    decoding = min(cpu_seconds(lambda: run_from_parquet("", content)) for _ in range(ROUNDS))
+    decoding = min(cpu_seconds(lambda: runs_from_parquet("", content)[0]) for _ in range(ROUNDS))
     benchmark.pedantic(read_run, args=(path,))
     print(
         f"\n{describe_machine()}\n{N_USERS:,} x {DEPTH}: read {reading:.3f} CPU-s, and ordered "

@@ -86,7 +86,9 @@ def _outcome(read: Callable[[bytes], Any], content: bytes) -> Any:
 def _our_run(content: bytes) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InputWarning)
-        file = runs.formats.parse_run(Path("fuzzed.run"), content)
+        file, *further = runs.formats.parse_runs(Path("fuzzed.run"), content)
+        if further:
+            raise InputError("several runs, which the specification leaves out")
         run = file.to_run(file.users, file.items)
     ids = file.items.ids
     lists = [[str(ids[item]) for item in row if item >= 0] for row in run.items]

@@ -28,7 +28,7 @@ from harness.study.store import Store
 from harness.study.study import Study
 from harness.study.systems_run import SystemsRun
 from qrels import splits
-from runs.formats import format_run, run_from_parquet
+from runs.formats import format_run, runs_from_parquet
 from runs.shared.progress import Bar, Progress, SilentProgress
 from tests.exact_csv import read_exactly
 
@@ -282,7 +282,7 @@ def write_run(folder: Path, tag: str, lists: Lists, *, name: str | None = None) 
 def as_trec(run: Path | bytes) -> str:
     """Give the lines of a run that a study wrote."""
     content = run if isinstance(run, bytes) else run.read_bytes()
-    file = run_from_parquet("a run of the study", content)
+    file = runs_from_parquet("a run of the study", content)[0]
     return format_run(file.to_run(file.users, file.items), file.users, file.items).decode()
 
 

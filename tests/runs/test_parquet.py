@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from runs import InputError, Numbering, Run
-from runs.formats import format_run, is_own, parse_run, read_run, run_from_parquet, run_to_parquet
+from runs.formats import format_run, is_own, parse_runs, read_run, run_to_parquet, runs_from_parquet
 from runs.run_file import RunFile
 
 IDS = st.text(st.sampled_from("aé7#~𝄞"), min_size=1, max_size=4).filter(lambda id: id[0] != "#")
@@ -47,8 +47,8 @@ def columns_of(file: RunFile) -> list[list[Any]]:
 
 @given(written())
 def test_parquet_says_what_lines_say(made: tuple[Run, Numbering, Numbering]) -> None:
-    by_line = parse_run(Path("a.run"), format_run(*made))
-    by_row = run_from_parquet("a.parquet", run_to_parquet(*made))
+    by_line = parse_runs(Path("a.run"), format_run(*made))[0]
+    by_row = runs_from_parquet("a.parquet", run_to_parquet(*made))[0]
     assert by_row.system == by_line.system
     assert by_row.users.ids.tolist() == by_line.users.ids.tolist()
     assert by_row.items.ids.tolist() == by_line.items.ids.tolist()
@@ -58,7 +58,7 @@ def test_parquet_says_what_lines_say(made: tuple[Run, Numbering, Numbering]) -> 
 @given(written())
 def test_a_run_comes_back(made: tuple[Run, Numbering, Numbering]) -> None:
     run, users, items = made
-    file = run_from_parquet("a.parquet", run_to_parquet(run, users, items))
+    file = runs_from_parquet("a.parquet", run_to_parquet(run, users, items))[0]
     assert np.array_equal(file.to_run(users, items, depth=run.depth).items, run.items)
 
 
@@ -79,7 +79,7 @@ def parquet_of(rows: Mapping[str, Any] | pd.DataFrame) -> bytes:
 def test_columns_of_other_kinds_are_taken(other: dict[str, Any]) -> None:
     rows = ROWS | other
     expected = [[str(name) for name in rows["user"]], [*rows["item"]], [*rows["score"]]]
-    assert columns_of(run_from_parquet("a.parquet", parquet_of(rows))) == expected
+    assert columns_of(runs_from_parquet("a.parquet", parquet_of(rows))[0]) == expected
 
 
 def test_a_run_is_known_by_its_content_not_by_its_name(tmp_path: Path) -> None:
@@ -93,7 +93,10 @@ def test_a_run_is_known_by_its_content_not_by_its_name(tmp_path: Path) -> None:
     [
         ({"item": ["a", "a", "a"]}, "row 2: item a is duplicated for user u, first in row 1."),
         ({"user": ["u", None, "v"]}, "row 2: the user is missing."),
-        ({"system": ["s", "s", "t"]}, "row 3: a run has one tag, found 't' after 's' in row 1"),
+        (
+            {"system": ["s", "s", "t"]},
+            "row 3: the tag 't' after 's' in row 1",
+        ),
         (
             {"item": ["a", "new york", "a"]},
             "row 2: no run can have the item 'new york': it has a space",
@@ -107,7 +110,7 @@ def test_a_run_is_known_by_its_content_not_by_its_name(tmp_path: Path) -> None:
 )
 def test_bad_rows_are_refused(change: dict[str, Any], finding: str) -> None:
     with pytest.raises(InputError, match=re.escape(finding)) as refused:
-        run_from_parquet("als.parquet", parquet_of(ROWS | change))
+        runs_from_parquet("als.parquet", parquet_of(ROWS | change))[0]
     assert str(refused.value).startswith("als.parquet")
 
 
@@ -124,31 +127,31 @@ def test_columns_that_are_missing_or_duplicated_are_refused(names: list[str], fo
     stream = BytesIO()
     parquet.write_table(pa.table([pa.array(ROWS[name]) for name in names], names=names), stream)
     with pytest.raises(InputError, match=rf"has the columns system, user, item, score, {found}"):
-        run_from_parquet("als.parquet", stream.getvalue())
+        runs_from_parquet("als.parquet", stream.getvalue())[0]
 
 
 def test_a_nested_column_is_refused_by_its_path() -> None:
     with pytest.raises(InputError, match=r"found system, user\.list\.element, item, score"):
-        run_from_parquet("als.parquet", parquet_of(ROWS | {"user": [["u"], ["u"], ["v"]]}))
+        runs_from_parquet("als.parquet", parquet_of(ROWS | {"user": [["u"], ["u"], ["v"]]}))[0]
 
 
 @pytest.mark.parametrize("content", [b"PAR1", b"PAR1 and more PAR1", parquet_of(ROWS)[:-20]])
 def test_what_is_no_parquet_is_refused(content: bytes) -> None:
     with pytest.raises(InputError, match=r"als\.parquet: not a Parquet file that can be read"):
-        run_from_parquet("als.parquet", content)
+        runs_from_parquet("als.parquet", content)[0]
 
 
 def test_an_id_may_have_a_thousand_characters_and_no_more() -> None:
-    run = run_from_parquet("als.parquet", parquet_of(ROWS | {"item": ["x" * 1000, "b", "a"]}))
+    run = runs_from_parquet("als.parquet", parquet_of(ROWS | {"item": ["x" * 1000, "b", "a"]}))[0]
     assert "x" * 1000 in run.items.ids
     with pytest.raises(InputError, match="at most 1,000 characters, found one of 1,001"):
-        run_from_parquet("als.parquet", parquet_of(ROWS | {"item": ["x" * 1001, "b", "a"]}))
+        runs_from_parquet("als.parquet", parquet_of(ROWS | {"item": ["x" * 1001, "b", "a"]}))[0]
 
 
 def test_more_rows_than_memory_holds_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("runs.formats.BYTES_PER_ROW", 2**60)
     with pytest.raises(InputError, match=r"als\.parquet: it has 3 rows, which free memory cannot"):
-        run_from_parquet("als.parquet", parquet_of(ROWS))
+        runs_from_parquet("als.parquet", parquet_of(ROWS))[0]
 
 
 def test_a_score_that_is_not_a_number_is_refused() -> None:
@@ -156,16 +159,16 @@ def test_a_score_that_is_not_a_number_is_refused() -> None:
     scores = pa.array([2.0, float("nan"), float("nan")])
     parquet.write_table(pa.table({**ROWS, "score": scores}), stream)
     with pytest.raises(InputError, match=r"als\.parquet, row 2: the score is not a number\."):
-        run_from_parquet("als.parquet", stream.getvalue())
+        runs_from_parquet("als.parquet", stream.getvalue())[0]
 
 
 def test_a_row_takes_100_bytes_of_free_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     content = parquet_of(ROWS)
     monkeypatch.setattr("psutil.virtual_memory", lambda: SimpleNamespace(available=300))
-    assert len(run_from_parquet("als.parquet", content).user) == 3
+    assert len(runs_from_parquet("als.parquet", content)[0].user) == 3
     monkeypatch.setattr("psutil.virtual_memory", lambda: SimpleNamespace(available=299))
     with pytest.raises(InputError, match="it has 3 rows, which free memory cannot hold"):
-        run_from_parquet("als.parquet", content)
+        runs_from_parquet("als.parquet", content)[0]
 
 
 def test_a_run_without_recommendations_has_no_row() -> None:
@@ -174,7 +177,7 @@ def test_a_run_without_recommendations_has_no_row() -> None:
     with pytest.raises(
         InputError, match=r"als\.parquet: the file has no row with a recommendation"
     ):
-        run_from_parquet("als.parquet", content)
+        runs_from_parquet("als.parquet", content)[0]
 
 
 def test_long_ids_are_written_once() -> None:

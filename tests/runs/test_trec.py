@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runs import InputError, InputWarning, Numbering, Run, run_file
-from runs.formats import find_run_files, format_run, parse_run, read_run
+from runs.formats import find_run_files, format_run, parse_runs, read_run
 from runs.run_file import RunFile, common_items, require_known_users
 from tests.harness.small import write_run
 
@@ -52,7 +52,7 @@ def test_a_gzipped_run_is_read(tmp_path: Path) -> None:
         ),
         (
             "u Q0 1 1 2 s\nu Q0 2 2 1 t\n",
-            "line 2: a run has one tag, found 't' after 's' in line 1",
+            "one run expected, found 2: the tags 's' and 't'",
         ),
         ("", "als.run: the file is empty"),
         ("\ufeffu Q0 1 1 2 s\n", "line 1: a byte order mark"),
@@ -124,7 +124,7 @@ def test_any_order_of_lines_gives_the_same_run(
     expected: dict[int, list[str]] = {}
     for user, item, _ in ranked:
         expected.setdefault(user, []).append(f"i{item}")
-    file = parse_run(Path("a.run"), "\n".join(lines).encode())
+    file = parse_runs(Path("a.run"), "\n".join(lines).encode())[0]
     assert ranked_items(file) == list(expected.values())
 
 
@@ -136,7 +136,7 @@ def test_a_run_that_is_written_reads_back_the_same(orders: list[list[int]], dept
     topics = Numbering.of([f"u{n}" for n in range(len(orders))])
     items = Numbering.of([f"i{n}" for n in range(6)])
     content = format_run(Run("s", ranked), topics, items)
-    run = parse_run(Path("a.run"), content).to_run(topics, items, depth=depth)
+    run = parse_runs(Path("a.run"), content)[0].to_run(topics, items, depth=depth)
     np.testing.assert_array_equal(run.items, ranked)
 
 
@@ -167,7 +167,7 @@ def test_lines_are_not_read_singly_for_their_blanks_and_comments(
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("runs.formats._checked_lines", None)
-        file = parse_run(Path("a.run"), end.join([*given, ""]).encode())
+        file = parse_runs(Path("a.run"), end.join([*given, ""]).encode())[0]
     fields = [bytes.split(line.encode()) for line in given]
     assert [file.users.ids[user].encode() for user in file.user] == [line[0] for line in fields]
     assert [file.items.ids[item].encode() for item in file.item] == [line[2] for line in fields]

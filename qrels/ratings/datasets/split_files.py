@@ -10,10 +10,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from qrels.ratings.datasets.ratings_file import place_of, read_ratings
-from qrels.ratings.datasets.source import Source
+from qrels.ratings.datasets.rating_file import place_of, read_ratings
 from qrels.ratings.ratings import Ratings
 from runs import InputError, Numbering
+from runs.tables.source import Source
 
 
 def read_two_parts(

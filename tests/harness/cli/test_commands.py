@@ -27,6 +27,7 @@ OPTIONS: dict[str, dict[str, str]] = {
     "init": {
         "--output": "file; study.toml",
         "--overwrite": "flag",
+        "--yes": "flag",
         "--system": "text, repeated",
         "--settings": "made",
     },

@@ -11,7 +11,7 @@ from analyses.discrimination import Discrimination, Settings, discrimination
 from analyses.shared.publish import PRINTED
 from analyses.shared.work import ScoresWork
 from harness.cli.main import main
-from harness.readers.scores import read_score_tables
+from harness.readers.score_files import read_score_tables
 from tests.harness.small import ROOT
 
 MISUSED = 2

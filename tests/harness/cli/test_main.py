@@ -180,7 +180,10 @@ def test_a_mistake_is_answered_with_a_sentence_and_exit_code_2(
         ("userId,movieId,rating,timestamp\nu,a\n", "ratings.csv, line 2: "),
         ("userId,movieId,rating,timestamp\nu,a,1,1,1\n", "ratings.csv, line 2: "),
         ("userId,movieId,rating,timestamp\nu,,1,1\n", "ratings.csv, line 2: "),
-        ("userId,movieId,rted,timestamp\nu,a,3,1\n", "ratings.csv, line 1: "),
+        (
+            "userId,movieId,rted,timestamp\nu,a,3,1\n",
+            "ratings.csv: The column 'rted' may be",
+        ),
     ],
 )
 def test_a_fault_in_the_ratings_is_answered_with_file_and_line(

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from harness.cli.data import QUANTILES, _distributions
 from harness.cli.main import main
 from qrels import Ratings
-from qrels.ratings.datasets.rating_tables import format_rating_lines
+from qrels.ratings.datasets.rating_lines import format_rating_lines
 from qrels.ratings.world import WorldSettings, make_world
 from runs import Numbering
 from tests.analyses.online.click_logs import experiment, written

@@ -8,12 +8,12 @@ from click.testing import CliRunner, Result
 from analyses.shared.work import OtherWorld
 from harness.cli.console import MISUSED
 from harness.cli.main import main
-from harness.readers.scores import scores_from_parquet
+from harness.readers.score_parquet import scores_from_parquet
 from harness.study.collection import collect
 from harness.study.other_worlds import with_world
 from harness.study.run import run_study
 from harness.study.study import Study
-from qrels.ratings.datasets.rating_tables import format_rating_lines
+from qrels.ratings.datasets.rating_lines import format_rating_lines
 from qrels.ratings.world import Truth, WorldSettings, make_world
 from runs import InputError
 

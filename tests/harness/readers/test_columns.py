@@ -17,21 +17,16 @@ from pyarrow import feather
 
 from harness import InputError, Study, score
 from harness.cli.main import main
-from harness.readers.columns import (
-    Table,
-    column_of,
-    folded,
-    frame_of,
-    is_frame,
-    read_table,
-    trec_kind,
-    with_index,
-    with_roles,
-)
+from harness.readers.objects import frame_of, is_frame, with_index
 from harness.readers.rankings import judgements_in, judgements_of
-from harness.readers.scores import read_score_tables
+from harness.readers.score_files import read_score_tables
+from harness.readers.table import table_of
+from harness.readers.table_files import read_table
 from harness.study.collection import collect
 from runs import InputWarning
+from runs.tables.roles import QRELS as QRELS_KIND
+from runs.tables.roles import RUNS, Kind, Role
+from runs.tables.sniff import trec_kind
 
 RUN = pd.DataFrame(
     [("1", "a", 3.0), ("1", "b", 2.0), ("2", "b", 5.0), ("2", "a", 4.5)],
@@ -146,8 +141,8 @@ def test_a_file_may_hold_several_runs_and_a_table_the_judgements(tmp_path: Path)
         ("user,item,score\nu,i,1\nu,j,abc\n", "bad.csv, line 3: numbers are expected, found 'abc'"),
         ("user,item,score\nu,i,1\nu,i,2\n", "bad.csv, line 3: item 'i' of topic 'u' is dupl"),
         ("user,item,score\nu,i,1\nu,,2\n", "bad.csv, line 3: an id is missing."),
-        ("user,item,score\nu,i,1\nu,j\n", "Row #3: Expected 3 columns, got 2: u,j"),
-        ("user,item,age\nu,i,1\n", "no column holds the scores; it is called score or sim or"),
+        ("user,item,score\nu,i,1\nu,j\n", "line 3: 3 fields between ',' expected, found 2."),
+        ("user,item,age\nu,i,1\n", "No column is known to hold the scores"),
         ("user,item,score\n", "bad.csv: the table has a heading but no rows."),
         ("u\ti\t2\nu\ti\t1\n", "bad.csv, line 2: item 'i' of topic 'u' is dupl"),
     ],
@@ -201,7 +196,7 @@ def test_columns_of_runs_and_judgements_can_be_named(tmp_path: Path) -> None:
     ("asked", "finding"),
     [
         ("usr=guest", "no column of runs is called 'usr'; did you mean 'user'?"),
-        ("user=gest", "no column is called 'gest' (user); there are user, item, score, "),
+        ("user=gest", "no column is called 'gest'; did you mean 'guest'?"),
     ],
 )
 def test_a_named_column_that_is_not_there_is_told(asked: str, finding: str, tmp_path: Path) -> None:
@@ -218,8 +213,8 @@ def test_a_heading_without_users_is_answered_with_the_option(
     for name, path in paths.items():
         path.write_text("q,d,s\nu,i,1\n" if name == odd else "user,item,rating\nu,i,1\n")
     answer = harness("evaluate", "--qrels", paths["qrels"], paths["runs"]).stderr
-    assert f"{odd}.csv, line 1: " in answer
-    assert f"`{option}`" in answer
+    assert f"{odd}.csv: No column is known to hold the items." in answer
+    assert f"`{option} item=d`" in answer
 
 
 def test_a_comment_with_a_comma_is_no_heading(tmp_path: Path) -> None:
@@ -314,62 +309,77 @@ def test_a_file_of_trec_is_known_by_its_first_lines(lines: list[str], kind: str)
     assert trec_kind("\n".join(lines).encode()) == kind
 
 
+def place(names: list[Any], role: Role, **columns: str) -> int | None:
+    frame = pd.DataFrame([["1"] * len(names)], columns=names)
+    return table_of(frame, RUNS, label="any", columns=columns).columns.place(role)
+
+
 @pytest.mark.parametrize("name", ["user_id", "User ID", "user-id:token", " USERID ", "userId"])
 def test_how_a_column_is_spelled_does_not_matter(name: str) -> None:
-    assert folded(name) == "userid"
-    assert column_of(["x", name], "topic") == name
+    assert place(["x", name], Role.USER) == 1
 
 
 def test_the_name_that_is_known_best_counts() -> None:
-    assert column_of(["user", "qid", "item"], "topic") == "qid"
-    assert column_of(["rating", "score"], "grade") == "score"
-    assert column_of(["rating", "Score"], "score") == "Score"
-    assert column_of(["User", "user"], "topic") == "User"
-    assert column_of([3, "x"], "topic") is None
+    assert place(["user", "qid", "item"], Role.USER) == 1
+    assert place(["rating", "Score"], Role.SCORE) == 1
+    assert place([3, "x"], Role.USER) is None
 
 
-def test_columns_that_are_named_put_others_of_their_role_aside() -> None:
+def test_two_columns_of_one_name_are_asked_about() -> None:
+    frame = pd.DataFrame([["1", "2", "3"]], columns=["User", "user", "item"])
+    with pytest.raises(InputError, match="Several columns may be the user: 'User', 'user'"):
+        table_of(frame, RUNS, label="any").column(Role.USER)
+
+
+def test_a_column_that_is_named_counts_before_others_of_its_role() -> None:
     names = ["who", "user", "item", "score", "rank", "run"]
-    found = with_roles(names, {"user": "who"}, "runs", "any")
-    assert found == ["query_id", "(user)", "item", "score", "rank", "run"]
-    # Where ranks are named, scores do not count.
-    found = with_roles(names, {"rank": "run"}, "runs", "any")
-    assert found == ["who", "user", "item", "(score)", "(rank)", "rank"]
-    assert with_roles(names, {}, "runs", "any") == names
+    assert place(names, Role.USER, user="who") == 0
+    assert place(names, Role.SCORE, user="who") == 3
+    assert place(names, Role.RANK, rank="run") == 5
     with pytest.raises(InputError, match="no column of qrels is called 'score'"):
-        with_roles(names, {"score": "run"}, "qrels", "any")
+        table_of(
+            pd.DataFrame([["1"]], columns=["x"]), QRELS_KIND, label="any", columns={"score": "x"}
+        )
 
 
-FRAME = pd.DataFrame({"user": ["u", "v"], "x": ["1", ""], "y": [None, "a"]})
+FRAME = pd.DataFrame({"user": ["u", ""], "score": ["1", ""], "rank": [None, "a"]})
 
 
 @pytest.mark.parametrize(
     ("unit", "place"), [("", "any: "), ("line", "any, line 3: "), ("row", "any, row 2: ")]
 )
 def test_an_error_in_a_table_has_the_place_of_a_file(unit: str, place: str) -> None:
-    table = Table(FRAME, "any", unit)
+    table = table_of(FRAME, RUNS, label="any", unit=unit)
     assert str(table.error(1, "odd.")) == f"{place}odd."
-    assert table.numbers(FRAME["x"]).tolist()[:1] == [1]
-    assert np.isnan(table.numbers(FRAME["x"])[1])
+    numbers = table.numbers(Role.SCORE)
+    assert numbers[0] == 1
+    assert np.isnan(numbers[1])
     with pytest.raises(InputError) as caught:
-        table.numbers(FRAME["y"])
+        table.numbers(Role.RANK)
     assert str(caught.value) == f"{place}numbers are expected, found 'a'."
     with pytest.raises(InputError) as caught:
-        table.ids(FRAME["x"])
+        table.ids(Role.USER)
     row = "" if unit else "in row 2 "
     assert str(caught.value) == f"{place}{row}an id is missing."
 
 
-def test_a_column_that_is_missing_is_answered_with_its_names() -> None:
+def test_a_column_that_is_missing_is_answered_with_all_columns() -> None:
     with pytest.raises(InputError) as caught:
-        Table(FRAME, "any").column("item")
-    assert str(caught.value).endswith("or movieId, and there are user, x, y.")
-    with pytest.raises(InputError, match="and there are none"):
-        Table(FRAME[[]], "any").column("item")
+        table_of(FRAME, RUNS, label="any").column(Role.ITEM)
+    answer = str(caught.value)
+    assert answer.startswith("any: No column is known to hold the items.")
+    assert all(name in answer for name in FRAME.columns)
+
+
+def test_ids_have_no_blanks_around_them() -> None:
+    frame = pd.DataFrame({"user": [" u", "v\t"], "item": ["a", "b"], "score": [1, 2]})
+    assert table_of(frame, RUNS, label="any").ids(Role.USER).tolist() == ["u", "v"]
 
 
 def test_a_table_is_parted_in_the_order_of_its_rows() -> None:
-    parts = Table(pd.DataFrame({"s": ["b", "a", "b"], "n": [1, 2, 3]}), "any", "line").parts("s")
+    frame = pd.DataFrame({"system": ["b", "a", "b"], "n": [1, 2, 3]})
+    parts = table_of(frame, RUNS, label="any", unit="line").part_by(Role.SYSTEM)
+    assert list(parts) == ["b", "a"]
     assert str(parts["b"].error(1, "odd.")) == "any, line 4: odd."
 
 
@@ -408,42 +418,45 @@ def test_an_index_with_names_is_a_column_and_rows_are_numbered_from_0() -> None:
     )
 
 
-def read(text: str, **options: Any) -> Any:
-    return read_table(Path("any"), text.encode(), **options)
+def read(text: str, kind: Kind = RUNS, **options: Any) -> Any:
+    return read_table(Path("any"), text.encode(), kind, **options)
+
+
+def roles(table: Any) -> list[str]:
+    return [column.role.value for column in table.columns.columns]
 
 
 @pytest.mark.parametrize(
-    ("text", "columns"),
+    ("text", "expected"),
     [
         ("user,item\nu,i\n", ["user", "item"]),
         ("user;item\nu;i\n", ["user", "item"]),
-        ("user\titem, or so\nu\ti\n", ["user", "item, or so"]),
+        ("user\titem, or so\nu\ti\n", ["user", "item"]),
         ('"user","item"\r\nu,i\r\n', ["user", "item"]),
         ("u\ti\t0.5\n", ["user", "item", "score"]),
         ("u\ti\t-1e3\nu\tj\t2\n", ["user", "item", "score"]),
+        ("u,i,3\nu,j,2\n", ["user", "item", "score"]),
+        ("qid docno score\nu i 3\n", ["user", "item", "score"]),
     ],
 )
-def test_a_heading_or_three_fields_between_tabs_make_a_table(text: str, columns: list[str]) -> None:
-    found = read(text)
-    assert found.frame.columns.tolist() == columns
-    assert (found.what, found.unit) == ("any", "line")
-    first = found.error(0, "odd.")
-    assert str(first) == f"any, line {1 if columns[-1] == 'score' else 2}: odd."
+def test_a_heading_or_three_fields_make_a_table(text: str, expected: list[str]) -> None:
+    table = read(text)
+    assert roles(table) == expected
+    assert (table.label, table.unit) == ("any", "line")
+    has_heading = text.startswith(("user", '"user', "qid"))
+    assert str(table.error(0, "odd.")) == f"any, line {1 + has_heading}: odd."
 
 
 @pytest.mark.parametrize("text", ["u Q0 i 1 2 s\n", "user\nu\n", "u\ti\tx\ty\n"])
 def test_what_has_no_such_heading_is_no_table(text: str) -> None:
-    assert read(text, kind="scores") is None
+    assert read(text) is None
 
 
 def test_a_heading_without_users_is_answered_where_columns_can_be_named() -> None:
-    with pytest.raises(InputError, match=r"any, line 1: .* a, b, c\. Name them by `--column`"):
-        read("a,b,c\n1,2,3\n")
-    assert read("a,b,c\n1,2,3\n", kind="scores") is None
+    with pytest.raises(InputError, match=r"any: No column is known .* `--column user=a`"):
+        read("a,b,c\n1,2,3\n").column(Role.USER)
     assert read("# a,b\n1,2,3\n") is None
     assert read("a, b c d,e\n") is None  # as wide as a line of TREC
-    with pytest.raises(InputError, match="line 1"):
-        read("a, b c,e\n")
 
 
 def test_json_is_by_topic_or_by_row() -> None:
@@ -458,13 +471,12 @@ def test_json_is_by_topic_or_by_row() -> None:
 def test_the_third_field_counts_in_every_list_or_is_a_score() -> None:
     with pytest.warns(InputWarning, match="any: the third field counts 1, 2, 3"):
         ranks = read("u\ti\t1\nv\tj\t1\nu\tk\t2\n")
-    assert ranks.frame.columns.tolist() == ["user", "item", "rank"]
+    assert roles(ranks) == ["user", "item", "rank"]
     for text in ("u\ti\t1\nv\tj\t1\n", "u\ti\t2\nu\tj\t1\n", "u\ti\t1\nu\tj\t3\n"):
-        assert read(text).frame.columns.tolist() == ["user", "item", "score"]
-    grades = read("u\ti\t1\nu\tj\t2\n", kind="qrels")
-    assert grades.frame.columns.tolist() == ["user", "item", "score"]
-    chosen = read("u\ti\t1\nu\tj\t2\n", columns={"score": "score"})
-    assert chosen.frame.columns.tolist() == ["user", "item", "score"]
+        assert roles(read(text)) == ["user", "item", "score"]
+    assert roles(read("u\ti\t1\nu\tj\t2\n", QRELS_KIND)) == ["user", "item", "rating"]
+    chosen = read("u\ti\t1\nu\tj\t2\n", columns={"score": 2})
+    assert roles(chosen) == ["user", "item", "score"]
 
 
 @pytest.mark.parametrize(

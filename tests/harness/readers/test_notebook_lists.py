@@ -20,6 +20,7 @@ from harness.readers.rankings import (
     replicates_of,
     runs_of,
 )
+from runs.tables.roles import RUNS
 from tests.harness.small import FULL, JUDGEMENTS, PARTIAL, write_collection, write_run
 
 MEASURES = ["nDCG@2", "bpref", "P@1"]
@@ -163,7 +164,7 @@ REFUSED_RUNS: list[tuple[Any, str]] = [
     ({"a": RUN, "b": {"u1": {None: 1.0}}}, "the run 'b': in row 1 an id is missing."),
     ({"a": RUN, "b": {"u9": {"d": 1.0}}}, "the run 'b': none of its 1 users is in the qrels"),
     ({"a": RUN, "b": records("full") * 2}, "the run 'b': item 'a' of topic 'u1' is duplicated."),
-    ({"a": RUN, "b": pd.DataFrame(records("full")).drop(columns="score")}, "the run 'b': no col"),
+    ({"a": RUN, "b": pd.DataFrame(records("full")).drop(columns="score")}, "the run 'b': No col"),
     ({1: RUN, "1": RUN}, "the run '1': the tag '1' is also that of the run '1'"),
 ]
 
@@ -179,7 +180,7 @@ REFUSED_QRELS: list[tuple[Any, str]] = [
     (3, "the qrels must be a path, a dictionary {topic: {item: grade}}, a data frame, Qrels of"),
     ({"u1": {"a": 0.5}}, "a grade must be a whole number of at most 2147483647, and item 'a' of"),
     ({"u1": {"a": 0}}, "the qrels: no judgement is relevant: the highest grade is 0"),
-    (pd.DataFrame(PAIRS), "the qrels: no column holds the topics; it is called query_id or qid"),
+    (pd.DataFrame(PAIRS), "the qrels: No column is known to hold the users"),
 ]
 
 
@@ -348,7 +349,7 @@ def test_a_single_run_is_told_from_several(data: Any, is_one: bool) -> None:
 
 
 def pairs(run: Any) -> list[tuple[str, str, float]]:
-    found, numbers = read_pairs(run, "the run", "score")
+    found, numbers = read_pairs(run, "the run", RUNS)
     users, items = found.users.ids[found.user], found.items.ids[found.item]
     return [*zip(users.tolist(), items.tolist(), numbers.tolist(), strict=True)]
 

@@ -12,15 +12,9 @@ from analyses.shared.measure import Measure, Measures
 from analyses.shared.scores import Scores
 from harness import compare_systems, discriminate
 from harness.cli.main import main
-from harness.readers.scores import (
-    all_reported,
-    are_metrics,
-    measure_named,
-    read_score_tables,
-    scores_from_parquet,
-    scores_of,
-    scores_to_parquet,
-)
+from harness.readers.score_files import read_score_tables
+from harness.readers.score_parquet import scores_from_parquet, scores_to_parquet
+from harness.readers.scores import all_reported, are_metrics, measure_named, scores_of
 from runs import InputError
 from tests.harness.small import ROOT
 
@@ -103,13 +97,13 @@ def test_systems_and_topics_are_put_in_the_order_of_the_first_table(tmp_path: Pa
         ("a,b\n1,2\n1,\n", "ap.csv, line 3: column 'b': a score is missing."),
         ("a,b\n1,inf\n", "ap.csv, line 2: column 'b': a number expected, found 'inf'."),
         ("a,b\nnan,1\n", "ap.csv, line 2: column 'a': a number expected, found 'nan'."),
-        ("a,b\n1,2,3\n", "ap.csv, line 2: 2 fields expected, as in the heading, found 3."),
+        ("a,b\n1,2,3\n", "ap.csv, line 2: 2 fields between ',' expected, found 3."),
         ("a,a\n1,2\n", "ap.csv, line 1: system 'a' is duplicated."),
         ("a,b,\n1,2,3\n", "ap.csv, line 1: a system has no name."),
         ("a\n1\n", "ap.csv, line 1: two or more systems expected, found 'a'."),
         ("user\nu1\n", "ap.csv, line 1: two or more systems expected, found none."),
         ("qid,a,b\n7,1,2\n7,1,2\n", "ap.csv, line 3: topic '7' is duplicated."),
-        ('a,b\n1,"2\n', "ap.csv, line 2: not valid CSV"),
+        ('a,b\n1,"2\n', "ap.csv, line 2: the line is not valid CSV"),
     ],
 )
 def test_a_mistake_is_answered_with_a_sentence(tmp_path: Path, text: str, sentence: str) -> None:
@@ -461,7 +455,7 @@ def test_scores_are_written_in_long_form_users_fastest(
         unit="topic",
     )
     for rows in (3, 8, 100):
-        monkeypatch.setattr("harness.readers.scores.ROWS_AT_ONCE", rows)
+        monkeypatch.setattr("harness.readers.score_parquet.ROWS_AT_ONCE", rows)
         content = scores_to_parquet(few)
         file = parquet.ParquetFile(pa.BufferReader(content))
         assert file.num_row_groups == -(-8 // rows)

@@ -200,10 +200,11 @@ def given_folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_two_runs_of_one_tag_are_refused(given_folder: Path) -> None:
-    write_run(given_folder, "full", {"u1": ["a"]}, name="other.run")
-    with pytest.raises(InputError, match=r"other.*'full' is also .*full\.run.*`replicates`"):
-        collect_text(TREC, given_folder)
+def test_runs_of_one_tag_are_called_as_their_files(given_folder: Path) -> None:
+    write_run(given_folder, "full", {"u1": ["a"], "u2": ["a"]}, name="other.run")
+    with pytest.warns(InputWarning, match="2 run files have one tag, such as 'full'"):
+        collection = collect_text(TREC, given_folder)
+    assert [run.system for run in collection.runs] == ["full", "other", "partial"]
 
 
 def test_a_single_run_is_refused(given_folder: Path) -> None:

@@ -1,6 +1,7 @@
 """The first study of a data set: what its ratings hold, and the study file for them."""
 
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from qrels import Ratings, describe
 from qrels.ratings.splits.user_random import user_random
 from qrels.ratings.splitter import leakage
 from runs import InputError, Numbering
+from runs.tables.roles import RATINGS, Columns
 
 PAIRS = [(user, item) for user in range(6) for item in range(10) if (user + item) % 3]
 """Six users rate six or seven of ten items."""
@@ -109,6 +111,7 @@ def test_how_a_table_is_read_is_written_key_by_key(tmp_path: Path) -> None:
     assert tomllib.loads(text)["ratings"] == {
         "path": "log.txt",
         "separator": "|",
+        "header": False,
         "columns": columns,
         "threshold": 4.0,
     }
@@ -139,7 +142,7 @@ def test_the_effect_of_thresholds_is_told_in_comments(tmp_path: Path) -> None:
 def test_comments_are_at_most_96_characters_wide(tmp_path: Path) -> None:
     data = described(rated(tmp_path / "data.csv"))
     fitting, longer = f"{'a' * 50} {'b' * 43}", f"{'a' * 50} {'c' * 44}"
-    noted = DataDescription(data.section, "csv", data.ratings, data.tested, (fitting, longer))
+    noted = replace(data, notes=(fitting, longer))
     lines = first_study(noted, file=tmp_path / "study.toml").splitlines()
     assert f"# {fitting}" in lines
     assert f"# {'a' * 50}" in lines
@@ -250,7 +253,8 @@ def test_facts_are_counts_and_how_often_each_rating_occurs(tmp_path: Path) -> No
     assert {**describe(data.ratings)}.items() <= facts.items()
     assert facts["distribution"].startswith("1 (")
     named = described(rated(tmp_path / "b.csv", header="person,thing,mark"))
-    assert named.facts()["columns"] == "user = person, item = thing, rating = mark"
+    assert [column.role for column in named.columns.columns] == ["user", "item", "rating"]
+    assert named.columns.proposals == [*named.columns.columns[1:]]
     seen = described(write(tmp_path / "seen.csv", "user,item", "u,a", "u,b", "v,a"))
     assert "distribution" not in seen.facts()
 
@@ -285,7 +289,8 @@ def ratings_of(rows: list[tuple[int, int, float]]) -> Ratings:
 def description(rows: list[tuple[int, int, float]], **options: Any) -> DataDescription:
     ratings = ratings_of(rows)
     section = RatingsSection.model_validate({"path": "data.csv", **options})
-    return DataDescription(section, "csv", ratings, ratings, ())
+    columns = Columns(RATINGS, (), has_heading=True)
+    return DataDescription(section, "csv", columns, ratings, split=None, notes=())
 
 
 ONE_TO_NINE = [(0, 0, 1.0), (0, 1, 9.0), (1, 0, 3.0), (1, 2, 7.0)]

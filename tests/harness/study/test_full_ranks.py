@@ -9,7 +9,7 @@ import pytest
 from analyses.sampled.metrics import rank_metric
 from analyses.shared.evidence import read_evidence
 from analyses.shared.measure import Measure
-from harness.readers.scores import scores_from_parquet
+from harness.readers.score_parquet import scores_from_parquet
 from qrels import FullRanks
 from runs import InputError
 from tests.harness.small import (

@@ -8,7 +8,7 @@ import pytest
 
 from analyses.shared.evidence import read_evidence
 from analyses.shared.measure import Measure
-from harness.readers.scores import scores_from_parquet
+from harness.readers.score_parquet import scores_from_parquet
 from harness.study.run import check
 from harness.study.study import Study
 from qrels.ranks.judged_ranks import JudgedRanks

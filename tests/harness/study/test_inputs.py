@@ -25,9 +25,9 @@ from harness.study.inputs import (
 from harness.study.sections import SplitSection
 from harness.study.study import RatingsSection, Study
 from qrels import Ratings, Split, rating_scale
-from qrels.ratings.datasets.source import open_source
 from runs import InputError, InputWarning, Numbering, Run
 from runs.run_file import RunFile
+from runs.tables.source import open_source
 from tests.harness.small import METRICS, SYSTEMS, WORLD, write_run
 
 USERS, ITEMS = Numbering.of(["u0", "u1", "u2"]), Numbering.of(["a", "b", "c", "d"])

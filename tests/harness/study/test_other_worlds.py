@@ -9,7 +9,7 @@ import pytest
 from analyses.shared.evidence import read_evidence
 from analyses.shared.work import OtherWorld, Work
 from analyses.validity import ValiditySweep
-from harness.readers.scores import scores_from_parquet
+from harness.readers.score_parquet import scores_from_parquet
 from harness.study.other_worlds import with_world
 from harness.study.run import compute_in_world
 from harness.study.study import Study

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from harness.readers.scores import scores_from_parquet
+from harness.readers.score_parquet import scores_from_parquet
 from harness.report.study_folder import FinishedStudy
 from harness.study.store import Store
 from runs import InputError

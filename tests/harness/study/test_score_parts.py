@@ -13,7 +13,7 @@ from analyses.shared.evidence import read_evidence, to_evidence
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.scores import RunDeviations
 from harness.metrics.shared.register import built_in_metrics, find_metric
-from harness.readers.scores import scores_from_parquet
+from harness.readers.score_parquet import scores_from_parquet
 from harness.scoring.means import Coverage, Means
 from harness.scoring.score import score
 from harness.study.score_parts import (

@@ -33,7 +33,7 @@ from qrels.ranks.full_ranks import CandidateRanks
 from qrels.ranks.judged_ranks import JudgedRanks
 from recommenders import PROCESS_BYTES, find_system, require_memory
 from runs import InputError, Numbering, Run
-from runs.formats import read_run, run_from_parquet
+from runs.formats import read_run, runs_from_parquet
 from tests.harness.small import METRICS, Recorded, systems_run, write_collection, write_run
 
 # Handfuls of lists and judgements lack users that others have.
@@ -283,7 +283,7 @@ def test_lists_that_are_all_empty_are_refused() -> None:
         list_files(empty, topics, items, "runs/s.parquet", True)
     ((name, content),) = list_files(some, topics, items, "runs/s.parquet", False).items()
     assert name == "runs/s.parquet"
-    read = run_from_parquet(name, content)
+    read = runs_from_parquet(name, content)[0]
     assert (read.users.ids.tolist(), read.items.ids.tolist()) == (["v"], ["a"])
 
 

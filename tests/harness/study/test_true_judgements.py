@@ -196,7 +196,7 @@ def test_users_who_are_not_tested_are_judged_truly_if_they_have_a_profile(folder
         ("user,item,rating\na,w,5\na,z,1\n", "", "true.csv: none of the 1 judgements that the "
          "study can use is relevant: the highest grade is 1, the lowest relevant one 4."),
         ("user,item,rating\na,z,5\n", "threshold = nan\n", "`threshold` in [truth]"),
-        ("a 0 z\n", 'format = "qrels"\n', "true.csv, line 1: a qrels line has four fields"),
+        ("a 0 z\n", 'format = "qrels"\n', "true.csv: No column is known to hold the grades"),
         ("a 0 z 1\n", 'format = "qrels"\nthreshold = 0.5\n', "whole number of at least 1, got "
          "0.5."),
         ("a 0 z 1\n", 'format = "qrels"\nthreshold = 2\n', "the highest grade is 1, the "

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from harness.cli.main import main
-from harness.readers.scores import scores_from_parquet
+from harness.readers.score_parquet import scores_from_parquet
 from harness.report.study_folder import FinishedStudy
 from harness.study.true_judgements import UNUSED_JUDGEMENTS
 from harness.trec_eval.export import export_study

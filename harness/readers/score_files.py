@@ -1,0 +1,309 @@
+"""Scores for each topic from files: tables of other tools, trec_eval's output, studies."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import numpy as np
+
+from analyses.shared.measure import Measure
+from analyses.shared.scores import Scores
+from harness.readers.score_parquet import SCORES_FILE, scores_from_parquet
+from harness.readers.scores import (
+    all_reported,
+    are_metrics,
+    long_frame_of,
+    measure_named,
+    scores_of_long,
+    unit_of,
+    without_mean_rows,
+)
+from harness.readers.table import Table, table_of
+from harness.readers.table_files import read_table
+from runs import InputError
+from runs.replicates import Replicates
+from runs.shared.errors import prefixed_errors
+from runs.shared.fields import distinct_names, is_number, read_lines, read_number, require_width
+from runs.shared.files import PARQUET, read_bytes
+from runs.tables.roles import SCORES, ColumnNames, Role, assign_roles, named_roles
+from runs.tables.sniff import trec_kind
+from runs.tables.values import Sample
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+SEPARATORS: Final = "_-."
+
+Line: TypeAlias = tuple[int, list[str]]
+"""Number and fields of a line."""
+
+PER_USER: Final = re.compile(r"(.+)_k_([0-9]+)_per_user_.+")
+"""Name of a file of WarpRec: the system, and the cut-off of all measures in it."""
+
+ALL: Final = "all"
+"""What trec_eval calls the mean over the topics."""
+
+COUNTS: Final = "num_"
+"""What the names of trec_eval's counts begin with, which are no scores."""
+
+RUN_ID: Final = "runid"
+"""The line of trec_eval that names the run."""
+
+
+def read_score_tables(paths: Sequence[Path], columns: ColumnNames | None = None) -> Scores:
+    """Read scores from tables of one measure each, or folders or ``scores.parquet`` of studies.
+
+    Of several studies, such as those of all folds of a `k-fold` split or of all percentiles of
+    `popularity-percentile`, a user's score is the mean over those that the user is tested in.
+
+    A table is UTF-8 text with a heading line. Fields are separated by tabs if that line has one,
+    else by commas. The first column holds the ids of the topics if its heading is empty, topic,
+    user, query or qid, or if none of its values is a number; without ids rows are numbered
+    from 1. A measure is called as its file, without the folder, the extension and, of several
+    files, what their names share up to the last ``_``, ``-`` or ``.``: adhoc5_ap.csv and
+    adhoc5_p10.csv hold ap and p10. A name such as ``nDCG@10`` gives metric and cut-off. What
+    ``trec_eval -q`` and ``ir_measures -q`` print is read, too: a file for each system. Rows of
+    means are left out, with a warning. A person may name the columns user, system, measure and
+    score.
+
+    Returns
+    -------
+    Scores with measures in the order of the files, systems and topics in that of the first.
+
+    Raises
+    ------
+    InputError
+        If a file holds no scores, a score is missing, or files do not fit together.
+    """
+    if not paths:
+        raise InputError("no table of scores was given.")
+    if all(map(_is_of_study, paths)):
+        return _mean_over(paths, [_read_study(path) for path in paths])
+    long_frames = [_read_long(path, columns) for path in paths]
+    frames_there = [frame for frame in long_frames if frame is not None]
+    if len(frames_there) == len(paths):
+        return scores_of_long(frames_there)
+    measures = _measures_of_files(paths)
+    tables = [read_score_table(path, columns) for path in paths]
+    first = tables[0]
+    for path, table in zip(paths, tables, strict=True):
+        for axis_name, axis in (("system", "columns"), ("topic", "index")):
+            odd_names = sorted({*getattr(table, axis)} ^ {*getattr(first, axis)})
+            if odd_names:
+                raise InputError(
+                    f"{path} and {paths[0]} must have the same {axis_name}s: {axis_name} "
+                    f"{odd_names[0]!r} is in one of them alone ({len(odd_names)} such)."
+                )
+    values = [table.loc[first.index, first.columns].to_numpy().T for table in tables]
+    return Scores(
+        values=np.array(values),
+        measures=all_reported(measures),
+        systems=tuple(first.columns),
+        users=np.array(first.index, dtype=np.str_),
+        unit=unit_of(first.index.name),
+    )
+
+
+def read_score_table(path: Path, columns: ColumnNames | None = None) -> pd.DataFrame:
+    """Read one table, with topics down and systems across; see `read_score_tables`."""
+    import pandas as pd
+
+    (line, names), rows = heading_and_rows(path)
+    if not rows:
+        raise InputError.at_line(path, line, "the table has a heading but no scores.")
+    roles = assign_roles(
+        names,
+        [Sample([row[place] for _, row in rows]) for place in range(len(names))],
+        SCORES,
+        named=named_roles(columns, SCORES),
+        has_heading=True,
+        label=str(path),
+    )
+    item = roles.column(Role.ITEM)
+    if item is not None:
+        finding = f"the column {item.name!r} holds items, and scores are of topics or users."
+        raise InputError.at_line(path, line, finding)
+    topic_place = roles.place(Role.USER)
+    if topic_place:
+        names = _moved_to_front(names, topic_place)
+        rows = [(number, _moved_to_front(row, topic_place)) for number, row in rows]
+    is_named = topic_place is not None or not names[0]
+    has_ids = is_named or not any(is_number(row[0]) for _, row in rows)
+    systems = distinct_names(path, [(line, name) for name in names[has_ids:]], "system")
+    if len(systems) < 2:
+        shown = repr(systems[0]) if systems else "none"
+        raise InputError.at_line(path, line, f"two or more systems expected, found {shown}.")
+    if are_metrics(systems):
+        finding = f"the columns are measures ({', '.join(systems)}), not systems"
+        raise InputError.at_line(path, line, f"{finding}; name the column of the topics `user`.")
+    ids = [
+        (number, row[0] if has_ids else str(place))
+        for place, (number, row) in enumerate(rows, start=1)
+    ]
+    topics = distinct_names(path, ids, "topic")
+    index = pd.Index(list(topics), name=names[0] if has_ids else None)
+    values = read_numbers(path, rows, systems)
+    return without_mean_rows(pd.DataFrame(values, index=index, columns=list(systems)), str(path))
+
+
+def read_numbers(path: Path, rows: Sequence[Line], names: Sequence[str]) -> list[list[float]]:
+    """Read the last fields of all rows, in columns of these names, as numbers."""
+    numbers = []
+    for line, row in rows:
+        fields = row[len(row) - len(names) :]
+        pairs = zip(names, fields, strict=True)
+        numbers.append([read_number(path, line, name, text) for name, text in pairs])
+    return numbers
+
+
+def _moved_to_front(fields: list[str], place: int) -> list[str]:
+    """Put the field at a place first."""
+    return [fields[place], *fields[:place], *fields[place + 1 :]]
+
+
+def heading_and_rows(path: Path) -> tuple[Line, list[Line]]:
+    """Read the lines of a table, all as wide as the first."""
+    lines = list(read_lines(path))
+    if not lines:
+        raise InputError(f"{path}: the file is empty.")
+    first_line, heading = lines[0]
+    rows = [(line, require_width(path, line, row, heading)) for line, row in lines[1:]]
+    return (first_line, heading), rows
+
+
+def _is_of_study(path: Path) -> bool:
+    """Tell a folder, or the scores of a study, from tables of other tools."""
+    if path.is_dir() or path.suffix != ".parquet" or not path.exists():
+        return path.is_dir() or path.suffix == ".parquet"
+    content = read_bytes(path)
+    table = read_table(path, content, SCORES) if content.startswith(PARQUET) else None
+    return not isinstance(table, Table) or "cutoff" in table.frame
+
+
+def _read_long(path: Path, columns: ColumnNames | None) -> pd.DataFrame | None:
+    """Read a table of several measures, with a row for each topic or score; None for others."""
+    if not path.is_file():
+        return None
+    content = read_bytes(path)
+    printed = _printed_by_evaluator(content, path)
+    if printed is not None:
+        return printed
+    if kind := trec_kind(content):
+        raise InputError(f"{path}: this is {kind}, not scores; `harness evaluate` scores runs.")
+    table = read_table(path, content, SCORES, columns)
+    if not isinstance(table, Table):
+        return None
+    of_system = PER_USER.fullmatch(path.stem)
+    if of_system is None:
+        return long_frame_of(table, system=path.stem)
+    system, cutoff = of_system.groups()
+    names = [f"{name}@{cutoff}" if are_metrics([name]) else name for name in table.frame.columns]
+    return long_frame_of(replace(table, frame=table.frame.set_axis(names, axis=1)), system=system)
+
+
+def _printed_by_evaluator(content: bytes, path: Path) -> pd.DataFrame | None:
+    """Read what ``trec_eval -q`` or ``ir_measures -q`` printed; None for other files.
+
+    Lines hold measure, topic and value, or topic, measure and value. Counts of trec_eval and the
+    means over the topics are left out. The system is called by the line ``runid``, or as the file.
+    """
+    import pandas as pd
+
+    lines = [line.split() for line in content.decode("utf-8", errors="replace").splitlines()]
+    lines = [fields for fields in lines if fields]
+    if not lines or any(len(fields) != 3 for fields in lines):
+        return None
+    system = next((name for measure, _, name in lines if measure == RUN_ID), path.stem)
+    scored = [fields for fields in lines if is_number(fields[2]) and fields[0] != RUN_ID]
+    n_without_number = len(lines) - len(scored)
+    place = next(
+        (at for at in (0, 1) if are_metrics({f[at] for f in scored if not _is_count(f[at])})), None
+    )
+    if not scored or place is None or n_without_number > 1:
+        return None
+    rows = [(fields[place], fields[1 - place], fields[2]) for fields in scored]
+    rows = [row for row in rows if row[1] != ALL and not _is_count(row[0])]
+    if not rows:
+        return None
+    frame = pd.DataFrame(rows, columns=["measure", "topic", "score"])
+    return long_frame_of(table_of(frame, SCORES, label=str(path), unit="row"), system=system)
+
+
+def _place_of_measures(lines: Sequence[Sequence[str]]) -> int | None:
+    """Find the field, the first or the second, that holds measures in all lines; or None."""
+    for place in (0, 1):
+        names = {fields[place] for fields in lines if not _is_count(fields[place])}
+        if names and are_metrics(names):
+            return place
+    return None
+
+
+def _is_count(measure: str) -> bool:
+    """Tell counts that trec_eval prints from scores."""
+    return measure.startswith(COUNTS)
+
+
+def _read_study(path: Path) -> Scores:
+    """Read the scores of a study from its folder, or from their file."""
+    file = path / SCORES_FILE if path.is_dir() else path
+    try:
+        return scores_from_parquet(file.read_bytes())
+    except FileNotFoundError:
+        raise InputError(f"{file}: there is no such file; the study is not finished.") from None
+    except (KeyError, ValueError, RecursionError) as error:
+        raise InputError(f"{file}: not the scores of a study ({error}).") from None
+
+
+def _mean_over(paths: Sequence[Path], studies: Sequence[Scores]) -> Scores:
+    """Average every user's scores over the studies that the user is tested in."""
+    first = studies[0]
+    if len(studies) == 1:
+        return first
+    for path, study in zip(paths, studies, strict=True):
+        if (study.systems, study.measures) != (first.systems, first.measures):
+            raise InputError(
+                f"{path} and {paths[0]} differ in their systems or measures; a mean over studies "
+                "needs the same."
+            )
+    users = np.unique(np.concatenate([study.users for study in studies]))
+    n_measures, n_systems, _ = first.values.shape
+    values = np.zeros((len(studies), n_measures, n_systems, len(users)))
+    is_tested = np.zeros((len(studies), n_systems, len(users)), dtype=np.bool_)
+    for number, study in enumerate(studies):
+        places = np.searchsorted(users, study.users)
+        values[number][..., places] = study.values
+        is_tested[number][:, places] = True
+    systems = np.tile(np.arange(n_systems), len(studies))
+    replicates = Replicates(first.systems, systems, np.concatenate(is_tested))
+    means = replicates.mean(np.concatenate(values, axis=1))
+    return Scores(means, first.measures, first.systems, users, unit=first.unit)
+
+
+def _measures_of_files(paths: Sequence[Path]) -> tuple[Measure, ...]:
+    """Name measures after their files, without what all names begin with, up to a separator."""
+    names = [path.stem for path in paths]
+    shared_beginning = _shared_beginning(names) if len(names) > 1 else ""
+    start = 1 + max(shared_beginning.rfind(separator) for separator in SEPARATORS)
+    path_of_measure: dict[Measure, Path] = {}
+    for name, path in zip(names, paths, strict=True):
+        with prefixed_errors(path):
+            measure = measure_named(name[start:] or name)
+        if measure in path_of_measure:
+            raise InputError(f"{path_of_measure[measure]} and {path} both hold {measure}.")
+        path_of_measure[measure] = path
+    return tuple(path_of_measure)
+
+
+def _shared_beginning(names: Sequence[str]) -> str:
+    """Find the letters that all names begin with."""
+    n_shared = 0
+    for letters in zip(*names, strict=False):
+        if len(set(letters)) > 1:
+            break
+        n_shared += 1
+    return names[0][:n_shared]

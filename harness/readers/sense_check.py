@@ -1,0 +1,272 @@
+"""Whether runs and qrels that can be read make sense together, before any number is computed.
+
+Input of a valid form may have another meaning than a person thinks: ids that match nothing give
+zeros, a run that failed looks like a bad one. What is unlikely is named, with how many lists it
+concerns, an example, and what to do. Studies, commands and Python ask the same questions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+
+from qrels.qrels import Qrels
+from qrels.trec import QrelsFile
+from runs import InputError
+from runs.run_file import RunFile
+from runs.shared.arrays import Ints, Longs
+from runs.shared.errors import warn
+
+LOWEST_JUDGED_SHARE: Final = 0.01
+"""Share of the distinct items of a run that are in the qrels, below which ids may not match."""
+
+LOWEST_TOPIC_SHARE: Final = 0.5
+"""Share of the topics with lists, below which a run may have failed."""
+
+LOWEST_MATCHING_SHARE: Final = 0.5
+"""Share of ids that match once they are written otherwise, from which that is named."""
+
+FIRST_LINES: Final = 1_000
+"""Lines of a run that are looked at before all of them are."""
+
+HIGHEST_CANDIDATE_SHARE: Final = 0.5
+"""Share of all items that lists may hold down to a cut-off, above which it tells little."""
+
+REWRITINGS: Final[Mapping[str, Callable[[str], str]]] = {
+    "a decimal part": lambda name: name.removesuffix(".0"),
+    "leading zeros": lambda name: name.lstrip("0"),
+    "capitals": str.casefold,
+    "what stands before the last `-`": lambda name: name.rpartition("-")[2],
+    "what stands before the last `_`": lambda name: name.rpartition("_")[2],
+    "what stands before the last `/`": lambda name: name.rpartition("/")[2],
+    "what stands before the last `:`": lambda name: name.rpartition(":")[2],
+}
+"""Ways in which ids of one thing differ between files."""
+
+
+@dataclass(frozen=True)
+class RunSense:
+    """What was counted in one run.
+
+    Parameters
+    ----------
+    label
+        The file, and the system where the file holds several.
+    n_topics
+        Number of topics of the qrels with a list.
+    judged_share
+        Share of the distinct items that are in the qrels, in [0, 1]; or, if that is larger, share
+        of the judged items that are listed.
+    odd_item
+        An item of the run that is not in the qrels; "" if there is none.
+    has_judged_pair
+        Whether an item is judged for a topic that lists it.
+    """
+
+    label: str
+    n_topics: int
+    judged_share: float
+    odd_item: str
+    has_judged_pair: bool
+
+
+@dataclass
+class SenseCheck:
+    """Checks of runs against the qrels that judge them, one run after the other.
+
+    Parameters
+    ----------
+    qrels
+        The judgements.
+    source
+        What messages call the qrels.
+    """
+
+    qrels: QrelsFile
+    source: str
+    runs: list[RunSense] = field(default_factory=list)
+
+    def add(self, run: RunFile) -> None:
+        """Count what a run has in common with the qrels."""
+        item_in_qrels = self.qrels.items.numbers(run.items.ids)
+        user_in_qrels = self.qrels.users.numbers(run.users.ids)
+        is_judged = item_in_qrels >= 0
+        odd_items = run.items.ids[~is_judged]
+        n_smaller = min(len(run.items), len(self.qrels.items))
+        self.runs.append(
+            RunSense(
+                label=f"{run.path}" if str(run.path) else run.system,
+                n_topics=int(np.count_nonzero(user_in_qrels >= 0)),
+                judged_share=float(np.count_nonzero(is_judged) / n_smaller),
+                odd_item=str(odd_items[0]) if len(odd_items) else "",
+                has_judged_pair=self._has_judged_pair(run, user_in_qrels, item_in_qrels),
+            )
+        )
+
+    def _has_judged_pair(self, run: RunFile, user_in_qrels: Ints, item_in_qrels: Ints) -> bool:
+        """Tell whether an item is judged for a topic that lists it.
+
+        Parameters
+        ----------
+        run
+            The run.
+        user_in_qrels, item_in_qrels
+            Number in the qrels of each user, (n_users,), and each item, (n_items,), of the run;
+            -1 for those that are not there.
+        """
+        # Nearly always the first lines have one.
+        for lines in (slice(FIRST_LINES), slice(None)):
+            user = user_in_qrels[run.user[lines]]
+            item = item_in_qrels[run.item[lines]]
+            is_known = (user >= 0) & (item >= 0)
+            listed_pairs = user[is_known].astype(np.int64) * len(self.qrels.items) + item[is_known]
+            places = np.searchsorted(self._judged_pairs, listed_pairs)
+            places = np.minimum(places, len(self._judged_pairs) - 1)
+            if (self._judged_pairs[places] == listed_pairs).any():
+                return True
+        return False
+
+    @cached_property
+    def _judged_pairs(self) -> Longs:
+        """A number for each pair of topic and item that is judged, rising, (n_judgements,)."""
+        n_items = len(self.qrels.items)
+        return np.sort(self.qrels.user.astype(np.int64) * n_items + self.qrels.item)
+
+    def finish(self) -> None:
+        """Refuse runs none of which has a judged item; warn of single ones, and of few topics.
+
+        Raises
+        ------
+        InputError
+            If no item of any run is in the qrels: all measures would be 0.
+        """
+        if self.runs and not any(run.judged_share > 0 for run in self.runs):
+            raise InputError(self._unjudged(self.runs[0], "no run has"))
+        for run in self.runs:
+            if not run.has_judged_pair:
+                warn(self._unjudged(run, f"{run.label} does not have"))
+        for run in self.runs:
+            if run.has_judged_pair and run.judged_share < LOWEST_JUDGED_SHARE:
+                share = f"{100 * run.judged_share:.2g} %"
+                warn(
+                    f"{run.label}: only {share} of its items are in {self.source}, such as not "
+                    f"{run.odd_item!r}. Are ids written alike in both?"
+                )
+            self._warn_of_few_topics(run)
+
+    def _unjudged(self, run: RunSense, subject: str) -> str:
+        """Write that nothing listed is judged, with an id of either side and what may differ."""
+        judged_item = str(self.qrels.items.ids[0])
+        if run.judged_share > 0:
+            return (
+                f"{subject} an item that is judged for the topic that lists it: its items are in "
+                f"{self.source}, but for other topics. Do the ids of topics match?"
+            )
+        return (
+            f"{subject} an item that is judged, so that all measures would be 0: items are written "
+            f"as {run.odd_item!r} in {run.label}, and as {judged_item!r} in {self.source}."
+            f"{self._difference(run)}"
+        )
+
+    def _difference(self, run: RunSense) -> str:
+        """Name a way in which ids would match; "" if none is known."""
+        judged = set(self.qrels.items.ids.tolist())
+        for words, rewrite in REWRITINGS.items():
+            if rewrite(run.odd_item) in {rewrite(name) for name in judged}:
+                return f" They match without {words}."
+        return " Write ids alike in both files."
+
+    def _warn_of_few_topics(self, run: RunSense) -> None:
+        """Warn of a run that has lists for few of the topics, which score 0 without."""
+        n_topics = len(self.qrels.users)
+        if 0 < run.n_topics < LOWEST_TOPIC_SHARE * n_topics:
+            warn(
+                f"{run.label} has lists for {run.n_topics:,} of the {n_topics:,} topics; the "
+                "others score 0. A run that failed is no bad run: complete it, or leave it out."
+            )
+
+
+def check_grades(qrels: Qrels, *, remedy: str) -> None:
+    """Warn of graded judgements that are all relevant, as ratings are without a threshold.
+
+    Parameters
+    ----------
+    qrels
+        The judgements, with the relevance level that is used.
+    remedy
+        How the level is set here, such as "`-l 4`", with a placeholder ``{level}``.
+    """
+    grades = np.unique(qrels.grades[qrels.grades >= 0])
+    if len(grades) < 2 or not qrels.relevant.all():
+        return
+    level = int(grades[len(grades) // 2])
+    grades_in_words = ", ".join(map(str, grades))
+    warn(
+        f"every judged item is relevant: all grades, {grades_in_words}, reach the "
+        f"relevance level {qrels.relevance_level}. If grades are ratings, name the lowest one that "
+        f"is relevant: {remedy.format(level=level)}."
+    )
+
+
+def check_cutoffs(cutoffs: Iterable[int], n_items: int) -> list[int]:
+    """Warn of cut-offs that hold most of the items that lists can hold.
+
+    Returns
+    -------
+    These cut-offs, rising.
+    """
+    deep = sorted({k for k in cutoffs if k > HIGHEST_CANDIDATE_SHARE * n_items})
+    if deep:
+        warn(
+            f"lists down to rank {deep[0]} hold {deep[0] / n_items:.0%}".replace("%", " %")
+            + f" of the {n_items:,} items: at {_cutoffs_in_words(deep)}, measures hardly depend on "
+            "the order of the lists."
+        )
+    return deep
+
+
+def _cutoffs_in_words(cutoffs: Sequence[int]) -> str:
+    """Write cut-offs: "the cut-offs 100 and 200"."""
+    noun = "the cut-off" if len(cutoffs) == 1 else "the cut-offs"
+    return f"{noun} {', '.join(map(str, cutoffs))}"
+
+
+def check_equal_measures(qrels: Qrels, names: Sequence[str], *, unit: str) -> None:
+    """Warn of measures that are one another where each topic has one relevant item.
+
+    Parameters
+    ----------
+    qrels
+        The judgements.
+    names
+        Names of the metrics that are computed.
+    unit
+        What has judgements: "user" or "topic".
+    """
+    n_relevant = qrels.count_by_user(qrels.relevant)
+    if not (n_relevant == 1).all() or not len(n_relevant):
+        return
+    equalities = {
+        ("P", "Recall"): "P@n is Recall@n / n",
+        ("AP", "RR"): "AP is RR",
+        ("bpref", "Recall"): "bpref is Recall",
+    }
+    present = [text for pair, text in equalities.items() if set(pair) <= set(names)]
+    if present:
+        warn(
+            f"every {unit} has one relevant item: {', '.join(present)}. They order systems alike, "
+            "so that one of them is enough."
+        )
+
+
+def check_runs(runs: Sequence[RunFile], qrels: QrelsFile, *, source: str) -> None:
+    """Check runs against their qrels; see `SenseCheck`."""
+    check = SenseCheck(qrels, source)
+    for run in runs:
+        check.add(run)
+    if runs:
+        check.finish()

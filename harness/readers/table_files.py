@@ -1,0 +1,192 @@
+"""Files of other tools: tables in text, Parquet, Arrow and JSON, and numbers by topic and item.
+
+Elliot's lists and MS MARCO's, three fields between tabs, have no heading. Lists of LensKit as
+Parquet may be flat or nested.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from harness.readers.objects import with_index
+from harness.readers.table import Table, table_of
+from runs import InputError
+from runs.shared.errors import as_input_error, how_to_add, warn
+from runs.shared.files import PARQUET, read_within_memory
+from runs.tables.roles import RUNS, ColumnNames, Kind, Role
+from runs.tables.rows import NotPlain, Rows
+from runs.tables.sniff import SEPARATORS, names_pairs, split_line, trec_kind
+from runs.tables.source import Source, recoded
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LZ4, ARROW = b"\x04\x22\x4d\x18", b"ARROW1"
+"""What files of ranx, compressed, and of Arrow begin with."""
+
+FIELDS_OF_TREC = 4
+"""A line of TREC has at least so many fields."""
+
+Content: TypeAlias = "Table | Mapping[str, Any] | None"
+"""A table; numbers by topic and item; or None for lines of TREC."""
+
+FIRST_LINE_OF_ROWS = 2
+"""Line of the first row below a heading."""
+
+
+def read_table(
+    path: Path, content: bytes, kind: Kind, columns: ColumnNames | None = None
+) -> Content:
+    """Read a file of another tool: a table, or JSON by topic; None if it holds lines of TREC.
+
+    Parameters
+    ----------
+    path
+        The file, for messages.
+    content
+        Its bytes, unpacked.
+    kind
+        What it should hold.
+    columns
+        Names of columns that a person gives, by what they hold.
+    """
+    import pyarrow as pa
+
+    label = str(path)
+    if content.startswith(LZ4):
+        return _from_lz4(path, content)
+    errors = pa.ArrowException, OSError, ValueError, TypeError, RecursionError
+    with as_input_error(f"{path}: the table cannot be read", *errors):
+        frame: pd.DataFrame | None = None
+        if content.startswith(PARQUET):
+            from pyarrow import parquet
+
+            frame = _flat(parquet.read_table(pa.BufferReader(content)))
+        elif content.startswith(ARROW):
+            from pyarrow import ipc
+
+            frame = _flat(ipc.open_file(content).read_all())
+        elif content.lstrip()[:1] in (b"{", b"["):
+            parsed = _from_json(content)
+            if isinstance(parsed, dict):
+                return parsed
+            import pandas as pd
+
+            frame = pd.DataFrame(parsed)
+        if frame is not None:
+            return table_of(frame, kind, label=label, unit="row", columns=columns)
+        return _from_text(Source(label, content), kind, columns)
+
+
+def _from_json(content: bytes) -> Any:
+    """Parse one JSON document, or one in each line."""
+    try:
+        return json.loads(content)
+    except json.JSONDecodeError:
+        return [json.loads(line) for line in content.splitlines() if line.strip()]
+
+
+def _from_text(source: Source, kind: Kind, columns: ColumnNames | None) -> Table | None:
+    """Read delimited text; None if it holds lines of TREC."""
+    source = recoded(source, "utf-8")
+    if not columns and _is_trec(source):
+        return None
+    # Settings take long to import, and most runs are lines of TREC.
+    from runs.tables.options import TableOptions
+    from runs.tables.recognition import recognise_table
+
+    recognised = recognise_table(source, kind, TableOptions(columns=dict(columns or {}) or None))
+    frame = _frame_of(recognised.rows)
+    if frame.empty:
+        raise InputError(f"{source.label}: the table has a heading but no rows.")
+    roles = recognised.columns
+    if roles.has_heading:
+        return Table(frame, roles, source.label, "line")
+    # The first line is a row, too.
+    frame = frame.set_axis(frame.index - 1)
+    table = Table(frame, roles, source.label, "line")
+    return _with_ranks(table) if kind is RUNS and not columns else table
+
+
+def _is_trec(source: Source) -> bool:
+    """Tell lines of TREC, or what should be such, from tables."""
+    first_line = source.first_lines()[0]
+    if first_line.startswith("#") or trec_kind(source.data):
+        return True
+    if any(names_pairs(split_line(first_line, separator)) for separator in SEPARATORS):
+        return False
+    is_parted = any(mark in first_line for mark in "\t,;| ")
+    return not is_parted or len(first_line.split()) >= FIELDS_OF_TREC
+
+
+def _frame_of(rows: Rows) -> pd.DataFrame:
+    """Read all columns of a text as texts, under their names; rows are numbered from 0."""
+    import pandas as pd
+
+    places = dict(enumerate(range(len(rows.names))))
+    try:
+        columns = {place: column.to_pandas() for place, column in rows.columns(places).items()}
+        frame = pd.DataFrame(columns)
+    except NotPlain:
+        records = list(rows.records(places))
+        lines = [line for line, _ in records]
+        frame = pd.DataFrame([texts for _, texts in records], index=lines, columns=list(places))
+        # As in a plain text, row 0 stands in line 2.
+        frame.index = frame.index - FIRST_LINE_OF_ROWS
+    return frame.set_axis(list(rows.names), axis=1)
+
+
+def _with_ranks(table: Table) -> Table:
+    """Read the third field of lists without a heading as the rank, if it counts 1, 2, 3, ..."""
+    place = table.columns.place(Role.SCORE)
+    if place is None:
+        return table
+    users = table.column(Role.USER)
+    places_in_lists = users.groupby(users).cumcount() + 1
+    counts_up = (table.column(Role.SCORE) == places_in_lists.astype(str)).all()
+    if not counts_up or places_in_lists.max() == 1:
+        return table
+    warn(
+        f"{table.label}: the third field counts 1, 2, 3, ... in each list, and is read as the rank;"
+        " if it is the score, add `--column score=2`."
+    )
+    ranked = replace(table.columns.columns[place], role=Role.RANK)
+    columns = [ranked if c.place == place else c for c in table.columns.columns]
+    return replace(table, columns=replace(table.columns, columns=tuple(columns)))
+
+
+def _from_lz4(path: Path, content: bytes) -> Mapping[str, Any]:
+    """Read what ranx compresses twice: numbers by topic and item, as CBOR."""
+    import pyarrow as pa
+
+    try:
+        from cbor2 import loads
+    except ImportError:
+        raise InputError(
+            f"{path}: lz4 of ranx needs the package cbor2; save the file with kind='json' or "
+            f"'parquet', or {how_to_add('cbor2')}"
+        ) from None
+    with as_input_error(f"{path}: no lz4 file of ranx", OSError, ValueError, TypeError):
+        for _ in range(2):
+            with pa.CompressedInputStream(pa.BufferReader(content), "lz4") as stream:
+                content = read_within_memory(path, stream, 0)
+        return {**loads(content)}
+
+
+def _flat(table: Any) -> pd.DataFrame:
+    """Convert a table of Arrow to a frame; lists of LensKit that are nested, an item a row."""
+    import pyarrow as pa
+    import pyarrow.compute as compute
+
+    nested = [field.name for field in table.schema if pa.types.is_list(field.type)]
+    if nested == ["items"] and pa.types.is_struct(table.schema.field("items").type.value_type):
+        lists = table["items"].combine_chunks()
+        items = pa.Table.from_struct_array(lists.flatten())
+        table = table.drop_columns(nested).take(compute.list_parent_indices(lists))
+        for name in items.column_names:
+            table = table.append_column(name, items[name])
+    return with_index(table.to_pandas())

@@ -1,0 +1,88 @@
+"""Ratings from files, packed files, folders and archives: recognise, read, check."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from qrels.ratings.datasets.rating_options import RatingOptions
+from qrels.ratings.datasets.rating_table import read_rating_table
+from qrels.ratings.ratings import Ratings
+from runs import InputError
+from runs.shared.errors import warn
+from runs.shared.settings import check_settings
+from runs.tables.recognition import RecognisedTable, recognise_table
+from runs.tables.roles import RATINGS, Role, require_settled
+from runs.tables.screen import columns_as_text
+from runs.tables.source import Source, open_source
+
+
+def read_ratings(path: str | Path | Source, **options: Any) -> Ratings:
+    r"""Read ratings from a file, or from the ratings file inside a folder or a zip archive.
+
+    Ids stay text as in the file: "007" and "7" are two. Text is UTF-8 unless `encoding` says
+    otherwise; ``.gz``, ``.bz2`` and ``.xz`` are unpacked. Columns that are not named are recognised
+    by their names; without a heading they are user, item, rating and time in this order.
+
+    Parameters
+    ----------
+    path
+        The file.
+    **options
+        Those that [ratings] of a study has: format, columns, separator, header, decimal, dates,
+        encoding, implicit, missing, duplicates and unrated.
+
+    Raises
+    ------
+    InputError
+        If it cannot be told what a column holds, or a line breaks a rule.
+    """
+    chosen = check_settings("read_ratings", RatingOptions, options)
+    source = path if isinstance(path, Source) else open_source(path, encoding=chosen.encoding)
+    recognised = recognise_ratings(source, chosen)
+    require_settled(recognised.columns, label=source.label, table=columns_as_text)
+    for column in recognised.columns.columns:
+        if column.remark and column.role == Role.UNREAD:
+            warn(f"{source.label}: the column {column.name!r} is not read: {column.remark}.")
+    try:
+        table = read_rating_table(
+            recognised.rows,
+            recognised.places,
+            chosen,
+            unique=chosen.duplicates == "error",
+            complete=chosen.missing == "error",
+        )
+    except InputError as error:
+        if chosen.format is not None:
+            raise
+        raise InputError(f"{error} (The format {recognised.format!r} was recognised.)") from error
+    if table.n_without_value:
+        warn(
+            f"{source.label}: {table.n_without_value:,} of {table.n_read:,} ratings "
+            "are left out because a value is missing."
+        )
+    return table.ratings()
+
+
+def place_of(path: str | Path | Source, user: str, item: str, **options: Any) -> str:
+    """Name the file and the line (in Parquet the row) where a user first rates an item."""
+    chosen = RatingOptions(**options)
+    source = path if isinstance(path, Source) else open_source(path, encoding=chosen.encoding)
+    recognised = recognise_ratings(source, chosen)
+    rows = recognised.rows
+    return next(
+        f"{source.label}, {rows.unit} {line}"
+        for line, texts in rows.records(recognised.places)
+        if (texts[Role.USER], texts[Role.ITEM]) == (user, item)
+    )
+
+
+def recognise_ratings(source: Source, options: RatingOptions) -> RecognisedTable:
+    """Find out how a file of ratings is laid out, and what its columns hold."""
+    return recognise_table(
+        source,
+        RATINGS,
+        options,
+        format=options.format,
+        is_without_numbers=bool(options.implicit),
+    )

@@ -1,0 +1,53 @@
+"""Ratings written as lines of text, and as a table of Arrow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from io import BytesIO
+from typing import Any, Literal
+
+from qrels.ratings.ratings import Ratings
+
+CSV_HEADER = ("user", "item", "rating", "time")
+
+
+def format_rating_lines(
+    ratings: Ratings, *, header: Sequence[str] = CSV_HEADER, separator: str = ","
+) -> bytes:
+    r"""Write a line for each rating under a header: user, item, rating and, if known, time.
+
+    Numbers have the digits that read back as the same number. Ids are in double quotes, all or
+    none, where one of them has a separator, a quote or a line break.
+    """
+    import pyarrow as pa
+
+    table = rating_table(ratings, header=header)
+    try:
+        lines = _lines(table, separator, quoting="none")
+    except pa.ArrowInvalid:
+        lines = _lines(table, separator, quoting="needed")
+    return separator.join(table.column_names).encode() + b"\n" + lines
+
+
+def rating_table(ratings: Ratings, *, header: Sequence[str] = CSV_HEADER) -> Any:
+    """Give an Arrow table of user, item, rating and, if known, time, with ids as text."""
+    import pyarrow as pa
+
+    columns = [
+        pa.array(ratings.users.ids.tolist(), pa.string()).take(pa.array(ratings.user)),
+        pa.array(ratings.items.ids.tolist(), pa.string()).take(pa.array(ratings.item)),
+        pa.array(ratings.rating),
+        *([] if ratings.time is None else [pa.array(ratings.time)]),
+    ]
+    return pa.table(columns, names=list(header[: len(columns)]))
+
+
+def _lines(table: Any, separator: str, *, quoting: Literal["none", "needed"]) -> bytes:
+    from pyarrow import csv
+
+    stream = BytesIO()
+    options = csv.WriteOptions(
+        include_header=False, delimiter=separator, quoting_style=quoting, batch_size=1 << 16
+    )
+    csv.write_csv(table, stream, options)
+    return stream.getvalue()

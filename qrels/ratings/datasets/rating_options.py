@@ -1,0 +1,31 @@
+"""Options by which a person says how a file of ratings is read."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from runs.tables.options import TableOptions
+
+
+class RatingOptions(TableOptions):
+    """How a file of ratings is read."""
+
+    format: str | None = Field(None, description="Format of the ratings file; default: recognised.")
+    implicit: bool | None = Field(
+        None,
+        description="Whether the data are implicit feedback: all items in the file are relevant, "
+        "and ratings are counts or weights; default: only if all ratings are equal.",
+    )
+    duplicates: Literal["error", "last"] = Field(
+        "error", description="Repeated ratings: report an error, or keep the last."
+    )
+    unrated: tuple[float, ...] = Field(
+        (), description='Values that mean "not rated", such as 0 or -1; such lines are dropped.'
+    )
+
+    @property
+    def of_file(self) -> dict[str, Any]:
+        """The options by their names, without those that a section adds."""
+        return {name: getattr(self, name) for name in RatingOptions.model_fields}

@@ -1,0 +1,440 @@
+"""Ratings as read, in file order: the rules they must keep, checked fast and checked carefully."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from qrels.ratings.datasets.rating_options import RatingOptions
+from qrels.ratings.ratings import Ratings
+from runs import InputError, Numbering
+from runs.shared.arrays import Floats, Ints, Longs
+from runs.shared.ids import LONGEST_ID
+from runs.tables.roles import Role
+from runs.tables.rows import NotPlain, Places, Rows
+from runs.tables.times import A_TIME, iso_seconds, seconds_of_dates, seconds_of_iso, whole_seconds
+from runs.tables.values import ISO, NO_NUMBER, NUMBER, SHOP_DATE
+
+IDS: Final = (Role.USER, Role.ITEM)
+NUMBERS: Final = (Role.RATING, Role.COUNT)
+
+OF_HISTORY: Final = r"[\s,;|]+"
+"""What stands between the items of a history."""
+
+Columns: TypeAlias = Mapping[Role, Any]
+"""Arrow columns by role: ids as text, numbers and times as text or numbers."""
+
+
+@dataclass(frozen=True, eq=False)
+class RatingTable:
+    """Checked ratings in file order; a (user, item) pair may repeat.
+
+    Parameters
+    ----------
+    users, items
+        The ids behind the numbers.
+    user, item
+        Numbers, int32 of shape (n_ratings,).
+    rating
+        Ratings or counts, float64 of shape (n_ratings,); ones where nothing is rated.
+    time
+        Seconds since 1970, int64 of shape (n_ratings,), or None.
+    n_without_value
+        Number of ratings that were left out, since a value was missing.
+    n_unrated
+        Number of ratings that were left out, since their value means "not rated".
+    """
+
+    users: Numbering
+    items: Numbering
+    user: Ints
+    item: Ints
+    rating: Floats
+    time: Longs | None
+    n_without_value: int = 0
+    n_unrated: int = 0
+
+    @property
+    def n_read(self) -> int:
+        """Number of ratings in the file, also of those that were left out."""
+        return len(self.user) + self.n_without_value + self.n_unrated
+
+    @property
+    def n_repeated(self) -> int:
+        """Number of ratings of a pair that is rated elsewhere in the file, too, less one each."""
+        pairs = np.sort(self._pairs)
+        return int((pairs[1:] == pairs[:-1]).sum())
+
+    def ratings(self) -> Ratings:
+        """Sort by (user, item); of equal pairs keep the last in time, then in the file."""
+        pairs = self._pairs
+        keys = (pairs,) if self.time is None else (self.time, pairs)
+        order = np.lexsort(keys)
+        sorted_pairs = pairs[order]
+        is_last = np.append(sorted_pairs[1:] != sorted_pairs[:-1], True)
+        last = order[is_last]
+        return Ratings(
+            self.users,
+            self.items,
+            self.user[last],
+            self.item[last],
+            self.rating[last],
+            None if self.time is None else self.time[last],
+        )
+
+    @property
+    def _pairs(self) -> Longs:
+        return self.user.astype(np.int64) * len(self.items) + self.item
+
+
+def read_rating_table(
+    rows: Rows, places: Places, options: RatingOptions, *, unique: bool, complete: bool
+) -> RatingTable:
+    """Read ratings, fast if they keep all rules, else carefully, to say where they do not.
+
+    Parameters
+    ----------
+    rows
+        The file.
+    places
+        Places of the columns that are read, by role.
+    options
+        Decimal sign, order of dates, values that mean "not rated".
+    unique
+        Whether a pair of user and item must not repeat.
+    complete
+        Whether no value may be missing; otherwise such ratings are left out.
+
+    Raises
+    ------
+    InputError
+        If a rating breaks a rule, naming its line, or if there is none.
+    """
+    is_history = Role.HISTORY in places
+    table = None
+    with suppress(NotPlain):
+        table = _read_whole(rows, places, options, complete=complete)
+    if table is None or (unique and not is_history and table.n_repeated):
+        table = _read_carefully(rows, places, options, unique=unique, complete=complete)
+    return _without_unrated(table, options.unrated, label=rows.source.label)
+
+
+def _without_unrated(table: RatingTable, unrated: Sequence[float], *, label: str) -> RatingTable:
+    """Leave out ratings whose value means "not rated"."""
+    if not unrated:
+        return table
+    rated = ~np.isin(table.rating, unrated)
+    if not rated.any():
+        raise InputError(f'{label}: no value is a rating, if {list(unrated)} mean "not rated".')
+    users, user = _renumbered(table.users, table.user[rated])
+    items, item = _renumbered(table.items, table.item[rated])
+    return RatingTable(
+        users=users,
+        items=items,
+        user=user,
+        item=item,
+        rating=table.rating[rated],
+        time=None if table.time is None else table.time[rated],
+        n_without_value=table.n_without_value,
+        n_unrated=int(np.count_nonzero(~rated)),
+    )
+
+
+def _renumbered(numbering: Numbering, numbers: Ints) -> tuple[Numbering, Ints]:
+    """Number those ids anew that still occur among the numbers, int32 of shape (n_ratings,)."""
+    present, places = np.unique(numbers, return_inverse=True)
+    return Numbering.of(numbering.ids[present]), places.astype(np.int32)
+
+
+def _read_whole(
+    rows: Rows, places: Places, options: RatingOptions, *, complete: bool
+) -> RatingTable:
+    """Read and check whole columns; raises `NotPlain` if one breaks a rule."""
+    columns = rows.columns(places)
+    n_without_value = 0
+    if not complete:
+        columns, n_without_value = _complete_rows(columns)
+    if Role.HISTORY in columns:
+        columns = _with_histories(columns)
+    return _checked_table(columns, options, n_without_value=n_without_value)
+
+
+def _complete_rows(columns: Columns) -> tuple[Columns, int]:
+    """Leave out the rows of which a value is missing, and count them."""
+    import pyarrow as pa
+
+    plain = {
+        role: column.cast(pa.string()) if pa.types.is_dictionary(column.type) else column
+        for role, column in columns.items()
+    }
+    complete = _are_complete(plain)
+    filtered = {role: column.filter(complete) for role, column in plain.items()}
+    n_complete = len(next(iter(filtered.values())))
+    return filtered, len(complete) - n_complete
+
+
+def _are_complete(columns: Columns) -> Any:
+    """Mark, as an Arrow array, the rows of which no value is missing."""
+    import pyarrow as pa
+    import pyarrow.compute as compute
+
+    n_rows = len(next(iter(columns.values())))
+    complete = pa.chunked_array([pa.repeat(True, n_rows)])
+    for role, column in columns.items():
+        missing = compute.is_null(column, nan_is_null=True)
+        if pa.types.is_string(column.type):
+            texts = pa.array(_missing_texts(role), pa.string())
+            missing = compute.or_(missing, compute.is_in(column, texts))
+        complete = compute.and_not(complete, missing)
+    return complete
+
+
+def _missing_texts(role: Role) -> tuple[str, ...]:
+    """Texts that stand where a value is missing; an id is missing where there is nothing."""
+    return ("",) if role in IDS else NO_NUMBER
+
+
+def _with_histories(columns: Columns) -> Columns:
+    """Give each item of a history, and the item behind it, a row of its own, each pair once."""
+    users: list[str] = []
+    items: list[str] = []
+    targets = columns.get(Role.ITEM)
+    texts = columns[Role.HISTORY].to_pylist()
+    last_items = [None] * len(texts) if targets is None else _texts_of(targets)
+    pairs: dict[tuple[str, str], None] = {}
+    for user, history, last in zip(_texts_of(columns[Role.USER]), texts, last_items, strict=True):
+        members = [item for item in re.split(OF_HISTORY, history.strip("[]() ")) if item]
+        pairs.update(dict.fromkeys((user, item) for item in members))
+        if last:
+            pairs[user, last] = None
+    import pyarrow as pa
+
+    users = [user for user, _ in pairs]
+    items = [item for _, item in pairs]
+    return {
+        Role.USER: pa.chunked_array([pa.array(users, pa.string())]),
+        Role.ITEM: pa.chunked_array([pa.array(items, pa.string())]),
+    }
+
+
+def _texts_of(column: Any) -> list[str]:
+    import pyarrow as pa
+
+    return column.cast(pa.string()).to_pylist()
+
+
+def _checked_table(
+    columns: Columns, options: RatingOptions, *, n_without_value: int
+) -> RatingTable:
+    """Make ratings of columns without a missing value; raises `NotPlain` if one breaks a rule."""
+    users, user = _numbered(columns[Role.USER])
+    items, item = _numbered(columns[Role.ITEM])
+    number = next((columns[role] for role in NUMBERS if role in columns), None)
+    time = columns.get(Role.TIME)
+    return RatingTable(
+        users=users,
+        items=items,
+        user=user,
+        item=item,
+        rating=np.ones(len(user)) if number is None else _numbers(number, options.decimal),
+        time=None if time is None else _times(time, options),
+        n_without_value=n_without_value,
+    )
+
+
+def _numbered(column: Any) -> tuple[Numbering, Ints]:
+    """Number ids; raises `NotPlain` if one is missing, too long, or has a NUL."""
+    import pyarrow as pa
+    import pyarrow.compute as compute
+
+    if column.null_count or not len(column):
+        raise NotPlain
+    encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    whole = encoded.unify_dictionaries().combine_chunks()
+    texts = whole.dictionary
+    lengths = compute.min_max(compute.utf8_length(texts)).as_py()
+    if not 0 < lengths["min"] <= lengths["max"] <= LONGEST_ID:
+        raise NotPlain
+    if compute.any(compute.match_substring(texts, "\0")).as_py():
+        raise NotPlain
+    ids = np.array(texts.to_pylist(), dtype=np.str_)
+    numbering = Numbering.of(ids)
+    numbers_of_texts = numbering.numbers(ids)
+    return numbering, numbers_of_texts[whole.indices.to_numpy()]
+
+
+def _numbers(column: Any, decimal: str) -> Floats:
+    """Read numbers; raises `NotPlain` if one is missing or not finite."""
+    import pyarrow as pa
+    import pyarrow.compute as compute
+
+    if pa.types.is_string(column.type):
+        if not _all_match(column, _number_with(decimal)):
+            raise NotPlain
+        column = compute.replace_substring(column, decimal, ".")
+    numbers: Floats = column.cast(pa.float64(), safe=False).to_numpy()
+    if column.null_count or not np.isfinite(numbers).all():
+        raise NotPlain
+    return numbers
+
+
+def _times(column: Any, options: RatingOptions) -> Longs:
+    """Read times as seconds since 1970; raises `NotPlain` if one breaks a rule."""
+    import pyarrow as pa
+
+    if pa.types.is_string(column.type) and _all_match(column, SHOP_DATE_FOR_ARROW):
+        try:
+            return seconds_of_dates(column.to_pylist(), options.dates)
+        except InputError:
+            raise NotPlain from None
+    if pa.types.is_string(column.type) and _all_match(column, ISO):
+        seconds = iso_seconds(column)
+    else:
+        seconds = whole_seconds(_numbers(column, options.decimal))
+    if seconds is None:
+        raise NotPlain
+    return seconds
+
+
+SHOP_DATE_FOR_ARROW: Final = SHOP_DATE.replace(r"\2", "[./-]")
+"""The form of dates without a reference back, which Arrow does not know."""
+
+
+def _all_match(column: Any, pattern: str) -> bool:
+    """Tell whether all texts of an Arrow column have a form."""
+    import pyarrow.compute as compute
+
+    matching = compute.match_substring_regex(column, f"^({pattern})$")
+    return compute.all(matching).as_py() is not False
+
+
+def _number_with(decimal: str) -> str:
+    return NUMBER.replace(r"\.", re.escape(decimal))
+
+
+def _read_carefully(
+    rows: Rows, places: Places, options: RatingOptions, *, unique: bool, complete: bool
+) -> RatingTable:
+    """Check rating by rating, in file order, and name the line of the first that breaks a rule."""
+    columns: dict[Role, list[Any]] = {role: [] for role in places}
+    line_of_pair: dict[tuple[str, str], int] = {}
+    lines: list[int] = []
+    n_without_value = 0
+    for line, texts in rows.records(places):
+        if not complete and any(text in _missing_texts(role) for role, text in texts.items()):
+            n_without_value += 1
+            continue
+        try:
+            for role, text in texts.items():
+                columns[role].append(_checked(role, text, options))
+            if Role.HISTORY not in texts:
+                _require_first(texts, line, line_of_pair, unit=rows.unit, unique=unique)
+        except InputError as error:
+            raise rows.error(line, str(error)) from error
+        lines.append(line)
+    if not lines:
+        raise InputError(f"{rows.source.label}: there are no ratings in the file.")
+    if Role.TIME in columns:
+        columns[Role.TIME] = _checked_times(columns[Role.TIME], lines, rows, options)
+    import pyarrow as pa
+
+    arrow_columns: Columns = {
+        role: pa.chunked_array([pa.array(values)]) for role, values in columns.items() if values
+    }
+    if Role.HISTORY in arrow_columns:
+        arrow_columns = _with_histories(arrow_columns)
+    return _checked_table(arrow_columns, options, n_without_value=n_without_value)
+
+
+def _require_first(
+    texts: Mapping[Role, str],
+    line: int,
+    line_of_pair: dict[tuple[str, str], int],
+    *,
+    unit: str,
+    unique: bool,
+) -> None:
+    """Note where a pair of user and item is rated first, and refuse a second rating."""
+    user, item = texts[Role.USER], texts[Role.ITEM]
+    first = line_of_pair.setdefault((user, item), line)
+    if unique and first != line:
+        raise InputError(
+            f"user {user!r} rates item {item!r} a second time, after {unit} {first}; "
+            "duplicates='last' keeps the last."
+        )
+
+
+def _checked_times(
+    texts_or_seconds: list[Any], lines: list[int], rows: Rows, options: RatingOptions
+) -> list[Any]:
+    """Turn dates whose year stands last into seconds, and refuse times of no one unit.
+
+    Parameters
+    ----------
+    texts_or_seconds
+        A number of seconds or parts of them for each rating, or the text of such a date.
+    lines
+        The line of each rating.
+    """
+    dates = [value for value in texts_or_seconds if isinstance(value, str)]
+    if dates:
+        odd = next((n for n, v in enumerate(texts_or_seconds) if not isinstance(v, str)), None)
+        if odd is not None:
+            raise rows.error(lines[odd], "times must all be written alike.")
+        try:
+            return seconds_of_dates(dates, options.dates).tolist()
+        except InputError as error:
+            raise InputError(f"{rows.source.label}: {error}") from error
+    if whole_seconds(np.array(texts_or_seconds)) is None:
+        furthest = int(np.abs(texts_or_seconds).argmax())
+        raise rows.error(
+            lines[furthest],
+            "times must all be in seconds, or all in milli- or microseconds, since 1970 and before "
+            f"the year 10000, got {texts_or_seconds[furthest]:.0f}.",
+        )
+    return texts_or_seconds
+
+
+def _checked(role: Role, text: str, options: RatingOptions) -> str | float:
+    """Check one value; the text of an id, a history or a date of a shop, a number otherwise."""
+    if role in IDS:
+        return _checked_id(text)
+    if role == Role.HISTORY:
+        return text
+    if role == Role.TIME and re.fullmatch(SHOP_DATE, text):
+        return text
+    if role == Role.TIME and re.fullmatch(ISO, text):
+        return seconds_of_iso(text)
+    if re.fullmatch(_number_with(options.decimal), text):
+        number = float(text.replace(options.decimal, "."))
+        if math.isfinite(number):
+            return number
+    comma = " with a decimal comma" if options.decimal == "," else ""
+    wanted = A_TIME if role == Role.TIME else f"a finite number{comma}"
+    if text in NO_NUMBER:
+        hint = " missing='drop' leaves such ratings out."
+    elif role == Role.TIME:
+        hint = " Name another column: `--column time=NAME`."
+    else:
+        hint = f" Name another column: `--column {role}=NAME`; if nothing is rated: `--implicit`."
+    raise InputError(f"the {role} must be {wanted}, got {text!r}.{hint}")
+
+
+def _checked_id(text: str) -> str:
+    """Refuse an id that is missing, too long, or has a NUL."""
+    if not text:
+        raise InputError("an id must not be empty; missing='drop' leaves such ratings out.")
+    if "\0" in text:
+        raise InputError(f"an id must have no NUL, got {text[:80]!r}.")
+    if len(text) > LONGEST_ID:
+        raise InputError(
+            f"an id must have at most {LONGEST_ID:,} characters, found one of {len(text):,} that "
+            f"begins with {text[:40]!r}."
+        )
+    return text

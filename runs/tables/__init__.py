@@ -1,0 +1,1 @@
+"""The one reader of tables: text, Parquet, Arrow or JSON, with a role for every column."""

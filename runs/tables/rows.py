@@ -1,0 +1,471 @@
+"""Tables as rows of texts: lines of text in several layouts, and Parquet.
+
+Each class reads in two ways: `Rows.records` line by line, which is the definition and knows where a
+line stands, and `Rows.columns` whole columns, a hundred times faster, of files that are plain.
+"""
+
+from __future__ import annotations
+
+import csv
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from io import BytesIO
+from itertools import islice, zip_longest
+from typing import Any, ClassVar, Final, TypeAlias
+
+import numpy as np
+
+from runs.shared.errors import InputError, as_input_error
+from runs.tables.layouts import COLUMNAR, WHITE_SPACE, Layout, Shape
+from runs.tables.roles import Role
+from runs.tables.sniff import BLANKS
+from runs.tables.source import LOOKED_AT, Source, require_utf_8
+from runs.tables.values import NO_NUMBER, Sample, is_number
+
+UNIT_SEPARATOR: Final = b"\x1f"
+"""Stands for a separator of several bytes where pyarrow needs a single one."""
+
+
+Places: TypeAlias = Mapping[Any, int]
+"""Places of the columns that are read, from 0, by role, or by whatever else."""
+
+Record: TypeAlias = "tuple[int, Mapping[Any, str]]"
+"""The physical line or row, from 1, and its texts by role."""
+
+ArrowColumns: TypeAlias = Mapping[Any, Any]
+"""Arrow columns by role: ids as texts, of which each is stored once; others as texts or numbers."""
+
+
+class NotPlain(Exception):  # noqa: N818  (not an error: it makes the reader read line by line)
+    """Only reading line by line can tell what the file holds."""
+
+
+@dataclass(frozen=True)
+class Rows(ABC):
+    """A table of a file.
+
+    Parameters
+    ----------
+    source
+        The file.
+    layout
+        How it is laid out.
+    """
+
+    unit: ClassVar[str]
+    source: Source
+    layout: Layout
+
+    def error(self, place: int, finding: str) -> InputError:
+        """Name the file and the physical line or row, from 1, before the finding."""
+        return InputError.at_line(self.source.label, place, finding, unit=self.unit)
+
+    @property
+    @abstractmethod
+    def names(self) -> Sequence[str]:
+        """Names of all columns; without a heading, their places from 0."""
+
+    @abstractmethod
+    def beginning(self) -> list[list[str]]:
+        """Read the first rows, at most `LOOKED_AT`, as texts of all columns."""
+
+    def samples(self) -> list[Sample]:
+        """Read the first values of each column."""
+        # Lines of another width are refused when all are read.
+        columns = [*zip_longest(*self.beginning(), fillvalue="")][: len(self.names)]
+        missing = len(self.names) - len(columns)
+        return [Sample(texts) for texts in columns] + [Sample(()) for _ in range(missing)]
+
+    @abstractmethod
+    def records(self, places: Places) -> Iterator[Record]:
+        """Read the rows one by one; a missing value is an empty text."""
+
+    @abstractmethod
+    def columns(self, places: Places) -> ArrowColumns:
+        """Read whole columns, or raise `NotPlain`."""
+
+
+def rows_of(source: Source, layout: Layout) -> Rows:
+    """Choose what reads a file of a layout."""
+    if layout.separator == COLUMNAR:
+        return ParquetRows(source, layout)
+    if layout.shape == Shape.MATRIX:
+        return MatrixRows(source, layout)
+    if layout.shape == Shape.ITEMS:
+        return ItemsRows(source, layout)
+    return DelimitedRows(source, layout)
+
+
+class DelimitedRows(Rows):
+    """Lines of UTF-8 text that end with LF or CRLF; blank lines are skipped.
+
+    Blanks around a field are no part of it.
+    """
+
+    unit = "line"
+
+    @cached_property
+    def _first(self) -> tuple[int, list[str]]:
+        """Number and fields of the first line that is not blank."""
+        first = next(self._lines(), None)
+        if first is None:
+            raise InputError(f"{self.source.label}: the file is empty.")
+        return first
+
+    @property
+    def names(self) -> list[str]:
+        """Names of all columns; without a heading, their places from 0.
+
+        Raises
+        ------
+        InputError
+            If the format says how many fields there are, and the first line has others.
+        """
+        self._width()
+        _, fields = self._first
+        return fields if self.layout.header else [str(place) for place in range(len(fields))]
+
+    def beginning(self) -> list[list[str]]:
+        """Read the fields of the first lines below the heading."""
+        first = int(self.layout.header)
+        return [fields for _, fields in islice(self._lines(), first, first + LOOKED_AT)]
+
+    def records(self, places: Places) -> Iterator[Record]:
+        """Read line by line, and refuse a line of another width."""
+        width = self._width()
+        for line, fields in islice(self._lines(), int(self.layout.header), None):
+            if len(fields) != width:
+                raise self.error(line, self._wrong_width(fields, width))
+            yield line, {role: fields[place] for role, place in places.items()}
+
+    def columns(self, places: Places) -> ArrowColumns:
+        """Read whole columns, if the text is plain."""
+        import pyarrow as pa
+
+        width = self._width()
+        first_line, _ = self._first
+        if first_line > 1 or not self._is_plain:
+            raise NotPlain
+        text = pa.string()
+        encoded = pa.dictionary(pa.int32(), text)
+        ids = (Role.USER, Role.ITEM, Role.SYSTEM)
+        kinds = {str(at): encoded if role in ids else text for role, at in places.items()}
+        table = self._arrow_table(kinds, width=width)
+        columns = {role: table[str(place)] for role, place in places.items()}
+        if not self._may_have_blanks:
+            return columns
+        return {role: _trimmed(column) for role, column in columns.items()}
+
+    def _width(self) -> int:
+        """Number of fields that every line has; refuses a first line of another width."""
+        line, fields = self._first
+        width = self.layout.width or len(fields)
+        if len(fields) != width:
+            raise self.error(line, self._wrong_width(fields, width))
+        return width
+
+    def _arrow_table(self, kinds: dict[str, Any], *, width: int) -> Any:
+        """Read the columns that have a kind; their names are their places."""
+        import pyarrow as pa
+        from pyarrow import csv as arrow_csv
+
+        body, separator = self._body()
+        try:
+            return arrow_csv.read_csv(
+                pa.py_buffer(body),
+                arrow_csv.ReadOptions(column_names=[str(place) for place in range(width)]),
+                arrow_csv.ParseOptions(delimiter=separator, quote_char=False),
+                arrow_csv.ConvertOptions(
+                    column_types=kinds,
+                    include_columns=list(kinds),
+                    null_values=[],
+                ),
+            )
+        except pa.ArrowInvalid as error:
+            raise NotPlain from error
+
+    def _wrong_width(self, fields: list[str], width: int) -> str:
+        separator = "white space" if self.layout.separator == WHITE_SPACE else None
+        between = separator or repr(self.layout.separator)
+        finding = f"{width} fields between {between} expected, found {len(fields)}"
+        line = "".join(fields)
+        others = [mark for mark in ("::", "\t", ";", "|", ",") if mark in line]
+        return f"{finding}; is the separator {others[0]!r}?" if others else f"{finding}."
+
+    def _lines(self) -> Iterator[tuple[int, list[str]]]:
+        """Read the number and the fields of every line that is not blank."""
+        has_quotes = self.layout.quoted and not self._is_unquoted
+        lines = self._quoted_lines() if has_quotes else self._plain_lines()
+        for line, fields in lines:
+            stripped = [field.strip(BLANKS) for field in fields]
+            if stripped not in ([], [""]):
+                yield line, stripped
+
+    def _plain_lines(self) -> Iterator[tuple[int, list[str]]]:
+        """Split lines at separators."""
+        is_loose = self.layout.separator == WHITE_SPACE
+        separator = None if is_loose else self.layout.separator
+        for line, text in enumerate(self._decoded(), start=1):
+            yield line, text.removesuffix("\n").split(separator)
+
+    def _quoted_lines(self) -> Iterator[tuple[int, list[str]]]:
+        """Read lines whose fields may be in quotes, and so run over several lines."""
+        reader = csv.reader(
+            self._decoded(),
+            delimiter=self.layout.separator,
+            strict=True,
+            skipinitialspace=True,
+        )
+        while True:
+            line = reader.line_num + 1
+            try:
+                yield line, next(reader)
+            except StopIteration:
+                return
+            except csv.Error as error:
+                finding = f"the line is not valid CSV ({error}); is a quote missing?"
+                raise self.error(line, finding) from error
+
+    def _decoded(self) -> Iterator[str]:
+        """Decode line by line; CRLF becomes LF."""
+        require_utf_8(self.source)
+        for data in BytesIO(self.source.data):
+            text = data.decode()
+            yield f"{text[:-2]}\n" if text.endswith("\r\n") else text
+
+    @cached_property
+    def _is_plain(self) -> bool:
+        """Whether pyarrow reads the text as we do: no quotes, lone CR, clash or second mark."""
+        data = self.source.data
+        is_one_byte = len(self.layout.separator.encode()) == 1
+        return (
+            self._is_unquoted
+            and b"\xef\xbb\xbf" not in data
+            and (is_one_byte or UNIT_SEPARATOR not in data)
+        )
+
+    @cached_property
+    def _is_unquoted(self) -> bool:
+        """Whether lines can be split at line ends and separators alone."""
+        data = self.source.data
+        has_quotes = self.layout.quoted and b'"' in data
+        return not has_quotes and data.count(b"\r") == data.count(b"\r\n")
+
+    @cached_property
+    def _may_have_blanks(self) -> bool:
+        """Whether a blank stands beside a separator or at an end of a line."""
+        data = self.source.data
+        separator = self.layout.separator.encode()
+        if self.layout.separator == WHITE_SPACE:
+            return False
+        edges = (b"\n", b"\r", separator)
+        return any(
+            blank != separator and (edge + blank in data or blank + edge in data)
+            for edge in edges
+            for blank in (b" ", b"\t")
+        )
+
+    def _body(self) -> tuple[bytes, bytes]:
+        """Take the lines below the heading, and the byte between their fields."""
+        body = self.source.data
+        separator = self.layout.separator.encode()
+        if self.layout.header:
+            body = body.partition(b"\n")[2]
+        if self.layout.separator == WHITE_SPACE:
+            return _with_single_blanks(body), separator
+        if len(separator) > 1:
+            return body.replace(separator, UNIT_SEPARATOR), UNIT_SEPARATOR
+        return body, separator
+
+
+def _with_single_blanks(text: bytes) -> bytes:
+    """Put one blank in the place of all white space within lines, none at their ends."""
+    text = text.replace(b"\t", b" ")
+    while b"  " in text:
+        text = text.replace(b"  ", b" ")
+    return text.replace(b"\r\n", b"\n").replace(b" \n", b"\n").replace(b"\n ", b"\n").strip(b" ")
+
+
+def _trimmed(column: Any) -> Any:
+    """Take blanks around texts away; equal texts stay stored once."""
+    import pyarrow as pa
+    import pyarrow.compute as compute
+
+    if pa.types.is_dictionary(column.type):
+        texts = column.cast(pa.string())
+        return compute.utf8_trim(texts, BLANKS).dictionary_encode()
+    return compute.utf8_trim(column, BLANKS)
+
+
+class ItemsRows(DelimitedRows):
+    """Lines of a user and then the items of the user; blank lines are skipped."""
+
+    @property
+    def names(self) -> list[str]:
+        """The user, and an item."""
+        return ["0", "1"]
+
+    def beginning(self) -> list[list[str]]:
+        """Read the user and the first item of the first lines."""
+        return [fields[:2] for _, fields in islice(self._lines(), LOOKED_AT)]
+
+    def records(self, places: Places) -> Iterator[Record]:
+        """Read the pairs of users and items one by one."""
+        for line, (user, *items) in self._lines():
+            for item in items:
+                yield line, {Role.USER: user, Role.ITEM: item}
+
+    def columns(self, places: Places) -> ArrowColumns:
+        """Read all pairs of users and items."""
+        import pyarrow as pa
+
+        lines = [fields for _, fields in self._lines()]
+        users = pa.array([fields[0] for fields in lines], pa.string())
+        n_items = [len(fields) - 1 for fields in lines]
+        items = pa.array([item for fields in lines for item in fields[1:]], pa.string())
+        user_of_pair = pa.array(np.repeat(np.arange(len(lines)), n_items))
+        return {
+            Role.USER: pa.chunked_array([users.take(user_of_pair)]),
+            Role.ITEM: pa.chunked_array([items]),
+        }
+
+
+class MatrixRows(DelimitedRows):
+    """Lines of UTF-8 text, each the ratings of a user; blank lines are skipped.
+
+    Users and items are called by their places, from 1: the first line is user 1, and the first
+    column behind those that are skipped is item 1.
+    """
+
+    @property
+    def names(self) -> list[str]:
+        """The user, the item and the rating."""
+        return ["0", "1", "2"]
+
+    def beginning(self) -> list[list[str]]:
+        """Read the first ratings."""
+        places = {Role.USER: 0, Role.ITEM: 1, Role.RATING: 2}
+        return [list(texts.values()) for _, texts in islice(self.records(places), LOOKED_AT)]
+
+    def records(self, places: Places) -> Iterator[Record]:
+        """Read cell by cell what is rated."""
+        for user, (line, ratings) in enumerate(self._matrix(), start=1):
+            for item, text in enumerate(ratings, start=1):
+                if text not in NO_NUMBER and not self._is_unrated(text):
+                    texts = {Role.USER: str(user), Role.ITEM: str(item), Role.RATING: text}
+                    yield line, texts
+
+    def _is_unrated(self, text: str) -> bool:
+        return is_number(text) and float(text.replace(",", ".")) == self.layout.unrated
+
+    def columns(self, places: Places) -> ArrowColumns:
+        """Read line by line, if all cells are plain numbers."""
+        import pyarrow as pa
+
+        if b"_" in self.source.data:
+            raise NotPlain
+        try:
+            lines = [np.array(ratings, dtype=np.float64) for _, ratings in self._matrix()]
+        except ValueError as error:
+            raise NotPlain from error
+        matrix = np.array(lines)
+        user, item = np.nonzero(matrix != self.layout.unrated)
+        names = pa.array([str(place) for place in range(1, max(matrix.shape, default=0) + 1)])
+        columns = {
+            Role.USER: names.take(pa.array(user)),
+            Role.ITEM: names.take(pa.array(item)),
+            Role.RATING: pa.array(matrix[user, item]),
+        }
+        return {role: pa.chunked_array([column]) for role, column in columns.items()}
+
+    def _matrix(self) -> Iterator[tuple[int, list[str]]]:
+        """Read the number and the cells of every line, all of one length."""
+        _, first = self._first
+        width = len(first)
+        for line, fields in self._lines():
+            if len(fields) != width:
+                raise self.error(line, self._wrong_width(fields, width))
+            yield line, fields[self.layout.skipped :]
+
+
+class ParquetRows(Rows):
+    """Rows of a Parquet file.
+
+    Ids are text or integers; numbers and times are numbers, or text as in a text file; times may
+    be timestamps, which count as UTC without a time zone.
+    """
+
+    unit = "row"
+
+    @cached_property
+    def _file(self) -> Any:
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        with as_input_error(self._cannot_be_read, pa.ArrowException, OSError):
+            return parquet.ParquetFile(pa.py_buffer(self.source.data))
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns in the schema."""
+        return list(self._file.schema_arrow.names)
+
+    def beginning(self) -> list[list[str]]:
+        """Read the first rows; a missing value is empty."""
+        batch = next(self._file.iter_batches(batch_size=LOOKED_AT), None)
+        columns = [] if batch is None else [column.to_pylist() for column in batch.columns]
+        return [[_as_text(value) for value in row] for row in zip(*columns, strict=True)]
+
+    def records(self, places: Places) -> Iterator[Record]:
+        """Read the rows as texts."""
+        columns = {role: column.to_pylist() for role, column in self.columns(places).items()}
+        for row, values in enumerate(zip(*columns.values(), strict=True), start=1):
+            yield row, {role: _as_text(v) for role, v in zip(columns, values, strict=True)}
+
+    def columns(self, places: Places) -> ArrowColumns:
+        """Read whole columns."""
+        import pyarrow as pa
+
+        names = self.names
+        with as_input_error(self._cannot_be_read, pa.ArrowException, OSError):
+            table = self._file.read(columns=[names[place] for place in places.values()])
+        return {role: self._converted(role, table[names[at]]) for role, at in places.items()}
+
+    @property
+    def _cannot_be_read(self) -> str:
+        return f"{self.source.label}: not a Parquet file that can be read"
+
+    def _converted(self, role: Role, column: Any) -> Any:
+        """Convert a column to texts, numbers or seconds, by its role and its type."""
+        import pyarrow as pa
+        import pyarrow.compute as compute
+
+        kind = column.type
+        if pa.types.is_dictionary(kind):
+            return self._converted(role, column.cast(kind.value_type))
+        if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+            return column.cast(pa.string())
+        if role in (Role.USER, Role.ITEM):
+            if pa.types.is_integer(kind):
+                return column.cast(pa.string())
+            raise self._wrong_type(role, "text or integers", kind)
+        if role == Role.TIME and pa.types.is_date(kind):
+            column = column.cast(pa.timestamp("s"))
+            kind = column.type
+        if role == Role.TIME and pa.types.is_timestamp(kind):
+            utc = column.cast(pa.int64()).cast(pa.timestamp(kind.unit))
+            seconds = compute.floor_temporal(utc, unit="second").cast(pa.timestamp("s"))
+            return seconds.cast(pa.int64())
+        if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+            return column
+        raise self._wrong_type(role, "numbers", kind)
+
+    def _wrong_type(self, role: Role, wanted: str, kind: Any) -> InputError:
+        finding = f"the {role} column must hold {wanted}, found {kind}."
+        return InputError(f"{self.source.label}: {finding}")
+
+
+def _as_text(value: Any) -> str:
+    return "" if value is None else str(value)

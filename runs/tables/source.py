@@ -1,0 +1,189 @@
+"""Where the bytes of a table come from: a file, perhaps packed, in a folder or an archive."""
+
+from __future__ import annotations
+
+import codecs
+import zipfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from io import BytesIO
+from itertools import islice
+from lzma import LZMAError
+from pathlib import Path, PurePath, PurePosixPath
+from typing import IO, Final
+
+from runs.shared.errors import InputError, as_input_error
+from runs.shared.files import PARQUET, read_within_memory
+
+UNREADABLE = (
+    OSError,
+    EOFError,
+    RuntimeError,
+    NotImplementedError,
+    LZMAError,
+    zlib.error,
+    zipfile.BadZipFile,
+)
+
+RATINGS_FILES: Final = ("u.data", "ratings.dat", "ratings.csv", "ratings.parquet", "*.inter")
+"""What a folder or an archive may hold as its ratings."""
+
+PACKED: Final = (".gz", ".bz2", ".xz")
+"""Endings of the names of packed files."""
+
+LOOKED_AT: Final = 200
+"""Lines, or rows, that are looked at to tell what a table holds."""
+
+UTF_8: Final = "utf-8"
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file in memory: its bytes, unpacked, as UTF-8 without a byte order mark.
+
+    Parameters
+    ----------
+    label
+        What errors call it; a member of an archive follows the path of the archive.
+    data
+        The bytes.
+    """
+
+    label: str
+    data: bytes
+
+    @property
+    def name(self) -> str:
+        """The name of the file in lower case, without the ending of packed files."""
+        return _bare_name(PurePath(self.label)).lower()
+
+    @property
+    def is_parquet(self) -> bool:
+        """Whether content or name say that it is a Parquet file."""
+        return self.data.startswith(PARQUET) or self.name.endswith((".parquet", ".pq"))
+
+    def first_lines(self) -> list[str]:
+        """List the first lines that are not blank, without their ends; refuse a file without one.
+
+        Bytes that are no UTF-8 are replaced: they are refused where they are read.
+        """
+        lines = list(islice(self._lines(), LOOKED_AT + 1))
+        if not lines:
+            raise InputError(f"{self.label}: the file is empty.")
+        return lines
+
+    def _lines(self) -> Iterator[str]:
+        for line in BytesIO(self.data):
+            if line.strip():
+                yield line.decode(errors="replace").rstrip("\r\n")
+
+
+def open_source(path: str | Path, *, encoding: str = UTF_8) -> Source:
+    """Read a file, or the one ratings file inside a folder or a zip archive.
+
+    Parameters
+    ----------
+    path
+        The file, folder or archive.
+    encoding
+        How characters are written, such as "latin-1".
+
+    Raises
+    ------
+    InputError
+        If there is no such file, it cannot be read, it is not in the encoding, or a folder or an
+        archive does not hold exactly one file of ratings.
+    """
+    path = Path(path)
+    with as_input_error(f"{path}: cannot be read", *UNREADABLE):
+        if not path.exists():
+            raise InputError(f"{path}: there is no such file or folder.")
+        if path.is_dir():
+            source = _read_folder(path)
+        elif zipfile.is_zipfile(path):
+            source = _read_archive(path)
+        else:
+            source = _read_file(path)
+    return source if source.is_parquet else recoded(source, encoding)
+
+
+def recoded(source: Source, encoding: str) -> Source:
+    """Write a text as UTF-8, without a byte order mark.
+
+    Raises
+    ------
+    InputError
+        If the encoding is not known, or the text is not in it.
+    """
+    try:
+        codec = codecs.lookup(encoding).name
+    except LookupError:
+        raise InputError(
+            f"`encoding` must be one that Python knows, such as utf-8, latin-1 or utf-16, got "
+            f"{encoding!r}."
+        ) from None
+    data = source.data
+    if codec != UTF_8:
+        try:
+            data = data.decode(codec).encode()
+        except UnicodeDecodeError as error:
+            raise InputError(f"{source.label}: the file is not {encoding} ({error}).") from None
+    return Source(source.label, data.removeprefix(codecs.BOM_UTF8))
+
+
+def require_utf_8(source: Source) -> None:
+    """Refuse a text that is not UTF-8, and name the option that reads it."""
+    try:
+        source.data.isascii() or source.data.decode()
+    except UnicodeDecodeError as error:
+        line = source.data.count(b"\n", 0, error.start) + 1
+        start = source.data.rfind(b"\n", 0, error.start) + 1
+        raise InputError.at_line(
+            source.label,
+            line,
+            f"byte {error.start - start + 1} of the line, 0x{source.data[error.start]:02X}, is not "
+            "UTF-8. Name the encoding, often latin-1: `--encoding latin-1`, or `encoding` in the "
+            "study file.",
+        ) from None
+
+
+def _read_file(path: Path) -> Source:
+    with path.open("rb") as stream:
+        return _read(str(path), stream, path.stat().st_size)
+
+
+def _read_folder(folder: Path) -> Source:
+    inside = [path for pattern in ("*", "*/*") for path in sorted(folder.glob(pattern))]
+    files = [path for path in inside if path.is_file() and _holds_ratings(path)]
+    _require_one(folder, [str(path.relative_to(folder)) for path in files])
+    return _read_file(files[0])
+
+
+def _read_archive(path: Path) -> Source:
+    with zipfile.ZipFile(path) as archive:
+        members = [name for name in archive.namelist() if _holds_ratings(PurePosixPath(name))]
+        _require_one(path, members)
+        size = archive.getinfo(members[0]).file_size
+        with archive.open(members[0]) as stream:
+            return _read(f"{path}/{members[0]}", stream, size)
+
+
+def _read(label: str, stream: IO[bytes], size: int) -> Source:
+    return Source(label, read_within_memory(label, stream, size))
+
+
+def _bare_name(path: PurePath) -> str:
+    return path.stem if path.suffix.lower() in PACKED else path.name
+
+
+def _holds_ratings(path: PurePath) -> bool:
+    return any(fnmatchcase(_bare_name(path), pattern) for pattern in RATINGS_FILES)
+
+
+def _require_one(place: Path, names: list[str]) -> None:
+    if not names:
+        raise InputError(f"{place}: no ratings file inside; looked for {', '.join(RATINGS_FILES)}.")
+    if len(names) > 1:
+        raise InputError(f"{place}: several ratings files inside, give one: {', '.join(names)}.")

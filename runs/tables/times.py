@@ -1,0 +1,130 @@
+"""Times in text: seconds since 1970 or parts of them, ISO dates, dates of shops."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final, Literal, TypeAlias
+
+import numpy as np
+
+from runs.shared.arrays import Floats, Longs
+from runs.shared.errors import InputError, as_input_error
+from runs.tables.values import ISO, SHOP_DATE, UNITS, date_orders
+
+DateOrder: TypeAlias = Literal["day-first", "month-first"]
+
+EARLIEST: Final = -62_135_596_800
+"""The year 1, in seconds since 1970."""
+
+LATEST: Final = 253_402_300_799
+"""The end of the year 9999: milliseconds since 1970 lie beyond."""
+
+FIRST_OF_FINER: Final = 10**7
+"""Finer units are taken for such only from April 1970 on: before, they might be far seconds."""
+
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+A_TIME: Final = (
+    "a number of seconds or milliseconds since 1970, or a date as 2026-11-22, "
+    "2026-11-22T09:30:00Z or 22.11.2026 09:30"
+)
+
+
+def whole_seconds(numbers: Floats) -> Longs | None:
+    """Round times down to seconds, in the first unit in which all of them make sense.
+
+    Parameters
+    ----------
+    numbers
+        Seconds, milliseconds or microseconds since 1970, of any shape.
+
+    Returns
+    -------
+    Seconds since 1970; None if the times fit no unit.
+    """
+    for unit in UNITS:
+        seconds = np.floor(numbers / unit)
+        is_within = (seconds >= EARLIEST) & (seconds <= LATEST)
+        is_late = (numbers == 0) | (np.abs(seconds) >= FIRST_OF_FINER)
+        if is_within.all() and (unit == 1 or is_late.all()):
+            return seconds.astype(np.int64)
+    return None
+
+
+def iso_seconds(column: Any) -> Longs | None:
+    """Read an Arrow column of texts in the form of `ISO` as seconds since 1970.
+
+    None if that needs a closer look.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as compute
+
+    for kind in (pa.timestamp("us"), pa.timestamp("us", "UTC")):
+        try:
+            moments = column.cast(kind)
+        except pa.ArrowInvalid:
+            continue
+        microseconds: Longs = moments.cast(pa.int64()).to_numpy()
+        if compute.all(compute.is_valid(moments)).as_py():
+            return np.floor_divide(microseconds, UNITS[-1])
+    return None
+
+
+def seconds_of_dates(texts: Sequence[str], order: DateOrder | None) -> Longs:
+    """Read dates whose year stands last, such as 22.11.2026 09:30, as seconds since 1970 in UTC.
+
+    Parameters
+    ----------
+    texts
+        The dates.
+    order
+        What stands first; None for the order in which all of the dates exist.
+
+    Raises
+    ------
+    InputError
+        If the dates exist in both orders, or in none.
+    """
+    day_first = _is_day_first(texts, order)
+    by_text = {text: _seconds_of_date(text, day_first=day_first) for text in dict.fromkeys(texts)}
+    return np.array([by_text[text] for text in texts], dtype=np.int64)
+
+
+def _is_day_first(texts: Sequence[str], order: DateOrder | None) -> bool:
+    """Decide whether the day stands first, by what a person says or where all dates exist."""
+    if order is not None:
+        return order == "day-first"
+    orders = date_orders(dict.fromkeys(texts))
+    if len(orders) == 1:
+        return orders == {"dmy"}
+    whether = "both orders" if orders else "no one order"
+    raise InputError(
+        f"dates such as {texts[0]!r} exist in {whether} of day and month; say which it is: "
+        "`--dates day-first` or `--dates month-first`, or `dates` in [ratings]."
+    )
+
+
+def _seconds_of_date(text: str, *, day_first: bool) -> int:
+    """Read one date whose year stands last."""
+    parts = re.fullmatch(SHOP_DATE, text)
+    if parts is None:
+        raise InputError(f"the time must be {A_TIME}, got {text!r}.")
+    first, second, year = int(parts[1]), int(parts[3]), int(parts[4])
+    day, month = (first, second) if day_first else (second, first)
+    clock = re.split(r"[:.]", (parts[5] or "0:0").strip(" T"))
+    hour, minute, second = (int(number) for number in [*clock, "0"][:3])
+    with as_input_error(f"the time {text!r} does not exist", ValueError):
+        moment = datetime(year, month, day, hour, minute, second, tzinfo=UTC)
+    return (moment - EPOCH) // timedelta(seconds=1)
+
+
+def seconds_of_iso(text: str) -> float:
+    """Read one text in the form of `ISO` as seconds since 1970."""
+    if re.fullmatch(ISO, text) is None:
+        raise InputError(f"the time must be {A_TIME}, got {text!r}.")
+    with as_input_error(f"the time {text!r} does not exist", ValueError, OverflowError):
+        moment = datetime.fromisoformat(text)
+        aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return float((aware - EPOCH) // timedelta(seconds=1))
