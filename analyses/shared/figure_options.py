@@ -188,11 +188,11 @@ class FigureOptions(Section):
         )
         return self.model_copy(update={"style": None})
 
-    def with_absolute_paths(self, anchor: Callable[[Path], Path]) -> Self:
+    def with_absolute_paths(self, to_absolute: Callable[[Path], Path]) -> Self:
         """Make the path of a style file absolute; its name may have no suffix."""
         if self.style is None or self.style in shipped_styles():
             return self
-        path = anchor(Path(self.style))
+        path = to_absolute(Path(self.style))
         if not Path(self.style).suffix and not path.is_file():
             # A style of the user's own library, or none.
             return self

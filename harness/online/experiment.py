@@ -130,7 +130,7 @@ class ExperimentRun(StudyRun):
             "systems": arms,
         }
 
-    def as_run(self) -> bytes:
+    def completed_study(self) -> bytes:
         """Write the study with all defaults spelled out."""
         return self.study.to_toml(folder=self.folder)
 
@@ -146,7 +146,7 @@ def run_experiment_study(
         progress=progress,
         cluster=cluster,
     )
-    return run_to_report(run, make=run.make, facts=run.facts, as_run=run.as_run)
+    return run_to_report(run, make=run.make, facts=run.facts, completed_study=run.completed_study)
 
 
 def _simulated(run: ExperimentRun) -> dict[str, bytes]:

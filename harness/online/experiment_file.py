@@ -107,7 +107,7 @@ class ExperimentStudy(StudyFile):
         )
 
     @classmethod
-    def prepared(cls, values: dict[str, Any], origin: Origin) -> dict[str, Any]:
+    def read_tables(cls, values: dict[str, Any], origin: Origin) -> dict[str, Any]:
         """Read the settings of the analyses; all those of experiments are made by default."""
         every = [member.name for member in members_of(GROUP) if Need.EXPERIMENT in member.needs]
         given = values.get("analyses", {})

@@ -77,13 +77,13 @@ class AnalysesSection(Section):
             if key in self.settings_by_key:
                 yield analysis, self.settings_by_key[key]
 
-    def with_absolute_paths(self, anchor: Callable[[Path], Path]) -> Self:
+    def with_absolute_paths(self, to_absolute: Callable[[Path], Path]) -> Self:
         """Make the paths that settings name absolute."""
-        anchored_settings = {
-            key: settings.with_absolute_paths(anchor)
+        absolute_settings = {
+            key: settings.with_absolute_paths(to_absolute)
             for key, settings in self.settings_by_key.items()
         }
-        return self.model_copy(update={"settings_by_key": anchored_settings})
+        return self.model_copy(update={"settings_by_key": absolute_settings})
 
 
 def usual_analyses() -> AnalysesSection:
@@ -114,7 +114,7 @@ def read_sections(
     InputError
         If there is no analysis of a name, or a setting breaks a rule; names file and line.
     """
-    plugins = tuple(origin.anchor(Path(path)) for path in values.get(PLUGINS, ()))
+    plugins = tuple(origin.to_absolute(Path(path)) for path in values.get(PLUGINS, ()))
     sections = {name: section for name, section in values.items() if name not in (PLUGINS, NAMES)}
     names = values.get(NAMES)
     with origin.errors_at("analyses", PLUGINS):

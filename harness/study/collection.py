@@ -66,7 +66,7 @@ class Collection:
         Training and test ratings, where the study begins with ratings.
     runs
         The runs that were made elsewhere.
-    replicated
+    systems_of_runs
         By run, the name of its system, where several may be of one; empty otherwise.
     truth
         The true ratings, where the study begins with a world.
@@ -93,7 +93,7 @@ class Collection:
     facts: dict[str, Any]
     split: Split | None = None
     runs: tuple[Run, ...] = ()
-    replicated: tuple[str, ...] = ()
+    systems_of_runs: tuple[str, ...] = ()
     truth: Truth | None = None
     true_judgements: TrueJudgements | None = None
     true_runs: tuple[Run, ...] = ()
@@ -222,7 +222,7 @@ def _collect_ratings(study: Study, section: RatingsSection) -> Collection:
         trec_topics=collection.trec_topics,
         trec_items=collection.trec_items,
     )
-    collection = replace(collection, runs=runs, replicated=systems)
+    collection = replace(collection, runs=runs, systems_of_runs=systems)
     if study.truth is None:
         return collection
     with study.errors_at("truth"):
@@ -402,6 +402,6 @@ def collect_lists(
         inputs=(),
         facts=judgement_facts(qrels, "topics"),
         runs=runs,
-        replicated=systems,
+        systems_of_runs=systems,
         training_counts=training_counts,
     )

@@ -82,15 +82,15 @@ def _users_module(source: SourceFile) -> Definition:
     if source.path.suffix != ".py":
         return Definition(sha256(content).hexdigest(), frozenset(), frozenset())
     tree = parsed(content)
-    scan = _Scan(source, module_scope(content))
+    reader = _SyntaxReader(source, module_scope(content))
     for statement in tree.body:
-        scan.visit(statement)
-    scan.references.clear()
+        reader.visit(statement)
+    reader.references.clear()
     for imported in modules_imported(tree):
-        scan.refer(imported)
+        reader.refer(imported)
     # What cannot be parsed has no syntax.
-    digest = scan.digest() if tree.body else sha256(content).hexdigest()
-    return Definition(digest, frozenset(scan.references), frozenset(scan.attributes))
+    digest = reader.digest() if tree.body else sha256(content).hexdigest()
+    return Definition(digest, frozenset(reader.references), frozenset(reader.attributes))
 
 
 @cache
@@ -133,44 +133,44 @@ def _reference_alone(*places: Place) -> Definition:
 
 def _read_statement(source: SourceFile, scope: Scope, statement: ast.stmt) -> Definition:
     """Read a statement of a module: a function, an assignment, or what runs at import."""
-    scan = _Scan(source, scope)
-    scan.enter(statement)
-    return Definition(scan.digest(), frozenset(scan.references), frozenset(scan.attributes))
+    reader = _SyntaxReader(source, scope)
+    reader.enter(statement)
+    return Definition(reader.digest(), frozenset(reader.references), frozenset(reader.attributes))
 
 
 def _read_method(
     source: SourceFile, scope: Scope, method: ast.FunctionDef | ast.AsyncFunctionDef
 ) -> Definition:
     """Read a method, whose decorators declare what it is."""
-    scan = _Scan(source, scope)
-    with scan.declaring(values_compute=True):
+    reader = _SyntaxReader(source, scope)
+    with reader.declaring(values_compute=True):
         for decorator in method.decorator_list:
-            scan.visit(decorator)
-    scan.enter(method, without_decorators=True)
-    return Definition(scan.digest(), frozenset(scan.references), frozenset(scan.attributes))
+            reader.visit(decorator)
+    reader.enter(method, without_decorators=True)
+    return Definition(reader.digest(), frozenset(reader.references), frozenset(reader.attributes))
 
 
 def _read_class(source: SourceFile, scope: Scope, statement: ast.ClassDef) -> Definition:
     """Read a class: what it declares, the methods that others call, and the other methods."""
-    scan = _Scan(source, scope)
+    reader = _SyntaxReader(source, scope)
     for decorator in statement.decorator_list:
-        scan.visit(decorator)
+        reader.visit(decorator)
     methods = []
-    with scan.declaring():
+    with reader.declaring():
         for part in [*statement.bases, *statement.keywords]:
-            scan.visit(part)
+            reader.visit(part)
     for member in statement.body:
         if not isinstance(member, ast.FunctionDef | ast.AsyncFunctionDef):
-            with scan.declaring(values_compute=True):
-                scan.visit(member)
+            with reader.declaring(values_compute=True):
+                reader.visit(member)
             continue
         method = _read_method(source, scope, member)
         if member.name.startswith("__") or _is_called_by_others(source, scope, member):
-            scan.include(method)
+            reader.include(method)
         else:
             methods.append((member.name, method))
     return Definition(
-        scan.digest(), frozenset(scan.references), frozenset(scan.attributes), tuple(methods)
+        reader.digest(), frozenset(reader.references), frozenset(reader.attributes), tuple(methods)
     )
 
 
@@ -178,14 +178,14 @@ def _is_called_by_others(
     source: SourceFile, scope: Scope, method: ast.FunctionDef | ast.AsyncFunctionDef
 ) -> bool:
     """Check whether a decorator of another package may call a method, as a validator's does."""
-    scan = _Scan(source, scope)
+    reader = _SyntaxReader(source, scope)
     for decorator in method.decorator_list:
-        scan.visit(decorator)
-    targets = {target for target, _ in scan.references if isinstance(target, str)}
+        reader.visit(decorator)
+    targets = {target for target, _ in reader.references if isinstance(target, str)}
     return bool(targets - sys.stdlib_module_names)
 
 
-class _Scan(ast.NodeVisitor):
+class _SyntaxReader(ast.NodeVisitor):
     """Reads the syntax of statements, and what their names stand for.
 
     Parameters
@@ -226,7 +226,7 @@ class _Scan(ast.NodeVisitor):
         self.visit(statement)
 
     def include(self, definition: Definition) -> None:
-        """Count another definition with this one."""
+        """Add the syntax, references and attributes of another definition to those read."""
         self._syntax.append(definition.digest)
         self.references |= definition.references
         self.attributes |= definition.attributes

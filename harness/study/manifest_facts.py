@@ -84,7 +84,7 @@ def _notes(run: SystemsRun) -> list[str]:
     notes[TIES] = None
     if run.study.metrics.average == "judgements":
         notes[WEIGHTED] = None
-    if run.collection.replicated:
+    if run.collection.systems_of_runs:
         notes[REPLICATED] = None
     if run.collection.replaces_ids:
         notes[REPLACED_IDS] = None
@@ -94,7 +94,7 @@ def _notes(run: SystemsRun) -> list[str]:
 def _counted_systems(lists: SystemLists, collection: Collection) -> str:
     """Write the number of systems, such as "12 systems"; of given runs, "12 runs"."""
     n_systems = len(lists.systems)
-    if collection.replicated:
+    if collection.systems_of_runs:
         return f"{counted(n_systems, 'system')} (means over their runs)"
     return counted(n_systems, "run" if collection.split is None else "system")
 

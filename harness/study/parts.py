@@ -85,7 +85,7 @@ class Parts:
         """
         description = Description(self._digests)
         values = (make, *arguments) if isinstance(make, partial) else arguments
-        arguments_as_data = description.of(values)
+        arguments_as_data = description.describe(values)
         makers_of_part = [make, *makers, *description.makers]
         return Key(content_key(arguments_as_data), describe_makers(makers_of_part))
 
@@ -129,7 +129,7 @@ def content_key(*parts: Any) -> str:
 
 def digest_of(*values: Any) -> str:
     """Hash values by what they hold; see `Description`."""
-    return content_key(Description({}).of(values))
+    return content_key(Description({}).describe(values))
 
 
 class Description:
@@ -148,7 +148,7 @@ class Description:
         self.makers: list[Maker] = []
         self._digests = digests
 
-    def of(self, value: Any) -> Any:
+    def describe(self, value: Any) -> Any:
         """Describe a value, and add the functions and classes in it to ``self.makers``.
 
         Raises
@@ -164,25 +164,25 @@ class Description:
             return value.item()
         if issparse(value):
             matrix = cast(Any, value).tocsr()
-            return self.of([matrix.shape, matrix.indptr, matrix.indices, matrix.data])
+            return self.describe([matrix.shape, matrix.indptr, matrix.indices, matrix.data])
         if isinstance(value, Path):
             return _file_digest(value)
         if isinstance(value, Mapping):
-            return {str(name): self.of(content) for name, content in value.items()}
+            return {str(name): self.describe(content) for name, content in value.items()}
         if isinstance(value, Measures):
             return {
-                "all": self.of(list(value)),
-                "reported": self.of(list(value.reported)),
-                "grid": self.of(list(value.grid)),
-                "falling": self.of(list(value.lower_is_better_for)),
+                "all": self.describe(list(value)),
+                "reported": self.describe(list(value.reported)),
+                "grid": self.describe(list(value.grid)),
+                "falling": self.describe(list(value.lower_is_better_for)),
             }
         if isinstance(value, list | tuple):
-            return [self.of(element) for element in value]
+            return [self.describe(element) for element in value]
         if isinstance(value, set | frozenset):
-            return sorted(self.of(element) for element in value)
-        return self._of_object(value)
+            return sorted(self.describe(element) for element in value)
+        return self._describe_object(value)
 
-    def _of_object(self, value: Any) -> Any:
+    def _describe_object(self, value: Any) -> Any:
         """Describe what is no plain data: by its name or its fields, with the code that it is of.
 
         Functions and classes are described by None: they are makers. Raises TypeError for an object
@@ -197,13 +197,18 @@ class Description:
             self.makers.append(value.make)
             return value.name
         if isinstance(value, BaseModel):
-            return {name: self.of(content) for name, content in value}
+            return {name: self.describe(content) for name, content in value}
         if isinstance(value, partial):
             self.makers.append(value.func)
-            return {"arguments": self.of(value.args), "keywords": self.of(value.keywords)}
+            return {
+                "arguments": self.describe(value.args),
+                "keywords": self.describe(value.keywords),
+            }
         if is_dataclass(value) and not isinstance(value, type):
             self.makers.append(type(value))
-            return {field.name: self.of(getattr(value, field.name)) for field in fields(value)}
+            return {
+                field.name: self.describe(getattr(value, field.name)) for field in fields(value)
+            }
         if callable(value):
             self.makers.append(value)
             return None

@@ -113,7 +113,23 @@ def reach(places: Iterable[Place]) -> ReachedCode:
 
 @dataclass
 class _Closure:
-    """The definitions that are reached, by place: whether they compute."""
+    """The definitions that are reached, while they are followed.
+
+    Parameters
+    ----------
+    reached
+        By place of a definition: whether it computes.
+    digests
+        Hash of the syntax of each definition, by a label of its place.
+    packages
+        Packages, of the standard library too, that definitions compute with.
+    attributes
+        Names of attributes that definitions use.
+    pending
+        Places that are still to be read, and whether they compute.
+    unused_methods
+        Methods, with their labels, whose name is no such attribute so far, by this name.
+    """
 
     reached: dict[Place, bool] = field(default_factory=dict)
     digests: dict[str, str] = field(default_factory=dict)
@@ -138,13 +154,13 @@ class _Closure:
             self.reached[place] = computes
             label = f"{place.source.label}:{place.name}"
             for number, definition in enumerate(definitions_at(place)):
-                self._take(f"{label}:{number}", definition, computes=computes)
+                self._add(f"{label}:{number}", definition, computes=computes)
                 if computed_before is None:
                     self._keep_methods(label, definition)
             if not place.source.is_own:
-                self._take_packages_around(place.source)
+                self._add_packages_around(place.source)
 
-    def _take(self, label: str, definition: Definition, *, computes: bool) -> None:
+    def _add(self, label: str, definition: Definition, *, computes: bool) -> None:
         """Add the digest of a definition; queue what it names, and used methods with it.
 
         ``computes`` says whether it is used to compute: then the packages that it names count.
@@ -158,18 +174,18 @@ class _Closure:
         for attribute in definition.attributes - self.attributes:
             self.attributes.add(attribute)
             for method_label, method in self.unused_methods.pop(attribute, ()):
-                self._take(method_label, method, computes=True)
+                self._add(method_label, method, computes=True)
 
     def _keep_methods(self, label: str, definition: Definition) -> None:
         """Add the methods of a class that are used; keep the others until they are."""
         for number, (name, method) in enumerate(definition.methods):
             method_label = f"{label}.{name} of its class:{number}"
             if name in self.attributes:
-                self._take(method_label, method, computes=True)
+                self._add(method_label, method, computes=True)
             else:
                 self.unused_methods[name].append((method_label, method))
 
-    def _take_packages_around(self, source: SourceFile) -> None:
+    def _add_packages_around(self, source: SourceFile) -> None:
         """Add the packages that a user's file is in, whole, and their distribution's version."""
         self.packages.add(source.top_level)
         self.pending += [(Place(package, WHOLE), True) for package in source.packages()]

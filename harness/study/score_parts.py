@@ -172,7 +172,7 @@ class ScoreParts:
     def _read_scores(self, scores_file: str, runs_file: str, weights: Floats | None) -> Scores:
         """Read scores from the study folder; the second file only where runs are replicated."""
         folder = self.run.folder
-        is_replicated = bool(self.run.collection.replicated)
+        is_replicated = bool(self.run.collection.systems_of_runs)
         runs_path = folder / runs_file if is_replicated else None
         return read_scores(folder / scores_file, runs_path, weights)
 

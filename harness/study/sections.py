@@ -229,14 +229,14 @@ def read_split(values: Mapping[str, Any], origin: Origin) -> Mapping[str, Any]:
         return {METHOD: method}
     with origin.errors_at("split", METHOD):
         if is_user_split(method):
-            method = str(origin.anchor(Path(method)))
+            method = str(origin.to_absolute(Path(method)))
         splitter = find_split(method)
     option_values = {name: value for name, value in values.items() if name != METHOD}
     try:
         settings = splitter.settings.model_validate(option_values)
     except ValidationError as error:
         raise InputError(sentence_of(error, origin, splitter.settings, table=("split",))) from None
-    settings = settings.with_absolute_paths(origin.anchor)
+    settings = settings.with_absolute_paths(origin.to_absolute)
     with origin.errors_at("split", "folder"):
         settings.find_parts()  # It refuses a folder that does not hold them.
     return {METHOD: method, "settings": settings}

@@ -117,7 +117,7 @@ class Stages:
             require_world=partial(with_world, study),
         )
         for analysis, settings in run.analyses:
-            if Need.SINGLE_LISTS in analysis.needs and run.collection.replicated:
+            if Need.SINGLE_LISTS in analysis.needs and run.collection.systems_of_runs:
                 with study.errors_at("analyses", analysis.section):
                     raise InputError(f"{analysis.key} {NEEDS_SINGLE_LISTS}")
             try:
@@ -172,10 +172,14 @@ class Stages:
         ``remarks`` are warnings about the input. Returns the path of the report.
         """
         return run_to_report(
-            self.run, make=self.make, facts=self.facts, as_run=self.as_run, remarks=remarks
+            self.run,
+            make=self.make,
+            facts=self.facts,
+            completed_study=self.completed_study,
+            remarks=remarks,
         )
 
-    def as_run(self) -> bytes:
+    def completed_study(self) -> bytes:
         """Write the study with all defaults spelled out; nothing of systems if none is trained."""
         study = self.run.study
         ratings = study.ratings

@@ -155,14 +155,14 @@ class SystemsSection(Section):
         """Mark the items that may be recommended, (n_items,); None: all with training ratings."""
         return None if self.candidates == "trained" else split.test.item_counts() > 0
 
-    def with_absolute_paths(self, anchor: Callable[[Path], Path]) -> Self:
+    def with_absolute_paths(self, to_absolute: Callable[[Path], Path]) -> Self:
         """Make the paths of users' systems, such as ``my_system.py:MyScorer``, absolute."""
 
         def absolute(name: str) -> str:
             if not is_user_system(name):
                 return name
             class_name = name.rpartition(":")[2]
-            return f"{anchor(file_of(name))}:{class_name}"
+            return f"{to_absolute(file_of(name))}:{class_name}"
 
         changes: dict[str, Any] = {
             "names": tuple(absolute(name) for name in self.names),
@@ -195,9 +195,9 @@ class RunsSection(Section):
         "by the likeness of the scores.",
     )
 
-    def with_absolute_paths(self, anchor: Callable[[Path], Path]) -> Self:
+    def with_absolute_paths(self, to_absolute: Callable[[Path], Path]) -> Self:
         """Make the paths and patterns absolute."""
-        paths = tuple(str(anchor(Path(path))) for path in self.paths)
+        paths = tuple(str(to_absolute(Path(path))) for path in self.paths)
         return self.model_copy(update={"paths": paths})
 
 
@@ -375,7 +375,7 @@ class Study(StudyFile):
         return self.model_copy(update={"seed": seed, "output": folder, "repeat": RepeatSection()})
 
     @classmethod
-    def prepared(cls, values: dict[str, Any], origin: Origin) -> dict[str, Any]:
+    def read_tables(cls, values: dict[str, Any], origin: Origin) -> dict[str, Any]:
         """Read the split, and every section of an analysis, as their own files declare them.
 
         ``values`` are the tables of the study file; adds a table [truth] where the input has one.

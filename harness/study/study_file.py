@@ -50,7 +50,7 @@ class Origin:
     text: str = field(compare=False)
     base: Path = field(default=Path(), compare=False)
 
-    def anchor(self, path: Path) -> Path:
+    def to_absolute(self, path: Path) -> Path:
         """Make a path absolute: relative ones count from the folder of the file.
 
         Raises InputError for what cannot be a path.
@@ -81,7 +81,7 @@ class StudyFile(Section):
         origin_of_file = values.pop("_origin", None)
         origin = origin_of_file or Origin("the study", "")
         try:
-            super().__init__(**self.prepared(values, origin))
+            super().__init__(**self.read_tables(values, origin))
         except ValidationError as error:
             raise InputError(sentence_of(error, origin, type(self))) from None
         self._origin = origin_of_file
@@ -143,10 +143,11 @@ class StudyFile(Section):
             raise InputError(f"{source}: {finding}") from None
         origin = Origin(source, text, base)
         study = cls(**{**values, **(changes or {}), "_origin": origin})
-        return study.with_absolute_paths(origin.anchor).model_copy(update={"output": study.output})
+        absolute_study = study.with_absolute_paths(origin.to_absolute)
+        return absolute_study.model_copy(update={"output": study.output})
 
     @classmethod
-    def prepared(cls, values: dict[str, Any], origin: Origin) -> dict[str, Any]:
+    def read_tables(cls, values: dict[str, Any], origin: Origin) -> dict[str, Any]:
         """Read the sections that other modules define, before they are checked; by default none."""
         return values
 

@@ -206,7 +206,7 @@ def run_to_report(
     *,
     make: Callable[[], None],
     facts: Callable[[], Mapping[str, Any]],
-    as_run: Callable[[], bytes],
+    completed_study: Callable[[], bytes],
     remarks: Sequence[str] = (),
 ) -> Path:
     """Make the parts of a study that are missing, and write its manifest and report.
@@ -222,7 +222,7 @@ def run_to_report(
         Makes the parts.
     facts
         Collects what the manifest says of this kind of study alone, once the parts are made.
-    as_run
+    completed_study
         Writes the study file with all defaults spelled out.
     remarks
         Warnings about the input.
@@ -243,7 +243,7 @@ def run_to_report(
         # If a part is refused, a finished study stays finished.
         make()
         store.unfinish()
-        write_within(folder, "study.toml", as_run())
+        write_within(folder, "study.toml", completed_study())
         store.remove_others(set(run.parts.names))
         manifest = json.dumps(_manifest(run, facts(), remarks), indent=1, ensure_ascii=False)
         write_within(folder, MANIFEST, manifest.encode())

@@ -110,8 +110,10 @@ class SystemLists:
     @cached_property
     def system_of_runs(self) -> tuple[str, ...]:
         """Names of the systems, by run."""
-        replicated = self.run.collection.replicated
-        return self.trained_systems + replicated if replicated else self.run_names
+        systems_of_runs = self.run.collection.systems_of_runs
+        if not systems_of_runs:
+            return self.run_names
+        return self.trained_systems + systems_of_runs
 
     @cached_property
     def trained_systems(self) -> tuple[str, ...]:
@@ -226,7 +228,7 @@ class SystemLists:
         return KeptLists(
             files=tuple(self.files_of(RUN).values()),
             system_of_runs=self.system_of_runs,
-            are_replicated=bool(collection.replicated),
+            are_replicated=bool(collection.systems_of_runs),
             topics=collection.trec_topics,
             items=collection.trec_items,
             depth=None if collection.split is None else self.run.study.systems.depth,

@@ -29,7 +29,7 @@ from runs.shared.progress import Cost
 
 def test_data_that_fit_json_are_described_as_they_are() -> None:
     for value in (None, True, False, 3, 2.5, "text"):
-        assert Description({}).of(value) == value
+        assert Description({}).describe(value) == value
     assert digest_of(None) != digest_of("None")
     assert digest_of(1) != digest_of("1")
     assert digest_of(1) != digest_of(2)
@@ -65,10 +65,10 @@ def test_arrays_of_other_content_shape_or_type_differ(other: Any) -> None:
 def test_an_array_is_hashed_once() -> None:
     digests: dict[int, tuple[Any, str]] = {}
     array, other = np.arange(3), np.arange(4)
-    first, again, third = Description(digests).of([array, array, other])
+    first, again, third = Description(digests).describe([array, array, other])
     assert first == again != third
     assert len(digests) == 2
-    assert Description(digests).of(array) == first
+    assert Description(digests).describe(array) == first
     assert len(digests) == 2
     # What was hashed is kept, so that no other array has its place in memory.
     assert {id(kept) for kept, _ in digests.values()} == {id(array), id(other)}
@@ -90,7 +90,7 @@ def test_a_file_is_described_by_its_content(tmp_path: Path) -> None:
         (tmp_path / name).write_text(text)
     assert digest_of(tmp_path / "a") == digest_of(tmp_path / "b")
     assert digest_of(tmp_path / "a") != digest_of(tmp_path / "c")
-    assert Description({}).of(tmp_path / "a") == sha256(b"one").hexdigest()
+    assert Description({}).describe(tmp_path / "a") == sha256(b"one").hexdigest()
 
 
 def folder(path: Path, files: dict[str, str]) -> Path:
@@ -125,8 +125,8 @@ def test_mappings_have_no_order_and_lists_have_one() -> None:
 
 
 def test_sets_have_no_order() -> None:
-    assert Description({}).of({"c", "a", "b"}) == ["a", "b", "c"]
-    assert Description({}).of(frozenset([3, 1, 2])) == [1, 2, 3]
+    assert Description({}).describe({"c", "a", "b"}) == ["a", "b", "c"]
+    assert Description({}).describe(frozenset([3, 1, 2])) == [1, 2, 3]
     assert digest_of({1, 2}) != digest_of({1, 3})
 
 
@@ -136,7 +136,7 @@ class Colour(Enum):
 
 
 def test_members_of_enumerations_are_described_by_their_name() -> None:
-    assert Description({}).of(Colour.RED) == "RED"
+    assert Description({}).describe(Colour.RED) == "RED"
     assert digest_of(Colour.RED) != digest_of(Colour.BLUE)
 
 
@@ -173,15 +173,15 @@ class Facts:
 
 def test_settings_are_described_by_their_fields(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("one")
-    assert Description({}).of(Settings()) == {"depth": 3, "path": None}
+    assert Description({}).describe(Settings()) == {"depth": 3, "path": None}
     assert digest_of(Settings()) != digest_of(Settings(depth=4))
-    found = Description({}).of(Settings(path=tmp_path / "a"))
+    found = Description({}).describe(Settings(path=tmp_path / "a"))
     assert found == {"depth": 3, "path": sha256(b"one").hexdigest()}
 
 
 def test_a_dataclass_is_described_by_its_fields_and_made_by_its_class() -> None:
     description = Description({})
-    assert description.of(Facts("a", [1, Facts("b", None)])) == {
+    assert description.describe(Facts("a", [1, Facts("b", None)])) == {
         "name": "a",
         "values": [1, {"name": "b", "values": None}],
     }
@@ -190,32 +190,32 @@ def test_a_dataclass_is_described_by_its_fields_and_made_by_its_class() -> None:
 
 def test_functions_and_classes_are_makers() -> None:
     description = Description({})
-    assert description.of([digest_of, Facts]) == [None, None]
+    assert description.describe([digest_of, Facts]) == [None, None]
     assert description.makers == [digest_of, Facts]
 
 
 def test_a_metric_is_described_by_its_label_and_made_by_its_function() -> None:
     description = Description({})
-    assert description.of([precision, ndcg(gains="exp")]) == ["P", "nDCG(gains=exp)"]
+    assert description.describe([precision, ndcg(gains="exp")]) == ["P", "nDCG(gains=exp)"]
     assert description.makers == [precision.function, ndcg(gains="exp").function]
 
 
 def test_a_system_is_described_by_its_name_and_made_by_its_function() -> None:
     description = Description({})
     spec = find_system("random")
-    assert description.of({"a": spec}) == {"a": "random"}
+    assert description.describe({"a": spec}) == {"a": "random"}
     assert description.makers == [spec.make]
 
 
 def test_data_have_no_makers() -> None:
     description = Description({})
-    description.of([1, "a", np.arange(3), Settings(), Colour.RED, {1, 2}, {"a": None}])
+    description.describe([1, "a", np.arange(3), Settings(), Colour.RED, {1, 2}, {"a": None}])
     assert description.makers == []
 
 
 def test_a_partial_function_is_described_by_its_arguments() -> None:
     description = Description({})
-    assert description.of(partial(Facts, "a", values=2)) == {
+    assert description.describe(partial(Facts, "a", values=2)) == {
         "arguments": ["a"],
         "keywords": {"values": 2},
     }

@@ -39,7 +39,7 @@ def with_replicates(line: str) -> str:
 
 def systems_in(base: Path, line: str) -> tuple[str, ...]:
     study = Study.parse(with_replicates(line), source="study.toml", base=base, changes={})
-    return collect(study).replicated
+    return collect(study).systems_of_runs
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ def test_runs_that_share_a_tag_are_numbered(tmp_path: Path) -> None:
     text = with_replicates(SAME_TAG)
     collection = collect(Study.parse(text, source="study.toml", base=tmp_path, changes={}))
     assert [run.system for run in collection.runs] == ["full-1", "partial", "full-2"]
-    assert collection.replicated == ("full", "partial", "full")
+    assert collection.systems_of_runs == ("full", "partial", "full")
 
 
 def test_means_are_over_replicates_with_their_spread_beside(seeds: Path, tmp_path: Path) -> None:

@@ -81,11 +81,11 @@ def test_findings_are_named_with_their_place() -> None:
 
 def test_paths_count_from_the_folder_of_the_file(tmp_path: Path) -> None:
     origin = Origin("study.toml", "", tmp_path)
-    assert origin.anchor(Path("a/../b.csv")) == tmp_path / "b.csv"
-    assert origin.anchor(tmp_path / "c.csv") == tmp_path / "c.csv"
-    assert origin.anchor(Path("~/d.csv")) == Path.home() / "d.csv"
+    assert origin.to_absolute(Path("a/../b.csv")) == tmp_path / "b.csv"
+    assert origin.to_absolute(tmp_path / "c.csv") == tmp_path / "c.csv"
+    assert origin.to_absolute(Path("~/d.csv")) == Path.home() / "d.csv"
     with pytest.raises(InputError, match="cannot be a path"):
-        origin.anchor(Path("a\0b"))
+        origin.to_absolute(Path("a\0b"))
     assert Origin("study.toml", "").base == Path()
 
 

@@ -322,7 +322,7 @@ def report(
         run,
         make=make,
         facts=lambda: {"inputs": [], **FACTS, **(facts or {})},
-        as_run=lambda: b"name = 'as run'\n",
+        completed_study=lambda: b"name = 'as run'\n",
         remarks=remarks,
     )
     assert path == run.folder / "report.html"
