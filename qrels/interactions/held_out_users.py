@@ -55,9 +55,10 @@ def draw_test_users(
     has_enough_items = interactions.distinct_item_counts() >= min_items
     candidates = np.flatnonzero(has_enough_items & (uniforms < share))
     if len(candidates) == 0:
+        n_enough = np.count_nonzero(has_enough_items)
         raise InputError(
-            f"there is no test user: of {len(ids)} users {np.count_nonzero(has_enough_items)} have "
-            f"at least {min_items} distinct items, of whom a share of {share:g} was drawn."
+            f"there is no test user: of {len(ids)} users {n_enough} have at least {min_items} "
+            f"distinct items, of whom a share of {share:g} was drawn."
         )
     lowest = np.argsort(words[candidates], kind="stable")[:max_users]
     test_users = np.sort(candidates[lowest])

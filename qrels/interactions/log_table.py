@@ -199,8 +199,12 @@ def _columns_query(names: Sequence[str], id_names: Sequence[str], order: Sequenc
             columns.append(f"coalesce({name}_ids.number, -1) AS {name}")
         else:
             columns.append(f"c.{quote_name(name)}")
-    joins = [f"LEFT JOIN {name}_ids ON {name}_ids.id = c.{quote_name(name)}" for name in id_names]
-    sort_keys = [f"{name}_ids.number" if name in id_names else f"c.{name}" for name in order]
+    joins = []
+    for name in id_names:
+        joins.append(f"LEFT JOIN {name}_ids ON {name}_ids.id = c.{quote_name(name)}")
+    sort_keys = []
+    for name in order:
+        sort_keys.append(f"{name}_ids.number" if name in id_names else f"c.{name}")
     sort_keys += ["log_file", "log_row"]
     return (
         f"SELECT {', '.join(columns)} FROM log_columns c {' '.join(joins)} "
@@ -235,9 +239,10 @@ class LogDatabase:
 
     def _open_parquet(self, path: Path, files: tuple[Path, ...]) -> LogTable:
         """Describe Parquet files, which are read by each query anew; missing columns are NULL."""
-        listed_files = ", ".join(quote_text(file) for file in files)
+        listed_files = ", ".join(map(quote_text, files))
         # DuckDB takes the names of files for patterns.
-        patterns = ", ".join(quote_text(escape(str(file))) for file in files)
+        escaped_names = [escape(str(file)) for file in files]
+        patterns = ", ".join(map(quote_text, escaped_names))
         rows = (
             f"read_parquet([{patterns}], union_by_name = true, hive_partitioning = false, "
             "filename = 'log_name', file_row_number = true)"

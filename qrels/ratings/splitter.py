@@ -313,7 +313,9 @@ def _check_parts(name: str, ratings: Ratings, parts: Any) -> None:
     """
     if not isinstance(parts, Split):
         raise InputError(f"the split {name!r} must return a Split, got {type(parts).__name__}.")
-    if parts.train.users is not ratings.users or parts.train.items is not ratings.items:
+    has_same_users = parts.train.users is ratings.users
+    has_same_items = parts.train.items is ratings.items
+    if not (has_same_users and has_same_items):
         raise InputError(
             f"the split {name!r} must keep the numbers of users and items: choose ratings by "
             "`ratings.select`."

@@ -59,9 +59,11 @@ def describe(ratings: Ratings) -> dict[str, Any]:
     statistics["lowest_rating"] = float(ratings.rating.min())
     statistics["highest_rating"] = float(ratings.rating.max())
     statistics["distinct_ratings"] = len(np.unique(ratings.rating))
-    time = ratings.time
-    statistics["first"] = None if time is None else _date(int(time.min()))
-    statistics["last"] = None if time is None else _date(int(time.max()))
+    statistics["first"] = None
+    statistics["last"] = None
+    if ratings.time is not None:
+        statistics["first"] = _date(int(ratings.time.min()))
+        statistics["last"] = _date(int(ratings.time.max()))
     return statistics
 
 
@@ -139,10 +141,13 @@ class Threshold:
         )
 
     def __str__(self) -> str:
+        relevant = _percent(self.relevant)
+        without_relevant = _percent(self.without_relevant)
+        without_nonrelevant = _percent(self.without_nonrelevant)
         return (
-            f"threshold = {self.value:g}: {_percent(self.relevant)} of the test ratings are "
-            f"relevant; {_percent(self.without_relevant)} of the users have no relevant test "
-            f"item, {_percent(self.without_nonrelevant)} no judged non-relevant one."
+            f"threshold = {self.value:g}: {relevant} of the test ratings are relevant; "
+            f"{without_relevant} of the users have no relevant test item, {without_nonrelevant} no "
+            "judged non-relevant one."
         )
 
 
@@ -219,15 +224,16 @@ def describe_values(rating: Floats) -> str:
     distinct_ratings, counts = np.unique(rating, return_counts=True)
     if len(distinct_ratings) <= MAX_LISTED_RATINGS:
         shares = counts / len(rating)
-        listed = [
-            f"{value:g} ({_percent(share)})"
-            for value, share in zip(distinct_ratings, shares, strict=True)
-        ]
+        listed = []
+        for value, share in zip(distinct_ratings, shares, strict=True):
+            listed.append(f"{value:g} ({_percent(share)})")
         return ", ".join(listed)
+    lowest = distinct_ratings[0]
+    highest = distinct_ratings[-1]
     first, second, third = np.quantile(rating, QUARTERS[::-1])
     return (
-        f"from {distinct_ratings[0]:g} to {distinct_ratings[-1]:g}; a quarter up to {first:g}, "
-        f"half up to {second:g}, three quarters up to {third:g}"
+        f"from {lowest:g} to {highest:g}; a quarter up to {first:g}, half up to {second:g}, three "
+        f"quarters up to {third:g}"
     )
 
 

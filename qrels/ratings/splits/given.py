@@ -80,4 +80,6 @@ def given(ratings: Ratings, settings: Settings, *, seed: int) -> Split:
     """
     if ratings.held_out is None:
         raise InputError("the split 'given' needs training and test ratings in separate files.")
-    return Split(ratings.select(~ratings.held_out), ratings.select(ratings.held_out))
+    train = ratings.select(~ratings.held_out)
+    test = ratings.select(ratings.held_out)
+    return Split(train, test)

@@ -38,8 +38,11 @@ def k_fold(ratings: Ratings, settings: Settings, *, seed: int) -> Split:
         cid      . . 3 . .     . . 3 . .     . . . . .
     """
     n_folds = settings.folds
-    first_fold = (user_hashes(ratings, seed) % np.uint64(n_folds)).astype(np.intp)
-    fold = (first_fold[ratings.user] + random_order(ratings, seed)) % n_folds
+    hash_of_fold = user_hashes(ratings, seed) % np.uint64(n_folds)
+    first_fold = hash_of_fold.astype(np.intp)
+    position = random_order(ratings, seed)
+    fold = (first_fold[ratings.user] + position) % n_folds
+    is_in_fold = fold == settings.fold - 1
     has_several = ratings.user_counts() > 1
-    tested = (fold == settings.fold - 1) & has_several[ratings.user]
+    tested = is_in_fold & has_several[ratings.user]
     return Split(ratings.select(~tested), ratings.select(tested))

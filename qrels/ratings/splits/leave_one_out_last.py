@@ -34,5 +34,5 @@ def leave_one_out_last(ratings: Ratings, settings: Settings, *, seed: int) -> Sp
         bob      7 . 7 7 .     7 . 7 . .     . . . 7 .
         cid      . . 3 . .     . . 3 . .     . . . . .
     """
-    order = order_in_time(ratings, settings.time_ties, seed)
-    return hold_out_last(ratings, order, n_test_of_one(ratings))
+    position = order_in_time(ratings, settings.time_ties, seed)
+    return hold_out_last(ratings, position, n_test_of_one(ratings))

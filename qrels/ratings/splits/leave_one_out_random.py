@@ -19,4 +19,5 @@ def leave_one_out_random(ratings: Ratings, settings: SplitSettings, *, seed: int
         bob      . 1 2 . .     . 1 . . .     . . 2 . .
         cid      . . 3 . .     . . 3 . .     . . . . .
     """
-    return hold_out_last(ratings, random_order(ratings, seed), n_test_of_one(ratings))
+    position = random_order(ratings, seed)
+    return hold_out_last(ratings, position, n_test_of_one(ratings))

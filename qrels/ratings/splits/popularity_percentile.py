@@ -87,5 +87,6 @@ def percentile_of_items(ratings: Ratings, n: int) -> Numbers:
     # Twice the number of ratings up to the middle of each item, so that it is whole.
     twice_middle = 2 * np.cumsum(sorted_counts) - sorted_counts
     percentiles = np.empty(len(item_counts), dtype=np.intp)
-    percentiles[order] = n * twice_middle // (2 * max(len(ratings), 1))
+    twice_total = 2 * max(len(ratings), 1)
+    percentiles[order] = n * twice_middle // twice_total
     return np.minimum(percentiles, n - 1)

@@ -102,5 +102,6 @@ def _largest_test(n_allowed: Numbers) -> int:
     """
     sorted_numbers = np.sort(n_allowed)[::-1]
     totals = sorted_numbers * np.arange(1, len(sorted_numbers) + 1)
-    last_best = len(totals) - 1 - int(totals[::-1].argmax())
+    n_after_best = int(totals[::-1].argmax())
+    last_best = len(totals) - 1 - n_after_best
     return max(int(sorted_numbers[last_best]), 1)

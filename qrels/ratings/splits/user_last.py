@@ -36,5 +36,5 @@ def user_last(ratings: Ratings, settings: Settings, *, seed: int) -> Split:
         bob      7 . 7 7 .     7 . 7 . .     . . . 7 .
         cid      . . 3 . .     . . 3 . .     . . . . .
     """
-    order = order_in_time(ratings, settings.time_ties, seed)
-    return hold_out_last(ratings, order, n_test_by_share(ratings, settings.test_share))
+    position = order_in_time(ratings, settings.time_ties, seed)
+    return hold_out_last(ratings, position, n_test_by_share(ratings, settings.test_share))

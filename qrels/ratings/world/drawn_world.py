@@ -56,18 +56,22 @@ def rating_times(
     n_users = len(counts)
     joined = rng.uniform(OPENING, CLOSING, n_users)
     interval = DAY * 60.0 ** rng.random(n_users)
-    released = np.maximum(OPENING, rng.uniform(10 * OPENING - 9 * CLOSING, CLOSING, n_items))
+    # So that nine in ten items are released before the opening.
+    earliest_release = 10 * OPENING - 9 * CLOSING
+    released = np.maximum(OPENING, rng.uniform(earliest_release, CLOSING, n_items))
     sessions_needed = np.ceil(counts / RATINGS_PER_SESSION)
     sessions_until_closing = 1 + (CLOSING - joined) // interval
     n_sessions = np.minimum(sessions_needed, sessions_until_closing)
     planned_session = np.floor(n_sessions[user] * rng.random(len(user)))
-    first_possible_session = np.ceil((released[item] - joined[user]) / interval[user])
+    seconds_to_release = released[item] - joined[user]
+    first_possible_session = np.ceil(seconds_to_release / interval[user])
     session = np.maximum(planned_session, first_possible_session)
     session_keys = user * (session.max() + 1.0) + session
     _, session_numbers, sizes = np.unique(session_keys, return_inverse=True, return_counts=True)
     ratings_in_session = sizes[session_numbers]
     elapsed = SECONDS_PER_RATING * ratings_in_session * rng.random(len(user))
-    return (joined[user] + session * interval[user] + elapsed).astype(np.int64)
+    session_start = joined[user] + session * interval[user]
+    return (session_start + elapsed).astype(np.int64)
 
 
 USERS_PER_BLOCK = 64
@@ -89,7 +93,8 @@ def mark_chosen_items(appeal: Floats, counts: Numbers, exposure: Floats | float 
     for rows in blocks(len(appeal)):
         keys = appeal[rows] + exposure
         sorted_keys = np.sort(keys, axis=1)
-        lowest_chosen = sorted_keys[np.arange(len(keys)), -counts[rows]]
+        row_numbers = np.arange(len(keys))
+        lowest_chosen = sorted_keys[row_numbers, -counts[rows]]
         chosen[rows] = keys >= lowest_chosen[:, None]
     return chosen
 
@@ -183,10 +188,10 @@ def _leaning(appeal: Floats, popularity: Floats, bands: PopularityBands) -> Floa
     """
     keys = appeal + popularity
     n_bands = bands.rated.shape[1]
-    cuts = [
-        _selection_cuts(keys[:, bands.band == band], bands.rated[:, band])
-        for band in range(n_bands)
-    ]
+    cuts = []
+    for band in range(n_bands):
+        keys_of_band = keys[:, bands.band == band]
+        cuts.append(_selection_cuts(keys_of_band, bands.rated[:, band]))
     return -np.column_stack(cuts)
 
 
@@ -201,10 +206,12 @@ def _selection_cuts(keys: Floats, counts: Numbers) -> Floats:
     sorted_keys = np.sort(keys, axis=1)
     rows = np.arange(len(keys))
     n_keys = keys.shape[1]
-    lowest_above = sorted_keys[rows, np.minimum(n_keys - counts, n_keys - 1)]
-    highest_below = sorted_keys[rows, np.maximum(n_keys - counts - 1, 0)]
+    n_below = n_keys - counts
+    lowest_above = sorted_keys[rows, np.minimum(n_below, n_keys - 1)]
+    highest_below = sorted_keys[rows, np.maximum(n_below - 1, 0)]
     highest_below = np.where(counts == n_keys, -np.inf, highest_below)
-    middle = (lowest_above + np.maximum(highest_below, lowest_above - 2 * FURTHEST_CUT)) / 2
+    lower_end = np.maximum(highest_below, lowest_above - 2 * FURTHEST_CUT)
+    middle = (lowest_above + lower_end) / 2
     return np.where(counts == 0, highest_below + FURTHEST_CUT, middle)
 
 
@@ -269,7 +276,8 @@ def make_world(settings: WorldSettings) -> World:
     preferences = _draw_preferences(settings, taste_rng)
     tail = activity_rng.standard_normal(settings.n_users) ** 2
     counts = _activity(settings, tail, settings.n_ratings)
-    fame = np.log(np.abs(fame_rng.standard_normal(settings.n_items)) + LEAST_FAME)
+    fame_deviates = np.abs(fame_rng.standard_normal(settings.n_items))
+    fame = np.log(fame_deviates + LEAST_FAME)
     familiarity = _draw_familiarity(settings, counts, fame, topic_rng)
     without_exposure = Observation(preferences, settings.liking, familiarity)
     popularity = _popularity(settings, Appeal(without_exposure, gumbel_seed), counts, fame)
@@ -283,9 +291,11 @@ def make_world(settings: WorldSettings) -> World:
         counts = _activity(settings, tail, settings.n_observed)
         user, item = Appeal(observation, gumbel_seed).choose_pairs(counts)
         felt = _felt(settings, preferences, user, item, noise_rng)
+    users = padded_ids("u", settings.n_users)
+    items = padded_ids("i", settings.n_items)
     truth = Truth(
-        users=padded_ids("u", settings.n_users),
-        items=padded_ids("i", settings.n_items),
+        users=users,
+        items=items,
         preferences=preferences,
         popularity=popularity,
         cuts=cuts,
@@ -311,18 +321,17 @@ def _star_cuts(felt: Floats) -> Floats:
 
     ``felt``: preference plus noise of each rating, of shape (n_ratings,).
     """
-    n_below = np.rint(np.cumsum(STAR_SHARES[:-1]) * len(felt)).astype(np.intp)
+    cumulative_shares = np.cumsum(STAR_SHARES[:-1])
+    n_below = np.rint(cumulative_shares * len(felt)).astype(np.intp)
     return np.sort(felt)[n_below]
 
 
 def _strengthened(settings: WorldSettings, usual: Observation) -> Observation:
     """Multiply liking, and familiarity with popularity, by the strengths that settings ask for."""
     strength = settings.exposure_strength
-    familiarity = replace(
-        usual.familiarity,
-        user_factors=strength * usual.familiarity.user_factors,
-        quality=strength * usual.familiarity.quality,
-    )
+    user_factors = strength * usual.familiarity.user_factors
+    popularity = strength * usual.familiarity.quality
+    familiarity = replace(usual.familiarity, user_factors=user_factors, quality=popularity)
     liking = settings.liking_strength * settings.liking
     return Observation(usual.preferences, liking, familiarity)
 
@@ -403,11 +412,9 @@ def _draw_familiarity(
     interests = weights * signed_power(rng.standard_normal((n_users, N_TOPICS)), TAIL_POWER)
     topics = signed_power(rng.standard_normal((n_items, N_TOPICS)), TAIL_POWER)
     leaning = -LEANING * _standardised(np.log(counts))
-    return replace(
-        no_familiarity,
-        user_factors=settings.familiarity * np.column_stack([interests, leaning]),
-        item_factors=np.column_stack([topics, _standardised(fame)]),
-    )
+    user_factors = settings.familiarity * np.column_stack([interests, leaning])
+    item_factors = np.column_stack([topics, _standardised(fame)])
+    return replace(no_familiarity, user_factors=user_factors, item_factors=item_factors)
 
 
 def unit_norm(weights: Floats) -> Floats:
@@ -429,14 +436,15 @@ def _standardised(values: Floats) -> Floats:
 
 def _draw_preferences(settings: WorldSettings, rng: np.random.Generator) -> Preferences:
     """Draw tastes of variance 1 in all, the first dimensions weighing more, and biases."""
+    n_users = settings.n_users
+    n_items = settings.n_items
     n_dimensions = settings.dimensions
     weights = unit_norm(1.0 / np.sqrt(np.arange(1, n_dimensions + 1)))
-    return Preferences(
-        user_factors=rng.standard_normal((settings.n_users, n_dimensions)) * weights,
-        item_factors=rng.standard_normal((settings.n_items, n_dimensions)),
-        generosity=GENEROSITY_SPREAD * rng.standard_normal(settings.n_users),
-        quality=QUALITY_SPREAD * rng.standard_normal(settings.n_items),
-    )
+    user_factors = rng.standard_normal((n_users, n_dimensions)) * weights
+    item_factors = rng.standard_normal((n_items, n_dimensions))
+    generosity = GENEROSITY_SPREAD * rng.standard_normal(n_users)
+    quality = QUALITY_SPREAD * rng.standard_normal(n_items)
+    return Preferences(user_factors, item_factors, generosity, quality)
 
 
 def _activity(settings: WorldSettings, tail: Floats, n_ratings: int) -> Numbers:
@@ -449,13 +457,14 @@ def _activity(settings: WorldSettings, tail: Floats, n_ratings: int) -> Numbers:
     def expected_counts(scale: float) -> Floats:
         return np.minimum(settings.min_ratings + scale * tail, settings.n_items)
 
-    scale = _bisect(
-        lambda scale: expected_counts(scale).sum() - n_ratings,
-        settings.n_items / tail.min(),
-        tolerance=0.4,
-    )
+    def excess(scale: float) -> float:
+        return float(expected_counts(scale).sum() - n_ratings)
+
+    highest_scale = settings.n_items / tail.min()
+    scale = _bisect(excess, highest_scale, tolerance=0.4)
     # Rounded sums, not numbers, so that nothing is lost in total.
-    cumulative_counts = np.floor(np.cumsum(expected_counts(scale)) + 0.5).astype(np.intp)
+    cumulative = np.cumsum(expected_counts(scale))
+    cumulative_counts = np.floor(cumulative + 0.5).astype(np.intp)
     return cumulative_counts - np.append(0, cumulative_counts[:-1])
 
 
@@ -491,10 +500,11 @@ def _popularity(settings: WorldSettings, appeal: Appeal, counts: Numbers, fame: 
             f"`gini` must be between {lowest:.3f} and {highest:.3f} in a world of these sizes, "
             f"density and liking, got {settings.gini}."
         )
-    power = _bisect(
-        lambda power: reached_gini(power) - settings.gini, HIGHEST_POWER, tolerance=0.001
-    )
-    return fame * power
+
+    def excess(power: float) -> float:
+        return reached_gini(power) - settings.gini
+
+    return fame * _bisect(excess, HIGHEST_POWER, tolerance=0.001)
 
 
 def _bisect(excess: Callable[[float], float], high: float, *, tolerance: float) -> float:

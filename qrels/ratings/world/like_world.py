@@ -124,10 +124,8 @@ class Strengths:
 
     def updated(self, target: Moments, reached: Moments) -> Strengths:
         """Compute strengths with which the moments should come nearer to the target."""
-        strengths = {
-            field.name: self._updated(field.name, target, reached) for field in fields(self)
-        }
-        return Strengths(**strengths)
+        names = [field.name for field in fields(self)]
+        return Strengths(**{name: self._updated(name, target, reached) for name in names})
 
     def _updated(self, name: str, target: Moments, reached: Moments) -> float:
         """Compute one strength: by the difference of its moments, or by their ratio.
@@ -291,9 +289,9 @@ class _Draft:
         ``popularity``: first values of the popularity of items, of shape (n_items,); ``sweeps``:
         how often both sides are computed in turn.
         """
-        no_exposure = Exposure(
-            popularity=np.zeros(len(popularity)), leaning=np.zeros(self._bands.rated.shape)
-        )
+        no_popularity = np.zeros(len(popularity))
+        no_leaning = np.zeros(self._bands.rated.shape)
+        no_exposure = Exposure(no_popularity, no_leaning)
         appeal = Appeal(self._observation(strengths, no_exposure), self.deviates.gumbel_seed)
         appeal_to_all = np.concatenate([block for _, block in appeal.blocks()])
         return Exposure.fit(appeal_to_all, self._bands, popularity, sweeps=sweeps)
@@ -312,12 +310,15 @@ class _Draft:
         noise = float(np.sqrt(3 * noise_variance) / np.pi)
         scale, counts = np.unique(self.ratings.rating, return_counts=True)
         sorted_felt = np.sort(self._felt(preference_of_pairs, noise))
+        n_below = np.cumsum(counts)[:-1]
+        users = padded_ids("u", len(self._user_counts))
+        items = padded_ids("i", len(self._item_counts))
         truth = Truth(
-            users=padded_ids("u", len(self._user_counts)),
-            items=padded_ids("i", len(self._item_counts)),
+            users=users,
+            items=items,
             preferences=preferences,
             popularity=exposure.popularity,
-            cuts=sorted_felt[np.cumsum(counts)[:-1]],
+            cuts=sorted_felt[n_below],
             noise=noise,
             scale=scale,
         )
@@ -334,7 +335,8 @@ class _Draft:
             familiarity=strength * settings.familiarity,
         )
         observation = replace(usual, liking=settings.liking_strength * settings.liking)
-        counts = np.rint(settings.fill * self._user_counts).astype(np.intp)
+        rounded_counts = np.rint(settings.fill * self._user_counts)
+        counts = rounded_counts.astype(np.intp)
         counts = np.clip(counts, 1, len(self._item_counts))
         user, item = Appeal(observation, self.deviates.gumbel_seed).choose_pairs(counts)
         return World(self._rated(world.truth, user, item), world.truth, observation)
@@ -347,7 +349,8 @@ class _Draft:
     def _rated(self, truth: Truth, user: Ints, item: Ints) -> Ratings:
         """Draw the ratings of pairs, numbers of shape (n_pairs,), and their times."""
         felt = self._felt(truth.preferences.pairs(user, item), truth.noise)
-        return rate_pairs(truth, user, item, felt, np.random.default_rng(self.deviates.times_seed))
+        time_rng = np.random.default_rng(self.deviates.times_seed)
+        return rate_pairs(truth, user, item, felt, time_rng)
 
     def _preferences(self, strengths: Strengths) -> Preferences:
         """Scale the deviates of tastes and biases by the strengths of preference."""
@@ -358,12 +361,16 @@ class _Draft:
         quality = (
             strengths.quality * deviates.quality + strengths.trend * logs + strengths.bend * squares
         )
+        user_factors = strengths.weights * tastes
+        item_factors = strengths.heavy_tailed(deviates.items)
+        generosity = strengths.generosity * deviates.generosity
+        local = strengths.agreement * deviates.local
         return Preferences(
-            user_factors=strengths.weights * tastes,
-            item_factors=strengths.heavy_tailed(deviates.items),
-            generosity=strengths.generosity * deviates.generosity,
+            user_factors=user_factors,
+            item_factors=item_factors,
+            generosity=generosity,
             quality=quality,
-            local=strengths.agreement * deviates.local,
+            local=local,
             neighbourhood=deviates.neighbourhood,
         )
 
@@ -381,13 +388,16 @@ class _Draft:
         )
         n_bands = exposure.leaning.shape[1]
         in_band = np.eye(n_bands)[self._bands.band]
+        user_factors = familiarity * np.column_stack([interests, exposure.leaning])
         item_factors = np.column_stack([strengths.heavy_tailed(deviates.items), in_band])
+        no_generosity = np.zeros(len(interests))
+        local = familiarity * strengths.neighbours * deviates.familiarity
         familiarity_with_items = Preferences(
-            user_factors=familiarity * np.column_stack([interests, exposure.leaning]),
+            user_factors=user_factors,
             item_factors=item_factors,
-            generosity=np.zeros(len(interests)),
+            generosity=no_generosity,
             quality=exposure.popularity,
-            local=familiarity * strengths.neighbours * deviates.familiarity,
+            local=local,
             neighbourhood=deviates.neighbourhood,
         )
         return Observation(

@@ -69,7 +69,8 @@ class Moments:
         deviations = ratings.rating - ratings.rating.mean()
         standardised = deviations / ratings.rating.std()
         user_biases, item_biases = _biases(ratings, standardised)
-        residuals = standardised - user_biases[ratings.user] - item_biases[ratings.item]
+        beside_users = standardised - user_biases[ratings.user]
+        residuals = beside_users - item_biases[ratings.item]
         trend, bend, quality = _item_bias_moments(item_biases, item_counts)
         users = _compared_users(len(ratings.users))
         items = _compared_items(item_counts)
@@ -197,9 +198,11 @@ def _biases(ratings: Ratings, standardised: Floats) -> tuple[Floats, Floats]:
     item_counts = ratings.item_counts()
     user_biases: Floats = np.zeros(len(user_counts))
     for _ in range(N_PASSES):
-        item_sums = np.bincount(item, standardised - user_biases[user], len(item_counts))
+        beside_users = standardised - user_biases[user]
+        item_sums = np.bincount(item, beside_users, len(item_counts))
         item_biases = item_sums / (item_counts + PRIOR_RATINGS)
-        user_sums = np.bincount(user, standardised - item_biases[item], len(user_counts))
+        beside_items = standardised - item_biases[item]
+        user_sums = np.bincount(user, beside_items, len(user_counts))
         user_biases = user_sums / (user_counts + PRIOR_RATINGS)
     return user_biases, item_biases
 
@@ -230,7 +233,9 @@ def _singular(rated: Sparse) -> tuple[Floats, Floats, Floats]:
     decomposition = svds(scaled, k=N_DIMENSIONS + 1, v0=start)
     left, values, right = (part.astype(np.float64) for part in decomposition)
     order = np.argsort(-values)[1:]
-    return left[:, order], values[order], right[order].T
+    user_vectors = left[:, order]
+    item_vectors = right[order].T
+    return user_vectors, values[order], item_vectors
 
 
 def popularity_terms(counts: Integers | Floats) -> tuple[Floats, Floats]:
@@ -244,7 +249,8 @@ def popularity_terms(counts: Integers | Floats) -> tuple[Floats, Floats]:
     logs = logs - (share * logs).sum()
     variance = max(float((share * logs**2).sum()), 1e-9)
     third_moment = (share * logs**3).sum()
-    return logs, logs**2 - variance - third_moment / variance * logs
+    squares = logs**2 - variance - third_moment / variance * logs
+    return logs, squares
 
 
 def _tails(vectors: Floats, counts: NDArray[np.number]) -> float:

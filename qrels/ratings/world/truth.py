@@ -100,8 +100,9 @@ class Truth:
         step_terms = (
             step * np.tanh((preferences - cut) / (2.0 * self.noise)) for cut, step in steps
         )
-        middle_of_scale = (self.scale[0] + self.scale[-1]) / 2
-        return middle_of_scale + sum(step_terms) / 2
+        lowest = self.scale[0]
+        highest = self.scale[-1]
+        return (lowest + highest) / 2 + sum(step_terms) / 2
 
     def to_bytes(self) -> bytes:
         """Write the content of an uncompressed .npz file; equal truths give equal bytes.
@@ -241,7 +242,8 @@ def item_propensities(
         block = slice(first, first + USERS_AT_ONCE)
         logits = observation.block(rows[block])[:, columns]
         probabilities = inclusion_probabilities(logits, counts[block])
-        is_relevant = truth.ratings(rows[block])[:, columns] >= threshold
+        true_ratings = truth.ratings(rows[block])[:, columns]
+        is_relevant = true_ratings >= threshold
         sums += probabilities.sum(axis=0)
         relevant_sums += (probabilities * is_relevant).sum(axis=0)
         n_relevant += is_relevant.sum(axis=0)
