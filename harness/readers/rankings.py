@@ -18,7 +18,7 @@ from harness.readers.table import Table, table_of
 from harness.readers.table_files import read_table
 from qrels.trec import GRADE_FIELD, HIGHEST_GRADE, QrelsFile, parse_qrels
 from qrels.trec import N_FIELDS as N_QRELS_FIELDS
-from runs import InputError, Numbering
+from runs import InputError
 from runs.formats import (
     N_FIELDS,
     SCORE_FIELD,
@@ -76,14 +76,12 @@ def read_pairs(data: Any, what: str, kind: Kind) -> tuple[Pairs, Floats]:
     Pairs of topics and items, and the number of each, float64 of shape (n_pairs,).
     """
     table = data if isinstance(data, Table) else _table_of_object(data, what, kind)
-    topic_ids = table.ids(Role.USER)
-    item_ids = table.ids(Role.ITEM)
+    users, user = table.numbered_ids(Role.USER)
+    items, item = table.numbered_ids(Role.ITEM)
     values = _numbers(table, kind)
     if not len(values):
         raise InputError(f"{table.label}: there is no item.")
-    users = Numbering.of(topic_ids)
-    items = Numbering.of(item_ids)
-    pairs = Pairs(users, items, users.numbers(topic_ids), items.numbers(item_ids))
+    pairs = Pairs(users, items, user, item)
     faults = {
         "has no number": np.flatnonzero(np.isnan(values)),
         "is duplicated": pairs.duplicate_rows(),

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runs import InputError
-from runs.shared.arrays import Floats
+from runs import InputError, Numbering
+from runs.shared.arrays import Floats, Ints
 from runs.tables.roles import ColumnNames, Columns, Kind, Role, assign_roles, named_roles
 from runs.tables.screen import columns_as_text
 from runs.tables.source import LOOKED_AT
@@ -75,14 +75,34 @@ class Table:
         return self.frame.iloc[:, place]
 
     def ids(self, role: Role) -> NDArray[np.str_]:
-        """Read the ids of a column, without blanks around them; refuses a missing one."""
-        column = self.column(role)
-        texts = np.char.strip(column.astype(str).to_numpy(dtype=np.str_))
-        is_missing = column.isna().to_numpy() | (texts == "")
+        """Read the ids of a column, (n_rows,), without blanks around them, all there."""
+        numbering, number_of_row = self.numbered_ids(role)
+        return numbering.ids[number_of_row]
+
+    def numbered_ids(self, role: Role) -> tuple[Numbering, Ints]:
+        """Number the ids of a column, without blanks around them.
+
+        Returns
+        -------
+        The numbering, and the number of each row, int32 of shape (n_rows,).
+
+        Raises
+        ------
+        InputError
+            If an id is missing, at its row.
+        """
+        import pandas as pd
+
+        code_of_row, values = pd.factorize(self.column(role).to_numpy())
+        ids = np.char.strip(np.array([str(value) for value in values], dtype=np.str_))
+        is_missing = code_of_row < 0
+        if (ids == "").any():
+            is_missing |= np.isin(code_of_row, np.flatnonzero(ids == ""))
         for place in np.flatnonzero(is_missing)[:1]:
             row = "" if self.unit else f"in row {place + 1} "
             raise self.error(int(place), f"{row}an id is missing.")
-        return texts
+        numbering = Numbering.of(ids)
+        return numbering, numbering.numbers(ids)[code_of_row]
 
     def numbers(self, role: Role) -> Floats:
         """Read the numbers of a column, float64 of shape (n_rows,); NaN where one is missing."""

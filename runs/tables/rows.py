@@ -260,11 +260,10 @@ class DelimitedRows(Rows):
         separator = self.layout.separator.encode()
         if self.layout.separator == WHITE_SPACE:
             return False
+        blanks = [blank for blank in (b" ", b"\t") if blank != separator and blank in data]
         edges = (b"\n", b"\r", separator)
         return any(
-            blank != separator and (edge + blank in data or blank + edge in data)
-            for edge in edges
-            for blank in (b" ", b"\t")
+            edge + blank in data or blank + edge in data for edge in edges for blank in blanks
         )
 
     def _body(self) -> tuple[bytes, bytes]:
