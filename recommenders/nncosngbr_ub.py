@@ -67,9 +67,10 @@ def nncosngbr_ub(
 def _add_baselines(
     sums: Sparse, neighbour_weights: Sparse, histories: Sparse, *, baselines: Baselines
 ) -> Floats:
-    """Add the baselines of users and items to sums over neighbours; see `ScoresOfSums`.
+    """Add the baselines of users and items to the sums of residuals over neighbours.
 
-    An item that no neighbour has rated scores its baseline.
+    Sums and the users' own ratings (``histories``) are of shape (n_block, n_items). An item that
+    no neighbour has rated, and so has no entry in the sums, scores its baseline.
     """
     user_offsets = baselines.user_offsets(histories)[:, np.newaxis]
     return sums.toarray() + user_offsets + baselines.item_baselines

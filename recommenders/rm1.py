@@ -76,7 +76,8 @@ def _add_background(
 ) -> Floats:
     """Add the background of the neighbours' models to the sums of their foregrounds.
 
-    See `ScoresOfSums`. NaN for a user without neighbours, and for an item without training ratings.
+    Sums, (n_block, n_items), and background are weighted by the neighbours' weights, (n_block,
+    n_users). NaN for a user without neighbours, and for an item without training ratings.
     """
     background_weights = neighbour_weights @ models.background_shares
     background = background_weights[:, np.newaxis] * models.collection

@@ -53,10 +53,13 @@ def rsv(ratings: Ratings, settings: RSVSettings, *, seed: int) -> NeighbourSumSc
 
 
 def _selection_values(sums: Sparse, neighbours: Sparse, histories: Sparse) -> NDArray[np.floating]:
-    """Square sums over neighbours, and divide by their total times the number of neighbours.
+    """Square the sums of ratings over neighbours, over their total times the number of neighbours.
 
-    See `ScoresOfSums`; NaN for items that no neighbour has rated above 0.
+    Sums are of shape (n_block, n_items), with entries for items that a neighbour has rated above 0;
+    the values are NaN for other items. Row u of ``neighbours``, (n_block, n_users), has an entry
+    for each neighbour.
     """
     n_neighbours = np.diff(neighbours.indptr)
-    divisors = (sums.sum(axis=1) * n_neighbours)[row_of_entry(sums)]
+    divisors_by_row = sums.sum(axis=1) * n_neighbours
+    divisors = divisors_by_row[row_of_entry(sums)]
     return to_dense(with_data(sums, sums.data * (sums.data / divisors)))

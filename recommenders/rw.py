@@ -42,9 +42,11 @@ def rw(ratings: Ratings, settings: RWSettings, *, seed: int) -> NeighbourSumScor
 
 
 def _means(sums: Sparse, neighbours: Sparse, histories: Sparse) -> NDArray[np.floating]:
-    """Divide sums over neighbours by the number of neighbours; see `ScoresOfSums`.
+    """Divide the sums of ratings over neighbours by the number of neighbours.
 
-    NaN for items that no neighbour has rated.
+    Sums are of shape (n_block, n_items), with entries for items that a neighbour has rated; the
+    means are NaN for other items. Row u of ``neighbours``, (n_block, n_users), has an entry for
+    each neighbour.
     """
     n_neighbours = np.diff(neighbours.indptr)
     means = sums.data / n_neighbours[row_of_entry(sums)]

@@ -139,7 +139,7 @@ def rank_left_out(first: Longs, items: Ints, votes: Votes) -> Ranks:
         The profile of user u is ``items[first[u]:first[u + 1]]``, in which no item is twice:
         ``first`` is of shape (n_users + 1,), ``items`` of shape (n_rows,).
     votes
-        Similarities in fixed point, a `FixedPoint`.
+        Similarities in fixed point, a `FixedPoint`: how much item i votes for its neighbours.
 
     Returns
     -------
@@ -174,11 +174,14 @@ def rank_in_time(first: Longs, items: Ints, times: Longs, votes: Votes, deepest:
 
     Parameters
     ----------
-    first, items, votes
-        As of `rank_left_out`.
+    first, items
+        The profile of user u is ``items[first[u]:first[u + 1]]``, in which no item is twice:
+        ``first`` is of shape (n_users + 1,), ``items`` of shape (n_rows,).
     times
         Times of the items, (n_rows,), which rise within a profile. Items of one time do not vote
         for each other.
+    votes
+        Similarities in fixed point, a `FixedPoint`: how much item i votes for its neighbours.
     deepest
         Deepest rank that is returned.
 
@@ -223,8 +226,11 @@ def list_highest(first: Longs, items: Ints, votes: Votes, fallback_items: Ints, 
 
     Parameters
     ----------
-    first, items, votes
-        As of `rank_left_out`; all votes are above 0.
+    first, items
+        The profile of user u is ``items[first[u]:first[u + 1]]``, in which no item is twice:
+        ``first`` is of shape (n_profiles + 1,), ``items`` of shape (n_rows,).
+    votes
+        Similarities in fixed point, a `FixedPoint`: how much item i votes for its neighbours.
     fallback_items
         Item numbers that fill lists in this order where no more items have votes.
     depth

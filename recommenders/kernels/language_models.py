@@ -314,10 +314,12 @@ def _weights(
     weighting: Weighting,
     collection: Floats,
 ) -> NDArray[np.floating]:
-    """Weigh the items of a block of users by their sums of ratings over neighbours.
+    """Weigh items by their probabilities among the neighbours of a block of users, and in all.
 
-    See `ScoresOfSums`. ``collection`` holds the probabilities of the items in the collection,
-    (n_items,). NaN for an item that no neighbour has rated.
+    Sums of ratings over neighbours are of shape (n_block, n_items), with entries for items that a
+    neighbour has rated; the weights are NaN for other items. Row u of ``neighbours``, (n_block,
+    n_users), has an entry for each neighbour. ``collection`` holds the probabilities of the items
+    in the collection, (n_items,); ``weighting`` computes the weights from both probabilities.
     """
     n_neighbours = np.diff(neighbours.indptr)
     totals = (row_sums(sums) * n_neighbours)[row_of_entry(sums)]

@@ -55,7 +55,7 @@ def add_log_odds(
     r"""Add :math:`\sum_{j \in I_u} \log \sum_v p_v(i) p_v(j)` to the scores of a block of users.
 
     The sum is relative to that of an item that no neighbour has rated, a constant of the user, so
-    such items keep their scores and cost nothing.
+    such items keep their scores and cost nothing. A user without neighbours keeps all scores.
 
     Parameters
     ----------

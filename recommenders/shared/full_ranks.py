@@ -32,12 +32,16 @@ def full_ranks(
 
     Parameters
     ----------
-    scorer, train, candidates
-        As of :func:`recommenders.recommend`.
+    scorer
+        A trained system.
+    train
+        The ratings that it was trained on.
     relevant
-        The held-out relevant items, over the same numbering, sorted by user and item. Those that
-        are no candidates, such as cold items, count as candidates at the end of the list: only
-        other items of this kind are below them.
+        The held-out relevant items, over the same numbering, sorted by user and item; none is
+        rated by its user in training. Those that are no candidates, such as cold items, count as
+        candidates at the end of the list: only other items of this kind are below them.
+    candidates
+        Mask over the items, of shape (n_items,): those that may be candidates; all by default.
 
     Returns
     -------
@@ -68,12 +72,16 @@ def candidate_ranks(
 
     Parameters
     ----------
-    scorer, train, candidates
-        As of :func:`full_ranks`.
+    scorer
+        A trained system.
+    train
+        The ratings that it was trained on.
     users
         Numbers of the users, of shape (n_rows,).
     topic
         Numbers that the users have in the result, of shape (n_rows,).
+    candidates
+        Mask over the items, of shape (n_items,): those that may be candidates; None for all.
 
     Returns
     -------
