@@ -12,8 +12,8 @@ import numpy as np
 from analyses.intervals.percentile_intervals import shifted_band
 from analyses.shared.drawing import curve_styles, draw_band, label_curves, panel_title
 from analyses.shared.families import Families, SubsetValues
-from analyses.shared.limits import TAU_FACTOR, arcsine_limits, variance_stabilised
-from analyses.shared.measure import Measures, tidy
+from analyses.shared.limits import TAU_FACTOR, Limits, arcsine_limits, variance_stabilised
+from analyses.shared.measure import Measure, Measures, tidy
 from analyses.shared.measure_estimates import Estimates
 from analyses.shared.number_format import percent
 from analyses.shared.sentences import listed
@@ -23,8 +23,11 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-END_ROOM = 0.02
+END_MARGIN = 0.02
 """Room beside the first and the last level, as a share of their distance."""
+
+MAX_LEVELS_NAMED = 3
+"""Levels at which tau is undefined that a sentence names."""
 
 HIGHER_IS_BETTER = "Higher is better: tau = 1 is the same ordering."
 
@@ -45,11 +48,11 @@ class Curves:
         The curves of every replicate, of shape (n_measures, n_levels, n_replicates); see
         `analyses.intervals.percentile_intervals.shifted_band` for what becomes of them.
     within
-        The areas in random subsets of the systems; None if they were not looked at.
+        The areas in random subsets of the systems; None if they were not computed.
     families
         The families of the systems, where subsets of them were looked at.
-    wider
-        Deviations of areas of samples of users, in those of the replicates.
+    factor
+        Standard deviation of areas over samples of users, relative to that over the replicates.
     """
 
     measures: Measures
@@ -58,77 +61,96 @@ class Curves:
     replicates: Floats
     within: SubsetValues | None = None
     families: Families | None = None
-    wider: float = TAU_FACTOR
+    factor: float = TAU_FACTOR
 
     @cached_property
-    def band(self) -> tuple[Floats, Floats]:
+    def band(self) -> Limits:
         """95 % band of the taus, of shape (n_measures, n_levels) each; NaN without replicates."""
         return shifted_band(self.taus, self.replicates, bounds=(-1.0, 1.0))
 
     def cautions(self) -> list[str]:
-        """Name metrics whose ordering never changes; say that systems are few for intervals."""
-        few = [] if self.families is None else self.families.cautions()
-        # With these users, and with others.
-        unmoved = (self.taus == 1).all(axis=1) & (self.replicates == 1).all(axis=(1, 2))
-        metrics = {self.measures[number].metric: None for number in np.flatnonzero(unmoved)}
+        """Name metrics whose ordering never changes; say that systems are few for intervals.
+
+        An ordering never changes if all taus are 1, also in all replicates. That is not said of a
+        range that has all judgements alone.
+        """
+        system_cautions = [] if self.families is None else self.families.cautions()
+        is_constant = (self.taus == 1).all(axis=1)
+        is_constant_in_replicates = (self.replicates == 1).all(axis=(1, 2))
+        constant = np.flatnonzero(is_constant & is_constant_in_replicates)
+        metrics = dict.fromkeys(self.measures[index].metric for index in constant)
         if not metrics or min(self.levels) == 1:
-            return few
+            return system_cautions
         return [
             f"The ordering of the systems by {listed(list(metrics))} never changes: a measure that "
             "does not use judgements is robust to their loss, whether or not it is valid.",
-            *few,
+            *system_cautions,
         ]
 
     def plot(self, ax: Axes, *, metric: str | None, over: str) -> None:
         """Draw the taus against the share kept, from all to least; of metrics with their bands.
 
-        Cut-offs of one metric, whose curves lie close together, have none. Bands are over users,
-        or users and samples: in words, for the caption.
+        Parameters
+        ----------
+        ax
+            The axes.
+        metric
+            Metric whose cut-offs are drawn, without bands, as their curves lie close together; None
+            for the report measures.
+        over
+            What bands are over, in words for the caption: users, or users and samples.
         """
         n_replicates = self.replicates.shape[2]
         explanation = f"Bands: 95 % bootstrap over {over} ({n_replicates:,} replicates)."
-        percent = 100 * np.asarray(self.levels)
+        percents = 100 * np.asarray(self.levels)
         low, high = self.band
-        for number, label, style in curve_styles(self.measures, metric=metric):
-            if metric is None and self.replicates.size:
-                limits = (low[number], high[number])
-                draw_band(ax, percent, limits, style, label=label, explanation=explanation)
-            ax.plot(percent, self.taus[number], label=label, **style)
-        if len(percent) > 1:
+        has_bands = metric is None and self.replicates.size > 0
+        for index, label, style in curve_styles(self.measures, metric=metric):
+            if has_bands:
+                limits = (low[index], high[index])
+                draw_band(ax, percents, limits, style, label=label, explanation=explanation)
+            ax.plot(percents, self.taus[index], label=label, **style)
+        if len(percents) > 1:
             # Room for the marks at both ends.
-            room = END_ROOM * (percent.max() - percent.min())
-            ax.set_xlim(percent.max() + room, percent.min() - room)
+            margin = END_MARGIN * (percents.max() - percents.min())
+            ax.set_xlim(percents.max() + margin, percents.min() - margin)
         ax.set_ylabel("Kendall's tau-b with all judgements")
         ax.set_title(panel_title(self.measures, metric=metric))
         label_curves(ax, ordered=metric is not None)
 
     def areas(self) -> pd.DataFrame:
-        """Give the area under each curve, as `area` has it.
+        """Tabulate the area under each curve, as `area` computes it.
 
         The result: columns metric, cutoff, area, low, high (95 %, over users), rank (1 is the
         largest area of the report measures, or at a cut-off; of equal areas the best rank),
         lowest_level, highest_level, and the limits over systems (systems_low, systems_high) and
         over users and systems (both_low, both_high).
         """
-        found = self.estimates(loss="", threshold=0.0)
-        frame = tidy(self.measures, area=found.values, low=found.low, high=found.high)
-        beside = [self.measures.indices(self.measures.comparable_with(m)) for m in self.measures]
-        frame["rank"] = [
-            frame.loc[others, "area"].rank(ascending=False, method="min")[number]
-            for number, others in enumerate(beside)
-        ]
+        estimates = self.estimates(loss="", threshold=0.0)
+        frame = tidy(self.measures, area=estimates.values, low=estimates.low, high=estimates.high)
+        frame["rank"] = [self._rank(measure, frame["area"]) for measure in self.measures]
         frame["rank"] = frame["rank"].astype("Int64")
         frame = frame.assign(lowest_level=min(self.levels), highest_level=max(self.levels))
-        return frame.assign(**found.limit_columns())
+        return frame.assign(**estimates.limit_columns())
+
+    def _rank(self, measure: Measure, areas: pd.Series[float]) -> float:
+        """Rank a measure by its area among those that it is compared with; 1 is the largest.
+
+        ``areas`` are those of all measures, in their order. NaN for an undefined area.
+        """
+        compared = self.measures.indices(self.measures.comparable_with(measure))
+        ranks = areas.loc[compared].rank(ascending=False, method="min")
+        return float(ranks[self.measures.index(measure)])
 
     def estimates(self, *, loss: str, threshold: float) -> Estimates:
-        """Give the areas as numbers of the measures, and the least that is acceptable.
+        """Estimate the areas with their intervals, for comparisons of measures.
 
-        Differences are paired: both curves saw the same resampled users and samples.
+        ``loss`` is what is lost, in words; ``threshold`` the least acceptable area. Differences are
+        paired: both curves saw the same resampled users and samples.
         """
         values = area(self.levels, self.taus)
         replicates = area(self.levels, self.replicates.swapaxes(1, 2))
-        low, high = arcsine_limits(values, replicates, factor=self.wider)
+        low, high = arcsine_limits(values, replicates, factor=self.factor)
         return Estimates(
             name=f"area, {loss}",
             quantity="area under the curve of tau",
@@ -138,31 +160,35 @@ class Curves:
             values=values,
             low=low,
             high=high,
-            replicates=variance_stabilised(values, replicates, factor=self.wider),
+            replicates=variance_stabilised(values, replicates, factor=self.factor),
             systems=self.within,
             threshold=threshold,
             no_value=self._why_undefined(),
         )
 
     def _why_undefined(self) -> str:
-        """Say where curves of report measures are undefined, and why."""
+        """Explain why a report measure may have no area, and at which levels tau is undefined."""
         reported = self.measures.indices(self.measures.reported)
-        undefined = np.isnan(self.taus[reported]).any(axis=0)
-        shares = listed([percent(self.levels[place]) for place in np.flatnonzero(undefined)[:3]])
-        where = f" at {shares} kept" if undefined.any() else ""
+        undefined = np.flatnonzero(np.isnan(self.taus[reported]).any(axis=0))
+        where = ""
+        if len(undefined):
+            shares = [percent(self.levels[level]) for level in undefined[:MAX_LEVELS_NAMED]]
+            where = f" at {listed(shares)} kept"
         return f"tau is undefined{where}: no relevant judgement is left there, or all systems tie"
 
 
 def area(levels: Sequence[float], taus: Floats) -> Floats:
-    """Give the area under curves, divided by the width of the levels: the mean tau over them.
+    """Compute the area under curves, divided by the width of the levels: the mean tau over them.
 
-    The result: areas by the trapezoidal rule, of shape (...): in [-1, 1], 1 if the ordering never
-    changes. NaN where a curve is undefined at some level, as its range then differs from the
-    others'.
+    ``taus`` has the shape (..., n_levels), in the order of the levels, which is any. The result:
+    areas by the trapezoidal rule, of shape (...): in [-1, 1], 1 if the ordering never changes. NaN
+    where a curve is undefined at some level, as its range then differs from the others'.
     """
-    order = np.argsort(levels)
-    where, heights = np.asarray(levels, dtype=np.float64)[order], taus[..., order]
-    if len(where) == 1:
+    rising = np.argsort(levels)
+    positions = np.asarray(levels, dtype=np.float64)[rising]
+    heights = taus[..., rising]
+    if len(positions) == 1:
         return np.asarray(heights[..., 0])
-    trapezoids = (heights[..., 1:] + heights[..., :-1]) / 2 * np.diff(where)
-    return np.asarray(trapezoids.sum(axis=-1) / (where[-1] - where[0]))
+    mean_heights = (heights[..., 1:] + heights[..., :-1]) / 2
+    trapezoids = mean_heights * np.diff(positions)
+    return np.asarray(trapezoids.sum(axis=-1) / (positions[-1] - positions[0]))

@@ -181,7 +181,7 @@ class RandomLoss(Result):
     def curves(self) -> Curves:
         """The means, with their bands (95 %, over users and samples) and areas."""
         parts = self.means(), self.replicates, self.within, self.families
-        return Curves(self.measures, self.levels, *parts, wider=RANDOM_LOSS_FACTOR)
+        return Curves(self.measures, self.levels, *parts, factor=RANDOM_LOSS_FACTOR)
 
     def estimates(self) -> Estimates:
         """Areas under the curves with their intervals."""

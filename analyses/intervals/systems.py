@@ -13,12 +13,16 @@ from scipy.special import stdtrit
 from analyses.ordering import DECIMALS
 from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
 from analyses.shared.families import CONFIDENCE
+from analyses.shared.limits import Limits
 from runs.shared.arrays import Floats, Masks
 from runs.shared.parallel import single_threaded
 
 
 def pair_masks(subsets: Masks) -> Floats:
-    """Mark the pairs i < j in each subset of the systems, of shape (n_subsets, n_pairs)."""
+    """Mark the pairs i < j of systems in each subset: 1.0 or 0.0, of shape (n_subsets, n_pairs).
+
+    ``subsets`` has the systems of each subset, of shape (n_subsets, n_systems).
+    """
     first, second = np.triu_indices(subsets.shape[1], k=1)
     return (subsets[:, first] & subsets[:, second]).astype(np.float64)
 
@@ -26,28 +30,44 @@ def pair_masks(subsets: Masks) -> Floats:
 def subset_taus(estimates: Floats, references: Floats, subsets: Masks) -> Floats:
     """Compare orderings by `tau_b` among the systems of each subset.
 
-    Estimates are of shape (n_measures, n_samples, n_systems), references of the same, or of one
-    measure or sample. Pairs are compared once, and counted by whole numbers that 32 bits hold: sums
-    are exact.
+    Pairs are compared once, and counted by whole numbers that 32 bits hold: sums are exact. Memory:
+    the signs of all pairs and samples in 32 bits, of all references and five times of a measure.
 
-    The result: tau-b, of shape (n_measures, n_subsets, n_samples); NaN where all systems of a
-    subset tie. Memory: the signs of all pairs and samples in 32 bits, of all references and five
-    times of a measure.
+    Parameters
+    ----------
+    estimates
+        Scores of shape (n_measures, n_samples, n_systems).
+    references
+        Scores of the same shape, or of one measure or sample.
+    subsets
+        Which systems each subset has, of shape (n_subsets, n_systems).
+
+    Returns
+    -------
+    Tau-b, of shape (n_measures, n_subsets, n_samples); NaN where all systems of a subset tie.
     """
     n_measures, n_samples, _ = estimates.shape
-    pairs = pair_masks(subsets).astype(np.float32)
+    n_references = len(references)
+    is_pair = pair_masks(subsets).astype(np.float32)
     taus = np.empty((n_measures, len(subsets), n_samples))
     with single_threaded("blas"), np.errstate(invalid="ignore"):
-        of_references = [*map(_signs, references)]
+        reference_signs = [_pair_signs(reference) for reference in references]
         for measure in range(n_measures):
-            signs, reference = _signs(estimates[measure]), of_references[measure % len(references)]
-            untied = np.multiply(pairs @ abs(signs), pairs @ abs(reference), dtype=np.float64)
-            taus[measure] = pairs @ (signs * reference) / np.sqrt(untied)
+            signs = _pair_signs(estimates[measure])
+            signs_of_reference = reference_signs[measure % n_references]
+            n_untied = is_pair @ abs(signs)
+            n_untied_in_reference = is_pair @ abs(signs_of_reference)
+            squared_norms = np.multiply(n_untied, n_untied_in_reference, dtype=np.float64)
+            agreements = is_pair @ (signs * signs_of_reference)
+            taus[measure] = agreements / np.sqrt(squared_norms)
     return taus
 
 
-def _signs(scores: Floats) -> NDArray[np.float32]:
-    """Compare all pairs of systems, i < j, to `DECIMALS`: of shape (n_pairs, n_samples)."""
+def _pair_signs(scores: Floats) -> NDArray[np.float32]:
+    """Compare all pairs of systems i < j, to `DECIMALS`: 1, 0 or -1, as i is better or worse.
+
+    Scores have the shape (n_samples, n_systems), the result (n_pairs, n_samples).
+    """
     rounded = np.rint(scores.T * 10.0**DECIMALS)
     first, second = np.triu_indices(len(rounded), k=1)
     return np.sign(rounded[first] - rounded[second]).astype(np.float32)
@@ -55,19 +75,36 @@ def _signs(scores: Floats) -> NDArray[np.float32]:
 
 def interval_over_worlds(
     values: Floats, *, bounds: tuple[float, float] = (-np.inf, np.inf), at_once: int = 1
-) -> tuple[Floats, Floats]:
-    r"""Give the 95 % interval of the mean over worlds: they are independent, so it is Student's.
+) -> Limits:
+    r"""Compute the 95 % interval of the mean over worlds: they are independent, so it is Student's.
 
     .. math:: \bar x \pm t_{n-1} \, s / \sqrt{n}
 
-    The result: both limits, of shape (...); NaN with fewer than two worlds. Worlds that are all the
+    Parameters
+    ----------
+    values
+        Of shape (..., n_worlds); worlds whose value is NaN do not count.
+    bounds
+        The lowest and the highest value that there is; limits do not go beyond.
+    at_once
+        Number of intervals that hold at once with 95 % (Bonferroni).
+
+    Returns
+    -------
+    Lower and upper limits, of shape (...); NaN with fewer than two worlds. Worlds that are all the
     same give an interval without width: chance is then not seen, which does not say that there is
     none.
 
+    References
+    ----------
     Student (1908), The probable error of a mean.
     """
+    lowest, highest = bounds
     n_worlds = np.count_nonzero(~np.isnan(values), axis=-1)
-    quantile = stdtrit(np.maximum(n_worlds - 1, 1), 1 - (1 - CONFIDENCE) / (2 * at_once))
-    reach = quantile * deviation_of_defined(values) / np.sqrt(np.maximum(n_worlds, 1))
-    mean = mean_of_defined(values)
-    return np.clip(mean - reach, *bounds), np.clip(mean + reach, *bounds)
+    degrees_of_freedom = np.maximum(n_worlds - 1, 1)
+    quantiles = stdtrit(degrees_of_freedom, 1 - (1 - CONFIDENCE) / (2 * at_once))
+    half_widths = quantiles * deviation_of_defined(values) / np.sqrt(np.maximum(n_worlds, 1))
+    means = mean_of_defined(values)
+    lower = np.clip(means - half_widths, lowest, highest)
+    upper = np.clip(means + half_widths, lowest, highest)
+    return lower, upper

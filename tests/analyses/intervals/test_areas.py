@@ -80,12 +80,12 @@ def test_an_area_that_is_undefined_has_no_rank() -> None:
 def test_limits_of_areas_are_on_the_scale_of_arcsines() -> None:
     """Replicates are .5 and .7 at the lower level, 1 above: areas .75 and .85."""
     replicates = np.stack([np.ones((4, 2)), np.tile([0.5, 0.7], (4, 1))], axis=1)
-    found = replace(curves(), replicates=replicates, wider=1.0).areas()
+    found = replace(curves(), replicates=replicates, factor=1.0).areas()
     spread = (np.arcsin(0.85) - np.arcsin(0.75)) / np.sqrt(2)
     low, high = np.arcsin(0.75) - 1.959964 * spread, np.arcsin(0.75) + 1.959964 * spread
     assert found["low"][0] == pytest.approx(np.sin(low), abs=1e-6)
     assert found["high"][0] == pytest.approx(np.sin(min(high, np.pi / 2)), abs=1e-6)
-    twice = replace(curves(), replicates=replicates, wider=2.0).areas()
+    twice = replace(curves(), replicates=replicates, factor=2.0).areas()
     assert twice["low"][0] == pytest.approx(np.sin(np.arcsin(0.75) - 3.919928 * spread), abs=1e-6)
 
 
