@@ -18,17 +18,24 @@ from runs import InputError
 from runs.shared.arrays import Floats, Masks
 from runs.shared.errors import warn
 
-REPLICATES, SEED = 1000, 0
-"""Resamples of the data sets, and their seed."""
+REPLICATES = 1000
+"""Resamples of the data sets."""
 
-LEAST_SETS = 4
+SEED = 0
+"""Random seed of the resamples."""
+
+MIN_DATA_SETS = 4
 """With fewer data sets, intervals held in .68 to .92 of simulations, and are not given."""
 
-LEAST_OF_STRENGTHS = 5
+MIN_DATA_SETS_FOR_STRENGTHS = 5
 """The same for intervals of strengths: with four they held in .85 of simulations."""
 
-MOST_STEPS, NEAR, RESAMPLED_NEAR = 100_000, 1e-10, 1e-4
-"""Steps in which strengths are found, and the relative change at which they are."""
+MOST_STEPS = 100_000
+"""Largest number of steps in which strengths are found."""
+
+TOLERANCE = 1e-10
+RESAMPLED_TOLERANCE = 1e-4
+"""Relative change of strengths in a step at which they are found; the same in resamples."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +55,8 @@ class DataSetRanks:
     ------
     InputError
         If there are fewer than two data sets or names, or a score is undefined.
+    ValueError
+        If the shape of the scores does not fit the labels.
 
     References
     ----------
@@ -60,8 +69,13 @@ class DataSetRanks:
     scores: Floats
 
     def __post_init__(self) -> None:
-        """Check the scores."""
+        """Check the scores: InputError if they are too few, or undefined."""
         n_data_sets, n_names = self.scores.shape
+        if (n_data_sets, n_names) != (len(self.data_sets), len(self.names)):
+            raise ValueError(
+                f"scores of shape {self.scores.shape} do not fit {len(self.data_sets)} data sets "
+                f"and {len(self.names)} names."
+            )
         if n_data_sets < 2 or n_names < 2:
             raise InputError(
                 "mean ranks need at least two data sets, and two that are ranked, got "
@@ -76,19 +90,24 @@ class DataSetRanks:
         return np.asarray(rankdata(-np.round(self.scores, DECIMALS), axis=1))
 
     @cached_property
-    def means(self) -> Floats:
+    def mean_ranks(self) -> Floats:
         """Mean ranks over the data sets, of shape (n_names,)."""
         return np.asarray(self.ranks.mean(axis=0))
 
     @cached_property
-    def friedman(self) -> float:
+    def friedman_p_value(self) -> float:
         """The p-value of Friedman's test that none differ, of two the sign test; NaN where all tie.
 
         The sign test is exact: Friedman's of two is its approximation.
         """
         if len(self.names) == 2:
-            first, second = (int(np.sum(own == 1)) for own in self.ranks.T)
-            return float(binomtest(first, first + second).pvalue) if first + second else np.nan
+            first_ranks, second_ranks = self.ranks.T
+            n_first_wins = int(np.sum(first_ranks == 1))
+            n_second_wins = int(np.sum(second_ranks == 1))
+            n_decided = n_first_wins + n_second_wins
+            if n_decided == 0:
+                return np.nan
+            return float(binomtest(n_first_wins, n_decided).pvalue)
         with np.errstate(invalid="ignore"):
             return float(friedmanchisquare(*self.ranks.T).pvalue)
 
@@ -100,9 +119,9 @@ class DataSetRanks:
 
         of n data sets, k names and the quantile q of the studentized range.
         """
-        n_data_sets, k = self.scores.shape
-        quantile = studentized_range.ppf(CONFIDENCE, k, np.inf)
-        return float(quantile * np.sqrt(k * (k + 1) / (12 * n_data_sets)))
+        n_data_sets, n_names = self.scores.shape
+        quantile = studentized_range.ppf(CONFIDENCE, n_names, np.inf)
+        return float(quantile * np.sqrt(n_names * (n_names + 1) / (12 * n_data_sets)))
 
     @cached_property
     def differs(self) -> Masks:
@@ -111,41 +130,64 @@ class DataSetRanks:
         Their mean ranks differ by more than the critical difference, and Friedman's test is
         significant. Any pair is wrongly among them with a chance of .05, if data sets are many.
         """
-        apart = np.abs(self.means[:, None] - self.means) > self.critical_difference
-        return np.asarray(apart & (self.friedman <= 1 - CONFIDENCE))
+        differences = np.abs(self.mean_ranks[:, np.newaxis] - self.mean_ranks)
+        exceeds = differences > self.critical_difference
+        return np.asarray(exceeds & (self.friedman_p_value <= 1 - CONFIDENCE))
 
     @cached_property
-    def limits(self) -> tuple[Limits, Limits]:
-        r"""The 95 % intervals of mean ranks, and of places in their order, by the bootstrap.
+    def rank_limits(self) -> Limits:
+        r"""The 95 % intervals of mean ranks, by the bootstrap: of shape (n_names,) each.
 
         Data sets are drawn with replacement. How often each counts is moved away from once by the
         factor :math:`\sqrt{n / (n - 1)} \, t_{n-1} / z`, with which limits are as wide as
         Student's: a plain bootstrap of few data sets is too narrow. In simulations of 7 systems and
         4 data sets, intervals of mean ranks held in .90 to .94, plain ones in .76 to .81.
 
-        Each limit is of shape (n_names,), and NaN of fewer than four data sets. The mean rank of
-        what ranks alike in all of them has none: chance is then not seen, which does not say that
-        there is none.
+        NaN of fewer than four data sets. The mean rank of what ranks alike in all of them has none:
+        chance is then not seen, which does not say that there is none.
         """
         n_data_sets, n_names = self.scores.shape
-        if n_data_sets < LEAST_SETS:
-            unknown = np.full(n_names, np.nan)
-            return (unknown, unknown), (unknown, unknown)
-        replicates = self.means + self._wider * ((self._counts - 1) @ self.ranks) / n_data_sets
-        places = rankdata(np.round(replicates, DECIMALS), axis=1)
-        low, high = np.clip(percentiles(replicates.T), 1, n_names)
+        if n_data_sets < MIN_DATA_SETS:
+            return self._unknown_limits()
+        low, high = percentiles(self._resampled_mean_ranks.T)
+        return nan_if_constant((np.clip(low, 1, n_names), np.clip(high, 1, n_names)))
+
+    @cached_property
+    def place_limits(self) -> Limits:
+        """The 95 % intervals of places in the order of mean ranks, of shape (n_names,) each.
+
+        They are by the bootstrap of `rank_limits`, rounded to whole places; NaN of fewer than four
+        data sets.
+        """
+        if len(self.data_sets) < MIN_DATA_SETS:
+            return self._unknown_limits()
+        places = rankdata(np.round(self._resampled_mean_ranks, DECIMALS), axis=1)
         first, last = percentiles(places.T)
-        return nan_if_constant((low, high)), (np.floor(first), np.ceil(last))
+        return np.floor(first), np.ceil(last)
+
+    def _unknown_limits(self) -> Limits:
+        """Make limits of NaN, of shape (n_names,) each."""
+        unknown = np.full(len(self.names), np.nan)
+        return unknown, unknown
+
+    @cached_property
+    def _resampled_mean_ranks(self) -> Floats:
+        """Mean ranks over resampled data sets, widened, of shape (n_replicates, n_names)."""
+        n_data_sets = len(self.data_sets)
+        deviations = (self._counts - 1) @ self.ranks
+        return self.mean_ranks + self._widening * deviations / n_data_sets
 
     @cached_property
     def _counts(self) -> Floats:
         """How often each data set is drawn, of shape (n_replicates, n_data_sets)."""
         return resampled_users(0, REPLICATES, n_users=len(self.data_sets), seed=SEED)
 
-    @property
-    def _wider(self) -> float:
+    @cached_property
+    def _widening(self) -> float:
+        """Factor by which resampled counts are moved away from once each; see `rank_limits`."""
         n = len(self.data_sets)
-        return float(np.sqrt(n / (n - 1)) * stdtrit(n - 1, (1 + CONFIDENCE) / 2) / NORMAL_QUANTILE)
+        t_quantile = stdtrit(n - 1, (1 + CONFIDENCE) / 2)
+        return float(np.sqrt(n / (n - 1)) * t_quantile / NORMAL_QUANTILE)
 
     @cached_property
     def strengths(self) -> Floats:
@@ -153,30 +195,43 @@ class DataSetRanks:
 
         NaN, with a warning, if they are not found within `MOST_STEPS` steps.
         """
-        return self._strengths(np.ones((1, len(self.data_sets))), near=NEAR)[0]
+        once_each = np.ones((1, len(self.data_sets)))
+        return self._fit_strengths(once_each, tolerance=TOLERANCE)[0]
 
     @cached_property
     def strength_limits(self) -> Limits:
-        """The 95 % intervals of strengths, by the bootstrap of `limits` on their logarithms.
+        """The 95 % intervals of strengths, by the bootstrap of `rank_limits` on their logarithms.
 
-        NaN of fewer than five data sets, and if the strengths of some resample are not found within
-        `MOST_STEPS` steps. In simulations of 4 to 20 names and 5 to 30 data sets,
-        they held in .87 to .95.
+        Of shape (n_names,) each. NaN of fewer than five data sets, and if the strengths of some
+        resample are not found within `MOST_STEPS` steps. In simulations of 4 to 20 names and 5 to
+        30 data sets, they held in .87 to .95.
         """
-        if len(self.data_sets) < LEAST_OF_STRENGTHS:
-            unknown = np.full(len(self.names), np.nan)
-            return unknown, unknown
-        logs = np.log(self._strengths(self._counts, near=RESAMPLED_NEAR) / self.strengths)
-        low, high = percentiles(self._wider * logs.T)
+        if len(self.data_sets) < MIN_DATA_SETS_FOR_STRENGTHS:
+            return self._unknown_limits()
+        resampled = self._fit_strengths(self._counts, tolerance=RESAMPLED_TOLERANCE)
+        log_ratios = np.log(resampled / self.strengths)
+        low, high = percentiles(self._widening * log_ratios.T)
         return self.strengths * np.exp(low), np.minimum(self.strengths * np.exp(high), 1.0)
 
-    def _strengths(self, counts: Floats, *, near: float) -> Floats:
-        r"""Find strengths where data sets count so often, of shape (n_counts, n_names).
+    def _fit_strengths(self, counts: Floats, *, tolerance: float) -> Floats:
+        r"""Fit strengths where data sets count so often, of shape (n_replicates, n_names).
 
         The chance that i comes first of those not yet ranked is
         :math:`\lambda_i / \sum_j \lambda_j`. Each also wins and loses half a comparison against one
         of strength 1, so that strengths are finite where one always comes first. Of names that tie,
-        each is taken first of all of them. Found by the MM algorithm.
+        each is taken first of all of them. Fitted by the MM algorithm.
+
+        Parameters
+        ----------
+        counts
+            How often each data set counts, of shape (n_replicates, n_data_sets).
+        tolerance
+            Relative change at which strengths are found.
+
+        Returns
+        -------
+        Strengths, which add up to 1 in each row; all NaN, with a warning, if some are not found
+        within `MOST_STEPS` steps.
 
         References
         ----------
@@ -184,22 +239,26 @@ class DataSetRanks:
         Modelling rankings in R: the PlackettLuce package (the prior); Breslow (1974), Covariance
         analysis of censored survival data (ties).
         """
-        # By data set and who is chosen: whether each is still there.
-        offered = (self.ranks[:, None, :] >= self.ranks[:, :, None]).astype(np.float64)
+        # By data set and the name that comes first: which names it is chosen from, itself included.
+        is_offered = self.ranks[:, np.newaxis, :] >= self.ranks[:, :, np.newaxis]
+        offered = is_offered.astype(np.float64)
         is_choice = offered.sum(axis=2) > 1
-        choices, wins = offered[is_choice], counts @ is_choice + 0.5
-        n_made = counts[:, np.nonzero(is_choice)[0]]
-        strengths = np.ones(wins.shape)
+        choices = offered[is_choice]
+        data_set_of_choice = np.nonzero(is_choice)[0]
+        n_wins = counts @ is_choice + 0.5
+        n_choices = counts[:, data_set_of_choice]
+        strengths = np.ones(n_wins.shape)
         for _ in range(MOST_STEPS):
-            before = strengths
-            strengths = wins / ((n_made / (before @ choices.T)) @ choices + 1 / (1 + before))
-            if np.allclose(strengths, before, rtol=near, atol=0):
+            previous = strengths
+            choice_rates = n_choices / (previous @ choices.T)
+            strengths = n_wins / (choice_rates @ choices + 1 / (1 + previous))
+            if np.allclose(strengths, previous, rtol=tolerance, atol=0):
                 return np.asarray(strengths / strengths.sum(axis=1, keepdims=True))
         warn(
             f"the strengths of {', '.join(self.names)} in the Plackett-Luce model still change "
             f"after {MOST_STEPS:,} steps: they are left out."
         )
-        return np.full(wins.shape, np.nan)
+        return np.full(n_wins.shape, np.nan)
 
     @cached_property
     def taus(self) -> Floats:
@@ -207,5 +266,5 @@ class DataSetRanks:
 
         Of shape (n_data_sets,); NaN where all tie.
         """
-        others = self.ranks.sum(axis=0) - self.ranks
-        return tau_b(others, self.ranks)
+        ranks_of_others = self.ranks.sum(axis=0) - self.ranks
+        return tau_b(ranks_of_others, self.ranks)

@@ -101,7 +101,9 @@ class MeanRanks:
             tau_by_data_set = dict(zip(ranks.data_sets, ranks.taus.tolist(), strict=True))
             taus = [tau_by_data_set.get(data_set, np.nan) for data_set in data_sets]
             mean_tau = float(mean_of_defined(ranks.taus))
-            rows.append([ranks.label, ranks.friedman, ranks.critical_difference, mean_tau, *taus])
+            rows.append(
+                [ranks.label, ranks.friedman_p_value, ranks.critical_difference, mean_tau, *taus]
+            )
         note = (
             "p: Friedman's test that none differ, of two the sign test. Critical difference: of "
             "two mean ranks, by Nemenyi's test. tau-b: of the order in a data set with the mean "
@@ -118,7 +120,7 @@ class MeanRanks:
         Limits are NaN for ranks and taus of one data set.
         """
         for ranks in self.rankings:
-            (low, high), _ = ranks.limits
+            low, high = ranks.rank_limits
             for number, name in enumerate(ranks.names):
                 if self.noun == "measure":
                     subject = f"by {ranks.label}"
@@ -128,7 +130,7 @@ class MeanRanks:
                     measure = ranks.label
                 for data_set, rank in zip(ranks.data_sets, ranks.ranks[:, number], strict=True):
                     yield f"rank {subject}", measure, data_set, rank, np.nan, np.nan
-                mean_rank = ranks.means[number]
+                mean_rank = ranks.mean_ranks[number]
                 yield f"mean rank {subject}", measure, "all", mean_rank, low[number], high[number]
             quantity = f"tau-b of {plural(self.noun)}, with other data sets"
             for data_set, tau in zip(ranks.data_sets, ranks.taus, strict=True):
@@ -173,7 +175,7 @@ class MeanRanks:
         """Word which names do not differ significantly from the best mean rank, by criterion."""
         criteria_by_best: dict[str, list[str]] = {}
         for ranks in self.rankings:
-            is_unbeaten = ~ranks.differs[np.argmin(ranks.means)]
+            is_unbeaten = ~ranks.differs[np.argmin(ranks.mean_ranks)]
             unacceptable = self.unacceptable.get(ranks.label, ())
             names = [
                 name for name in compress(ranks.names, is_unbeaten) if name not in unacceptable
@@ -211,9 +213,10 @@ def _rows_of_ranks(ranks: DataSetRanks) -> Iterator[list[Cell]]:
 
     A place is a range if its limits, over resampled data sets, differ.
     """
-    order = np.argsort(ranks.means, kind="stable")
+    order = np.argsort(ranks.mean_ranks, kind="stable")
     letters = letters_by_system(ranks.differs, order)
-    (low_rank, high_rank), (first_place, last_place) = ranks.limits
+    low_rank, high_rank = ranks.rank_limits
+    first_place, last_place = ranks.place_limits
     low_strength, high_strength = ranks.strength_limits
     for n in order:
         interval = ""
@@ -227,7 +230,7 @@ def _rows_of_ranks(ranks: DataSetRanks) -> Iterator[list[Cell]]:
         )
         yield [
             f"{ranks.label}, {ranks.names[n]}",
-            float(ranks.means[n]),
+            float(ranks.mean_ranks[n]),
             interval,
             place,
             letters[n],
@@ -238,11 +241,11 @@ def _rows_of_ranks(ranks: DataSetRanks) -> Iterator[list[Cell]]:
 
 def _draw(ranks: DataSetRanks, nouns: str, ax: Axes) -> Axes:
     """Draw mean ranks with intervals, and the critical difference as a line above them."""
-    order = np.argsort(ranks.means, kind="stable")
+    order = np.argsort(ranks.mean_ranks, kind="stable")
     names = [ranks.names[n] for n in order]
-    (low, high), _ = ranks.limits
+    low, high = ranks.rank_limits
     differs = ranks.differs[np.ix_(order, order)]
-    draw_ranks(ax, names, ranks.means[order], (low[order], high[order]), differs, kind=nouns)
+    draw_ranks(ax, names, ranks.mean_ranks[order], (low[order], high[order]), differs, kind=nouns)
     ax.plot([1, 1 + ranks.critical_difference], [0, 0], "|-", color="0.4")
     ax.set_yticks(range(len(names) + 1), ["CD", *names])
     ax.set_xlabel("mean rank")

@@ -36,7 +36,7 @@ def some_scores(rng: np.random.Generator, shape: tuple[int, int], *, ties: bool)
 
 def test_the_example_of_demsar_is_reproduced() -> None:
     ranks = ranks_of(np.array(DEMSAR.split(), dtype=float).reshape(14, 4))
-    assert ranks.means.round(3).tolist() == [3.143, 2.0, 2.893, 1.964]
+    assert ranks.mean_ranks.round(3).tolist() == [3.143, 2.0, 2.893, 1.964]
     assert round(ranks.critical_difference, 2) == 1.25
 
 
@@ -51,7 +51,7 @@ def test_scores_that_differ_by_rounding_alone_tie() -> None:
 @pytest.mark.parametrize("ties", [False, True])
 def test_the_tests_are_those_of_scipy(rng: np.random.Generator, ties: bool) -> None:
     scores = some_scores(rng, (9, 5), ties=ties)
-    assert ranks_of(scores).friedman == stats.friedmanchisquare(*scores.T).pvalue
+    assert ranks_of(scores).friedman_p_value == stats.friedmanchisquare(*scores.T).pvalue
 
 
 def test_two_differ_whose_mean_ranks_are_further_apart_than_the_critical_difference() -> None:
@@ -63,11 +63,11 @@ def test_two_differ_whose_mean_ranks_are_further_apart_than_the_critical_differe
 @pytest.mark.parametrize("n_data_sets", [5, 6])
 def test_two_names_differ_by_the_sign_test(n_data_sets: int) -> None:
     ranks = ranks_of(np.tile([3.0, 2.0], (n_data_sets, 1)))
-    assert ranks.friedman == 2 * 0.5**n_data_sets
+    assert ranks.friedman_p_value == 2 * 0.5**n_data_sets
     assert ranks.critical_difference < 1
     assert ranks.differs.any() == (n_data_sets == 6)
     tied = ranks_of(np.ones((n_data_sets, 2)))
-    assert np.isnan(tied.friedman)
+    assert np.isnan(tied.friedman_p_value)
     assert not tied.differs.any()
 
 
@@ -76,15 +76,15 @@ def test_none_differ_unless_the_test_of_friedman_is_significant() -> None:
     turns = [[0, *np.roll(range(1, 7), turn), 7] for turn in range(4)]
     orders = [*turns, [3, 4, 5, 7, 0, 6, 1, 2], [2, 3, 4, 5, 6, 1, 0, 7]]
     ranks = ranks_of(-np.argsort(orders, axis=1))
-    assert np.ptp(ranks.means) > ranks.critical_difference
-    assert ranks.friedman > 0.05
+    assert np.ptp(ranks.mean_ranks) > ranks.critical_difference
+    assert ranks.friedman_p_value > 0.05
     assert not ranks.differs.any()
 
 
 def test_no_difference_is_found_where_all_tie() -> None:
     ranks = ranks_of(np.ones((5, 3)))
     assert not ranks.differs.any()
-    assert np.isnan(ranks.friedman)
+    assert np.isnan(ranks.friedman_p_value)
     assert np.isnan(ranks.taus).all()
     assert ranks.strengths == pytest.approx(1 / 3)
 
@@ -144,15 +144,17 @@ def test_taus_are_with_the_mean_ranks_of_the_other_data_sets(rng: np.random.Gene
 
 def test_intervals_of_many_data_sets_are_as_wide_as_students(rng: np.random.Generator) -> None:
     ranks = ranks_of(some_scores(rng, (40, 5), ties=False))
-    (low, high), (first, last) = ranks.limits
-    expected = stats.t.interval(0.95, 39, ranks.means, stats.sem(ranks.ranks))
+    low, high = ranks.rank_limits
+    first, last = ranks.place_limits
+    expected = stats.t.interval(0.95, 39, ranks.mean_ranks, stats.sem(ranks.ranks))
     assert np.abs(np.array([low, high]) - expected).max() < 0.05
-    places = stats.rankdata(ranks.means)
+    places = stats.rankdata(ranks.mean_ranks)
     assert ((first <= places) & (places <= last)).all()
 
 
 def test_what_data_sets_agree_on_has_one_place_and_no_interval() -> None:
-    (low, high), (first, last) = ranks_of([[1, 2, 3], [2, 1, 3]] * 2).limits
+    low, high = ranks_of([[1, 2, 3], [2, 1, 3]] * 2).rank_limits
+    first, last = ranks_of([[1, 2, 3], [2, 1, 3]] * 2).place_limits
     assert (first[2], last[2]) == (1, 1)
     assert np.isnan([low[2], high[2]]).all()
     assert (low[:2] < high[:2]).all()
@@ -173,7 +175,14 @@ def test_what_has_no_mean_ranks_is_refused(scores: object, finding: str) -> None
 
 @pytest.mark.parametrize("n_data_sets", [2, 3])
 def test_few_data_sets_have_no_intervals(rng: np.random.Generator, n_data_sets: int) -> None:
-    assert np.isnan(ranks_of(rng.normal(size=(n_data_sets, 7))).limits).all()
+    ranks = ranks_of(rng.normal(size=(n_data_sets, 7)))
+    assert np.isnan(ranks.rank_limits).all()
+    assert np.isnan(ranks.place_limits).all()
+
+
+def test_scores_must_fit_data_sets_and_names() -> None:
+    with pytest.raises(ValueError, match="do not fit 2 data sets and 3 names"):
+        DataSetRanks("P", ("x", "y"), ("a", "b", "c"), np.zeros((3, 2)))
 
 
 @pytest.mark.validity
@@ -183,7 +192,7 @@ def test_intervals_of_mean_ranks_hold(rng: np.random.Generator, n_data_sets: int
     true = stats.rankdata(-(quality + rng.normal(size=(100_000, 7))), axis=1).mean(axis=0)
     held = []
     for _ in range(300):
-        low, high = ranks_of(quality + rng.normal(size=(n_data_sets, 7))).limits[0]
+        low, high = ranks_of(quality + rng.normal(size=(n_data_sets, 7))).rank_limits
         held.append((low <= true) & (true <= high))
     assert 0.88 < np.mean(held) < 0.98
 
@@ -191,7 +200,8 @@ def test_intervals_of_mean_ranks_hold(rng: np.random.Generator, n_data_sets: int
 def test_intervals_of_few_data_sets_are_as_wide_as_students_of_resampled_ranks() -> None:
     """Of four data sets, how often each counts is moved from once by sqrt(4 / 3) 3.18 / 1.96."""
     ranks = ranks_of([[3, 2, 1, 0], [2, 3, 1, 0], [0, 3, 2, 1], [3, 1, 2, 0]])
-    (low, high), (first, last) = ranks.limits
+    low, high = ranks.rank_limits
+    first, last = ranks.place_limits
     counts = resampled_users(0, 1000, n_users=4, seed=0)
     wider = np.sqrt(4 / 3) * stats.t.ppf(0.975, 3) / stats.norm.ppf(0.975)
     replicates = (1 + wider * (counts - 1)) @ ranks.ranks / 4
@@ -220,5 +230,5 @@ def test_the_critical_difference_is_that_of_nemenyi() -> None:
 def test_limits_of_places_that_are_shared_are_whole_places() -> None:
     """The first and the last tie in all data sets: they share 1.5 or 2.5, so 1 to 3 are theirs."""
     ranks = ranks_of([[0, 0, 0], [0, 2, 0], [0, 0, 0], [2, 0, 2], [1, 2, 1]])
-    _, (first, last) = ranks.limits
+    first, last = ranks.place_limits
     assert (first.tolist(), last.tolist()) == ([1, 1, 1], [3, 3, 3])

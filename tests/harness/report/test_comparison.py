@@ -225,7 +225,7 @@ def test_ranks_are_those_of_the_mean_scores(apart: tuple[Path, Path]) -> None:
         assert ranks.scores.tolist() == [[*means.values[number]], [*means.values[number, ::-1]]]
     frame = made.frame().set_index(["quantity", "measure", "study"])["value"]
     ranks = of_systems.rankings[0]
-    for name, mean, scores in zip(ranks.names, ranks.means, ranks.scores.T, strict=True):
+    for name, mean, scores in zip(ranks.names, ranks.mean_ranks, ranks.scores.T, strict=True):
         assert frame[f"mean rank of {name}", ranks.label, "all"] == mean
         own = [frame[f"mean score of {name}", ranks.label, study] for study in made.studies]
         assert own == [*scores]
@@ -238,14 +238,14 @@ def test_where_less_is_better_the_lowest_is_first(apart: tuple[Path, Path]) -> N
         keep(folder, "means", replace(means, measures=falling))
     for ranks in compared(*apart).mean_ranks[0].rankings:
         own = means.values[[str(measure) for measure in falling].index(ranks.label)]
-        assert ranks.means.argmin() == own.argmin()
+        assert ranks.mean_ranks.argmin() == own.argmin()
 
 
 def test_measures_are_ranked_by_each_quantity(apart: tuple[Path, Path]) -> None:
     keep(apart[0], "sparsity", sparsity_of(AREAS))
     keep(apart[1], "sparsity", sparsity_of(TURNED))
     (ranks,) = [r for r in compared(*apart).mean_ranks[1].rankings if r.label == ROBUSTNESS]
-    assert dict(zip(ranks.names, ranks.means, strict=True)) == {
+    assert dict(zip(ranks.names, ranks.mean_ranks, strict=True)) == {
         "nDCG@20": 1,
         "P@20": 2.5,
         "AP@20": 2.5,

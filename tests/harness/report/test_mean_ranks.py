@@ -55,7 +55,7 @@ def test_the_table_has_the_best_mean_rank_first() -> None:
     assert columns["measure, system"] == [f"P@5, {SYSTEMS[n]}" for n in order]
     assert columns["mean rank"] == pytest.approx(means[order].tolist())
     assert columns["mean rank"] == pytest.approx([7.5 / 6, 11.5 / 6, 19 / 6, 22 / 6])
-    (low, high), _ = ranks.limits
+    low, high = ranks.rank_limits
     assert columns["95 %"] == [f"[{low[n]:.1f}, {high[n]:.1f}]" for n in order]
     assert columns["strength"] == pytest.approx(ranks.strengths[order].tolist())
     assert sum(columns["strength"]) == pytest.approx(1)
@@ -120,7 +120,7 @@ def test_strengths_have_limits_from_five_data_sets_on() -> None:
         table, _ = MeanRanks("system", [ranks]).tables()
         assert ("strength, 95 %" in table.headings) == has_limits
     low, high = ranks.strength_limits
-    order = np.argsort(ranks.means, kind="stable")
+    order = np.argsort(ranks.mean_ranks, kind="stable")
     for n, cell in zip(order, columns_of(table)["strength, 95 %"], strict=True):
         limits = [float(limit) for limit in cell.strip("[]").split(", ")]
         assert limits == pytest.approx([low[n], high[n]], abs=0.05)
@@ -130,7 +130,7 @@ def test_rows_have_every_rank_mean_rank_and_tau() -> None:
     ranks = ranks_of()
     rows = {row[:3]: row[3:] for row in MeanRanks("system", [ranks]).rows()}
     own = rankdata(-SCORES, axis=1)
-    (low, high), _ = ranks.limits
+    low, high = ranks.rank_limits
     for n, name in enumerate(SYSTEMS):
         for number in range(6):
             value, *limits = rows[f"rank of {name}", "P@5", f"set {number}"]
@@ -195,8 +195,8 @@ def test_two_systems_can_differ_in_six_or_more_data_sets() -> None:
         if "data sets are few" in one
     ]
     assert "six or more" in few
-    assert ranks_of(np.tile([1.0, 2.0], (5, 1))).friedman > 0.05
-    assert ranks_of(np.tile([1.0, 2.0], (6, 1))).friedman < 0.05
+    assert ranks_of(np.tile([1.0, 2.0], (5, 1))).friedman_p_value > 0.05
+    assert ranks_of(np.tile([1.0, 2.0], (6, 1))).friedman_p_value < 0.05
 
 
 @pytest.mark.slow
@@ -213,7 +213,7 @@ def test_the_diagram_has_mean_ranks_intervals_and_the_critical_difference() -> N
     quantile = studentized_range.ppf(0.95, 4, np.inf) / np.sqrt(2)
     reach = 1 + quantile * np.sqrt(20 / 36)
     np.testing.assert_allclose(points_of(difference), [(1, 0), (reach, 0)])
-    (low, high), _ = ranks.limits
+    low, high = ranks.rank_limits
     ends = [(start, end) for (start, _), (end, _) in segments_of(ax)]
     np.testing.assert_allclose(ends, [(low[n], high[n]) for n in order])
     joined = [points_of(line) for line in ax.lines if line.get_marker() == "."]
