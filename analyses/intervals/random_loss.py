@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -32,18 +33,24 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from analyses.shared.measure_estimates import Estimates
-    from analyses.shared.work import Work
+    from analyses.shared.scores import RunDeviations
+    from analyses.shared.work import SumSamples, Work
 
 
 LossT = TypeVar("LossT", bound="RandomLoss")
 
-SAMPLES_AT_ONCE, MASKS_AT_ONCE = 100, 1 << 28
-"""Samples that are scored together, of some levels: of 100, each takes two thirds of the time that
-it takes of 50, and twice the memory. Beyond 256 MB of judgements kept or lost, fewer."""
+SAMPLES_AT_ONCE = 100
+"""Samples that are scored together, of some levels.
+
+Of 100, each takes two thirds of the time that it takes of 50, and twice the memory.
+"""
+
+MASKS_AT_ONCE = 1 << 28
+"""Judgements kept or lost, in all samples that are scored together: 256 MB."""
 
 
 def lose_at_random(
-    kind: type[LossT],
+    result_class: type[LossT],
     work: Work,
     settings: LossSettings,
     draw: Callable[[float], Masks],
@@ -52,62 +59,211 @@ def lose_at_random(
     """Score systems on random samples of the judgements, and compare their orderings.
 
     Levels, some together, are scored in threads.
+
+    Parameters
+    ----------
+    result_class
+        Class of the result.
+    work
+        The study.
+    settings
+        Levels, and numbers of samples and of bootstrap replicates.
+    draw
+        Draws the samples of a level: which judgements each has, (n_judgements, n_samples).
+    facts
+        Further fields of the result, such as ``loss`` and ``drawing``.
     """
-    qrels, seed, levels, n_samples = work.qrels, work.seed, settings.levels, settings.samples
-    sum_samples = work.rescorer(len(levels) * n_samples)
-    runs = work.scores.runs
-    resampling = Resampling.of(qrels.n_users, replicates=settings.replicates, seed=seed, runs=runs)
-    everything = np.ones((len(qrels.items), 1), dtype=np.bool_)
-    reference = sum_samples(everything, blocks=resampling.blocks)[:, :, :, 0]
-    subsets, measures = work.families.subsets(seed=seed), work.scores.measures
-    reported = measures.indices(measures.reported)
-
-    def study(some: Sequence[float]) -> list[tuple[Any, ...]]:
-        """Score the samples of some levels together."""
-        drawn = map(draw, some)
-        kept = [everything if each.all() else each for each in drawn]
-        sums = sum_samples(np.concatenate(kept, axis=1), blocks=resampling.blocks)
-        ends = np.cumsum([each.shape[1] for each in kept])
-        parts = np.split(sums, ends[:-1], axis=-1)
-        return [compare(*level) for level in zip(some, kept, parts, strict=True)]
-
-    def compare(level: float, kept: Masks, sums: Floats) -> tuple[Any, ...]:
-        """Give, of one level, what `RandomLoss` has of all: taus to n_kept."""
-        means = sum_over_runs(sums.sum(axis=1), runs).swapaxes(1, 2) / qrels.n_users
-        full = sum_over_runs(reference.sum(axis=1)[..., None], runs).swapaxes(1, 2) / qrels.n_users
-        crossed = resampling.subset_taus(sums, reference, subsets, of=reported)
-        return (
-            np.repeat(tau_b(means, full), n_samples // kept.shape[1], axis=1),
-            mean_coefficients(means, full),
-            _resample_samples(resampling.taus(sums, reference), level=level, seed=seed),
-            mean_of_defined(subset_taus(means, full, subsets)),
-            mean_of_defined(np.moveaxis(crossed, 1, -1)),
-            _without_relevant(qrels, kept),
-            np.count_nonzero(kept) / kept.shape[1],
-        )
-
+    qrels = work.qrels
+    levels = settings.levels
+    n_samples = settings.samples
+    n_levels = len(levels)
+    measures = work.scores.measures
+    samples = _LossSamples.of(work, settings, draw)
     n_masks = n_samples * len(qrels.items)
     at_once = max(1, min(SAMPLES_AT_ONCE // n_samples, MASKS_AT_ONCE // max(n_masks, 1)))
-    tasks = (delayed(study)(levels[n : n + at_once]) for n in range(0, len(levels), at_once))
-    results = run_in_threads(tasks, n_jobs=work.n_jobs, return_as="generator")
-    studied = chain.from_iterable(results)
-    columns = zip(*work.steps("Taking judgements away", len(levels), studied), strict=True)
-    taus, coefficients, resampled, within, crossed, without_relevant, n_kept = columns
-    areas = (area(levels, np.stack(each, axis=-1)) for each in (within, crossed))
-    return kind(
+    tasks = (
+        delayed(samples.compare_levels)(levels[first : first + at_once])
+        for first in range(0, n_levels, at_once)
+    )
+    tasks_done = run_in_threads(tasks, n_jobs=work.n_jobs, return_as="generator")
+    levels_done = chain.from_iterable(tasks_done)
+    by_level = list(work.steps("Taking judgements away", n_levels, levels_done))
+    within = np.stack([level.within for level in by_level], axis=-1)
+    crossed = np.stack([level.crossed for level in by_level], axis=-1)
+    return result_class(
         measures=measures,
         levels=levels,
-        taus=np.stack(taus, axis=1),
-        coefficients=stack_levels(coefficients),
-        replicates=np.stack(resampled, axis=1),
-        within=SubsetValues(work.families.n_families, *areas),
-        without_relevant=np.array(without_relevant),
-        n_kept=np.array(n_kept),
+        taus=np.stack([level.taus for level in by_level], axis=1),
+        coefficients=stack_levels([level.coefficients for level in by_level]),
+        replicates=np.stack([level.replicates for level in by_level], axis=1),
+        within=SubsetValues(
+            work.families.n_families,
+            values=area(levels, within),
+            crossed=area(levels, crossed),
+        ),
+        without_relevant=np.array([level.n_without_relevant for level in by_level]),
+        n_kept=np.array([level.n_kept for level in by_level]),
         families=work.families,
         n_users=qrels.n_users,
         n_judgements=len(qrels.items),
         **facts,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _LevelAgreement:
+    """Agreement of the orderings on the samples of one level with that on all judgements.
+
+    Parameters
+    ----------
+    taus
+        Kendall's tau-b of every sample, of shape (n_measures, n_samples).
+    coefficients
+        By further coefficient: its mean over samples, of shape (n_measures,).
+    replicates
+        Mean tau with other users and samples, of shape (n_measures, n_replicates).
+    within
+        Mean tau in random subsets of the systems, of shape (n_measures, n_subsets).
+    crossed
+        The same with other users, of shape (n_measures, n_resamples, n_subsets); NaN for measures
+        that are not reported.
+    n_without_relevant
+        Mean number of users left without a relevant item.
+    n_kept
+        Mean number of judgements left.
+    """
+
+    taus: Floats
+    coefficients: Mapping[str, Floats]
+    replicates: Floats
+    within: Floats
+    crossed: Floats
+    n_without_relevant: float
+    n_kept: float
+
+
+@dataclass(frozen=True, eq=False)
+class _LossSamples:
+    """What scores and compares samples of the judgements, of any level.
+
+    Parameters
+    ----------
+    qrels
+        All judgements.
+    draw
+        Draws the samples of a level: which judgements each has, (n_judgements, n_samples).
+    sum_samples
+        Scores samples, in sums over blocks of users.
+    n_samples
+        Number of samples of each level.
+    seed
+        Random seed.
+    runs
+        Deviations of single runs, if systems have several.
+    resampling
+        The blocks of users, and how replicates draw them.
+    reference
+        Sums of the scores by all judgements over blocks, of shape (n_measures, n_blocks,
+        n_systems); with several runs of a system, of runs in place of systems.
+    subsets
+        Random subsets of the systems, of shape (n_subsets, n_systems).
+    reported
+        Positions of the report measures.
+    """
+
+    qrels: Qrels
+    draw: Callable[[float], Masks]
+    sum_samples: SumSamples
+    n_samples: int
+    seed: int
+    runs: RunDeviations | None
+    resampling: Resampling
+    reference: Floats
+    subsets: Masks
+    reported: Sequence[int]
+
+    @classmethod
+    def of(cls, work: Work, settings: LossSettings, draw: Callable[[float], Masks]) -> _LossSamples:
+        """Score the systems by all judgements, and draw replicates and subsets of systems."""
+        runs = work.scores.runs
+        measures = work.scores.measures
+        resampling = Resampling.of(
+            work.qrels.n_users, replicates=settings.replicates, seed=work.seed, runs=runs
+        )
+        sum_samples = work.rescorer(len(settings.levels) * settings.samples)
+        all_judgements = np.ones((len(work.qrels.items), 1), dtype=np.bool_)
+        reference = sum_samples(all_judgements, blocks=resampling.blocks)[:, :, :, 0]
+        return cls(
+            qrels=work.qrels,
+            draw=draw,
+            sum_samples=sum_samples,
+            n_samples=settings.samples,
+            seed=work.seed,
+            runs=runs,
+            resampling=resampling,
+            reference=reference,
+            subsets=work.families.subsets(seed=work.seed),
+            reported=measures.indices(measures.reported),
+        )
+
+    def compare_levels(self, levels: Sequence[float]) -> list[_LevelAgreement]:
+        """Score the samples of some levels together, and compare each level with all judgements.
+
+        If every sample of a level has all judgements, one is scored for all.
+        """
+        samples = []
+        for level in levels:
+            is_kept = self.draw(level)
+            samples.append(is_kept[:, :1] if is_kept.all() else is_kept)
+        all_samples = np.concatenate(samples, axis=1)
+        sums = self.sum_samples(all_samples, blocks=self.resampling.blocks)
+        ends = np.cumsum([is_kept.shape[1] for is_kept in samples])
+        parts = np.split(sums, ends[:-1], axis=-1)
+        return [
+            self._compare_level(level, is_kept, level_sums)
+            for level, is_kept, level_sums in zip(levels, samples, parts, strict=True)
+        ]
+
+    def _compare_level(self, level: float, is_kept: Masks, sums: Floats) -> _LevelAgreement:
+        """Compare the orderings on the samples of a level with that on all judgements.
+
+        Parameters
+        ----------
+        level
+            Share of the judgements that is kept.
+        is_kept
+            Which judgements each sample has, of shape (n_judgements, n_samples), or (n_judgements,
+            1) if all samples are the same.
+        sums
+            Sums of scores over blocks of users, of shape (n_measures, n_blocks, n_systems,
+            n_samples); with several runs of a system, of runs in place of systems.
+        """
+        n_scored = is_kept.shape[1]
+        means = self._means(sums)
+        reference_means = self._means(self.reference[..., np.newaxis])
+        resampled_taus = self.resampling.taus(sums, self.reference)
+        crossed = self.resampling.subset_taus(sums, self.reference, self.subsets, of=self.reported)
+        # Samples last, to average over them.
+        crossed = np.moveaxis(crossed, 1, -1)
+        within = subset_taus(means, reference_means, self.subsets)
+        return _LevelAgreement(
+            taus=np.repeat(tau_b(means, reference_means), self.n_samples // n_scored, axis=1),
+            coefficients=mean_coefficients(means, reference_means),
+            replicates=_resample_samples(resampled_taus, level=level, seed=self.seed),
+            within=mean_of_defined(within),
+            crossed=mean_of_defined(crossed),
+            n_without_relevant=_mean_without_relevant(self.qrels, is_kept),
+            n_kept=np.count_nonzero(is_kept) / n_scored,
+        )
+
+    def _means(self, sums: Floats) -> Floats:
+        """Average sums over blocks, (n_measures, n_blocks, n_systems, n_samples), over users.
+
+        With several runs of a system, sums are of runs in place of systems. The means have the
+        shape (n_measures, n_samples, n_systems).
+        """
+        totals = sum_over_runs(sums.sum(axis=1), self.runs)
+        return totals.swapaxes(1, 2) / self.qrels.n_users
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,30 +321,37 @@ class RandomLoss(Result):
 
     @property
     def n_samples(self) -> int:
-        """Samples per level."""
+        """Number of samples at each level."""
         return self.taus.shape[2]
 
-    @property
+    @cached_property
     def undefined(self) -> Numbers:
-        """Samples whose tau is undefined, of shape (n_measures, n_levels)."""
+        """Number of samples whose tau is undefined, of shape (n_measures, n_levels)."""
         return np.count_nonzero(np.isnan(self.taus), axis=2)
 
     def means(self) -> Floats:
-        """Mean tau of the samples in which it is defined, of shape (n_measures, n_levels)."""
+        """Average tau over the samples in which it is defined, of shape (n_measures, n_levels)."""
         return mean_of_defined(self.taus)
 
-    @property
+    @cached_property
     def curves(self) -> Curves:
         """The means, with their bands (95 %, over users and samples) and areas."""
-        parts = self.means(), self.replicates, self.within, self.families
-        return Curves(self.measures, self.levels, *parts, factor=RANDOM_LOSS_FACTOR)
+        return Curves(
+            self.measures,
+            self.levels,
+            self.means(),
+            self.replicates,
+            within=self.within,
+            families=self.families,
+            factor=RANDOM_LOSS_FACTOR,
+        )
 
     def estimates(self) -> Estimates:
-        """Areas under the curves with their intervals."""
+        """Estimate the areas under the curves with their intervals."""
         return self.curves.estimates(loss=self.loss, threshold=self.least_area)
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give the curves (see `to_frame`), the areas under them, and differences of areas."""
+        """Tabulate the curves (see `to_frame`), the areas under them, and differences of areas."""
         return {
             self.name: self.to_frame(),
             f"{self.name}_areas": self.curves.areas(),
@@ -196,7 +359,7 @@ class RandomLoss(Result):
         }
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per measure and level.
+        """Tabulate the curves: a row for each measure and level.
 
         The result: columns metric, cutoff, level, tau (the mean), sd (of the samples' taus),
         standard_error (of the mean, from the samples alone), low, high (95 %, from users and
@@ -206,13 +369,14 @@ class RandomLoss(Result):
         """
         low, high = self.curves.band
         deviations = deviation_of_defined(self.taus)
-        defined = self.n_samples - self.undefined
+        n_defined = self.n_samples - self.undefined
+        standard_errors = deviations / np.sqrt(np.maximum(n_defined, 1))
         return tidy(
             self.measures,
             {"level": self.levels},
             tau=self.means(),
             sd=deviations,
-            standard_error=deviations / np.sqrt(np.maximum(defined, 1)),
+            standard_error=standard_errors,
             low=low,
             high=high,
             samples=self.n_samples,
@@ -235,37 +399,49 @@ class RandomLoss(Result):
         return self.curves.cautions()
 
     def caption(self) -> str:
-        """Say what the curves are, and in how many samples tau is undefined."""
-        undefined = int(self.undefined.sum())
+        """Describe the curves, and in how many samples tau is undefined."""
+        n_undefined = int(self.undefined.sum())
         n_systems = self.families.n_systems
-        note = f" In {counted(undefined, 'sample')} all systems tie: tau is undefined." * (
-            undefined > 0
-        )
+        note = ""
+        if n_undefined:
+            note = f" In {counted(n_undefined, 'sample')} all systems tie: tau is undefined."
         return (
             f"Kendall's tau-b between the orderings of {n_systems} systems on a share of the "
             f"{self.n_judgements:,} judgements of {counted(self.n_users, self.unit)} and on all of "
             f"them: mean of {counted(self.n_samples, 'sample')} at each share. {self.drawing}. "
-            "Areas "
-            f"are mean taus from {percent(max(self.levels))} to {percent(min(self.levels))}. "
+            f"Areas are mean taus from {percent(max(self.levels))} to {percent(min(self.levels))}. "
             f"{HIGHER_IS_BETTER}{note}"
         )
 
 
 def _resample_samples(taus: Floats, *, level: float, seed: int) -> Floats:
-    """Average replicates (n_measures, n_samples, n_replicates), each over samples drawn anew."""
-    _, n_samples, replicates = taus.shape
-    first = round(level * 1e9) * replicates
+    """Average the taus of every replicate over samples that are drawn anew, with replacement.
+
+    ``taus`` has the shape (n_measures, n_samples, n_replicates), the result (n_measures,
+    n_replicates). NaN is left out. The draws are those of the level.
+    """
+    _, n_samples, n_replicates = taus.shape
+    first = round(level * 1e9) * n_replicates
     weights = resampled_users(
-        first, first + replicates, n_users=n_samples, seed=seed, purpose=RESAMPLING_SAMPLES
+        first,
+        first + n_replicates,
+        n_users=n_samples,
+        seed=seed,
+        purpose=RESAMPLING_SAMPLES,
     )
     return mean_of_defined(taus.swapaxes(1, 2), weights)
 
 
-def _without_relevant(qrels: Qrels, kept: Masks) -> float:
-    """Count the users without a relevant judgement, in the mean over samples (bits of a byte)."""
+def _mean_without_relevant(qrels: Qrels, is_kept: Masks) -> float:
+    """Count the users without a relevant judgement, and average over samples.
+
+    ``is_kept`` marks the judgements of each sample, of shape (n_judgements, n_samples). Samples are
+    packed as bits of bytes.
+    """
     users = qrels.users[qrels.relevant]
-    firsts = np.flatnonzero(np.diff(users, prepend=-1))
-    samples = np.packbits(kept[qrels.relevant], axis=1)
-    has_relevant = np.bitwise_or.reduceat(samples, firsts, axis=0)
-    n_with = np.unpackbits(has_relevant, axis=1, count=kept.shape[1]).sum(axis=0)
-    return float(qrels.n_users - n_with.mean())
+    first_of_user = np.flatnonzero(np.diff(users, prepend=-1))
+    packed_samples = np.packbits(is_kept[qrels.relevant], axis=1)
+    has_relevant = np.bitwise_or.reduceat(packed_samples, first_of_user, axis=0)
+    n_samples = is_kept.shape[1]
+    n_with_relevant = np.unpackbits(has_relevant, axis=1, count=n_samples).sum(axis=0)
+    return float(qrels.n_users - n_with_relevant.mean())

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 from scipy.stats import hypergeom
 
-from analyses.intervals.random_loss import _without_relevant
+from analyses.intervals.random_loss import _mean_without_relevant
 from analyses.ordering import COEFFICIENTS
 from analyses.shared.evidence import to_evidence
 from analyses.shared.judgement_samples import Mode, Sampling
@@ -94,7 +94,7 @@ def test_users_without_relevant_judgements_are_counted_even_if_none_has_one() ->
     qrels = qrels_from_columns(
         np.arange(3), np.zeros(3, dtype=int), np.zeros(3, dtype=int), n_users=4, relevance_level=1
     )
-    assert _without_relevant(qrels, np.ones((3, 2), dtype=np.bool_)) == 4.0
+    assert _mean_without_relevant(qrels, np.ones((3, 2), dtype=np.bool_)) == 4.0
 
 
 def test_areas_within_subsets_are_those_of_a_study_of_these_systems_alone() -> None:
