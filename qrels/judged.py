@@ -436,9 +436,12 @@ def _condensed(judged: Judged) -> Judged:
     lists = judged.with_lists(condensed_grades, is_judged.sum(axis=1))
     vars(lists).update(depth=judged.depth)
     if "_find_items" in vars(judged):
-        lists.with_items(
-            lambda: replace(judged._items_of_lists, listed=moved(judged.items, missing=NO_ITEM).T)
-        )
+
+        def find_items() -> ItemsOfLists:
+            items = moved(judged.items, missing=NO_ITEM)
+            return replace(judged._items_of_lists, listed=items.T)
+
+        lists.with_items(find_items)
     return lists
 
 
@@ -458,7 +461,8 @@ def _count_relevant(judged: Judged) -> Numbers:
 
 
 def _count_nonrelevant(judged: Judged) -> Numbers:
-    return np.count_nonzero(judged.judgements >= 0, axis=1) - judged.n_relevant
+    n_judged = np.count_nonzero(judged.judgements >= 0, axis=1)
+    return n_judged - judged.n_relevant
 
 
 def _accumulated(

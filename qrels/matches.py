@@ -50,7 +50,8 @@ def match(run: Run, qrels: Qrels, *, depth: int | None = None) -> Longs:
         end_user = first_user + len(items)
         judgements = slice(qrels.offsets[first_user], qrels.offsets[end_user])
         rows = qrels.users[judgements] - first_user
-        judged_cells = rows * np.int64(width) + qrels.items[judgements]
+        first_cells_of_rows = rows * np.int64(width)
+        judged_cells = first_cells_of_rows + qrels.items[judgements]
         positions[judged_cells] = np.arange(judgements.start, judgements.stop)
         # The end of a list, item -1, falls into the last cell of the row before: always empty.
         first_cells = np.arange(len(items)) * width
@@ -97,16 +98,15 @@ def judge(run: Run, qrels: Qrels, catalogue: Catalogue | None = None) -> Judged:
         return judged
     judged_items = _rows(qrels.items, qrels, missing=int(NO_ITEM))
     judgements = _rows(np.arange(len(qrels.items)), qrels, missing=NO_JUDGEMENT)
-    return judged.with_items(
-        lambda: ItemsOfLists(
-            catalogue=catalogue,
-            users=np.arange(run.n_users),
-            listed=run.items.T,
-            judged=judged_items.T,
-            judgements=judgements.T,
-            system=run.system,
-        )
+    items_of_lists = ItemsOfLists(
+        catalogue=catalogue,
+        users=np.arange(run.n_users),
+        listed=run.items.T,
+        judged=judged_items.T,
+        judgements=judgements.T,
+        system=run.system,
     )
+    return judged.with_items(lambda: items_of_lists)
 
 
 def _rows(values: NDArray[Any], qrels: Qrels, *, missing: float) -> NDArray[Any]:

@@ -69,7 +69,8 @@ class Qrels:
     def users(self) -> Ints:
         """User number of every judgement, of shape (n_judgements,)."""
         counts = np.diff(self.offsets)
-        return np.repeat(np.arange(self.n_users, dtype=np.int32), counts)
+        numbers = np.arange(self.n_users, dtype=np.int32)
+        return np.repeat(numbers, counts)
 
     @cached_property
     def relevant(self) -> Masks:
@@ -96,21 +97,25 @@ class Qrels:
                 f"a mask of judgements must be of shape {self.items.shape}, got {mask.shape}."
             )
         offsets = offsets_of(self.count_by_user(mask))
-        return replace(self, offsets=offsets, items=self.items[mask], grades=self.grades[mask])
+        items = self.items[mask]
+        grades = self.grades[mask]
+        return replace(self, offsets=offsets, items=items, grades=grades)
 
     def select_users(self, users: Integers) -> Qrels:
         """Keep the users with these numbers, in this order, which becomes their numbers."""
         counts = np.diff(self.offsets)[users]
         rows = self.judgement_rows(users)
-        return replace(
-            self, offsets=offsets_of(counts), items=self.items[rows], grades=self.grades[rows]
-        )
+        offsets = offsets_of(counts)
+        items = self.items[rows]
+        grades = self.grades[rows]
+        return replace(self, offsets=offsets, items=items, grades=grades)
 
     def judgement_rows(self, users: Integers) -> Longs:
         """List the numbers of the judgements of these users, user by user, int64 of shape (n,)."""
-        counts = self.offsets[users + 1] - self.offsets[users]
+        first_rows = self.offsets[users]
+        counts = self.offsets[users + 1] - first_rows
         first_positions = np.cumsum(counts) - counts
-        shifts = np.repeat(self.offsets[users] - first_positions, counts)
+        shifts = np.repeat(first_rows - first_positions, counts)
         return shifts + np.arange(counts.sum())
 
 

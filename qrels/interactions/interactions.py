@@ -80,7 +80,8 @@ class Interactions:
             is_sorted = rises | (stays & is_sorted)
         if not is_sorted.all():
             raise InputError("interactions must be sorted by (user, time, item).")
-        is_invalid = ~(np.isfinite(self.value) & (self.value >= 0))
+        is_valid = np.isfinite(self.value) & (self.value >= 0)
+        is_invalid = ~is_valid
         if is_invalid.any():
             row = int(is_invalid.argmax())
             raise InputError(

@@ -130,10 +130,10 @@ class LogTable:
         ``readers`` are by column. Raises InputError if a column is missing or breaks a rule.
         """
         self.require(*readers)
-        queries = {column: reader(self, column) for column, reader in readers.items()}
         rules: list[Rule] = []
         columns = []
-        for column, query in queries.items():
+        for column, reader in readers.items():
+            query = reader(self, column)
             rules.extend(query.rules)
             columns.append(f"{query.expression} AS {quote_name(column)}")
         self.check_rules(rules)
@@ -248,7 +248,9 @@ class LogDatabase:
             "filename = 'log_name', file_row_number = true)"
         )
         described = self.run(f"DESCRIBE SELECT * EXCLUDE (log_name, file_row_number) FROM {rows}")
-        types = {str(name): str(type_name) for name, type_name, *_ in described.fetchall()}
+        types = {}
+        for name, type_name, *_ in described.fetchall():
+            types[str(name)] = str(type_name)
         source = (
             "(SELECT * EXCLUDE (log_name, file_row_number), "
             f"list_position([{listed_files}], log_name) AS log_file, file_row_number AS log_row "

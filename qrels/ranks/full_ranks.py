@@ -96,8 +96,9 @@ class FullRanks:
     @cached_property
     def order(self) -> Longs:
         """Place j of each item among the user's relevant items, from 1, of shape (n_rows,)."""
+        sorted_users = self.user[self.by_user]
         order = np.empty(len(self), dtype=np.int64)
-        order[self.by_user] = place_in_group(self.user[self.by_user])
+        order[self.by_user] = place_in_group(sorted_users)
         return order
 
     @cached_property

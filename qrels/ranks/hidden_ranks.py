@@ -190,7 +190,8 @@ def read_hidden_ranks(path: Path, *, items: Numbering, first_year: int | None) -
         raise InputError(
             f"{path} has {len(rank_loo):,} rows, and {hidden_table.path} {len(time):,}."
         )
-    all_items = Numbering.of(np.concatenate([items.ids, hidden_items.ids]))
+    all_ids = np.concatenate([items.ids, hidden_items.ids])
+    all_items = Numbering.of(all_ids)
     item = all_items.numbers(hidden_items.ids)[item]
     order = np.lexsort((item, time, user))
     hidden = Interactions(
@@ -201,7 +202,8 @@ def read_hidden_ranks(path: Path, *, items: Numbering, first_year: int | None) -
         time=time[order],
         value=np.ones(len(order)),
     )
-    return HiddenRanks(hidden, rank_loo[order], rank_lloo[order], _deepest(path))
+    deepest = _deepest(path)
+    return HiddenRanks(hidden, rank_loo[order], rank_lloo[order], deepest)
 
 
 def _rank_column(table: LogTable, name: str) -> ColumnQuery:

@@ -49,7 +49,8 @@ class Ratings:
             lengths.add(len(self.held_out))
         if len(lengths) > 1:
             raise InputError("the columns of ratings must have one length.")
-        pairs = self.user.astype(np.int64) * len(self.items) + self.item
+        first_pairs = self.user.astype(np.int64) * len(self.items)
+        pairs = first_pairs + self.item
         if (pairs[1:] <= pairs[:-1]).any():
             raise InputError("ratings must be sorted by (user, item), each pair once.")
         if not np.isfinite(self.rating).all():
@@ -185,10 +186,12 @@ def renumber(ratings: Ratings) -> Ratings:
     """Number the users and items that have ratings anew; the others are left out."""
     users, user = np.unique(ratings.user, return_inverse=True)
     items, item = np.unique(ratings.item, return_inverse=True)
+    new_users = ratings.users.select(users)
+    new_items = ratings.items.select(items)
     return replace(
         ratings,
-        users=ratings.users.select(users),
-        items=ratings.items.select(items),
+        users=new_users,
+        items=new_items,
         user=user.astype(np.int32),
         item=item.astype(np.int32),
     )

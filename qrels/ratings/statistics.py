@@ -188,13 +188,16 @@ def propose_threshold(tested: Ratings, candidates: tuple[float, ...]) -> float:
 
 
 def are_amounts(rating: Floats) -> bool:
-    """Tell amounts, such as plays or quantities, from ratings, float64 of shape (n_ratings,).
+    """Test whether numbers are amounts, such as plays or quantities, and no ratings.
 
-    Amounts are whole numbers from 1 on, mostly 1, with a long tail.
+    Amounts are whole numbers from 1 on, more than half of them 1, with a maximum above 5.
+    ``rating`` is float64 of shape (n_ratings,).
     """
     is_whole = bool((rating == np.floor(rating)).all())
+    is_positive = bool(rating.min() >= 1.0)
     share_of_ones = float((rating == 1.0).mean())
-    return is_whole and rating.min() >= 1.0 and share_of_ones > HALF and rating.max() > USUAL_TOP
+    has_long_tail = bool(rating.max() > USUAL_TOP)
+    return is_whole and is_positive and share_of_ones > HALF and has_long_tail
 
 
 def value_of_unrated(rating: Floats) -> float | None:
@@ -209,11 +212,14 @@ def value_of_unrated(rating: Floats) -> float | None:
         The ratings, float64 of shape (n_ratings,).
     """
     values, counts = np.unique(rating, return_counts=True)
-    if values[0] not in (0.0, -1.0) or len(values) < 2 or values[-1] < USUAL_TOP:
+    lowest = float(values[0])
+    if lowest not in (0.0, -1.0) or len(values) < 2:
         return None
-    has_gap = values[1] - values[0] > 1.0
+    next_value = values[1]
+    is_scale = next_value >= 1.0 and values[-1] >= USUAL_TOP
+    has_gap = next_value - lowest > 1.0
     is_frequent = counts[0] >= FIFTH * len(rating)
-    return float(values[0]) if values[1] >= 1.0 and (has_gap or is_frequent) else None
+    return lowest if is_scale and (has_gap or is_frequent) else None
 
 
 def describe_values(rating: Floats) -> str:

@@ -84,7 +84,10 @@ def process_pool(
     pool = joblib.Parallel(n_jobs, return_as=return_as, **options)
 
     def run(tasks: Iterable[Any]) -> Iterator[Any]:
-        """Start the tasks; signals that come meanwhile are raised when all workers are there."""
+        """Start the tasks, and return an iterator over their results.
+
+        Signals that come meanwhile are raised when all workers are there; an interrupt ends them.
+        """
         received: list[int] = []
         with deferred_signals(received):
             results = pool(tasks)

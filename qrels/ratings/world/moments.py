@@ -174,6 +174,8 @@ def _affinity(
 ) -> float:
     """Compute the covariance of residuals with nearness, in standard deviations of nearness.
 
+    Both are of rated pairs; nearness is that of an item to what its user rates.
+
     ``residuals``: ratings beside the biases, of shape (n_users, n_items); the singular vectors, of
     shapes (n_users, n_dimensions) and (n_items, n_dimensions), and values are of who rates what.
     """

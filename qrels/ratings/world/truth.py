@@ -250,7 +250,8 @@ def item_propensities(
     has_relevant = n_relevant > 0
     numerators = np.where(has_relevant, relevant_sums, sums)
     denominators = np.where(has_relevant, n_relevant, len(users))
-    return np.maximum(numerators / denominators, np.finfo(np.float64).tiny)
+    smallest = np.finfo(np.float64).tiny
+    return np.maximum(numerators / denominators, smallest)
 
 
 def inclusion_probabilities(logits: Floats, counts: Integers) -> Floats:

@@ -95,7 +95,7 @@ class WorldSettings(SharedSettings):
 
     @model_validator(mode="after")
     def _numbers_fit(self) -> Self:
-        """Refuse worlds that are too large, or have too few or too many ratings for their size."""
+        """Refuse worlds of more than 10 billion pairs, or too few or too many ratings for them."""
         n_least = self.n_users * self.min_ratings
         n_pairs = self.n_users * self.n_items
         if n_pairs > MAX_PAIRS:
