@@ -182,7 +182,10 @@ def _whole_number_factor(distinct_ratings: Floats) -> int | None:
 def _by_cuts(
     distinct_ratings: Floats, threshold: float, cuts: Sequence[float]
 ) -> tuple[Longs, int, str]:
-    """Count the cuts, rising, that each rating reaches; the result is as that of `_graded`.
+    """Count the cuts that each of the distinct ratings, of shape (n,), reaches; both rise.
+
+    Returns these numbers, the grades, of shape (n,); the lowest relevant grade, which is the number
+    of cuts that the threshold reaches; and the rule in words.
 
     Raises InputError if ratings of one grade lie on both sides of the threshold.
     """

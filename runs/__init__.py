@@ -1,7 +1,7 @@
 """Runs: ranked lists as matrices, and TREC run files in and out.
 
 `runs.shared` is what all packages share, whether they have runs or not: ids, errors, files, streams
-of random numbers, progress, workers, members of lists, and settings.
+of random numbers, progress, workers, members of lists, and settings. `runs.tables` reads tables.
 """
 
 from runs.run import NO_ITEM as NO_ITEM

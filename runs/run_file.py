@@ -126,6 +126,9 @@ class RankedLists:
     def to_run(self, topics: Numbers, *, depth: int | None = None) -> Run:
         """Lay the lists of some topics in rows.
 
+        The list of topic t is a part of the columns ``item`` and ``tied``, from line ``offsets[t]``
+        on.
+
         Parameters
         ----------
         topics

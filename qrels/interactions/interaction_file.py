@@ -45,13 +45,13 @@ def read_interactions(
         A CSV file, a Parquet file or a folder of Parquet files, with the columns time, user and
         item. A column value, or else type, says what an interaction counts; by default 1.
     values
-        What interactions of each type count.
+        What interactions of each type count; other types are refused unless they are renamed.
     rename
         New names of types; a type without a value under its new name, such as "", is left out.
     first_year
         Times before this year are refused; default: 2000.
     folder
-        Folder of temporary files.
+        Folder of temporary files; default: that of the system.
     n_jobs
         Number of threads; default: all cores.
 

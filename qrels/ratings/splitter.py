@@ -137,9 +137,12 @@ def leakage(split: Split) -> dict[str, float]:
     One user; the test rating is older than one of the two training ratings:
 
     >>> from runs import Numbering
-    >>> one, items = Numbering.of(["u"]), Numbering.of(["a", "b", "c"])
-    >>> item, time = np.arange(3, dtype=np.int32), np.array([1, 2, 3])
-    >>> ratings = Ratings(one, items, np.zeros(3, dtype=np.int32), item, np.ones(3), time)
+    >>> users = Numbering.of(["u"])
+    >>> items = Numbering.of(["a", "b", "c"])
+    >>> user = np.zeros(3, dtype=np.int32)
+    >>> item = np.arange(3, dtype=np.int32)
+    >>> time = np.array([1, 2, 3])
+    >>> ratings = Ratings(users, items, user, item, np.ones(3), time)
     >>> leakage(Split(ratings.select(item != 1), ratings.select(item == 1)))
     {'test_ratings_older_than_training': 1.0, 'training_ratings_newer_than_test': 0.5}
     """

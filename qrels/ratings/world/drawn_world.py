@@ -327,7 +327,10 @@ def _star_cuts(felt: Floats) -> Floats:
 
 
 def _strengthened(settings: WorldSettings, usual: Observation) -> Observation:
-    """Multiply liking, and familiarity with popularity, by the strengths that settings ask for."""
+    """Multiply liking, and familiarity with popularity, by the strengths that settings ask for.
+
+    Of familiarity, which is a product of factors of users and items, those of users are multiplied.
+    """
     strength = settings.exposure_strength
     user_factors = strength * usual.familiarity.user_factors
     popularity = strength * usual.familiarity.quality
