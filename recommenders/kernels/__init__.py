@@ -1,1 +1,1 @@
-"""What several systems compute alike."""
+"""Computations that several systems share, a module for each family of methods."""

@@ -25,102 +25,102 @@ Votes: TypeAlias = Any
 """A `FixedPoint`: item i votes for the items of the entries ``starts[i]:starts[i + 1]``."""
 
 
-class Board(NamedTuple):
-    """Scores of all items for one user, as keys: whole numbers that order the items.
+class Tally(NamedTuple):
+    """The votes of one user's profile, added up by item.
 
-    All arrays but ``touched`` are by item number, (n_items,). The first elements of ``touched`` are
-    the items that got votes, in any order; ``is_touched`` and ``in_profile`` mark them, and the
-    items of the user's profile.
+    ``keys``, (n_items,), hold the scores: whole numbers that order the items. The first elements of
+    ``voted_items``, (n_items,), are the items that got votes, in any order. ``has_votes`` and
+    ``in_profile``, (n_items,), mark these items, and those of the profile.
     """
 
     keys: Longs
-    touched: Ints
-    is_touched: Masks
+    voted_items: Ints
+    has_votes: Masks
     in_profile: Masks
 
 
 @jit()
-def _clean_board(votes: Votes) -> Board:
-    """Make a board without votes, for the items of a `FixedPoint` matrix."""
+def _empty_tally(votes: Votes) -> Tally:
+    """Make a tally without votes, for the items of a `FixedPoint` matrix."""
     n_items = len(votes.starts) - 1
     items = np.arange(n_items)
     keys = (1 << votes.bits) - 1 - items
-    touched = items.astype(np.int32)
-    is_touched = np.zeros(n_items, dtype=np.bool_)
+    voted_items = items.astype(np.int32)
+    has_votes = np.zeros(n_items, dtype=np.bool_)
     in_profile = np.zeros(n_items, dtype=np.bool_)
-    return Board(keys, touched, is_touched, in_profile)
+    return Tally(keys, voted_items, has_votes, in_profile)
 
 
 @jit()
-def _vote(board: Board, votes: Votes, item: int, n_touched: int) -> int:
-    """Put an item in the profile of the board, in place, and add its votes to the keys.
+def _add_votes(tally: Tally, votes: Votes, item: int, n_voted: int) -> int:
+    """Put an item in the profile, and add its votes to the keys of the tally, in place.
 
-    ``n_touched`` items got votes before; returns how many have got votes now.
+    ``n_voted`` items got votes before; returns how many have got votes now.
     """
-    board.in_profile[item] = True
+    tally.in_profile[item] = True
     for entry in range(votes.starts[item], votes.starts[item + 1]):
         neighbour = votes.neighbours[entry]
-        if not board.is_touched[neighbour]:
-            board.is_touched[neighbour] = True
-            board.touched[n_touched] = neighbour
-            n_touched += 1
-        board.keys[neighbour] += np.int64(votes.weights[entry]) << votes.bits
-    return n_touched
+        if not tally.has_votes[neighbour]:
+            tally.has_votes[neighbour] = True
+            tally.voted_items[n_voted] = neighbour
+            n_voted += 1
+        tally.keys[neighbour] += np.int64(votes.weights[entry]) << votes.bits
+    return n_voted
 
 
 @jit()
-def _wipe(board: Board, votes: Votes, profile: Ints, n_touched: int) -> int:
-    """Take all votes of a profile back, in place, so that the board is as without votes.
+def _remove_votes(tally: Tally, votes: Votes, profile: Ints, n_voted: int) -> int:
+    """Take all votes of a profile back from the tally, in place.
 
-    ``profile`` holds its items, (n_profile,); ``n_touched`` items got votes. Returns 0, the number
+    ``profile`` holds its items, (n_profile,); ``n_voted`` items got votes. Returns 0, the number
     that have votes now.
     """
     mask = (1 << votes.bits) - 1
     for item in profile:
-        board.in_profile[item] = False
-        board.keys[item] = mask - item
-    for item in board.touched[:n_touched]:
-        board.keys[item] = mask - item
-        board.is_touched[item] = False
+        tally.in_profile[item] = False
+        tally.keys[item] = mask - item
+    for item in tally.voted_items[:n_voted]:
+        tally.keys[item] = mask - item
+        tally.has_votes[item] = False
     return 0
 
 
 @jit()
-def _push(leaders: Longs, n_leaders: int, key: int) -> int:
+def _insert_key(highest: Longs, n_highest: int, key: int) -> int:
     """Insert a key among the highest keys so far, in place, if it is one of them.
 
-    The first ``n_leaders`` elements of ``leaders`` are the highest keys, falling; the array is as
+    The first ``n_highest`` elements of ``highest`` are the highest keys, falling; the array is as
     long as the list may be. Returns the new number of them.
     """
-    if n_leaders == len(leaders):
-        if key <= leaders[n_leaders - 1]:
-            return n_leaders
-        n_leaders -= 1
-    place = n_leaders
-    while place > 0 and leaders[place - 1] < key:
-        leaders[place] = leaders[place - 1]
+    if n_highest == len(highest):
+        if key <= highest[n_highest - 1]:
+            return n_highest
+        n_highest -= 1
+    place = n_highest
+    while place > 0 and highest[place - 1] < key:
+        highest[place] = highest[place - 1]
         place -= 1
-    leaders[place] = key
-    return n_leaders + 1
+    highest[place] = key
+    return n_highest + 1
 
 
 @jit()
-def _count_above(board: Board, votes: Votes, hidden: int, candidate_keys: Longs) -> int:
+def _count_candidates_above(tally: Tally, votes: Votes, hidden: int, candidate_keys: Longs) -> int:
     """Count the candidates above an item of the profile, if the item is hidden.
 
-    The board holds the votes of the whole profile; the votes of the hidden item are taken back from
-    its neighbours. ``candidate_keys`` are the keys on the board of the items outside the profile
-    that have votes, (n_candidates,).
+    The tally holds the votes of the whole profile; the votes of the hidden item are taken back from
+    its neighbours. ``candidate_keys``, (n_candidates,), are the keys of the items outside the
+    profile that have votes.
     """
-    threshold = board.keys[hidden]
+    threshold = tally.keys[hidden]
     above = 0
     for key in candidate_keys:
         above += key > threshold
     for entry in range(votes.starts[hidden], votes.starts[hidden + 1]):
         neighbour = votes.neighbours[entry]
-        if board.in_profile[neighbour]:
+        if tally.in_profile[neighbour]:
             continue
-        key = board.keys[neighbour]
+        key = tally.keys[neighbour]
         above -= key > threshold
         above += key - (np.int64(votes.weights[entry]) << votes.bits) > threshold
     return above
@@ -146,25 +146,25 @@ def rank_left_out(first: Longs, items: Ints, votes: Votes) -> Ranks:
     Ranks from 1 of shape (n_rows,), among the items outside the profile; 65535 for an item whose
     score, the sum of votes, is not above 0, or whose rank is 65535 or more.
     """
-    board = _clean_board(votes)
+    tally = _empty_tally(votes)
     ranks = np.full(len(items), MISS, dtype=np.uint16)
-    candidate_keys = np.empty(len(board.keys), dtype=np.int64)
-    n_touched = 0
+    candidate_keys = np.empty(len(tally.keys), dtype=np.int64)
+    n_voted = 0
     for user in range(len(first) - 1):
         profile = items[first[user] : first[user + 1]]
         for item in profile:
-            n_touched = _vote(board, votes, item, n_touched)
+            n_voted = _add_votes(tally, votes, item, n_voted)
         n_candidates = 0
-        for item in board.touched[:n_touched]:
-            if not board.in_profile[item]:
-                candidate_keys[n_candidates] = board.keys[item]
+        for item in tally.voted_items[:n_voted]:
+            if not tally.in_profile[item]:
+                candidate_keys[n_candidates] = tally.keys[item]
                 n_candidates += 1
         for place in range(len(profile)):
             hidden = profile[place]
-            if board.keys[hidden] >= 1 << votes.bits:
-                above = _count_above(board, votes, hidden, candidate_keys[:n_candidates])
+            if tally.keys[hidden] >= 1 << votes.bits:
+                above = _count_candidates_above(tally, votes, hidden, candidate_keys[:n_candidates])
                 ranks[first[user] + place] = min(above + 1, MISS)
-        n_touched = _wipe(board, votes, profile, n_touched)
+        n_voted = _remove_votes(tally, votes, profile, n_voted)
     return ranks
 
 
@@ -190,9 +190,9 @@ def rank_in_time(first: Longs, items: Ints, times: Longs, votes: Votes, deepest:
     Ranks from 1 of shape (n_rows,), among the items that are not in the profile before; 65535 for
     an item whose score is not above 0, or whose rank is beyond ``deepest``.
     """
-    board = _clean_board(votes)
+    tally = _empty_tally(votes)
     ranks = np.full(len(items), MISS, dtype=np.uint16)
-    n_touched = 0
+    n_voted = 0
     for user in range(len(first) - 1):
         start = first[user]
         stop = first[user + 1]
@@ -202,21 +202,21 @@ def rank_in_time(first: Longs, items: Ints, times: Longs, votes: Votes, deepest:
             while end < stop and times[end] == times[start]:
                 end += 1
             for row in range(start, end):
-                threshold = board.keys[items[row]]
+                threshold = tally.keys[items[row]]
                 if threshold < 1 << votes.bits:
                     continue
                 above = 0
-                for item in board.touched[:n_touched]:
-                    above += board.keys[item] > threshold
+                for item in tally.voted_items[:n_voted]:
+                    above += tally.keys[item] > threshold
                     if above == deepest:
                         break
                 if above < deepest:
                     ranks[row] = above + 1
             for row in range(start, end):
-                n_touched = _vote(board, votes, items[row], n_touched)
-                board.keys[items[row]] = EXCLUDED
+                n_voted = _add_votes(tally, votes, items[row], n_voted)
+                tally.keys[items[row]] = EXCLUDED
             start = end
-        n_touched = _wipe(board, votes, items[first[user] : stop], n_touched)
+        n_voted = _remove_votes(tally, votes, items[first[user] : stop], n_voted)
     return ranks
 
 
@@ -240,26 +240,26 @@ def list_highest(first: Longs, items: Ints, votes: Votes, fallback_items: Ints, 
     -------
     Item numbers of shape (n_profiles, depth), without those of the profile, -1 at the end.
     """
-    board = _clean_board(votes)
+    tally = _empty_tally(votes)
     mask = (1 << votes.bits) - 1
     lists = np.full((len(first) - 1, depth), -1, dtype=np.int32)
-    leaders = np.empty(depth, dtype=np.int64)
-    n_touched = 0
+    highest = np.empty(depth, dtype=np.int64)
+    n_voted = 0
     for user in range(len(lists)):
         profile = items[first[user] : first[user + 1]]
         for item in profile:
-            n_touched = _vote(board, votes, item, n_touched)
+            n_voted = _add_votes(tally, votes, item, n_voted)
         n_listed = 0
-        for item in board.touched[:n_touched]:
-            if not board.in_profile[item]:
-                n_listed = _push(leaders, n_listed, board.keys[item])
+        for item in tally.voted_items[:n_voted]:
+            if not tally.in_profile[item]:
+                n_listed = _insert_key(highest, n_listed, tally.keys[item])
         for place in range(n_listed):
-            lists[user, place] = mask - (leaders[place] & mask)
+            lists[user, place] = mask - (highest[place] & mask)
         for item in fallback_items:
             if n_listed == depth:
                 break
-            if not (board.in_profile[item] or board.is_touched[item]):
+            if not (tally.in_profile[item] or tally.has_votes[item]):
                 lists[user, n_listed] = item
                 n_listed += 1
-        n_touched = _wipe(board, votes, profile, n_touched)
+        n_voted = _remove_votes(tally, votes, profile, n_voted)
     return lists

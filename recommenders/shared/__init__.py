@@ -1,1 +1,1 @@
-"""What the systems share: their register, scoring kernels, and the bridge to LensKit and back."""
+"""What the systems share: register, settings, scorers, ranks of items, and LensKit components."""

@@ -1,1 +1,1 @@
-"""What metrics have in common: what a metric is, names, averages, bridges."""
+"""What metrics share: the type of a metric, names, options, weights, measures of other tools."""
