@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from inspect import signature
+from math import inf
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from analyses.shared.analysis import Analysis, StudyFacts, find_analysis
+from analyses.shared.measure import depth_of
 from analyses.shared.result import Result
 from analyses.shared.scores import Scores
 from analyses.shared.work import ScoresWork, Truth
@@ -24,8 +26,9 @@ from harness.readers.rankings import (
 )
 from harness.readers.scores import FrameOfScores, measure_named, scores_of
 from qrels import Catalogue
-from runs import InputError
+from runs import InputError, Run
 from runs.replicates import Replicates
+from runs.shared.arrays import Floats
 from runs.shared.errors import refuse_unknown_keywords, require_choice
 from runs.shared.settings import check_settings
 
@@ -566,6 +569,7 @@ def _work(
     from harness.scoring.means import averaged
     from harness.scoring.score import deepest_rank
     from harness.scoring.score import score as score_runs
+    from harness.scoring.tied_items import warn_of_ties
     from harness.study.collection import collect_lists
     from harness.study.run import check_metrics
     from harness.study.study import MetricsSection
@@ -599,6 +603,22 @@ def _work(
     scores = score_runs(
         collection.runs, collection.qrels, measured, metrics, users=users, catalogue=catalogue
     )
+
+    def means_of(tied_runs: Sequence[Run]) -> Floats:
+        """Compute the means of runs, of shape (n_measures, n_runs)."""
+        return score_runs(
+            tied_runs, collection.qrels, measured, metrics, users=users, catalogue=catalogue
+        ).mean_values()
+
+    depth = max(map(depth_of, measured))
+    for run in collection.runs:
+        warn_of_ties(
+            run,
+            collection.qrels,
+            depth=None if depth == inf else int(depth),
+            measures=[str(measure) for measure in measured],
+            means_of=means_of,
+        )
     replicates = Replicates.group_by_system(systems, collection.runs) if systems else None
     return StudyWork(
         name="scores",

@@ -7,7 +7,7 @@ concerns, an example, and what to do. Studies, commands and Python ask the same 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
@@ -46,6 +46,14 @@ REWRITINGS: Final[Mapping[str, Callable[[str], str]]] = {
     "what stands before the last `:`": lambda name: name.rpartition(":")[2],
 }
 """Ways in which ids of one thing differ between files."""
+
+
+EQUALITIES: Final[Mapping[tuple[str, str], str]] = {
+    ("P", "Recall"): "P@n is Recall@n / n",
+    ("AP", "RR"): "AP is RR",
+    ("bpref", "Recall"): "bpref is Recall",
+}
+"""Measures that are one another where each user has one relevant item."""
 
 
 @dataclass(frozen=True)
@@ -212,31 +220,13 @@ def check_grades(qrels: Qrels, *, remedy: str) -> None:
     )
 
 
-def check_cutoffs(cutoffs: Iterable[int], n_items: int) -> list[int]:
-    """Warn of cut-offs that hold most of the items that lists can hold.
-
-    Returns
-    -------
-    These cut-offs, rising.
-    """
-    deep = sorted({k for k in cutoffs if k > HIGHEST_CANDIDATE_SHARE * n_items})
-    if deep:
-        warn(
-            f"lists down to rank {deep[0]} hold {deep[0] / n_items:.0%}".replace("%", " %")
-            + f" of the {n_items:,} items: at {_cutoffs_in_words(deep)}, measures hardly depend on "
-            "the order of the lists."
-        )
-    return deep
+def deep_cutoffs(cutoffs: Iterable[int], n_items: int) -> list[int]:
+    """Find the cut-offs, rising, down to which lists hold most of the items that they can hold."""
+    return sorted(cutoff for cutoff in cutoffs if cutoff > HIGHEST_CANDIDATE_SHARE * n_items)
 
 
-def _cutoffs_in_words(cutoffs: Sequence[int]) -> str:
-    """Write cut-offs: "the cut-offs 100 and 200"."""
-    noun = "the cut-off" if len(cutoffs) == 1 else "the cut-offs"
-    return f"{noun} {', '.join(map(str, cutoffs))}"
-
-
-def check_equal_measures(qrels: Qrels, names: Sequence[str], *, unit: str) -> None:
-    """Warn of measures that are one another where each topic has one relevant item.
+def equal_measures(qrels: Qrels, names: Collection[str]) -> list[str]:
+    """Name the measures that are one another where each user has one relevant item.
 
     Parameters
     ----------
@@ -244,23 +234,15 @@ def check_equal_measures(qrels: Qrels, names: Sequence[str], *, unit: str) -> No
         The judgements.
     names
         Names of the metrics that are computed.
-    unit
-        What has judgements: "user" or "topic".
+
+    Returns
+    -------
+    Equalities such as "AP is RR"; none if a user has more relevant items, or fewer.
     """
     n_relevant = qrels.count_by_user(qrels.relevant)
-    if not (n_relevant == 1).all() or not len(n_relevant):
-        return
-    equalities = {
-        ("P", "Recall"): "P@n is Recall@n / n",
-        ("AP", "RR"): "AP is RR",
-        ("bpref", "Recall"): "bpref is Recall",
-    }
-    present = [text for pair, text in equalities.items() if set(pair) <= set(names)]
-    if present:
-        warn(
-            f"every {unit} has one relevant item: {', '.join(present)}. They order systems alike, "
-            "so that one of them is enough."
-        )
+    if not len(n_relevant) or not (n_relevant == 1).all():
+        return []
+    return [text for pair, text in EQUALITIES.items() if set(pair) <= set(names)]
 
 
 def check_runs(runs: Sequence[RunFile], qrels: QrelsFile, *, source: str) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 from analyses.shared.sentences import TOPIC, USER
 from analyses.shared.work import CountedIn
 from harness.readers.rankings import judgements_in, judgements_of
-from harness.readers.sense_check import check_runs
+from harness.readers.sense_check import check_grades, check_runs
 from harness.study.inputs import (
     checksum,
     judge_test,
@@ -337,6 +337,7 @@ def _collect_trec_files(study: Study, section: QrelsSection) -> Collection:
         relevance_level=section.relevance_level or usual_level,
         source=source,
         systems=systems,
+        level_option="`relevance_level = {level}` in [qrels]",
         truly_judged_items=() if truth_file is None else truth_file.judged.items.ids.tolist(),
     )
     checksums = [checksum(path) for path in paths]
@@ -361,6 +362,7 @@ def collect_lists(
     truly_judged_items: Sequence[str] = (),
     min_systems: int = 2,
     depth: float = inf,
+    level_option: str = "`relevance_level={level}`",
 ) -> Collection:
     """Judge runs by qrels, wherever both were read.
 
@@ -378,6 +380,8 @@ def collect_lists(
         Number of training ratings by item id; other items count 0.
     depth
         Where lists are cut.
+    level_option
+        How a person sets the relevance level, with ``{level}`` in the place of its value.
 
     Raises
     ------
@@ -395,6 +399,7 @@ def collect_lists(
         training_counts[items.numbers(popularity)] = list(popularity.values())
     runs = order_runs(run_files, file.users, items, systems, min_systems=min_systems, depth=depth)
     check_runs(run_files, file, source=source)
+    check_grades(qrels, remedy=level_option)
     return Collection(
         topics=file.users,
         items=items,

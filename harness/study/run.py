@@ -16,12 +16,13 @@ from analyses.shared.measure import Measures
 from analyses.shared.sentences import listed
 from analyses.shared.work import StudyWorld
 from harness.metrics.shared.metric import Metric
-from harness.metrics.shared.names import VALUES_WITHOUT_NONRELEVANT, parse_name
+from harness.metrics.shared.names import parse_name
 from harness.metrics.shared.register import available_metrics, find_metric, plugin_metrics
-from harness.study.collection import Collection, collect
+from harness.study.collection import collect
 from harness.study.item_catalogue import EXAMPLE_SYSTEM, example_catalogue
 from harness.study.other_settings import with_other_settings
 from harness.study.parts import Parts
+from harness.study.sensible_measures import with_sensible_measures
 from harness.study.stages import Stages
 from harness.study.store import Store
 from harness.study.study import MetricsSection, Study
@@ -311,22 +312,6 @@ def _warn_of_depth(measures: Measures, runs: Sequence[Run]) -> None:
         )
 
 
-def _without_equivalent_metrics(study: Study, collection: Collection) -> Study:
-    """Leave out metrics that equal Recall if all items are relevant, and warn of it.
-
-    A study that names its metrics keeps them.
-    """
-    if not collection.is_implicit or "names" in study.metrics.model_fields_set:
-        return study
-    names = tuple(name for name in study.metrics.names if name not in VALUES_WITHOUT_NONRELEVANT)
-    warn(
-        "all items are relevant, so bpref and infAP would equal Recall: they are left out "
-        "unless `names` in [metrics] has them."
-    )
-    metrics = study.metrics.model_copy(update={"names": names})
-    return study.model_copy(update={"metrics": metrics})
-
-
 def run_study(study: Study, *, n_jobs: int = 1, progress: Progress | None = None) -> Path:
     """Run a study; resume it where it stopped.
 
@@ -379,7 +364,7 @@ def _prepare(study: Study, *, n_jobs: int, progress: Progress) -> tuple[Stages, 
         with progress("Reading the input", 1) as bar:
             collection = collect(study)
             bar.advance()
-        study = _without_equivalent_metrics(study, collection)
+        study = with_sensible_measures(study, collection)
         _warn_of_depth(study.measures, collection.runs)
         run = SystemsRun(
             study=study,

@@ -8,13 +8,9 @@ from functools import cached_property, partial
 from math import inf
 from pathlib import Path
 
-import numpy as np
-
 from analyses.shared.evidence import read_evidence, to_evidence
 from analyses.shared.measure import Measure, Measures, depth_of
-from analyses.shared.number_format import rounded
 from analyses.shared.scores import RunDeviations, Scores
-from analyses.shared.sentences import listed
 from analyses.shared.work import Truth
 from harness.metrics.shared.metric import Metric
 from harness.readers.score_parquet import SCORES_FILE, scores_from_parquet, scores_to_parquet
@@ -29,23 +25,17 @@ from harness.scoring.means import (
     user_weights,
 )
 from harness.scoring.score import score
+from harness.scoring.tied_items import warn_of_ties
 from harness.study.parts import Files
 from harness.study.system_lists import KeptLists, SystemLists
 from harness.study.systems_run import SystemsRun
 from harness.study.true_judgements import TrueJudgements
 from harness.study.workers import HIDDEN_RANKS
-from qrels import Catalogue, Qrels, Ratings, judge
+from qrels import Catalogue, Qrels, Ratings
 from qrels.ranks.judged_ranks import JudgedRanks
 from runs import Numbering, Run
 from runs.shared.arrays import Floats
-from runs.shared.errors import warn
 from runs.shared.progress import Progress
-
-MIN_TIED_SHARE = 0.05
-"""Share of lists with equal scores from which a caution is worth it."""
-
-MIN_RANGE_OF_MEANS = 0.001
-"""Range of a mean over the orders of equal scores from which a caution is worth it."""
 
 SCORES = "scores"
 TRUE_SCORES = "true-scores"
@@ -177,60 +167,32 @@ class ScoreParts:
         return read_scores(folder / scores_file, runs_path, weights)
 
     def warn_of_ties(self) -> None:
-        """Warn if many lists of a given run have equal scores whose order matters.
-
-        That is at least 5 % of the lists, and a range of .001 of a mean over the orders.
-        """
+        """Warn of each run with many lists whose equal scores let means depend on their order."""
+        collection = self.run.collection
         reported = self.run.study.measures.reported
         deepest = max(map(depth_of, reported))
         depth = None if deepest == inf else int(deepest)
-        for run in self.run.collection.runs:
-            if run.tied is None:
-                continue
-            share = run.tied[:, :depth].any(axis=1).mean()
-            if share < MIN_TIED_SHARE:
-                continue
-            ranges = self._ranges_over_ties(run, reported)
-            if ranges:
-                percentage = f"{share:.0%}".replace("%", " %")
-                warn(
-                    f"{percentage} of the lists of {run.system} have items with equal scores, "
-                    "which are ordered by item id. With other orders of these items, its means "
-                    f"could be: {listed(ranges)}."
-                )
 
-    def _ranges_over_ties(self, run: Run, reported: Measures) -> list[str]:
-        """Score a run with its ties as they are, in the worst and in the best order.
+        def means_of(runs: Sequence[Run]) -> Floats:
+            """Compute the means of runs by the reported measures, (n_measures, n_runs)."""
+            scores = score(
+                runs,
+                collection.qrels,
+                Measures(reported, reported=reported),
+                self.run.metrics,
+                users=collection.topics.ids,
+                catalogue=self.run.catalogue,
+            )
+            return replace(scores, weights=self._weights(collection.qrels)).mean_values()
 
-        Returns a text for each measure whose mean differs by at least `MIN_RANGE_OF_MEANS`, such as
-        "P@5 .2 (.1 to .3)".
-        """
-        qrels = self.run.collection.qrels
-        grades = judge(run, qrels).grades
-        # An unjudged item is worth less than a relevant one, and more than a non-relevant one.
-        worth = np.where(np.isnan(grades), qrels.relevance_level - 0.5, grades)
-        runs = [
-            replace(run, system="as read"),
-            replace(run.with_ties_by(-worth), system="worst"),
-            replace(run.with_ties_by(worth), system="best"),
-        ]
-        scores = score(
-            runs,
-            qrels,
-            Measures(reported, reported=reported),
-            self.run.metrics,
-            users=self.run.collection.topics.ids,
-            catalogue=self.run.catalogue,
-        )
-        means = replace(scores, weights=self._weights(qrels)).mean_values()
-        ranges = []
-        for measure, means_by_order in zip(reported, means.tolist(), strict=True):
-            mean = means_by_order[0]
-            low = min(means_by_order)
-            high = max(means_by_order)
-            if high - low >= MIN_RANGE_OF_MEANS:
-                ranges.append(f"{measure} {rounded(mean)} ({rounded(low)} to {rounded(high)})")
-        return ranges
+        for run in collection.runs:
+            warn_of_ties(
+                run,
+                collection.qrels,
+                depth=depth,
+                measures=[str(measure) for measure in reported],
+                means_of=means_of,
+            )
 
 
 def score_files(

@@ -18,12 +18,14 @@ from harness.metrics.shared.metric import name_users_in_errors
 from harness.metrics.shared.names import VALUES_WITHOUT_NONRELEVANT
 from harness.readers.rankings import judgements_of, read_run_files
 from harness.readers.sense_check import SenseCheck, check_grades
+from harness.scoring.tied_items import MIN_TIED_SHARE, orders_of_tied_lines, warn_of_ranges
 from harness.trec_eval.measures import RUN_ID, Column
 from qrels import Qrels, judge
 from qrels.qrels import judgement_facts, warn_of_one_sided_judgements
 from runs.run_file import Precision, RankedLists, common_items, require_known_users
 from runs.shared.arrays import Floats, Integers, Numbers
 from runs.shared.errors import counted
+from runs.shared.fields import place_in_group
 from runs.tables.roles import ColumnNames
 
 Topics: TypeAlias = Literal["qrels", "run"]
@@ -107,14 +109,15 @@ def evaluate_runs(
             qrels = file.to_qrels(items, relevance_level=relevance_level)
             values = _score_topics(lists, qrels, columns, depth=depth, judged_only=judged_only)
             has_list = lists.lengths > 0
-            counted = np.flatnonzero(has_list | (topics == "qrels"))
+            counting = np.flatnonzero(has_list | (topics == "qrels"))
+            _warn_of_ties(lists, qrels, columns, counting, depth=depth, judged_only=judged_only)
             evaluations.append(
                 Evaluation(
                     path=run_file.path,
                     system=run_file.system,
-                    topics=tuple(file.users.ids[counted].tolist()),
+                    topics=tuple(file.users.ids[counting].tolist()),
                     columns=tuple(columns),
-                    values=values[:, counted],
+                    values=values[:, counting],
                     n_missing=int(np.count_nonzero(~has_list)),
                 )
             )
@@ -123,6 +126,46 @@ def evaluate_runs(
     check_grades(qrels, remedy="`-l {level}`")
     warn_of_one_sided_judgements(qrels, _collapsing(column.name for column in columns))
     return Evaluations(tuple(evaluations), judgement_facts(qrels), topics)
+
+
+def _warn_of_ties(
+    lists: RankedLists,
+    qrels: Qrels,
+    columns: Sequence[Column],
+    topics: Numbers,
+    *,
+    depth: int | None,
+    judged_only: bool,
+) -> None:
+    """Warn if many lists have items of equal score whose order matters for a mean.
+
+    Parameters
+    ----------
+    lists
+        The lists of a run.
+    qrels
+        The judgements.
+    columns
+        The measures.
+    topics
+        Numbers of the topics that count.
+    depth, judged_only
+        As for `evaluate_runs`.
+    """
+    topic_of_line = np.repeat(np.arange(qrels.n_users), lists.lengths)
+    is_tied = lists.tied
+    if depth is not None:
+        is_tied = is_tied & (place_in_group(topic_of_line) <= depth)
+    n_ties = np.bincount(topic_of_line[is_tied], minlength=qrels.n_users)
+    share = float((n_ties[topics] > 0).mean()) if len(topics) else 0.0
+    if share < MIN_TIED_SHARE:
+        return
+    orders = [lists, *orders_of_tied_lines(lists, qrels)]
+    means = np.empty((len(columns), len(orders)))
+    for number, order in enumerate(orders):
+        values = _score_topics(order, qrels, columns, depth=depth, judged_only=judged_only)
+        means[:, number] = values[:, topics].mean(axis=1)
+    warn_of_ranges(lists.system, share, [column.name for column in columns], means)
 
 
 CELLS_AT_ONCE = 1 << 20

@@ -1,0 +1,134 @@
+"""Lists with items of equal score: how far means depend on the order of these items."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Final, TypeAlias
+
+import numpy as np
+
+from analyses.shared.number_format import rounded
+from analyses.shared.sentences import listed
+from qrels import Qrels, judge
+from runs import Run
+from runs.run_file import RankedLists
+from runs.shared.arrays import Floats
+from runs.shared.errors import counted, warn
+
+MIN_TIED_SHARE: Final = 0.05
+"""Share of the lists with items of equal score from which a run is looked at."""
+
+MIN_RANGE_OF_MEANS: Final = 0.001
+"""Smallest range of a mean over the orders of tied items that is worth a warning."""
+
+MOST_NAMED: Final = 4
+"""Measures that a warning names, those with the widest ranges."""
+
+MeansOfRuns: TypeAlias = Callable[[Sequence[Run]], Floats]
+"""Computes the means of runs, of shape (n_measures, n_runs)."""
+
+
+def warn_of_ties(
+    run: Run, qrels: Qrels, *, depth: int | None, measures: Sequence[str], means_of: MeansOfRuns
+) -> None:
+    """Warn if many lists have items of equal score whose order matters.
+
+    That is at least 5 % of the lists, and a range of .001 of a mean over the orders.
+
+    Parameters
+    ----------
+    run
+        The run; if its ties are not known, nothing happens.
+    qrels
+        The judgements, of the same users.
+    depth
+        Where the deepest measure ends; None for the end of the lists.
+    measures
+        Names of the measures, (n_measures,).
+    means_of
+        Computes the means of runs by these measures.
+    """
+    if run.tied is None:
+        return
+    share = float(run.tied[:, :depth].any(axis=1).mean())
+    if share < MIN_TIED_SHARE:
+        return
+    worst, best = orders_of_ties(run, qrels)
+    means = means_of(
+        [
+            replace(run, system="as read"),
+            replace(worst, system="worst"),
+            replace(best, system="best"),
+        ]
+    )
+    warn_of_ranges(run.system, share, measures, means)
+
+
+def orders_of_ties(run: Run, qrels: Qrels) -> tuple[Run, Run]:
+    """Order items of equal score so that relevant ones stand last, and so that they stand first.
+
+    An unjudged item is worth less than a relevant one, and more than a non-relevant one.
+
+    Returns
+    -------
+    The run in its worst and in its best order.
+    """
+    grades = judge(run, qrels).grades
+    worth = np.where(np.isnan(grades), qrels.relevance_level - 0.5, grades)
+    return run.with_ties_by(-worth), run.with_ties_by(worth)
+
+
+def orders_of_tied_lines(lists: RankedLists, qrels: Qrels) -> tuple[RankedLists, RankedLists]:
+    """Order items of equal score as `orders_of_ties` does, for lists that are no matrix.
+
+    Returns
+    -------
+    The lists in their worst and in their best order.
+    """
+    n_items = int(max(lists.item.max(initial=0), qrels.items.max(initial=0))) + 1
+    topic_of_line = np.repeat(np.arange(qrels.n_users), lists.lengths)
+    lines = topic_of_line * n_items + lists.item
+    judgements = qrels.users.astype(np.int64) * n_items + qrels.items
+    places = np.minimum(np.searchsorted(judgements, lines), len(judgements) - 1)
+    is_judged = judgements[places] == lines
+    worth = np.where(is_judged, qrels.grades[places], qrels.relevance_level - 0.5)
+    begins_a_group = np.roll(~lists.tied, 1)
+    group_numbers = np.cumsum(begins_a_group)
+    worst = np.lexsort((worth, group_numbers))
+    best = np.lexsort((-worth, group_numbers))
+    return replace(lists, item=lists.item[worst]), replace(lists, item=lists.item[best])
+
+
+def warn_of_ranges(system: str, share: float, measures: Sequence[str], means: Floats) -> None:
+    """Warn of the ranges of means over the orders of tied items, unless all are small.
+
+    Parameters
+    ----------
+    system
+        Name of the run.
+    share
+        Share of its lists with items of equal score, in [0, 1].
+    measures
+        Names of the measures, (n_measures,).
+    means
+        Means as read, in the worst and in the best order, of shape (n_measures, 3).
+    """
+    lowest = means.min(axis=1)
+    highest = means.max(axis=1)
+    ranges = highest - lowest
+    n_affected = int(np.count_nonzero(ranges >= MIN_RANGE_OF_MEANS))
+    if not n_affected:
+        return
+    sentences = []
+    for number in np.argsort(-ranges, kind="stable")[: min(n_affected, MOST_NAMED)]:
+        mean, low, high = (rounded(v) for v in (means[number, 0], lowest[number], highest[number]))
+        sentences.append(f"{measures[number]} {mean} ({low} to {high})")
+    if n_affected > MOST_NAMED:
+        sentences.append(counted(n_affected - MOST_NAMED, "other measure"))
+    percentage = f"{share:.0%}".replace("%", " %")
+    warn(
+        f"{percentage} of the lists of {system} have items with equal scores, "
+        "which are ordered by item id. With other orders of these items, its means "
+        f"could be: {listed(sentences)}."
+    )
