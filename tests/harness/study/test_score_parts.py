@@ -485,7 +485,7 @@ def test_the_range_is_that_of_all_orders_of_tied_items(tmp_path: Path, name: str
         values.append(metric(judged, cutoff=2).mean())
     low, high = (f"{value:.3f}".removeprefix("0") for value in (min(values), max(values)))
     assert "100 % of the lists of tied" in caution
-    assert f"({low} to {high})" in caution.split(f"{name}@2")[1].split(")")[0] + ")"
+    assert f"({low} to {high})" in caution.split(f" {name}@2")[1].split(")")[0] + ")"
 
 
 def test_an_unjudged_item_is_worth_less_than_a_relevant_and_more_than_another(
