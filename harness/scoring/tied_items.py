@@ -9,7 +9,6 @@ from typing import Final, TypeAlias
 import numpy as np
 
 from analyses.shared.number_format import rounded
-from analyses.shared.sentences import listed
 from qrels import Qrels, judge
 from runs import Run
 from runs.run_file import RankedLists
@@ -114,6 +113,8 @@ def warn_of_ranges(system: str, share: float, measures: Sequence[str], means: Fl
     means
         Means as read, in the worst and in the best order, of shape (n_measures, 3).
     """
+    from analyses.shared.sentences import listed
+
     lowest = means.min(axis=1)
     highest = means.max(axis=1)
     ranges = highest - lowest

@@ -58,7 +58,9 @@ def test_a_given_split_leads_to_a_report(tmp_path: Path) -> None:
     assert "12 judgements" in (folder / "report.html").read_text(encoding="utf-8")
     inputs = json.loads((folder / "manifest.json").read_bytes())["inputs"]
     assert [Path(known["path"]).name for known in inputs] == ["train.csv", "test.csv"]
-    (warning,) = manifest_of(folder)["warnings"]
+    warnings = manifest_of(folder)["warnings"]
+    assert isinstance(warnings, list)
+    (warning,) = warnings
     assert warning.startswith("lists down to rank 5 hold more than half of the 7 items")
 
 
