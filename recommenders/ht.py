@@ -177,6 +177,9 @@ class TruncatedHittingTimes(TrainedOnRatings):
 def _hitting_times(matrix: Sparse) -> tuple[Floats, Floats, Ints]:
     """Solve for the weights, item offsets and item components of `HittingTimes`.
 
+    Minus the hitting times of a user are the weights, summed over the shares of the user's ratings,
+    plus the item offsets, up to a constant of the user.
+
     The ratings are of shape (n_users, n_items); the results of shapes (n_items, n_items),
     (n_items,) and (n_items,). Raises InputError if the Laplacian cannot be inverted.
     """

@@ -130,7 +130,11 @@ def _judged_items(judged: Judged) -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 def _item_categories(catalogue: Catalogue) -> Categories:
-    """Convert the categories of all items, with item number -1 last, to rows of csr."""
+    """Convert the categories of all items to rows of csr, with item number -1 last.
+
+    Returns row starts, (n_items + 2,), category numbers, and the number of categories: the
+    categories of item i are ``numbers[starts[i]:starts[i + 1]]``.
+    """
     has_category = catalogue.once(categories)
     n_rows, n_columns = has_category.shape
     items, numbers = np.nonzero(has_category)

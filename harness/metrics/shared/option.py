@@ -124,7 +124,8 @@ def _annotation(function: Callable[..., Any], parameter: inspect.Parameter) -> A
 def _rule_of(annotation: Any) -> Rule:
     """Describe the values that an annotated type allows, and make the test of a value.
 
-    Raises KeyError, TypeError or ValueError for a type that options cannot have.
+    Returns the description in words, and a function that is true for an allowed value. Raises
+    KeyError, TypeError or ValueError for a type that options cannot have.
 
     Examples
     --------

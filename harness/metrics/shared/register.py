@@ -126,7 +126,8 @@ def translate_name(text: str, metrics: Mapping[str, Metric]) -> str:
     """Translate a measure's name in another tool into ours: ``ndcg_cut_10`` into ``nDCG@10``.
 
     Options and depth stay. The text is returned as it is if it is a name of ours, if nobody knows
-    it, if it says two cut-offs, and if it is ``ndcg_cut``, which stands for nine cut-offs.
+    it, if it says two cut-offs, and if it is ``ndcg_cut``, which stands for nine cut-offs. Raises
+    InputError if it cannot be parsed.
     """
     if text.startswith(PREFIX):
         return text

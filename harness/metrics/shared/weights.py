@@ -60,7 +60,10 @@ class Weighting:
 
 
 def weighting_of(beta: float, propensity: Propensity, clip: float) -> Weighting | None:
-    """Make the weights of three options of a metric; None if all items have the same weight."""
+    """Make the inverse propensities that three options of a metric define.
+
+    None if all items have the same weight: with propensities of popularity to the power 0.
+    """
     if beta == 0 and propensity == "popularity":
         return None
     return Weighting(beta, propensity, clip)
@@ -148,7 +151,10 @@ def mean_novelty(
 def _weighted_novelty(
     judged: Judged, *, novelty: Callable[..., Floats], discount: Discount, relevance: Relevance
 ) -> Floats:
-    """Multiply the novelty of the item at each rank by its weights, of shape (n_users, n_ranks)."""
+    """Multiply the novelty of the item at each rank by the weights of its rank and relevance.
+
+    ``novelty`` computes that of all items from the catalogue. Of shape (n_users, n_ranks).
+    """
     item_values = judged.catalogue.once(novelty)[judged.items]
     weights = rank_discounts(judged.ranks, discount) * relevance_weights(judged, relevance)
     return weights * item_values
