@@ -56,6 +56,7 @@ class Qrels:
             raise InputError("the items of a user must rise, each judged once.")
 
     def __repr__(self) -> str:
+        """Print the counts of `judgement_facts`, one a line."""
         facts = judgement_facts(self)
         lines = [f"{name}: {count:,}" for name, count in facts.items()]
         return "\n".join(["Qrels", *lines])

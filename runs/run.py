@@ -68,6 +68,7 @@ class Run:
             )
 
     def __repr__(self) -> str:
+        """Print the size, and the first 10 items of the first 5 users."""
         size = f"{self.n_users:,} users, depth {self.depth}"
         first_items = self.items[:5, :10]
         return f"Run {self.system!r}: {size}; the first items of the first users:\n{first_items}"

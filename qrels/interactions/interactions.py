@@ -153,6 +153,7 @@ def _first_marker() -> Any:
 
     @jit()
     def mark_first(user: Ints, item: Ints, n_items: int) -> Masks:
+        """Mark the rows, sorted by user, that are the first of their pair, of shape (n_events,)."""
         latest_user = np.full(n_items, -1, dtype=np.int32)
         is_first = np.empty(len(user), dtype=np.bool_)
         for row in range(len(user)):

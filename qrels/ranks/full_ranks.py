@@ -51,9 +51,9 @@ class FullRanks:
     def of(
         cls, rank: ArrayLike, *, n_candidates: ArrayLike, user: ArrayLike | None = None
     ) -> FullRanks:
-        """Take ranks, one for each row, with one number of candidates or user for all, or one each.
+        """Check ranks, one for each row, of relevant items among candidates.
 
-        By default each row is of a user of its own, numbered as the rows. Items and ties are not
+        Numbers of candidates and users are one for all rows, or one for each. By default each row is of a user of its own, numbered as the rows. Items and ties are not
         known. Raises InputError if a number is not whole, is out of range, or there are not as many
         numbers as rows; or if two rows of a user have the same rank.
         """

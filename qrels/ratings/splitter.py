@@ -300,6 +300,7 @@ def _checked(name: str, make: HoldsOut) -> HoldsOut:
 
     @wraps(make)
     def checked(ratings: Ratings, settings: Any, *, seed: int) -> Split:
+        """Divide ratings by the user's function, and check the parts."""
         with user_code(f"the split {name!r}"):
             parts = make(ratings, settings, seed=seed)
         _check_parts(name, ratings, parts)

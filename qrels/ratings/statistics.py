@@ -141,6 +141,7 @@ class Threshold:
         )
 
     def __str__(self) -> str:
+        """Print the threshold and its effect in a sentence."""
         relevant = _percent(self.relevant)
         without_relevant = _percent(self.without_relevant)
         without_nonrelevant = _percent(self.without_nonrelevant)

@@ -26,6 +26,7 @@ def jit(**options: Any) -> Callable[[Loop], Loop]:
     """
 
     def compiled(function: Loop) -> Loop:
+        """Compile a function, kept for the next start if a folder can be written to."""
         try:
             return cast("Loop", numba.njit(function, nogil=True, cache=True, **options))
         except RuntimeError:

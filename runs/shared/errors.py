@@ -225,6 +225,7 @@ class NearTies(InputWarning):
     """
 
     def __init__(self, path: Path | str, count: int) -> None:
+        """Word the warning for a run file with so many near-ties."""
         self.path = path
         self.count = count
         super().__init__(f"{path}: {_near_ties(count)}")

@@ -132,6 +132,7 @@ def exit_with_parent(parent_id: int) -> None:
     """
 
     def watch_parent() -> None:
+        """Wait until the process has another parent, and end it then."""
         while os.getppid() == parent_id:
             time.sleep(0.5)
         os._exit(1)
@@ -383,6 +384,7 @@ def _check_workers(client: Any, address: str) -> None:
     """
 
     def installed_versions() -> dict[str, str]:  # It travels whole: workers may lack the harness.
+        """Look up the versions of the packages that are installed where this runs."""
         versions = {}
         for package in PACKAGES:
             # Of several distributions of a name the first is imported.

@@ -63,6 +63,7 @@ class ProgressLines:
         n_done = 0
 
         def advance(steps: int = 1, *, done: str = "") -> None:
+            """Count steps as done, and write a line if the last has a name or a minute is over."""
             nonlocal last_line, n_done
             n_done += steps
             now = self._clock()

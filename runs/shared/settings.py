@@ -30,6 +30,7 @@ class Section(BaseModel):
         """
 
         def convert(value: Any) -> Any:
+            """Make a path absolute, or the paths in a section or tuple; keep other values."""
             match value:
                 case Path():
                     return to_absolute(value)
@@ -134,6 +135,7 @@ def not_above(name: str) -> AfterValidator:
     """
 
     def check(number: int, validation: ValidationInfo) -> int:
+        """Refuse, with ValueError, a number above the other setting; return it."""
         limit = validation.data.get(name, number)
         if number > limit:
             raise ValueError(f"must be at most {limit}, got {number}")
@@ -149,6 +151,7 @@ def accepted_by(reader: Callable[[Any], Any]) -> AfterValidator:
     """
 
     def check(names: Any) -> Any:
+        """Refuse, with ValueError, what the reader refuses; return it as it is."""
         try:
             reader(names)
         except InputError as error:

@@ -35,7 +35,7 @@ class Settings(SplitSettings):
     @model_validator(mode="before")
     @classmethod
     def _share_without_cut(cls, values: Any) -> Any:
-        """Put the default share into settings without a cut."""
+        """Add the default share to settings without a cut."""
         if isinstance(values, Mapping) and values.get("cut") is None:
             return {"test_share": USUAL_SHARE, **values}
         return values

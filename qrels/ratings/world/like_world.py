@@ -232,6 +232,7 @@ class _Deviates:
     """
 
     def __init__(self, ratings: Ratings, seed: int) -> None:
+        """Draw deviates for the users and items of ratings, of which each has one at least."""
         n_users = len(ratings.users)
         n_items = len(ratings.items)
         streams = np.random.SeedSequence(seed).spawn(8)
