@@ -53,9 +53,10 @@ class FullRanks:
     ) -> FullRanks:
         """Check ranks, one for each row, of relevant items among candidates.
 
-        Numbers of candidates and users are one for all rows, or one for each. By default each row is of a user of its own, numbered as the rows. Items and ties are not
-        known. Raises InputError if a number is not whole, is out of range, or there are not as many
-        numbers as rows; or if two rows of a user have the same rank.
+        Numbers of candidates and users are one for all rows, or one for each. By default each row
+        is of a user of its own, numbered as the rows. Items and ties are not known. Raises
+        InputError if a number is not whole, is out of range, or there are not as many numbers as
+        rows; or if two rows of a user have the same rank.
         """
         ranks = np.atleast_1d(as_integers(rank, name="rank"))
         n_rows = len(ranks)
