@@ -88,21 +88,27 @@ def lose_at_random(
     tasks_done = run_in_threads(tasks, n_jobs=work.n_jobs, return_as="generator")
     levels_done = chain.from_iterable(tasks_done)
     by_level = list(work.steps("Taking judgements away", n_levels, levels_done))
+    taus = np.stack([level.taus for level in by_level], axis=1)
+    replicates = np.stack([level.replicates for level in by_level], axis=1)
+    coefficients = stack_levels([level.coefficients for level in by_level])
     within = np.stack([level.within for level in by_level], axis=-1)
     crossed = np.stack([level.crossed for level in by_level], axis=-1)
+    n_without_relevant = np.array([level.n_without_relevant for level in by_level])
+    n_kept = np.array([level.n_kept for level in by_level])
+    areas_in_subsets = SubsetValues(
+        work.families.n_families,
+        values=area(levels, within),
+        crossed=area(levels, crossed),
+    )
     return result_class(
         measures=measures,
         levels=levels,
-        taus=np.stack([level.taus for level in by_level], axis=1),
-        coefficients=stack_levels([level.coefficients for level in by_level]),
-        replicates=np.stack([level.replicates for level in by_level], axis=1),
-        within=SubsetValues(
-            work.families.n_families,
-            values=area(levels, within),
-            crossed=area(levels, crossed),
-        ),
-        without_relevant=np.array([level.n_without_relevant for level in by_level]),
-        n_kept=np.array([level.n_kept for level in by_level]),
+        taus=taus,
+        coefficients=coefficients,
+        replicates=replicates,
+        within=areas_in_subsets,
+        without_relevant=n_without_relevant,
+        n_kept=n_kept,
         families=work.families,
         n_users=qrels.n_users,
         n_judgements=len(qrels.items),
@@ -241,15 +247,17 @@ class _LossSamples:
         n_scored = is_kept.shape[1]
         means = self._means(sums)
         reference_means = self._means(self.reference[..., np.newaxis])
+        taus = tau_b(means, reference_means)
         resampled_taus = self.resampling.taus(sums, self.reference)
+        replicates = _resample_samples(resampled_taus, level=level, seed=self.seed)
         crossed = self.resampling.subset_taus(sums, self.reference, self.subsets, of=self.reported)
         # Samples last, to average over them.
         crossed = np.moveaxis(crossed, 1, -1)
         within = subset_taus(means, reference_means, self.subsets)
         return _LevelAgreement(
-            taus=np.repeat(tau_b(means, reference_means), self.n_samples // n_scored, axis=1),
+            taus=np.repeat(taus, self.n_samples // n_scored, axis=1),
             coefficients=mean_coefficients(means, reference_means),
-            replicates=_resample_samples(resampled_taus, level=level, seed=self.seed),
+            replicates=replicates,
             within=mean_of_defined(within),
             crossed=mean_of_defined(crossed),
             n_without_relevant=_mean_without_relevant(self.qrels, is_kept),

@@ -51,9 +51,9 @@ def subset_taus(estimates: Floats, references: Floats, subsets: Masks) -> Floats
     is_pair = pair_masks(subsets).astype(np.float32)
     taus = np.empty((n_measures, len(subsets), n_samples))
     with single_threaded("blas"), np.errstate(invalid="ignore"):
-        reference_signs = [_pair_signs(reference) for reference in references]
+        reference_signs = [_compare_pairs(reference) for reference in references]
         for measure in range(n_measures):
-            signs = _pair_signs(estimates[measure])
+            signs = _compare_pairs(estimates[measure])
             signs_of_reference = reference_signs[measure % n_references]
             n_untied = is_pair @ abs(signs)
             n_untied_in_reference = is_pair @ abs(signs_of_reference)
@@ -63,7 +63,7 @@ def subset_taus(estimates: Floats, references: Floats, subsets: Masks) -> Floats
     return taus
 
 
-def _pair_signs(scores: Floats) -> NDArray[np.float32]:
+def _compare_pairs(scores: Floats) -> NDArray[np.float32]:
     """Compare all pairs of systems i < j, to `DECIMALS`: 1, 0 or -1, as i is better or worse.
 
     Scores have the shape (n_samples, n_systems), the result (n_pairs, n_samples).

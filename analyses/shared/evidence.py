@@ -247,12 +247,10 @@ def _unpack_frame(columns: Mapping[str, Any], arrays: Mapping[str, Any]) -> pd.D
 def _unpack_measures(packed: Mapping[str, Any]) -> Measures:
     """Make measures with their roles; "reported" and "grid" are lists of positions."""
     measures = [_unpack_measure(measure) for measure in packed["measures"]]
-    return Measures(
-        measures,
-        lower_is_better_for=[escaped(metric) for metric in packed["falling"]],
-        reported=[measures[index] for index in packed["reported"]],
-        grid=[measures[index] for index in packed["grid"]],
-    )
+    lower_is_better_for = [escaped(metric) for metric in packed["falling"]]
+    reported = [measures[index] for index in packed["reported"]]
+    grid = [measures[index] for index in packed["grid"]]
+    return Measures(measures, lower_is_better_for=lower_is_better_for, reported=reported, grid=grid)
 
 
 def _unpack_measure(packed: Any) -> Measure:

@@ -237,12 +237,9 @@ class SubsetValues:
 
     def transformed(self, transform: Callable[[Floats], Floats]) -> SubsetValues:
         """Transform all values, for instance to their logarithms or to differences of some."""
-        return replace(
-            self,
-            values=transform(self.values),
-            crossed=None if self.crossed is None else transform(self.crossed),
-            resampled=None if self.resampled is None else transform(self.resampled),
-        )
+        crossed = None if self.crossed is None else transform(self.crossed)
+        resampled = None if self.resampled is None else transform(self.resampled)
+        return replace(self, values=transform(self.values), crossed=crossed, resampled=resampled)
 
     @cached_property
     def variances(self) -> Floats:

@@ -58,18 +58,20 @@ CANVASES = {
 
 def as_svg(figure: Figure) -> bytes:
     """Render as SVG, the same bytes every time; marked points show their values when pointed at."""
-    curves = [
-        line
-        for axes in figure.axes
-        for line in axes.lines
-        if not str(line.get_label()).startswith("_") and line.get_marker() not in ("None", "")
-    ]
+    lines = [line for axes in figure.axes for line in axes.lines]
+    curves = [line for line in lines if _is_marked_curve(line)]
     for number, curve in enumerate(curves):
         curve.set_gid(f"{CURVE}{number}")
     svg = _render(figure, "svg").decode()
     for curve in curves:
         svg = _with_titles(svg, str(curve.get_gid()), values_of(curve))
     return svg.encode()
+
+
+def _is_marked_curve(line: Line2D) -> bool:
+    """Tell whether a line has a name, which matplotlib's own ones have not, and marks."""
+    has_name = not str(line.get_label()).startswith("_")
+    return has_name and line.get_marker() not in ("None", "")
 
 
 def values_of(curve: Line2D) -> list[str]:

@@ -156,12 +156,15 @@ class Estimates:
         systems = self.systems
         if systems is not None:
             systems = systems.transformed(lambda values: values[chosen])
-        lower_is_better_for = self.measures.lower_is_better_for
+        selected = Measures(
+            measures,
+            lower_is_better_for=self.measures.lower_is_better_for,
+            reported=measures,
+            grid=(),
+        )
         return replace(
             self,
-            measures=Measures(
-                measures, lower_is_better_for=lower_is_better_for, reported=measures, grid=()
-            ),
+            measures=selected,
             values=self.values[chosen],
             low=self.low[chosen],
             high=self.high[chosen],
@@ -413,13 +416,12 @@ class Estimates:
 
         The results are the positions of the first and of the second measures, of shape (n_pairs,).
         """
-        pairs = [
-            (first, second)
-            for first, second in combinations(range(len(self.measures)), 2)
-            if self.measures.are_comparable(self.measures[first], self.measures[second])
-        ]
-        first, second = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
-        return first, second
+        pairs = []
+        for first, second in combinations(range(len(self.measures)), 2):
+            if self.measures.are_comparable(self.measures[first], self.measures[second]):
+                pairs.append((first, second))
+        first_indices, second_indices = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
+        return first_indices, second_indices
 
     def differences(self) -> pd.DataFrame:
         """Compare all pairs of report measures, metrics at a cut-off, and cut-offs of a metric.
@@ -439,31 +441,46 @@ class Estimates:
         first, second = self._comparable_pairs()
         differences = self._differences(self.values, first, second)
         replicates = self._differences(self.replicates, first, second)
-        low, high = normal_limits(differences, replicates)
-        joint_low, joint_high = self._limits(first, second)
-        both_low, both_high = self._limits(first, second, all_sources=True)
-        # Of logarithms, ratios are printed.
-        printed = np.exp if self.by_ratio else np.asarray
         metrics = np.array([measure.metric for measure in self.measures], dtype=object)
         cutoffs = self.measures.cutoff_column
+        heading = "ratio" if self.by_ratio else "difference"
+        limits = normal_limits(differences, replicates)
+        joint_limits = self._limits(first, second)
+        limits_over_both = self._limits(first, second, all_sources=True)
         return pd.DataFrame(
             {
                 "metric_a": metrics[first],
                 "cutoff_a": cutoffs[first],
                 "metric_b": metrics[second],
                 "cutoff_b": cutoffs[second],
-                "ratio" if self.by_ratio else "difference": printed(differences),
-                "low": printed(low),
-                "high": printed(high),
-                "beyond_noise": (low > 0) | (high < 0),
-                "joint_low": printed(joint_low),
-                "joint_high": printed(joint_high),
-                "jointly_beyond_noise": (joint_low > 0) | (joint_high < 0),
-                "both_low": printed(both_low),
-                "both_high": printed(both_high),
-                "beyond_both": (both_low > 0) | (both_high < 0),
+                heading: self._printed_scale(differences),
+                **self._difference_columns(limits, "low", "high", "beyond_noise"),
+                **self._difference_columns(
+                    joint_limits, "joint_low", "joint_high", "jointly_beyond_noise"
+                ),
+                **self._difference_columns(
+                    limits_over_both, "both_low", "both_high", "beyond_both"
+                ),
             }
         )
+
+    def _printed_scale(self, differences: Floats) -> Floats:
+        """Turn differences of logarithms into ratios, if `by_ratio`; other differences stay."""
+        return np.exp(differences) if self.by_ratio else np.asarray(differences)
+
+    def _difference_columns(
+        self, limits: Limits, low_name: str, high_name: str, is_beyond_name: str
+    ) -> dict[str, Floats | Masks]:
+        """Make the columns of limits of differences, (n_pairs,), under three names.
+
+        The third column marks intervals without 0 (of a ratio, 1).
+        """
+        low, high = limits
+        return {
+            low_name: self._printed_scale(low),
+            high_name: self._printed_scale(high),
+            is_beyond_name: (low > 0) | (high < 0),
+        }
 
     def __repr__(self) -> str:
         import pandas as pd

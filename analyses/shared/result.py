@@ -370,6 +370,7 @@ def _declaring_decorator(
         *args: DeclarationParameters.args, **keywords: DeclarationParameters.kwargs
     ) -> Callable[[Method], DeclaredMethod]:
         def declare(method: Method) -> DeclaredMethod:
+            """Wrap a method, and attach the declaration to what becomes of it."""
             earlier = getattr(method, DECLARATIONS, ())
             declared_method = wrap(method)
             declaration = declaration_class(*args, **keywords)
@@ -391,6 +392,10 @@ def _with_options(method: Callable[..., Any]) -> Callable[..., Axes]:
 
     @wraps(method)
     def plot(self: Result, ax: Axes | None = None, **choices: Any) -> Axes:
+        """Split the choices into options and keywords, draw with both, and return the axes.
+
+        The method draws the result with the chosen measures alone, on new axes if none are given.
+        """
         from analyses.shared.drawing import keep_texts_unparsed, write_plain_numbers
 
         name = method.__name__

@@ -131,10 +131,10 @@ class Scores:
         is_infinite = ~np.isfinite(self.values)
         if is_infinite.any():
             measure, system, user = np.argwhere(is_infinite)[0]
+            value = self.values[measure, system, user]
+            place = f"{self.measures[measure]}, {self.systems[system]}"
             raise InputError(
-                f"scores must be finite, got {self.values[measure, system, user]} for "
-                f"{self.measures[measure]}, {self.systems[system]}, {self.unit} "
-                f"{self.users[user]}."
+                f"scores must be finite, got {value} for {place}, {self.unit} {self.users[user]}."
             )
 
     def require(self, analysis: str, *, users: int = 1) -> None:
