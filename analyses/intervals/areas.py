@@ -191,4 +191,5 @@ def area(levels: Sequence[float], taus: Floats) -> Floats:
         return np.asarray(heights[..., 0])
     mean_heights = (heights[..., 1:] + heights[..., :-1]) / 2
     trapezoids = mean_heights * np.diff(positions)
-    return np.asarray(trapezoids.sum(axis=-1) / (positions[-1] - positions[0]))
+    width = positions[-1] - positions[0]
+    return np.asarray(trapezoids.sum(axis=-1) / width)

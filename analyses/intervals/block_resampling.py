@@ -109,11 +109,9 @@ class Resampling:
         Taus of shape (n_measures, n_samples, n_replicates, n_subsets); NaN by other measures.
         """
         first_subsets = subsets[:N_CROSSED]
-        first_replicates = replace(
-            self,
-            weights=self.weights[:N_CROSSED],
-            runs=None if self.runs is None else self.runs[:N_CROSSED],
-        )
+        first_weights = self.weights[:N_CROSSED]
+        first_runs = None if self.runs is None else self.runs[:N_CROSSED]
+        first_replicates = replace(self, weights=first_weights, runs=first_runs)
         n_replicates = len(first_replicates.weights)
         n_measures, _, _, n_samples = sums.shape
         taus = np.full((n_measures, n_samples, n_replicates, len(first_subsets)), np.nan)
@@ -185,6 +183,10 @@ def _exact_unit(*sums: Floats) -> float:
 
     Sums have the shape (n_blocks, ...).
     """
-    largest = [max(part.max(initial=0.0), -part.min(initial=0.0)) for part in sums]
+    largest = []
+    for part in sums:
+        highest = part.max(initial=0.0)
+        lowest = part.min(initial=0.0)
+        largest.append(max(highest, -lowest))
     n_blocks = len(sums[0])
     return float(2.0 ** sum_grid_exponents(np.max(largest), n_blocks))

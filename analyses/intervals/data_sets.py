@@ -121,7 +121,8 @@ class DataSetRanks:
         """
         n_data_sets, n_names = self.scores.shape
         quantile = studentized_range.ppf(CONFIDENCE, n_names, np.inf)
-        return float(quantile * np.sqrt(n_names * (n_names + 1) / (12 * n_data_sets)))
+        variance = n_names * (n_names + 1) / (12 * n_data_sets)
+        return float(quantile * np.sqrt(variance))
 
     @cached_property
     def differs(self) -> Masks:
@@ -211,7 +212,9 @@ class DataSetRanks:
         resampled = self._fit_strengths(self._counts, tolerance=RESAMPLED_TOLERANCE)
         log_ratios = np.log(resampled / self.strengths)
         low, high = percentiles(self._widening * log_ratios.T)
-        return self.strengths * np.exp(low), np.minimum(self.strengths * np.exp(high), 1.0)
+        lower = self.strengths * np.exp(low)
+        upper = self.strengths * np.exp(high)
+        return lower, np.minimum(upper, 1.0)
 
     def _fit_strengths(self, counts: Floats, *, tolerance: float) -> Floats:
         r"""Fit strengths where data sets count so often, of shape (n_replicates, n_names).

@@ -61,14 +61,18 @@ def percentiles(replicates: Floats, *, confidence: float = CONFIDENCE) -> Limits
     # numpy looks for NaN row by row, in Python.
     quantile = np.nanquantile if np.isnan(filled).any() else np.quantile
     low, high = quantile(filled, [tail, 1 - tail], axis=-1)
-    return np.where(is_undefined, np.nan, low), np.where(is_undefined, np.nan, high)
+    lower = np.where(is_undefined, np.nan, low)
+    upper = np.where(is_undefined, np.nan, high)
+    return lower, upper
 
 
 def nan_if_constant(limits: Limits) -> Limits:
     """Set limits without width to NaN: what never varied in the replicates has no interval."""
     low, high = limits
     is_wide = high > low
-    return np.where(is_wide, low, np.nan), np.where(is_wide, high, np.nan)
+    lower = np.where(is_wide, low, np.nan)
+    upper = np.where(is_wide, high, np.nan)
+    return lower, upper
 
 
 def shifted_band(

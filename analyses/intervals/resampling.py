@@ -231,13 +231,15 @@ def run_weights(systems: Numbers, *, replicates: int, seed: int) -> Floats:
     """
     halves = random_uint32(0, replicates, n_halves=len(systems), seed=seed, purpose=RUNS)
     is_run_of_system = mark_runs(systems)
-    weights = np.repeat(is_run_of_system[np.newaxis].astype(np.float64), replicates, axis=0)
+    once_each = is_run_of_system.astype(np.float64)
+    weights = np.repeat(once_each[np.newaxis], replicates, axis=0)
     for system, is_run in enumerate(is_run_of_system):
         runs = np.flatnonzero(is_run)
         n_runs = len(runs)
         if n_runs > 1:
             drawn_runs = whole_numbers_below(halves[:, runs], n_runs)
-            counts = (drawn_runs[:, :, np.newaxis] == np.arange(n_runs)).sum(axis=1)
+            is_drawn = drawn_runs[:, :, np.newaxis] == np.arange(n_runs)
+            counts = is_drawn.sum(axis=1)
             factor = np.sqrt(n_runs / (n_runs - 1))
             weights[:, system, runs] += factor * (counts - 1)
     return weights

@@ -24,7 +24,8 @@ def pair_masks(subsets: Masks) -> Floats:
     ``subsets`` has the systems of each subset, of shape (n_subsets, n_systems).
     """
     first, second = np.triu_indices(subsets.shape[1], k=1)
-    return (subsets[:, first] & subsets[:, second]).astype(np.float64)
+    has_both = subsets[:, first] & subsets[:, second]
+    return has_both.astype(np.float64)
 
 
 def subset_taus(estimates: Floats, references: Floats, subsets: Masks) -> Floats:
@@ -70,7 +71,8 @@ def _compare_pairs(scores: Floats) -> NDArray[np.float32]:
     """
     rounded = np.rint(scores.T * 10.0**DECIMALS)
     first, second = np.triu_indices(len(rounded), k=1)
-    return np.sign(rounded[first] - rounded[second]).astype(np.float32)
+    differences = rounded[first] - rounded[second]
+    return np.sign(differences).astype(np.float32)
 
 
 def interval_over_worlds(
@@ -103,7 +105,8 @@ def interval_over_worlds(
     n_worlds = np.count_nonzero(~np.isnan(values), axis=-1)
     degrees_of_freedom = np.maximum(n_worlds - 1, 1)
     quantiles = stdtrit(degrees_of_freedom, 1 - (1 - CONFIDENCE) / (2 * at_once))
-    half_widths = quantiles * deviation_of_defined(values) / np.sqrt(np.maximum(n_worlds, 1))
+    deviations = deviation_of_defined(values)
+    half_widths = quantiles * deviations / np.sqrt(np.maximum(n_worlds, 1))
     means = mean_of_defined(values)
     lower = np.clip(means - half_widths, lowest, highest)
     upper = np.clip(means + half_widths, lowest, highest)

@@ -40,6 +40,8 @@ def deviation_of_defined(values: Floats) -> Floats:
     deviations = np.where(is_defined, values - means[..., np.newaxis], 0.0)
     sums_of_squares = (deviations**2).sum(axis=-1)
     # Equal values have a mean that may be rounded.
-    is_constant = np.fmax.reduce(values, axis=-1) == np.fmin.reduce(values, axis=-1)
+    highest = np.fmax.reduce(values, axis=-1)
+    lowest = np.fmin.reduce(values, axis=-1)
+    is_constant = highest == lowest
     sums_of_squares = np.where(is_constant, 0.0, sums_of_squares)
     return np.sqrt(ratio_or_nan(sums_of_squares, n_defined - 1))

@@ -91,7 +91,8 @@ def _pair_signs(row: Row) -> NDArray[np.int64]:
 
     Pairs are in the order (0, 1), (0, 2), ..., (1, 2), ...: the result has n (n - 1) / 2 signs.
     """
-    signs = np.empty(len(row) * (len(row) - 1) // 2, dtype=np.int64)
+    n_pairs = len(row) * (len(row) - 1) // 2
+    signs = np.empty(n_pairs, dtype=np.int64)
     pair = 0
     for i in range(len(row)):
         for j in range(i + 1, len(row)):

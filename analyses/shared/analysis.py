@@ -230,12 +230,14 @@ def analysis(
     names = list(needs)
     require_known(f"analysis {name!r}: nothing that an analysis may need is", names, list(Need))
 
+    all_needs = tuple(Need(need) for need in names)
+
     def declare(make: Callable[[Any, SettingsT], ResultT]) -> Analysis[SettingsT, ResultT]:
         return Analysis(
             name=name,
             source=source,
             make=make,
-            needs=tuple(Need(need) for need in names),
+            needs=all_needs,
             on_request=on_request,
             question=question,
         )

@@ -442,9 +442,10 @@ def draw_rows(
     lower, upper = limits
     from_lowest = np.argsort(values, kind="stable")
     rows = np.arange(len(names))
-    lines = ax.hlines(rows, lower[from_lowest], upper[from_lowest], colours()[0])
+    first_colour, *_ = colours()
+    lines = ax.hlines(rows, lower[from_lowest], upper[from_lowest], first_colour)
     explain(lines, explanation)
-    ax.plot(values[from_lowest], rows, "o", color=colours()[0], markersize=4)
+    ax.plot(values[from_lowest], rows, "o", color=first_colour, markersize=4)
     ax.set_yticks(rows, [names[index] for index in from_lowest])
 
 
@@ -457,7 +458,8 @@ def draw_intervals(
     ``width`` is `THICK` or `THIN`. The explanation is left out if no limits differ.
     """
     lower, upper = limits
-    lines = ax.hlines(rows, lower, upper, colours()[0], linewidth=width)
+    first_colour, *_ = colours()
+    lines = ax.hlines(rows, lower, upper, first_colour, linewidth=width)
     if (upper > lower).any():
         adjective = "Thick" if width == THICK else "Thin"
         explain(lines, f"{adjective} lines: 95 % intervals over {over}.")

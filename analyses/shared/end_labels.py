@@ -106,7 +106,8 @@ def right_end(curve: Line2D, box: Bbox) -> tuple[float, float]:
     if not len(finite):
         return float(box.x1), float(box.y0)
     x, y = finite[finite[:, 0].argmax()]
-    return min(float(x), box.x1), float(np.clip(y, box.y0, box.y1))
+    height_within = float(np.clip(y, box.y0, box.y1))
+    return min(float(x), box.x1), height_within
 
 
 def spread_heights(heights: Floats, distance: float, limits: tuple[float, float]) -> Floats:

@@ -118,7 +118,8 @@ def _pack_fields(name: str, value: DataclassInstance, arrays: dict[str, Any]) ->
     packed = {}
     for field in fields(value):
         key = _key_of(field)
-        packed[key] = _pack(f"{prefix}{key}", getattr(value, field.name), arrays)
+        content = getattr(value, field.name)
+        packed[key] = _pack(f"{prefix}{key}", content, arrays)
     return packed
 
 

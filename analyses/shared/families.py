@@ -128,12 +128,9 @@ def _subsets(family_numbers: tuple[int, ...], seed: int) -> Masks:
     n_families = len(set(family_numbers))
     if n_systems < MIN_SYSTEMS or n_families < MIN_FAMILIES:
         return np.empty((0, n_systems), dtype=np.bool_)
-    random_keys = np.array(
-        [
-            random_words(n_families, seed, "systems", n_families, subset)
-            for subset in range(N_SUBSETS)
-        ]
-    )
+    random_keys = np.empty((N_SUBSETS, n_families), dtype=np.uint64)
+    for subset in range(N_SUBSETS):
+        random_keys[subset] = random_words(n_families, seed, "systems", n_families, subset)
     n_chosen = round(SUBSET_SHARE * n_families)
     chosen_families = np.argsort(random_keys, axis=1, kind="stable")[:, :n_chosen]
     is_family_chosen = np.zeros((N_SUBSETS, n_families), dtype=np.bool_)

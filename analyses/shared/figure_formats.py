@@ -100,7 +100,8 @@ def _with_titles(svg: str, curve_id: str, titles: Sequence[str]) -> str:
     def with_title(mark: re.Match[str]) -> str:
         return f"<use {mark[1]}><title>{escape(next(remaining_titles))}</title></use>"
 
-    return svg[:start] + MARK.sub(with_title, curve) + svg[end:]
+    titled_curve = MARK.sub(with_title, curve)
+    return svg[:start] + titled_curve + svg[end:]
 
 
 def figure_writer(path: Path) -> Callable[[Figure], bytes]:

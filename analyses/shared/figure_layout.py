@@ -225,7 +225,9 @@ def _fit_cell_texts(axes: Axes, dpi: float) -> None:
         return
     n_rows, n_columns, *_ = cells.shape
     width, height = (72 * pixels / dpi for pixels in axes.bbox.size)
-    size = min(width / n_columns / CELL_TEXT_WIDTH, height / n_rows / 1.3, font_size())
+    fitting_width = width / n_columns / CELL_TEXT_WIDTH
+    fitting_height = height / n_rows / 1.3
+    size = min(fitting_width, fitting_height, font_size())
     for text in axes.texts:
         text.set(fontsize=size, visible=size >= LEAST_TEXT_SIZE)
 
@@ -272,8 +274,12 @@ def _break_if_long(text: Text, figure: Figure) -> bool:
         return False
     box = text.get_window_extent()
     is_upright = text.get_rotation() == 90
-    start, end = (box.y0, box.y1) if is_upright else (box.x0, box.x1)
-    canvas = figure.bbox.height if is_upright else figure.bbox.width
+    if is_upright:
+        start, end = box.y0, box.y1
+        canvas = figure.bbox.height
+    else:
+        start, end = box.x0, box.x1
+        canvas = figure.bbox.width
     # Labels are centred at their axes: what is beyond one end is taken from both.
     beyond = max(-start, end - canvas)
     if beyond <= 0:
@@ -294,11 +300,11 @@ def _thin_out(axis: Axis, *, gap: float) -> None:
     """
     low, high = sorted(axis.get_view_interval())
     ticks = zip(axis.get_ticklabels(), axis.get_ticklocs(), strict=False)
-    labels = [
-        label
-        for label, location in ticks
-        if low <= location <= high and label.get_visible() and label.get_text()
-    ]
+    labels = []
+    for label, location in ticks:
+        is_within = low <= location <= high
+        if is_within and label.get_visible() and label.get_text():
+            labels.append(label)
     boxes = [label.get_window_extent() for label in labels]
     step = 1
     while any(box.padded(gap).overlaps(next_box) for box, next_box in pairwise(boxes[::step])):

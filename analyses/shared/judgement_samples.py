@@ -143,13 +143,15 @@ def _sample_groups(
     group_starts = np.cumsum(group_sizes) - group_sizes
     starts = np.repeat(group_starts, group_sizes)
     places = (np.arange(n_judgements) - starts).astype(np.uint64)
-    n_kept = np.maximum(np.rint(level * group_sizes).astype(np.int64), least_kept)
+    shares = np.rint(level * group_sizes).astype(np.int64)
+    n_kept = np.maximum(shares, least_kept)
     is_lowest = places < np.repeat(n_kept, group_sizes)
     # A key of 64 bits has the group in the highest bits, then random bits, then the place of the
     # judgement in its group: sorted keys stay in their groups, in random order.
     group_bits = len(least_kept).bit_length()
     place_bits = int(group_sizes.max(initial=0)).bit_length()
-    shifted_groups = groups[by_group].astype(np.uint64) << np.uint64(64 - group_bits)
+    sorted_groups = groups[by_group].astype(np.uint64)
+    shifted_groups = sorted_groups << np.uint64(64 - group_bits)
     fixed_bits = shifted_groups | places
     random_mask = np.uint64((1 << (64 - group_bits)) - (1 << place_bits))
     place_mask = np.uint64((1 << place_bits) - 1)

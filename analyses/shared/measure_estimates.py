@@ -112,7 +112,8 @@ class Estimates:
         if self.shares is None and self.lower_is_better:
             return np.asarray(self.values <= self.threshold)
         compared = self.values if self.shares is None else self.shares
-        return np.asarray((compared >= self.threshold) & ~np.isnan(self.values))
+        has_value = ~np.isnan(self.values)
+        return np.asarray((compared >= self.threshold) & has_value)
 
     def by_label(self, measures: Measures) -> dict[str, Estimate]:
         """Collect the defined estimates of some measures by their labels (`Measures.labels`)."""
@@ -368,10 +369,10 @@ class Estimates:
         first, second = np.array(indices, dtype=np.intp).reshape(-1, 2).T
         differences = self._differences(self.values, first, second)
         low, high = self._limits(first, second, all_sources=all_sources)
-        return [
-            Estimate(float(difference), float(lower), float(upper))
-            for difference, lower, upper in zip(differences, low, high, strict=True)
-        ]
+        estimates = []
+        for difference, lower, upper in zip(differences, low, high, strict=True):
+            estimates.append(Estimate(float(difference), float(lower), float(upper)))
+        return estimates
 
     def _differences(self, numbers: Floats, first: Numbers, second: Numbers) -> Floats:
         """Subtract numbers of measures, on the scale of comparison: those of first minus second.
@@ -401,9 +402,9 @@ class Estimates:
         quantile = joint_quantile(replicates, one_sided=one_sided)
         if all_sources:
             single_quantile = ONE_SIDED_QUANTILE if one_sided else NORMAL_QUANTILE
+            level = ONE_SIDED_CONFIDENCE if one_sided else CONFIDENCE
             over_all_sources = self._half_widths_over_all_sources(
-                lambda numbers: numbers[first] - numbers[second],
-                level=ONE_SIDED_CONFIDENCE if one_sided else CONFIDENCE,
+                lambda numbers: numbers[first] - numbers[second], level=level
             )
             half_widths = quantile / single_quantile * over_all_sources
         else:

@@ -307,7 +307,10 @@ def letters_by_system(differs: Masks, order: Numbers) -> tuple[str, ...]:
     """
     groups = letter_groups(differs[np.ix_(order, order)])
     n_letters = len(ascii_letters)
-    names = [f"{ascii_letters[n % n_letters]}{n // n_letters or ''}" for n in range(len(groups))]
+    names = []
+    for number in range(len(groups)):
+        suffix = number // n_letters or ""
+        names.append(f"{ascii_letters[number % n_letters]}{suffix}")
     letters = [""] * len(order)
     for place, system in enumerate(order):
         shared = [name for name, group in zip(names, groups, strict=True) if place in group]

@@ -106,9 +106,10 @@ class Table:
             numbers = [cells.get((row, column), math.nan) for column in column_names]
             rows.append([row, *numbers])
         # The first column has the names.
-        bold_places = {
-            (row_names.index(row), 1 + column_names.index(column)) for row, column in bold
-        }
+        bold_places = set()
+        for row, column in bold:
+            column_number = 1 + column_names.index(column)
+            bold_places.add((row_names.index(row), column_number))
         return cls(
             name,
             title,
@@ -161,9 +162,8 @@ class Table:
         stream = io.StringIO()
         writer = csv.writer(stream, lineterminator="\n")
         for row in [self.headings, *self.rows]:
-            writer.writerow(
-                [escape_formula(cell) if isinstance(cell, str) else cell for cell in row]
-            )
+            cells = [escape_formula(cell) if isinstance(cell, str) else cell for cell in row]
+            writer.writerow(cells)
         return stream.getvalue()
 
     def __repr__(self) -> str:
