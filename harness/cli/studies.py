@@ -191,7 +191,7 @@ def table(study: Path, name: str | None, format_: str, plugins: Paths, **options
         listed = Table("tables", "", "", ["name", "title"], [*table_titles(finished).items()])
         print_tables(listed, format_=format_)
         if format_ == "text":
-            names = ", ".join(escaped(f"{name}.csv") for name in finished.frames)
+            names = ", ".join(escaped(f"{name}.csv") for name in finished.list_frames())
             click.echo(f"CSV files with all digits are in {study / 'tables'}: {names}.")
         return
     click.echo(FORMATS[format_]([tabulate(finished, name, **options)]), nl=False)
@@ -338,7 +338,7 @@ def verify(study: Path) -> None:
     ledger = Ledger(study)
     parts_by: dict[str, list[str]] = {}
     n_files = 0
-    for part in ledger.parts:
+    for part in ledger.list_parts():
         entry = ledger.checked_entry(part)
         n_files += len(entry.files)
         parts_by.setdefault(entry.makers(), []).append(part)

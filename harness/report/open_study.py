@@ -75,7 +75,7 @@ class OpenStudy:
     @property
     def frames(self) -> tuple[str, ...]:
         """Names of the data frames; see `frame`."""
-        return tuple(self.finished.frames)
+        return tuple(self.finished.list_frames())
 
     @property
     def tables(self) -> dict[str, str]:

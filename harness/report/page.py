@@ -73,7 +73,7 @@ def render_report(study: FinishedStudy) -> bytes:
         cautions=summary.cautions,
         sections=open_sections,
         last=folded_sections,
-        frames=study.frames,
+        frames=study.list_frames(),
         methods=Table("", "Systems", "", ("system", "family", "method", "source"), methods),
         facts=_fact_tables(manifest.collection),
         versions=_plain_table("Versions", list(manifest.versions.items())),

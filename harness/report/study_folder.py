@@ -64,9 +64,8 @@ class Ledger:
         """Where the pages are."""
         return self.study / LEDGER
 
-    @property
-    def parts(self) -> list[str]:
-        """Names of the parts that have a page."""
+    def list_parts(self) -> list[str]:
+        """List the names of the parts that have a page."""
         return sorted(page.stem for page in self.folder.glob("*.json"))
 
     def entry(self, part: str) -> Entry | None:
@@ -116,7 +115,7 @@ class Ledger:
 
         ``folders`` are beginnings of names, such as "tables/"; by default all files are checked.
         """
-        for part in self.parts:
+        for part in self.list_parts():
             for name, checksum in self.checked_entry(part).files.items():
                 if name.startswith(tuple(folders)) and self.checksum(name) != checksum:
                     yield name
@@ -262,14 +261,13 @@ class FinishedStudy:
         with as_input_error(f"{path}: the file of the study cannot be read", OSError):
             return path.read_bytes()
 
-    @property
+    @cached_property
     def means(self) -> Means:
         """Mean scores of the systems."""
         return self.read_result("means", Means)
 
-    @property
-    def frames(self) -> list[str]:
-        """Names of the tables in full that are files of the study."""
+    def list_frames(self) -> list[str]:
+        """List the names of the tables in full that are files of the study."""
         return sorted(path.stem for path in (self.folder / "tables").glob("*.csv"))
 
     @cached_property

@@ -189,7 +189,7 @@ def _collect_ratings(study: Study, section: RatingsSection) -> Collection:
     is_implicit = bool(threshold <= ratings.rating.min())
     with study.errors_at("ratings", "threshold"):
         qrels = judge_test(split, scale)
-    if study.split.parts is not None:
+    if study.split.find_parts() is not None:
         _warn_of_unknown(split, threshold=threshold)
     _require_positive_ratings(study, split.train)
     facts = {

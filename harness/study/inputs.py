@@ -54,9 +54,10 @@ def load_ratings(section: RatingsSection, split: SplitSection) -> LoadedRatings:
 
     A split given as files has its own ratings: those of both parts.
     """
-    if split.parts is not None:
-        train = open_source(split.parts.train, encoding=section.encoding)
-        test = open_source(split.parts.test, encoding=section.encoding)
+    parts = split.find_parts()
+    if parts is not None:
+        train = open_source(parts.train, encoding=section.encoding)
+        test = open_source(parts.test, encoding=section.encoding)
         ratings = read_two_parts(train, test, **section.of_file)
         checksums = [source_checksum(train), source_checksum(test)]
         return LoadedRatings(ratings, checksums, world=None)
@@ -132,9 +133,10 @@ def load_k_core(section: RatingsSection, split: SplitSection) -> Ratings:
 
 def split_ratings(ratings: Ratings, section: SplitSection, *, seed: int) -> Split:
     """Split ratings by the method of a section; refuse a split without test ratings."""
-    split = section.splitter(ratings, section.settings, seed=seed)
+    splitter = section.find_splitter()
+    split = splitter(ratings, section.settings, seed=seed)
     if len(split.test) == 0:
-        raise InputError(f"the split {section.splitter.name!r} leaves no test ratings.")
+        raise InputError(f"the split {splitter.name!r} leaves no test ratings.")
     return split
 
 

@@ -186,9 +186,8 @@ class SplitSection(Section):
     def _as_table(self) -> dict[str, Any]:
         return {METHOD: self.method, **self.settings.model_dump(mode="json", exclude_none=True)}
 
-    @property
-    def splitter(self) -> Splitter[Any]:
-        """The split by name or file, as it is declared."""
+    def find_splitter(self) -> Splitter[Any]:
+        """Look up the split by its name, or in the user's file that declares it."""
         return find_split(self.method)
 
     @property
@@ -196,9 +195,8 @@ class SplitSection(Section):
         """The user's file that declares the split, if one does."""
         return [Path(self.method)] if is_user_split(self.method) else []
 
-    @property
-    def parts(self) -> SplitFiles | None:
-        """Files of the parts, if they are given and not drawn."""
+    def find_parts(self) -> SplitFiles | None:
+        """Find the files of the parts; None if parts are drawn, not given."""
         return self.settings.find_parts()
 
     def within_training(self) -> SplitSection:
@@ -207,7 +205,8 @@ class SplitSection(Section):
         It is the same split again; if parts are given as files, their validation part, or without
         one the usual split.
         """
-        if self.parts is not None and self.parts.validation is None:
+        parts = self.find_parts()
+        if parts is not None and parts.validation is None:
             return usual_split()
         return self.model_copy(update={"settings": self.settings.within_training()})
 

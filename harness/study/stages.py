@@ -292,7 +292,7 @@ class Stages:
         return [
             StudyWork,
             *(maker_of_system(name) for name in study.systems.names),
-            study.split.splitter.make,
+            study.split.find_splitter().make,
             collect,
             train_checked,
             recommended_lists,

@@ -125,7 +125,7 @@ class Store:
 
     def remove_others(self, parts: set[str]) -> None:
         """Remove all parts but these, with their files and their entries in the ledger."""
-        for part in self.ledger.parts:
+        for part in self.ledger.list_parts():
             entry = self.ledger.entry(part)
             if part in parts or entry is None:
                 continue

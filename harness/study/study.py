@@ -359,7 +359,7 @@ class Study(StudyFile):
     def _check_source(self, ratings: RatingsSection) -> None:
         """Refuse ratings that are not from one source: a file, a world, or parts of a split."""
         is_world = ratings.format == "world"
-        n_sources = sum([is_world, ratings.path is not None, self.split.parts is not None])
+        n_sources = sum([is_world, ratings.path is not None, self.split.find_parts() is not None])
         if n_sources == 0:
             raise refused('`path` or format = "world" is missing', "ratings")
         if n_sources > 1:

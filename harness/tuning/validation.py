@@ -31,7 +31,7 @@ def validation_of(study: Study) -> Validation:
         with study.errors_at("runs"):
             raise InputError("tuning needs a study of ratings, this one has given runs.")
     section = study.split.within_training()
-    if section.parts is not None:
+    if section.find_parts() is not None:
         known = load_k_core(study.ratings, section)
         return _held_out(known, section, study.ratings, seed=study.seed)
     known = load_k_core(study.ratings, study.split)

@@ -32,7 +32,7 @@ def keep(folder: Path, key: str, result: Result) -> None:
     """Put a result into a study folder, in place of the one there, and enter it in the ledger."""
     name, content, ledger = evidence_name(key), to_evidence(result), Ledger(folder)
     (folder / name).write_bytes(content)
-    for part in ledger.parts:
+    for part in ledger.list_parts():
         entry = ledger.entry(part)
         if entry is not None and name in entry.files:
             entry.files[name] = sha256(content).hexdigest()

@@ -151,11 +151,11 @@ def test_a_page_of_the_ledger_is_read_back(tmp_path: Path) -> None:
     entry = entry_of(a="0" * 64)
     ledger.write_entry("scores", entry)
     ledger.write_entry("means", entry_of())
-    assert ledger.parts == ["means", "scores"]
+    assert ledger.list_parts() == ["means", "scores"]
     assert ledger.entry("scores") == ledger.checked_entry("scores") == entry
     assert json.loads((tmp_path / ".ledger/scores.json").read_text())["seconds"] == 2.0
     ledger.remove_entry("scores")
-    assert ledger.parts == ["means"]
+    assert ledger.list_parts() == ["means"]
     assert ledger.entry("scores") is None
 
 

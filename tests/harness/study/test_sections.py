@@ -254,14 +254,14 @@ def test_a_split_that_is_not_named_is_that_of_a_study_without_a_word() -> None:
 def test_a_split_that_is_read_is_not_read_again() -> None:
     split = parse(RATINGS + "[split]\nmethod = 'k-fold'\nfold = 2\n").split
     assert SplitSection(method=split.method, settings=split.settings) == split
-    assert split.splitter is splits()["k-fold"]
+    assert split.find_splitter() is splits()["k-fold"]
     assert split.files == []
-    assert split.parts is None
+    assert split.find_parts() is None
 
 
 def test_files_of_a_given_split_count_from_the_study() -> None:
     split = parse(GIVEN + "[split]\nmethod = 'given'\ntrain = 'a.csv'\ntest = 'b.csv'\n").split
-    assert split.parts == SplitFiles(Path("/data/a.csv"), Path("/data/b.csv"), None)
+    assert split.find_parts() == SplitFiles(Path("/data/a.csv"), Path("/data/b.csv"), None)
     dumped = {"method": "given", "train": "/data/a.csv", "test": "/data/b.csv"}
     assert split.model_dump() == dumped
 
@@ -284,7 +284,7 @@ def test_the_validation_part_that_is_given_is_tested_else_a_usual_split_is_made(
     assert parse(GIVEN + table).split.within_training() == usual_split()
     validated = parse(GIVEN + table + "validation = 'c.csv'\n").split.within_training()
     assert validated.method == "given"
-    assert validated.parts == SplitFiles(Path("/data/a.csv"), Path("/data/c.csv"), None)
+    assert validated.find_parts() == SplitFiles(Path("/data/a.csv"), Path("/data/c.csv"), None)
 
 
 # Presets of systems
