@@ -14,6 +14,7 @@ from analyses.shared.measure import depth_of
 from analyses.shared.result import Result
 from analyses.shared.scores import Scores
 from analyses.shared.work import ScoresWork, Truth
+from harness.metrics.shared.ir_measures import is_of_ir_measures, name_of_ir_measure
 from harness.metrics.shared.metric import Metric
 from harness.metrics.shared.register import available_metrics, translate_name
 from harness.readers.rankings import (
@@ -554,6 +555,15 @@ def analyse(
     return analysis(ScoresWork(scores_of(scores), seed=seed, n_jobs=n_jobs), asked)
 
 
+def _measure_of(measure: object) -> str | Metric:
+    """Check one measure: a name, a metric, or a measure of ir_measures, which becomes its name."""
+    if isinstance(measure, str | Metric):
+        return measure
+    if is_of_ir_measures(measure):
+        return name_of_ir_measure(measure)
+    raise InputError(f"a measure is a name such as 'nDCG@10', or a metric, got {measure!r}.")
+
+
 def _work(
     runs: Runs,
     qrels: Judgements,
@@ -575,11 +585,9 @@ def _work(
     from harness.study.study import MetricsSection
     from harness.study.work import StudyWork
 
-    named = [measures] if isinstance(measures, str | Metric) else [*measures]
-    for each in named:
-        if not isinstance(each, str | Metric):
-            raise InputError(f"a measure is a name such as 'nDCG@10', or a metric, got {each!r}.")
-    own = [each for each in named if isinstance(each, Metric)]
+    is_single = isinstance(measures, str | Metric) or is_of_ir_measures(measures)
+    named = [_measure_of(measure) for measure in ([measures] if is_single else measures)]
+    own = [measure for measure in named if isinstance(measure, Metric)]
     known = available_metrics(user_metrics=own)
     named = [each if isinstance(each, Metric) else translate_name(each, known) for each in named]
     if not named:

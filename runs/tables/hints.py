@@ -72,7 +72,7 @@ WORDS: Final[Mapping[Meaning, str]] = {
         "tiempo heure tijd tijdstip unixtime at when"
     ),
     Meaning.EVENT: "event events action behavior behaviour interaction ereignis evento aktion",
-    Meaning.SYSTEM: "system run tag model",
+    Meaning.SYSTEM: "system run tag model algorithm",
     Meaning.MEASURE: "measure metric",
     Meaning.VALUE: "value",
     Meaning.INDEX: "index unnamed row rownum",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -17,6 +18,40 @@ from runs.shared.errors import require_known
 
 PREFIX = "ir_measures:"
 """Begin of the name of a measure of ir_measures."""
+
+
+OF_PROVIDERS: Final = ("SetAP", "NumRet", "NumRelRet")
+"""Measures of ir_measures that have no metric of ours: their providers compute them."""
+
+RECALL_POINT: Final = re.compile(r"IPrec@([01]?\.?[0-9]+)")
+"""IPrec as ir_measures writes it, with a recall point in the place of a cut-off."""
+
+
+def translate_from_ir_measures(text: str) -> str:
+    """Translate a name that ir_measures writes otherwise: IPrec@0.3 is IPrec(recall=0.3).
+
+    Names that mean the same in both are returned as they are.
+
+    Examples
+    --------
+    >>> translate_from_ir_measures("IPrec@0.3"), translate_from_ir_measures("SetAP(rel=2)")
+    ('IPrec(recall=0.3)', 'ir_measures:SetAP(rel=2)')
+    """
+    recall_point = RECALL_POINT.fullmatch(text.strip())
+    if recall_point is not None and float(recall_point[1]) <= 1:
+        return f"IPrec(recall={recall_point[1]})"
+    name = re.split(r"[(@]", text.strip())[0]
+    return f"{PREFIX}{text.strip()}" if name in OF_PROVIDERS else text
+
+
+def is_of_ir_measures(measure: object) -> bool:
+    """Tell whether an object is a measure of ir_measures, such as ``ir_measures.nDCG @ 10``."""
+    return type(measure).__module__.partition(".")[0] == "ir_measures"
+
+
+def name_of_ir_measure(measure: Any) -> str:
+    """Write a measure of ir_measures as its name: ``nDCG@10``, ``P(rel=4)@5``."""
+    return str(measure)
 
 
 def metric_of_ir_measures(text: str) -> Metric:
@@ -40,7 +75,10 @@ def metric_of_ir_measures(text: str) -> Metric:
         none, the lists are cut.
         """
         with_level = measure
-        if "rel" in measure.SUPPORTED_PARAMS and "rel" not in measure.params:
+        # NumRet counts all items where no level is said.
+        level = measure.SUPPORTED_PARAMS.get("rel")
+        has_default_level = level is not None and level.default == 1
+        if has_default_level and "rel" not in measure.params:
             with_level = measure(rel=int(judged.relevance_level))
         if cutoff is None or "cutoff" not in measure.SUPPORTED_PARAMS:
             return _score_by_provider(with_level, judged, depth=cutoff)

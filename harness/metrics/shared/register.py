@@ -8,7 +8,11 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
-from harness.metrics.shared.ir_measures import PREFIX, metric_of_ir_measures
+from harness.metrics.shared.ir_measures import (
+    PREFIX,
+    metric_of_ir_measures,
+    translate_from_ir_measures,
+)
 from harness.metrics.shared.metric import Metric
 from harness.metrics.shared.names import parse_name
 from runs import InputError
@@ -129,6 +133,7 @@ def translate_name(text: str, metrics: Mapping[str, Metric]) -> str:
     it, if it says two cut-offs, and if it is ``ndcg_cut``, which stands for nine cut-offs. Raises
     InputError if it cannot be parsed.
     """
+    text = translate_from_ir_measures(text)
     if text.startswith(PREFIX):
         return text
     parsed = parse_name(text)

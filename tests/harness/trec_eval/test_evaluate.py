@@ -201,6 +201,7 @@ OURS = (
     "harness.cli",
     "harness.metrics",
     "harness.readers",
+    "harness.scoring",
     "harness.trec_eval",
     "qrels",
     "runs",
