@@ -585,8 +585,9 @@ def _work(
     from harness.study.study import MetricsSection
     from harness.study.work import StudyWork
 
-    is_single = isinstance(measures, str | Metric) or is_of_ir_measures(measures)
-    named = [_measure_of(measure) for measure in ([measures] if is_single else measures)]
+    if isinstance(measures, str | Metric) or is_of_ir_measures(measures):
+        measures = [cast("Any", measures)]
+    named = [_measure_of(measure) for measure in measures]
     own = [measure for measure in named if isinstance(measure, Metric)]
     known = available_metrics(user_metrics=own)
     named = [each if isinstance(each, Metric) else translate_name(each, known) for each in named]

@@ -34,6 +34,7 @@ ANY_DISCOUNT, ANY_RELEVANCE = f"none, log2 or {SHARE}", "none, binary or graded"
 NOVELTY: Allowed = {"discount": (ANY_DISCOUNT, "none"), "relevance": (ANY_RELEVANCE, "none")}
 ROUNDED: Allowed = {"rounding": ("up or nearest", "up")}
 OPTIONS: dict[str, Allowed] = {
+    "AP": {"capped": ("true or false", False)},
     "alpha-nDCG": {"alpha": ("a number, at least 0 and at most 1", 0.5)},
     "Calibration": {"alpha": (SHARE, 0.01), "discount": (ANY_DISCOUNT, "none")},
     "Compat": {"p": (SHARE, 0.95)},

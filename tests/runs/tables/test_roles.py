@@ -1,6 +1,7 @@
 """The role of every column of a table, and why it has it."""
 
 import csv
+from collections.abc import Callable
 from itertools import permutations
 from pathlib import Path
 from random import Random
@@ -51,7 +52,7 @@ OWN_HEADINGS = [
 def values(letter: str, random: Random, *, are_numbers: bool) -> Sample:
     """Draw values of a column of a role; ids are numbers or texts."""
     n = 60
-    draw = {
+    draws: dict[str, Callable[[], str]] = {
         "u": lambda: str(random.randrange(30)) if are_numbers else f"u{random.randrange(30)}",
         "i": lambda: str(random.randrange(30)) if are_numbers else f"b{random.randrange(30)}",
         "r": lambda: str(random.randint(1, 5)),
@@ -62,8 +63,8 @@ def values(letter: str, random: Random, *, are_numbers: bool) -> Sample:
         "c": lambda: str(random.choice([1] * 8 + [2, 3, 17])),
         "e": lambda: random.choice(["view", "cart"]),
         "-": lambda: f"{20 * random.random():.2f}",
-    }[letter]
-    return Sample([draw() for _ in range(n)])
+    }
+    return Sample([draws[letter]() for _ in range(n)])
 
 
 def assign(
@@ -223,7 +224,7 @@ def test_names_mean_what_the_table_holds(kind: Kind, names: list[str], roles: li
 )
 def test_columns_that_are_not_there_are_refused(said: dict[str, str | int], finding: str) -> None:
     with pytest.raises(InputError, match=finding):
-        assign(["a", "b"], [Sample(["1"]), Sample(["2"])], **said)
+        assign(["a", "b"], [Sample(["1"]), Sample(["2"])], RATINGS, **said)
 
 
 def test_the_screen_shows_every_column_with_the_reason() -> None:
