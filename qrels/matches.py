@@ -48,11 +48,13 @@ def match(run: Run, qrels: Qrels, *, depth: int | None = None) -> Longs:
     for first_user in range(0, run.n_users, users_at_once):
         items = ranked_items[first_user : first_user + users_at_once]
         end_user = first_user + len(items)
-        judgements = slice(qrels.offsets[first_user], qrels.offsets[end_user])
+        first_judgement = qrels.offsets[first_user]
+        end_judgement = qrels.offsets[end_user]
+        judgements = slice(first_judgement, end_judgement)
         rows = qrels.users[judgements] - first_user
         first_cells_of_rows = rows * np.int64(width)
         judged_cells = first_cells_of_rows + qrels.items[judgements]
-        positions[judged_cells] = np.arange(judgements.start, judgements.stop)
+        positions[judged_cells] = np.arange(first_judgement, end_judgement)
         # The end of a list, item -1, falls into the last cell of the row before: always empty.
         first_cells = np.arange(len(items)) * width
         ranked_cells = first_cells[:, None] + items
@@ -97,7 +99,8 @@ def judge(run: Run, qrels: Qrels, catalogue: Catalogue | None = None) -> Judged:
     if catalogue is None:
         return judged
     judged_items = _rows(qrels.items, qrels, missing=int(NO_ITEM))
-    judgements = _rows(np.arange(len(qrels.items)), qrels, missing=NO_JUDGEMENT)
+    numbers = np.arange(len(qrels.items))
+    judgements = _rows(numbers, qrels, missing=NO_JUDGEMENT)
     items_of_lists = ItemsOfLists(
         catalogue=catalogue,
         users=np.arange(run.n_users),

@@ -129,10 +129,9 @@ def format_qrels(qrels: Qrels, topics: Numbering, items: Numbering) -> bytes:
     distinct_grades, grade_numbers = np.unique(qrels.grades, return_inverse=True)
     topic_texts = [f"{topic} 0 " for topic in topics.ids.tolist()]
     grade_texts = [f" {grade}\n" for grade in distinct_grades.tolist()]
+    item_texts = items.ids.tolist()
     return join_rows(
-        (topic_texts, qrels.users),
-        (items.ids.tolist(), qrels.items),
-        (grade_texts, grade_numbers),
+        (topic_texts, qrels.users), (item_texts, qrels.items), (grade_texts, grade_numbers)
     )
 
 

@@ -112,7 +112,8 @@ class LogTable:
             return
         rows = source or self.source
         first_places = [f"min({PLACE}) FILTER (WHERE {rule.condition})" for rule in rules]
-        places = self.database.fetch_row(f"SELECT {', '.join(first_places)} FROM {rows}")
+        columns = ", ".join(first_places)
+        places = self.database.fetch_row(f"SELECT {columns} FROM {rows}")
         for rule, place in zip(rules, places, strict=True):
             if place is None:
                 continue
@@ -235,7 +236,9 @@ class LogDatabase:
             return self._open_parquet(path, files)
         with as_input_error(_unreadable(path), OSError), path.open("rb") as stream:
             is_parquet = stream.read(len(PARQUET)) == PARQUET
-        return self._open_parquet(path, (path,)) if is_parquet else self._open_csv(path)
+        if is_parquet:
+            return self._open_parquet(path, (path,))
+        return self._open_csv(path)
 
     def _open_parquet(self, path: Path, files: tuple[Path, ...]) -> LogTable:
         """Describe Parquet files, which are read by each query anew; missing columns are NULL."""
@@ -288,7 +291,8 @@ class LogDatabase:
         except duckdb.Error as error:
             raise _csv_error(path, error) from error
         source = f"(SELECT *, 1 AS log_file, rowid AS log_row FROM {table})"
-        return LogTable(self, path, (path,), dict.fromkeys(names, "VARCHAR"), source)
+        column_types = dict.fromkeys(names, "VARCHAR")
+        return LogTable(self, path, (path,), column_types, source)
 
     def run(self, query: str) -> Any:
         """Run a query, and return DuckDB's result.

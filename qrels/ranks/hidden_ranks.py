@@ -56,7 +56,8 @@ class HiddenRanks:
                 f"ranks must be as many as hidden items, {len(self.hidden)}, "
                 f"got {len(self.rank_loo)} and {len(self.rank_lloo)}."
             )
-        if (self.rank_loo == 0).any() or (self.rank_lloo == 0).any():
+        has_rank_0 = (self.rank_loo == 0) | (self.rank_lloo == 0)
+        if has_rank_0.any():
             raise InputError("ranks of hidden items begin at 1, got 0.")
 
     def __len__(self) -> int:
@@ -219,7 +220,8 @@ def _rank_column(table: LogTable, name: str) -> ColumnQuery:
         finding="a rank must be a whole number from 1, or empty for a miss, got {:g}.",
         value=number,
     )
-    return ColumnQuery(f"least({number}, {MISS})::USMALLINT", [*column.rules, whole_rule])
+    expression = f"least({number}, {MISS})::USMALLINT"
+    return ColumnQuery(expression, [*column.rules, whole_rule])
 
 
 def _deepest(path: Path) -> int:

@@ -109,16 +109,16 @@ def split_counts(ratings: Ratings, split: Split) -> dict[str, int]:
     item_is_tested = split.test.item_counts() > 0
     item_is_cold = item_is_tested & ~item_is_trained
     n_kept = len(split.train) + len(split.test)
-    return {
-        "train_ratings": len(split.train),
-        "test_ratings": len(split.test),
-        "dropped_ratings": len(ratings) - n_kept,
-        "test_users": int(is_tested.sum()),
-        "train_only_users": int(is_train_only.sum()),
-        "dropped_users": int(is_dropped.sum()),
-        "cold_users": int(is_cold.sum()),
-        "cold_items": int(item_is_cold.sum()),
-    }
+    counts: dict[str, int] = {}
+    counts["train_ratings"] = len(split.train)
+    counts["test_ratings"] = len(split.test)
+    counts["dropped_ratings"] = len(ratings) - n_kept
+    counts["test_users"] = int(is_tested.sum())
+    counts["train_only_users"] = int(is_train_only.sum())
+    counts["dropped_users"] = int(is_dropped.sum())
+    counts["cold_users"] = int(is_cold.sum())
+    counts["cold_items"] = int(item_is_cold.sum())
+    return counts
 
 
 OLDER_TESTS = "test_ratings_older_than_training"
@@ -266,7 +266,8 @@ def _rating_hashes(ratings: Ratings, seed: int) -> NDArray[np.uint64]:
     """Hash each rating, of shape (n_ratings,); only seed, user id and item id decide on it."""
     hash_of_user = user_hashes(ratings, seed)
     hash_of_item = id_hashes(ratings.items.ids, "item")
-    return splitmix64(hash_of_user[ratings.user] + hash_of_item[ratings.item])
+    sums = hash_of_user[ratings.user] + hash_of_item[ratings.item]
+    return splitmix64(sums)
 
 
 def is_user_split(name: str) -> bool:
@@ -325,8 +326,10 @@ def _check_parts(name: str, ratings: Ratings, parts: Any) -> None:
             "`ratings.select`."
         )
     n_items = np.int64(len(ratings.items))
-    train_pairs = parts.train.user * n_items + parts.train.item
-    test_pairs = parts.test.user * n_items + parts.test.item
+    train = parts.train
+    test = parts.test
+    train_pairs = train.user * n_items + train.item
+    test_pairs = test.user * n_items + test.item
     n_both = np.intersect1d(train_pairs, test_pairs).size
     if n_both:
         raise InputError(f"the split {name!r} tests {n_both:,} of the ratings that it trains on.")
@@ -365,5 +368,6 @@ def find_split(name: str) -> Splitter[Any]:
         file = name.partition(":")[0]
         raise InputError(f"the split {name!r} must be named by its file alone: {file}.")
     splitter: Splitter[Any] = find_member("splits", name, splits(), Splitter)
-    is_own = name in splits()
-    return splitter if is_own else replace(splitter, make=_checked(name, splitter.make))
+    if name in splits():
+        return splitter
+    return replace(splitter, make=_checked(name, splitter.make))

@@ -183,8 +183,12 @@ def propose_threshold(tested: Ratings, candidates: tuple[float, ...]) -> float:
     The sum of the shares of users without relevant and without non-relevant ones is smallest; of
     equal candidates the first is chosen.
     """
+
+    def share_without_both_kinds(effect: Threshold) -> float:
+        return effect.without_relevant + effect.without_nonrelevant
+
     effects = [Threshold.evaluate(tested, value) for value in candidates]
-    best = min(effects, key=lambda effect: effect.without_relevant + effect.without_nonrelevant)
+    best = min(effects, key=share_without_both_kinds)
     return best.value
 
 

@@ -44,7 +44,8 @@ class Preferences:
         """Compute the preferences of these users for all items, of shape (len(users), n_items)."""
         dimensions = zip(self.user_factors.T, self.item_factors.T, strict=True)
         tastes = sum(of_users[users, None] * of_items for of_users, of_items in dimensions)
-        biases = self.generosity[users][:, None] + self.quality
+        generosity = self.generosity[users][:, None]
+        biases = generosity + self.quality
         preferences = biases + tastes
         if self.local is not None and self.neighbourhood is not None:
             preferences += self.local[users][:, self.neighbourhood]
