@@ -289,6 +289,27 @@ def _add_pair(
         n_untied[sample] += is_above + is_below
 
 
+@jit(error_model="numpy", inline="always")
+def _write_taus(
+    agreement: Floats,
+    common_agreement: float,
+    n_untied: Floats,
+    n_common: int,
+    n_untied_in_reference: int,
+    taus: Floats,
+) -> None:
+    """Compute tau-b of every sample from agreement and numbers of untied pairs, into ``taus``.
+
+    ``agreement``, ``n_untied`` and ``taus`` are of shape (n_samples,). The common agreement and
+    number of pairs, of pairs that have one order in all samples, are added to those of each. NaN
+    where all pairs tie. The function is inlined, so that it vectorises.
+    """
+    for sample in range(len(taus)):
+        squared_norm = (n_untied[sample] + n_common) * n_untied_in_reference
+        total = agreement[sample] + common_agreement
+        taus[sample] = total / np.sqrt(squared_norm)
+
+
 @jit(error_model="numpy")
 def sample_taus(estimates: Floats, references: Rows, scale: float) -> Floats:
     """Compute tau-b of the ordering of the systems in every sample with that of the reference.
@@ -337,8 +358,7 @@ def sample_taus(estimates: Floats, references: Rows, scale: float) -> Floats:
                     n_common += 1
                 else:
                     _add_pair(rounded[i], rounded[j], sign, agreement, n_untied)
-        for sample in range(n_samples):
-            squared_norm = (n_untied[sample] + n_common) * n_untied_in_reference
-            total = agreement[sample] + common_agreement
-            taus[replicate, sample] = total / np.sqrt(squared_norm)
+        _write_taus(
+            agreement, common_agreement, n_untied, n_common, n_untied_in_reference, taus[replicate]
+        )
     return taus

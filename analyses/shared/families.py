@@ -242,8 +242,8 @@ class SubsetValues:
     def variances(self) -> Floats:
         r"""Variance over systems by the delete-d jackknife over families, of shape (...).
 
-        With m of F families in a subset, and v the variance over subsets, m / (F - m) v. NaN
-        without subsets.
+        With m of F families in a subset, and v the variance of ``values``, (..., n_subsets), over
+        subsets: m / (F - m) v. NaN without subsets.
         """
         means = mean_of_defined(self.values)[..., np.newaxis]
         squares = (self.values - means) ** 2
@@ -254,8 +254,8 @@ class SubsetValues:
         """Variance of the interaction of users and systems, of shape (...); 0 if unknown.
 
         The variance over users includes it, for all systems, and so does that over systems, for all
-        users. It is the variance of what is left of ``crossed`` without the means of resamples and
-        of subsets.
+        users. It is the variance of what is left of ``crossed``, (..., n_resamples, n_subsets),
+        without the means of resamples and of subsets.
         """
         if self.crossed is None:
             return np.zeros(self.values.shape[:-1])
