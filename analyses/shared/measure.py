@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import cached_property, partial, reduce
 from itertools import combinations
 from math import inf, nan
 from typing import TYPE_CHECKING, Any, Self
@@ -94,12 +94,12 @@ class Measures(tuple[Measure, ...]):
             grid=self._grid,
         )
 
-    @property
+    @cached_property
     def metrics(self) -> tuple[str, ...]:
         """Names of the metrics, in order of appearance."""
         return tuple(dict.fromkeys(measure.metric for measure in self))
 
-    @property
+    @cached_property
     def cutoffs(self) -> tuple[int, ...]:
         """Cut-offs in rising order, without measures of whole lists."""
         return sorted_cutoffs(self)
@@ -115,17 +115,17 @@ class Measures(tuple[Measure, ...]):
         lower_is_better = [measure.metric in self.lower_is_better_for for measure in self]
         return np.where(lower_is_better, -1.0, 1.0)
 
-    @property
+    @cached_property
     def reported(self) -> Measures:
         """The measures that are compared with one another, at the depth each is used at."""
         return self._subset(self._reported)
 
-    @property
+    @cached_property
     def grid(self) -> Measures:
         """The measures for curves over cut-offs."""
         return self._subset(self._grid)
 
-    @property
+    @cached_property
     def curves(self) -> Mapping[str, Measures]:
         """The curve of each metric with several cut-offs in the grid, by the metric's name."""
         by_metric = {metric: self.curve(metric) for metric in self.metrics}
@@ -242,7 +242,7 @@ class Measures(tuple[Measure, ...]):
         """Look up the positions of measures in this tuple, from 0; ValueError for another one."""
         return [self.index(measure) for measure in measures]
 
-    @property
+    @cached_property
     def common_depth(self) -> str:
         """The one depth of all, such as "cut-off 10" or "whole lists"; empty if depths differ."""
         cutoffs = {measure.cutoff for measure in self}
@@ -265,7 +265,7 @@ class Measures(tuple[Measure, ...]):
         """Whether these are metrics by cut-offs, be it one, and not measures of several depths."""
         return bool(self.curves or self.common_depth)
 
-    @property
+    @cached_property
     def labels(self) -> tuple[str, ...]:
         """Names of the metrics if all have one `common_depth`, else of the measures."""
         if self.common_depth:
