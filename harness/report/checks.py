@@ -39,15 +39,14 @@ class Check:
 def checks_of(study: FinishedStudy) -> list[Check]:
     """Collect the cautions of a finished study, each once, the most important first.
 
-    They are about users that metrics cannot use, warnings about the input, simulated ratings or
+    They are warnings about the input, and about users that metrics cannot use, simulated ratings or
     leaks of the split, and results.
     """
     facts = study.manifest.collection
-    checks: list[Check] = []
+    checks = [Check(warning) for warning in study.manifest.warnings]
     if "means" in study.result_classes:
         metrics = study.means.measures.metrics
         checks += judgement_checks(facts, metrics, study.unit)
-    checks += [Check(warning) for warning in study.manifest.warnings]
     is_simulated = facts.get("truth", {}).get("truth") == OF_WORLD
     if is_simulated:
         checks.append(Check(SIMULATED))
