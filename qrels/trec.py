@@ -28,6 +28,8 @@ from runs.shared.files import read_bytes
 N_FIELDS = 4
 GRADE_FIELD = 3
 LAYOUT = Layout(N_FIELDS, texts=(USER_FIELD, ITEM_FIELD, GRADE_FIELD))
+SUBTOPIC_FIELD = 1
+LAYOUT_OF_SUBTOPICS = Layout(N_FIELDS, texts=(SUBTOPIC_FIELD,))
 GRADE = re.compile("([+-]?)0*([0-9]+)")
 HIGHEST_GRADE = 2**31 - 1
 MOST_DIGITS = 10
@@ -90,9 +92,11 @@ def parse_qrels(path: Path, content: bytes) -> QrelsFile:
     Errors and warnings are those of `read_qrels`.
     """
     columns = read_columns(path, content, LAYOUT, _checked_lines)
-    grade = _grades(columns)
-    pairs = Pairs.of_columns(columns)
-    file = QrelsFile(pairs.users, pairs.items, pairs.user, pairs.item, grade)
+    file = _with_subtopics_together(path, content, columns)
+    if file is None:
+        pairs = Pairs.of_columns(columns)
+        grade = _grades(columns)
+        file = QrelsFile(pairs.users, pairs.items, pairs.user, pairs.item, grade)
     users_with_judgements = file.user[file.grade >= 0]
     has_judgement = np.bincount(users_with_judgements, minlength=len(file.users)) > 0
     if not has_judgement.all():
@@ -103,6 +107,35 @@ def parse_qrels(path: Path, content: bytes) -> QrelsFile:
             "score 0, and trec_eval may stop at them."
         )
     return file
+
+
+def _with_subtopics_together(path: Path, content: bytes, columns: Columns) -> QrelsFile | None:
+    """Read qrels of subtopics (user subtopic item grade) as qrels of their users; None for others.
+
+    They are such if a user judges an item twice, and never for one subtopic. The grade of an item
+    is the highest over the subtopics. A warning says so.
+    """
+    users, user = columns.numbered_texts(USER_FIELD)
+    items, item = columns.numbered_texts(ITEM_FIELD)
+    pairs = Pairs(users, items, user, item)
+    if not len(pairs.duplicate_rows()):
+        return None
+    subtopic_columns = read_columns(path, content, LAYOUT_OF_SUBTOPICS, _checked_lines)
+    subtopics, subtopic = subtopic_columns.numbered_texts(SUBTOPIC_FIELD)
+    triples = (user.astype(np.int64) * len(items) + item) * len(subtopics) + subtopic
+    if len(np.unique(triples)) < len(triples):
+        return None
+    grade = _grades(columns)
+    order = np.lexsort((grade, item, user))
+    is_last = np.append((np.diff(user[order]) != 0) | (np.diff(item[order]) != 0), True)
+    highest = order[is_last]
+    first_subtopic = str(subtopics.ids[0])
+    warn(
+        f"{path}: the second field holds {len(subtopics)} subtopics, such as {first_subtopic!r}. "
+        "An item counts with its highest grade over them. Measures of subtopics (alpha-nDCG, "
+        "ERR-IA, S-Recall) need categories of items: a table in [items]."
+    )
+    return QrelsFile(users, items, user[highest], item[highest], grade[highest])
 
 
 def _checked_lines(path: Path, lines: NumberedLines) -> Iterator[list[bytes]]:

@@ -115,7 +115,9 @@ def _first_ranks_and_scores(content: bytes) -> tuple[list[str], Floats, Floats]:
     topics = []
     ranks = []
     scores = []
-    for line in content[:BEGINNING].splitlines()[:-1]:
+    # The last line of a longer file may be cut off.
+    beginning = content[:BEGINNING].rpartition(b"\n")[0] if len(content) > BEGINNING else content
+    for line in beginning.splitlines():
         fields = line.split()
         if len(fields) < N_FIELDS:
             continue

@@ -165,7 +165,7 @@ def is_movielens(lines: Sequence[str], sniffed: Sniffed) -> bool:
     users, _, ratings, times = (Sample(texts) for texts in zip(*rows, strict=True))
     if sniffed.separator == "::":
         return True
-    is_index = users.is_index and not times.is_unix_time
+    is_index = users.is_index and not (times.is_unix_time or ratings.is_rating)
     return ratings.is_numeric and times.is_numeric and not is_index
 
 

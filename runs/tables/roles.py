@@ -369,10 +369,12 @@ class _Assignment:
             return
         moments = [sample for sample in self.samples if sample.is_date or sample.is_unix_time]
         n_further = len(self.columns) - len(moments) - 1
-        # User, item and a number are left; without an index, there are no more.
-        if n_further > 2 and moments:
+        # User, item and a number are three further columns; then the first counts the rows.
+        if n_further < 3 or self.samples[2].is_rating:
+            return
+        if moments or self.samples[3].is_rating:
             self._set(0, Role.INDEX, Reason.VALUES)
-        elif n_further > 2:
+        else:
             self.questions.append(
                 f"The first column counts the rows, or holds the users. Say where the users are: "
                 f"`{self.kind.option} user=0` or `{self.kind.option} user=1`."

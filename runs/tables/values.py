@@ -45,6 +45,10 @@ FEW: Final = 0.1
 
 HIGHEST_MONTH: Final = 12
 
+HIGHEST_RATING: Final = 10
+MOST_RATINGS: Final = 21
+"""Most values of a scale: half points from 0 to 10."""
+
 
 @dataclass(frozen=True)
 class Sample:
@@ -114,6 +118,12 @@ class Sample:
         first = self.numbers[0]
         counted = [first + place for place in range(len(self.numbers))]
         return first in (0.0, 1.0) and self.numbers == counted
+
+    @property
+    def is_rating(self) -> bool:
+        """Whether the values are numbers of a scale: few that differ, from -1 to 10."""
+        is_small = all(-1 <= number <= HIGHEST_RATING for number in self.numbers)
+        return self.is_numeric and is_small and len(set(self.numbers)) <= MOST_RATINGS
 
     @property
     def is_list(self) -> bool:
