@@ -56,23 +56,26 @@ def graded_loss(work: Work, settings: Settings) -> GradedLoss:
     weighted sampling without replacement: the first to arrive of exponential waiting times.
     """
     counted_in, item_counts = settings.item_counts(work)
+    gamma = settings.gamma
     draw = partial(
         keep_graded,
         work.qrels,
         item_counts[work.qrels.items],
-        gamma=settings.gamma,
+        gamma=gamma,
         n_samples=settings.samples,
         seed=work.seed,
+    )
+    drawing = (
+        "Judgements are drawn without replacement with weight popularity to the power of "
+        f"{-gamma:g}; popularity is an item's number of {RATINGS_IN_WORDS[counted_in]}, at least 1"
     )
     return lose_at_random(
         GradedLoss,
         work,
         settings,
         draw,
-        loss=f"graded loss of judgements (gamma {settings.gamma:g})",
-        drawing="Judgements are drawn without replacement with weight popularity to the power of "
-        f"{-settings.gamma:g}; popularity is an item's number of {RATINGS_IN_WORDS[counted_in]}, "
-        "at least 1",
+        loss=f"graded loss of judgements (gamma {gamma:g})",
+        drawing=drawing,
     )
 
 
@@ -105,7 +108,7 @@ def keep_graded(
 
     Returns
     -------
-    Masks of the judgements kept, of shape (n_judgements, n_samples).
+    Whether each judgement is kept, of shape (n_judgements, n_samples).
 
     Raises
     ------
@@ -120,14 +123,17 @@ def keep_graded(
         )
     n_kept = max(1, round(level * n_judgements))
     arrival_rates = np.maximum(popularity, 1.0) ** -gamma
-    kept = np.zeros((n_samples, n_judgements), dtype=np.bool_)
+    level_key = round(level * 1e9)
+    is_kept = np.zeros((n_samples, n_judgements), dtype=np.bool_)
     for sample in range(n_samples):
-        words = random_words(n_judgements, seed, "graded loss", round(level * 1e9), sample)
-        uniforms = ((words >> np.uint64(11)) + 0.5) * 2.0**-53
+        words = random_words(n_judgements, seed, "graded loss", level_key, sample)
+        # The upper 53 bits, as numbers between 0 and 1.
+        upper_bits = words >> np.uint64(11)
+        uniforms = (upper_bits + 0.5) * 2.0**-53
         arrival_times = -np.log(uniforms) / arrival_rates
         first_to_arrive = np.argpartition(arrival_times, n_kept - 1)[:n_kept]
-        kept[sample, first_to_arrive] = True
-    return np.ascontiguousarray(kept.T)
+        is_kept[sample, first_to_arrive] = True
+    return np.ascontiguousarray(is_kept.T)
 
 
 @dataclass(frozen=True, eq=False)

@@ -50,28 +50,37 @@ class Settings(AnalysisSettings):
 )
 def overlap(work: Work, settings: Settings) -> Overlap:
     """Compare the lists of every two systems: items in common, and rank-biased overlap."""
-    systems, lists = tuple(work.recommended), [*work.recommended.values()]
-    shared, rbo = np.eye(len(systems)), np.eye(len(systems))
-    pairs = [*zip(*pair_indices(len(systems)), strict=True)]
+    systems = tuple(work.recommended)
+    top_lists = [items[:, : settings.cutoff] for items in work.recommended.values()]
+    n_systems = len(systems)
+    shared = np.eye(n_systems)
+    rbo = np.eye(n_systems)
+    first_systems, second_systems = pair_indices(n_systems)
+    pairs = list(zip(first_systems, second_systems, strict=True))
     for first, second in work.steps("Comparing lists", len(pairs), pairs):
-        two = (lists[n][:, : settings.cutoff] for n in (first, second))
-        common, agreement = overlap_of(*two, persistence=settings.persistence)
-        shared[first, second] = shared[second, first] = np.nanmean(common)
-        rbo[first, second] = rbo[second, first] = np.nanmean(agreement)
+        shares, overlaps = list_overlap(
+            top_lists[first], top_lists[second], persistence=settings.persistence
+        )
+        mean_share = np.nanmean(shares)
+        mean_overlap = np.nanmean(overlaps)
+        shared[first, second] = mean_share
+        shared[second, first] = mean_share
+        rbo[first, second] = mean_overlap
+        rbo[second, first] = mean_overlap
     return Overlap(
         systems=systems,
         shared=shared,
         rbo=rbo,
         cutoff=settings.cutoff,
         persistence=settings.persistence,
-        n_users=len(lists[0]),
+        n_users=len(top_lists[0]),
     )
 
 
-def overlap_of(
-    one: NDArray[np.int32], other: NDArray[np.int32], *, persistence: float
+def list_overlap(
+    first: NDArray[np.int32], second: NDArray[np.int32], *, persistence: float
 ) -> tuple[Floats, Floats]:
-    r"""Give the share of items in common, and the extrapolated rank-biased overlap.
+    r"""Compute the share of items in common, and the extrapolated rank-biased overlap.
 
     .. math:: \mathrm{RBO} = \frac{1 - p}{p} \sum_{d=1}^{k} p^d A_d + p^k A_k
 
@@ -80,36 +89,56 @@ def overlap_of(
 
     Parameters
     ----------
-    one, other
-        Items, of shape (n_users, k), -1 at the end of a row.
+    first, second
+        Items of both systems, each of shape (n_users, k), -1 at the end of a row.
+    persistence
+        The parameter p, between 0 and 1: the weight of deeper ranks.
 
     Returns
     -------
     Shares in common and rank-biased overlaps, each of shape (n_users,); NaN where both lists are
     empty.
 
+    Raises
+    ------
+    ValueError
+        If the lists have not the same shape.
+
+    References
+    ----------
     Webber, Moffat & Zobel (2010), A similarity measure for indefinite rankings, eq. 23.
 
     Examples
     --------
     The same two items, in another order:
 
-    >>> lists = np.array([[3, 5]], dtype=np.int32), np.array([[5, 3]], dtype=np.int32)
-    >>> [found.round(2).tolist() for found in overlap_of(*lists, persistence=0.5)]
-    [[1.0], [0.5]]
+    >>> first = np.array([[3, 5]], dtype=np.int32)
+    >>> second = np.array([[5, 3]], dtype=np.int32)
+    >>> shares, overlaps = list_overlap(first, second, persistence=0.5)
+    >>> shares.tolist(), overlaps.round(2).tolist()
+    ([1.0], [0.5])
     """
-    n_users, k = one.shape
-    same = (one[:, :, None] == other[:, None, :]) & (one[:, :, None] >= 0)
-    user, row, column = np.nonzero(same)
-    joins = np.bincount(user * k + np.maximum(row, column), minlength=n_users * k)
-    in_common = joins.reshape(n_users, k).cumsum(axis=1)
-    longer = np.maximum((one >= 0).sum(axis=1), (other >= 0).sum(axis=1))[:, None]
-    depths = np.arange(1, k + 1)
+    if first.shape != second.shape:
+        raise ValueError(f"lists of shape {first.shape} and {second.shape} cannot be compared.")
+    n_users, length = first.shape
+    first_items = first[:, :, np.newaxis]
+    is_same = (first_items == second[:, np.newaxis, :]) & (first_items >= 0)
+    user, first_column, second_column = np.nonzero(is_same)
+    # An item is in common from the deeper of its two ranks on.
+    deeper_column = np.maximum(first_column, second_column)
+    cells = user * length + deeper_column
+    n_new = np.bincount(cells, minlength=n_users * length).reshape(n_users, length)
+    n_in_common = n_new.cumsum(axis=1)
+    first_lengths = (first >= 0).sum(axis=1)
+    second_lengths = (second >= 0).sum(axis=1)
+    longer_lengths = np.maximum(first_lengths, second_lengths)[:, np.newaxis]
+    depths = np.arange(1, length + 1)
     with np.errstate(invalid="ignore"):
-        agreement = in_common / np.minimum(depths, longer)
+        agreement = n_in_common / np.minimum(depths, longer_lengths)
     weights = (1 - persistence) * persistence ** (depths - 1.0)
-    weights[-1] += persistence**k
-    return agreement[:, -1], (agreement * weights).sum(axis=1)
+    weights[-1] += persistence**length
+    overlaps = (agreement * weights).sum(axis=1)
+    return agreement[:, -1], overlaps
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,13 +164,14 @@ class Overlap(Result):
     n_users: int
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give ``overlap``: columns first, second, shared and rbo, a row for each pair."""
+        """Tabulate the pairs in ``overlap``: columns first, second, shared and rbo."""
         first, second = pair_indices(len(self.systems))
-        numbers = {"shared": self.shared[first, second], "rbo": self.rbo[first, second]}
-        return {"overlap": tidy(pair_labels(self.systems, "first", "second"), **numbers)}
+        pairs = pair_labels(self.systems, "first", "second")
+        frame = tidy(pairs, shared=self.shared[first, second], rbo=self.rbo[first, second])
+        return {"overlap": frame}
 
     def caption(self) -> str:
-        """Say what is compared."""
+        """Write what is compared, over how many users."""
         return (
             f"Share of the first {self.cutoff} items that two systems have in common, and "
             f"rank-biased overlap (RBO, p = {self.persistence:g}): mean over {self.n_users:,} "
@@ -149,23 +179,32 @@ class Overlap(Result):
         )
 
     def findings(self) -> Sequence[str]:
-        """Name the systems that recommend nearly the same items, or the most similar two."""
-        frame = self.frame().sort_values("shared", ascending=False, kind="stable")
-        same = frame[frame["shared"] >= NEARLY_THE_SAME]
-        some = same if len(same) else frame[:1]
+        """Name the pairs of systems with nearly the same lists, or the most similar pair.
+
+        Lists are nearly the same if they share `NEARLY_THE_SAME` of their first items.
+        """
+        frame = self._pairs_by_similarity()
+        nearly_same = frame[frame["shared"] >= NEARLY_THE_SAME]
+        subject = "Nearly the same lists"
+        named = nearly_same
+        if nearly_same.empty:
+            subject = "The most similar lists"
+            named = frame[:1]
         pairs = [
-            f"{first} and {second} ({share:.0%})".replace("%", " %")
-            for first, second, share, _ in some.itertuples(index=False)
+            f"{first} and {second} ({100 * share:.0f} %)"
+            for first, second, share, _ in named.itertuples(index=False)
         ]
-        what = "Nearly the same lists" if len(same) else "The most similar lists"
-        return (
-            f"{what}, by the share of the first {counted(self.cutoff, 'item')}: {listed(pairs)}.",
-        )
+        depth = counted(self.cutoff, "item")
+        return (f"{subject}, by the share of the first {depth}: {listed(pairs)}.",)
+
+    def _pairs_by_similarity(self) -> pd.DataFrame:
+        """Tabulate the pairs of systems as `frames` does, those with the most in common first."""
+        return self.frame().sort_values("shared", ascending=False, kind="stable")
 
     @table("overlap", "items in common and rank-biased overlap of every two systems")
     def table(self) -> Table:
         """Tabulate the pairs, the most similar first."""
-        frame = self.frame().sort_values("shared", ascending=False, kind="stable")
+        frame = self._pairs_by_similarity()
         frame.columns = ["first", "second", f"in common at {self.cutoff}", "RBO"]
         return frame_table("overlap", "Overlap of the lists", frame, self.caption(), decimals=3)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from analyses.shared.measure import Measures, tidy
 from analyses.shared.number_format import rounded
 from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Table
-from qrels import match
+from qrels import Qrels, match
 from runs import Run
 from runs.shared.arrays import Floats, Masks
 from runs.shared.errors import counted
@@ -61,30 +61,42 @@ def pools(work: Work, settings: Settings) -> Pools:
     Zobel (1998), How reliable are the results of large-scale information retrieval experiments?;
     Buckley, Dimmick, Soboroff & Voorhees (2007), Bias and the limits of pooling.
     """
+    qrels = work.qrels
+    measures = work.scores.measures
+    depths = settings.depths
+    n_judgements = len(qrels.items)
     runs = [Run(system, items) for system, items in work.recommended.items()]
-    ranks = _judged_ranks(work, runs)
-    sum_samples = work.rescorer(len(settings.depths) * (1 + len(runs)))
-    resampling = Resampling.of(work.qrels.n_users, replicates=settings.replicates, seed=work.seed)
-    everything = np.ones((len(work.qrels.items), 1), dtype=np.bool_)
-    truths = resampling.means(sum_samples(everything, blocks=resampling.blocks)[..., 0])
-    signs = work.scores.measures.signs[:, None, None]
-    taus, falls, kept = [], [], []
-    for depth in work.steps("Judging pools", len(settings.depths), settings.depths):
-        pooled = _pools(ranks <= depth)
-        means = resampling.means(sum_samples(pooled, blocks=resampling.blocks))
-        taus.append(tau_b(means[..., 0], truths).T)
-        falls.append(_falls(signs * means.round(DECIMALS)).transpose(1, 2, 0))
-        kept.append(pooled.sum(axis=0))
+    ranks = _judged_ranks(qrels, runs)
+    n_pools = 1 + len(runs)
+    sum_samples = work.rescorer(len(depths) * n_pools)
+    resampling = Resampling.of(qrels.n_users, replicates=settings.replicates, seed=work.seed)
+    all_judgements = np.ones((n_judgements, 1), dtype=np.bool_)
+    reference_sums = sum_samples(all_judgements, blocks=resampling.blocks)
+    references = resampling.means(reference_sums[..., 0])
+    signs = measures.signs[:, np.newaxis, np.newaxis]
+    taus = []
+    falls = []
+    pool_sizes = []
+    for depth in work.steps("Judging pools", len(depths), depths):
+        is_pooled = _pools(ranks <= depth)
+        sums = sum_samples(is_pooled, blocks=resampling.blocks)
+        # Of shape (1 + n_replicates, n_measures, n_systems, n_pools).
+        means = resampling.means(sums)
+        taus.append(tau_b(means[..., 0], references).T)
+        places_lost = _falls(signs * means.round(DECIMALS))
+        falls.append(places_lost.transpose(1, 2, 0))
+        pool_sizes.append(is_pooled.sum(axis=0))
+    sizes = np.array(pool_sizes)
     return Pools(
-        measures=work.scores.measures,
+        measures=measures,
         systems=work.scores.systems,
-        depths=settings.depths,
+        depths=depths,
         taus=np.stack(taus, axis=1),
         falls=np.stack(falls, axis=1),
-        n_kept=np.array(kept)[:, 0],
-        n_own=np.array([[n[0] - own for own in n[1:]] for n in kept]),
-        n_judgements=len(work.qrels.items),
-        n_users=work.qrels.n_users,
+        n_kept=sizes[:, 0],
+        n_own=sizes[:, :1] - sizes[:, 1:],
+        n_judgements=n_judgements,
+        n_users=qrels.n_users,
     )
 
 
@@ -122,40 +134,53 @@ class Pools(Result):
     n_users: int
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give ``pools``, and ``pools_left_out`` with a row for each measure, depth and system."""
-        falls, mean_falls = self.falls[..., 0], self.falls.mean(axis=2)
-        (low, high), (fall_low, fall_high), (each_low, each_high) = (
-            percentiles(of[..., 1:]) for of in (self.taus, mean_falls, self.falls)
-        )
-        of_pools = tidy(
+        """Tabulate ``pools`` and ``pools_left_out``.
+
+        The first has a row for each measure and depth, the second for each measure, depth and system.
+        """
+        low, high = percentiles(self.taus[..., 1:])
+        mean_falls = self._mean_falls()
+        mean_low, mean_high = percentiles(mean_falls[..., 1:])
+        fall_low, fall_high = percentiles(self.falls[..., 1:])
+        depths = {"depth": self.depths}
+        by_pool = tidy(
             self.measures,
-            {"depth": self.depths},
+            depths,
             judgements=self.n_kept,
             tau=self.taus[..., 0],
             low=low,
             high=high,
             fall=mean_falls[..., 0],
-            fall_low=fall_low,
-            fall_high=fall_high,
+            fall_low=mean_low,
+            fall_high=mean_high,
         )
-        of_systems = tidy(
+        by_system = tidy(
             self.measures,
-            {"depth": self.depths},
+            depths,
             {"system": self.systems},
-            fall=falls,
-            low=each_low,
-            high=each_high,
+            fall=self.falls[..., 0],
+            low=fall_low,
+            high=fall_high,
             own_judgements=self.n_own,
         )
-        return {"pools": of_pools, "pools_left_out": of_systems}
+        return {"pools": by_pool, "pools_left_out": by_system}
+
+    def _mean_falls(self) -> Floats:
+        """Average the falls over the systems: (n_measures, n_depths, 1 + n_replicates)."""
+        return np.asarray(self.falls.mean(axis=2))
 
     @table("pools", "ranks that a system loses if it is not pooled")
     def table(self, *, cutoff: int | None = None) -> Table:
-        """Tabulate the mean fall of a system that is left out of the pool, by depth."""
+        """Tabulate the mean fall of a system that is left out of the pool, by depth.
+
+        Rows are the report measures, or the measures at a cut-off.
+        """
         compared = self.measures.reported_or_at(cutoff)
-        values = self.falls[self.measures.indices(compared), ..., 0].mean(axis=2)
-        tops = [f"top {depth}" for depth in self.depths]
-        columns = {"metric": compared.labels} | dict(zip(tops, values.T, strict=True))
+        indices = self.measures.indices(compared)
+        mean_falls = self._mean_falls()[indices, :, 0]
+        columns: dict[str, Any] = {"metric": compared.labels}
+        for depth, falls in zip(self.depths, mean_falls.T, strict=True):
+            columns[f"top {depth}"] = falls
         title = f"Mean ranks that a system loses if it is not pooled{compared.title_suffix}"
         return Table.from_columns("pools", title, self.caption(), columns)
 
@@ -168,19 +193,25 @@ class Pools(Result):
     @figure("pools_left_out", "Ranks that a system loses if it is not pooled")
     def plot_falls(self, ax: Axes) -> None:
         """Draw the mean fall of a system that is left out, against the depth of the pool."""
-        self._draw(ax, self.falls.mean(axis=2))
+        self._draw(ax, self._mean_falls())
         ax.set_ylabel("mean ranks lost")
 
     def _draw(self, ax: Axes, values: Floats) -> None:
-        low, high = percentiles(values[..., 1:])
-        n_replicates = values.shape[-1] - 1
-        bands = f"Bands: 95 % bootstrap over {self.units} ({n_replicates:,} replicates)."
-        for number, label, style in curve_styles(self.measures):
-            if values.shape[-1] > 1:
-                limits = low[number], high[number]
-                depths = np.asarray(self.depths)
-                draw_band(ax, depths, limits, style, label=label, explanation=bands)
-            ax.plot(self.depths, values[number, :, 0], label=label, **style)
+        """Draw values of the report measures against the depth of the pool, with bands.
+
+        Values are of shape (n_measures, n_depths, 1 + n_replicates), first those of the users.
+        """
+        observed = values[..., 0]
+        replicates = values[..., 1:]
+        low, high = percentiles(replicates)
+        n_replicates = replicates.shape[-1]
+        explanation = f"Bands: 95 % bootstrap over {self.units} ({n_replicates:,} replicates)."
+        depths = np.asarray(self.depths)
+        for index, label, style in curve_styles(self.measures):
+            if n_replicates > 0:
+                limits = (low[index], high[index])
+                draw_band(ax, depths, limits, style, label=label, explanation=explanation)
+            ax.plot(self.depths, observed[index], label=label, **style)
         ax.set_xscale("log")
         ax.set_xticks(self.depths, [str(depth) for depth in self.depths], minor=False)
         ax.minorticks_off()
@@ -188,56 +219,76 @@ class Pools(Result):
         label_curves(ax)
 
     def findings(self) -> Sequence[str]:
-        """Say how many ranks a system loses that is not pooled, by each measure."""
-        numbers = self.measures.indices(self.measures.reported)
-        means = self.falls[numbers, 0, :, 0].mean(axis=1)
-        ends = [f"{rounded(means[n], 2)} by {self.measures[numbers[n]]}" for n in np.argsort(means)]
+        """Write how many ranks a system loses that is not in the shallowest pool, by each measure."""
+        reported = self.measures.reported
+        mean_falls = self._mean_falls()[self.measures.indices(reported), 0, 0]
+        losses = [
+            f"{rounded(mean_falls[index], 2)} by {reported[index]}"
+            for index in np.argsort(mean_falls)
+        ]
+        depth = counted(self.depths[0], "item")
         return (
-            f"A system that is not in the pool of the top {counted(self.depths[0], 'item')} loses "
-            "ranks on "
-            f"average: {', '.join(ends)}.",
+            f"A system that is not in the pool of the top {depth} loses ranks on average: "
+            f"{', '.join(losses)}.",
         )
 
     def caption(self) -> str:
-        """Say which judgements are kept, and what ranks lost are."""
-        kept = self.n_kept[0] / self.n_judgements
+        """Write which judgements are kept, and what ranks lost are."""
+        share_kept = self.n_kept[0] / self.n_judgements
         return (
             f"A judgement of {counted(self.n_users, self.unit)} is kept if one of "
             f"{len(self.systems)} "
-            f"pooled systems ranks its item at the pool depth or above ({100 * kept:.1f} % of "
+            f"pooled systems ranks its item at the pool depth or above ({100 * share_kept:.1f} % of "
             f"{self.n_judgements:,} judgements at depth {self.depths[0]}). Ranks lost: the rank of "
             "a system among all systems if it is not pooled, less its rank if it is; 0 is best."
         )
 
 
-def _judged_ranks(work: Work, runs: Sequence[Run]) -> Floats:
-    """Give the rank of every judged item in every run, of shape (n_judgements, n_runs).
+def _judged_ranks(qrels: Qrels, runs: Sequence[Run]) -> Floats:
+    """Look up the rank of every judged item in every run, of shape (n_judgements, n_runs).
 
-    Items that a run does not have are at infinity.
+    Ranks start at 1. Items that a run does not have are at infinity.
     """
-    ranks = np.full((len(work.qrels.items), len(runs)), np.inf)
-    for column, run in enumerate(runs):
-        found = match(run, work.qrels)
-        users, places = np.nonzero(found >= 0)
-        ranks[found[users, places], column] = places + 1
+    ranks = np.full((len(qrels.items), len(runs)), np.inf)
+    for run_number, run in enumerate(runs):
+        # The judgement of the item at each rank, of shape (n_users, depth), -1 without one.
+        judgements = match(run, qrels)
+        users, columns = np.nonzero(judgements >= 0)
+        ranks[judgements[users, columns], run_number] = columns + 1
     return ranks
 
 
-def _pools(tops: Masks) -> Masks:
-    """Pool all systems, then all but each: masks of shape (n_judgements, 1 + n_systems)."""
-    n_pooling = tops.sum(axis=1)
-    return np.column_stack([n_pooling > 0, n_pooling[:, None] - tops > 0])
+def _pools(is_top: Masks) -> Masks:
+    """Pool all systems, then all but each: which judgements each pool has.
+
+    ``is_top`` marks the items that a system ranks at the pool depth or above, of shape
+    (n_judgements, n_systems); the result is of shape (n_judgements, 1 + n_systems).
+    """
+    n_pooling = is_top.sum(axis=1)[:, np.newaxis]
+    n_without_system = n_pooling - is_top
+    return np.concatenate([n_pooling > 0, n_without_system > 0], axis=1)
 
 
 def _falls(means: Floats) -> Floats:
-    """Count the places that each system falls without its own items in the pool."""
+    """Count the places that each system falls if it alone is not pooled: (..., n_systems).
+
+    Means, of which higher ones are better, are of shape (..., n_systems, 1 + n_systems): on the
+    pool of all systems, then on those without each system. A system that rises falls less than 0.
+    """
     n_systems = means.shape[-2]
-    places = np.stack([_place(means[..., n, :], means) for n in range(n_systems)], axis=-2)
-    own = places[..., np.arange(n_systems), 1 + np.arange(n_systems)]
-    return own - places[..., 0]
+    places = np.stack([_place(means, system) for system in range(n_systems)], axis=-2)
+    systems = np.arange(n_systems)
+    places_without = places[..., systems, 1 + systems]
+    return places_without - places[..., 0]
 
 
-def _place(own: Floats, means: Floats) -> Floats:
-    better = (means > own[..., None, :]).sum(axis=-2)
-    level = (means == own[..., None, :]).sum(axis=-2)
-    return better + (level - 1) / 2
+def _place(means: Floats, system: int) -> Floats:
+    """Count the systems that are better than one, given by its number; ties count half.
+
+    Means are of shape (..., n_systems, n_pools), the places of (..., n_pools), 0 for the best.
+    """
+    system_means = means[..., system, np.newaxis, :]
+    n_better = (means > system_means).sum(axis=-2)
+    # The system itself is among them.
+    n_level = (means == system_means).sum(axis=-2)
+    return n_better + (n_level - 1) / 2

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
@@ -56,15 +56,15 @@ def sparsity(work: Work, settings: Settings) -> Sparsity:
 
     Buckley & Voorhees (2004); Valcarce et al. (2018), section 4.1.
     """
-    how: Any = {"n_samples": settings.samples, "seed": work.seed}
-    draw = partial(settings.sampling.draw, work.qrels, **how)
+    sampling = settings.sampling
+    draw = partial(sampling.draw, work.qrels, n_samples=settings.samples, seed=work.seed)
     return lose_at_random(
         Sparsity,
         work,
         settings,
         draw,
         loss="random loss of judgements",
-        drawing=settings.sampling.in_words(work.unit),
+        drawing=sampling.in_words(work.unit),
         mode=settings.mode,
     )
 
@@ -85,9 +85,10 @@ class Sparsity(RandomLoss):
     mode: Mode
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per measure and level, with the mode; see `RandomLoss`."""
+        """Tabulate a row for each measure and level, with the mode; see `RandomLoss`."""
         frame = super().to_frame()
-        frame.insert(1 + list(frame).index("judgements"), "mode", self.mode)
+        position = 1 + list(frame).index("judgements")
+        frame.insert(position, "mode", self.mode)
         return frame
 
     @figure(

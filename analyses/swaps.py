@@ -45,20 +45,22 @@ class Settings(AnalysisSettings):
 def swaps(work: Work, settings: Settings) -> Swaps:
     """Order the systems on two disjoint random halves of the users, and count the swapped pairs.
 
-    Draw k depends on (seed, k) alone. A pair that ties on a half is not swapped.
+    Draw k depends on (seed, k) alone. A pair that ties on a half is not swapped. Raises InputError
+    if there are fewer than two systems or two users.
     """
     scores = work.scores
     scores.require("the analysis of swaps", users=2)
-    n_swapped = np.zeros(len(scores.measures))
-    every = half_means(scores.weighted_values, repeats=settings.repeats, seed=work.seed)
-    for means in work.steps("Swaps", settings.repeats, every):
-        n_swapped += swapped(means)
+    repeats = settings.repeats
+    draws = half_means(scores.weighted_values, repeats=repeats, seed=work.seed)
+    sums_of_rates = np.zeros(len(scores.measures))
+    for means in work.steps("Swaps", repeats, draws):
+        sums_of_rates += swap_rates(means)
     return Swaps(
         measures=scores.measures,
-        rates=n_swapped / settings.repeats,
+        rates=sums_of_rates / repeats,
         n_systems=len(scores.systems),
         n_users=len(scores.users),
-        repeats=settings.repeats,
+        repeats=repeats,
     )
 
 
@@ -84,11 +86,11 @@ class Swaps(Result):
     repeats: int
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give ``swaps``: columns metric, cutoff, swap_rate."""
+        """Tabulate the rates in ``swaps``: columns metric, cutoff, swap_rate."""
         return {"swaps": tidy(self.measures, swap_rate=self.rates)}
 
     def caption(self) -> str:
-        """Say what is swapped, and how halves are drawn."""
+        """Write what a swap rate is, and how halves are drawn."""
         return (
             f"Swap rate: share of the pairs of {self.n_systems} systems that two disjoint halves "
             f"of the {counted(self.n_users, self.unit)} order differently, mean of "
@@ -107,33 +109,51 @@ class Swaps(Result):
         """Draw the rate of every metric against the cut-off."""
         curves = self.measures.curves
         for metric, style in category_styles(list(curves)):
-            places = [measure.cutoff or 0 for measure in curves[metric]]
-            rates = self.rates[self.measures.indices(curves[metric])]
-            ax.plot(places, rates, label=metric, **style)
+            measures = curves[metric]
+            cutoffs = [measure.cutoff or 0 for measure in measures]
+            rates = self.rates[self.measures.indices(measures)]
+            ax.plot(cutoffs, rates, label=metric, **style)
         ax.set(ylim=(0, None), xlabel="cut-off", ylabel="swap rate")
         label_curves(ax)
 
 
 def half_means(values: Floats, *, repeats: int, seed: int) -> Iterator[Floats]:
-    """Give the mean scores on two random halves of the users, draw by draw.
+    """Average the scores over two random halves of the users, draw by draw.
 
-    Draw k depends on (seed, k) alone; of an odd number of users one is in neither.
+    Draw k depends on (seed, k) alone. Of an odd number of users, one is in neither half.
+
+    Parameters
+    ----------
+    values
+        Scores of shape (n_measures, n_systems, n_users), of two users at least.
+    repeats
+        Number of draws.
+    seed
+        Random seed.
 
     Yields
     ------
-    Means of shape (2, n_measures, n_systems), of values (n_measures, n_systems, n_users).
+    Means of one draw, of shape (2, n_measures, n_systems).
     """
     n_users = values.shape[2]
+    half_size = n_users // 2
     for repeat in range(repeats):
-        order = np.argsort(random_words(n_users, seed, "swaps", repeat), kind="stable")
-        halves = order[: n_users // 2], order[-(n_users // 2) :]
-        yield np.stack([values[:, :, half].mean(axis=2) for half in halves])
+        words = random_words(n_users, seed, "swaps", repeat)
+        order = np.argsort(words, kind="stable")
+        first_half = order[:half_size]
+        second_half = order[-half_size:]
+        first_means = values[:, :, first_half].mean(axis=2)
+        second_means = values[:, :, second_half].mean(axis=2)
+        yield np.stack([first_means, second_means])
 
 
-def swapped(means: Floats) -> Floats:
-    """Give the share of the pairs that halves (2, n_measures, n_systems) order differently.
+def swap_rates(means: Floats) -> Floats:
+    """Compute the share of the pairs of systems that two halves of the users order differently.
 
-    A pair that ties on a half is not swapped.
+    Means are of shape (2, n_measures, n_systems), the shares of (n_measures,). A pair that ties on
+    a half, to 12 decimals, is not swapped.
     """
-    signs = np.sign(np.round(pair_differences(means), DECIMALS))
-    return np.asarray((signs[0] * signs[1] < 0).mean(axis=1))
+    differences = np.round(pair_differences(means), DECIMALS)
+    first_signs, second_signs = np.sign(differences)
+    is_swapped = first_signs * second_signs < 0
+    return np.asarray(is_swapped.mean(axis=1))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from analyses.overlap import Overlap, Settings, overlap, overlap_of
+from analyses.overlap import Overlap, Settings, list_overlap, overlap
 
 
 def some_lists(seed: int, *, n_users: int = 20, k: int = 6) -> np.ndarray:
@@ -24,7 +24,7 @@ def some_lists(seed: int, *, n_users: int = 20, k: int = 6) -> np.ndarray:
 @pytest.mark.parametrize("p", [0.5, 0.9])
 def test_it_is_the_sum_over_prefixes(seed: int, p: float) -> None:
     one, other = some_lists(seed), some_lists(seed + 100)
-    common, rbo = overlap_of(one, other, persistence=p)
+    common, rbo = list_overlap(one, other, persistence=p)
     for user in range(len(one)):
         a, b = ([int(n) for n in row if n >= 0] for row in (one[user], other[user]))
         longer = max(len(a), len(b))
@@ -35,7 +35,7 @@ def test_it_is_the_sum_over_prefixes(seed: int, p: float) -> None:
 
 
 def test_equal_lists_have_all_in_common() -> None:
-    common, rbo = overlap_of(some_lists(1), some_lists(1), persistence=0.9)
+    common, rbo = list_overlap(some_lists(1), some_lists(1), persistence=0.9)
     assert common == pytest.approx(np.ones(20))
     assert rbo == pytest.approx(np.ones(20))
 

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.scores import Scores
 from analyses.shared.work import ScoresWork
-from analyses.swaps import Settings, Swaps, half_means, swapped, swaps
+from analyses.swaps import Settings, Swaps, half_means, swap_rates, swaps
 from runs import InputError
 from tests.drawn import points
 
@@ -53,15 +53,15 @@ def test_one_user_has_no_halves() -> None:
 def test_the_swapped_pairs_are_counted_by_measure() -> None:
     """Of three pairs the halves turn one round by the first measure, and all by the second."""
     first, second = [[1, 2, 3], [1, 2, 3]], [[1, 3, 2], [3, 2, 1]]
-    assert swapped(np.array([first, second], dtype=float)).tolist() == [1 / 3, 1]
+    assert swap_rates(np.array([first, second], dtype=float)).tolist() == [1 / 3, 1]
 
 
 @pytest.mark.parametrize("gap", [0.0, 4e-13])
 def test_a_pair_that_ties_on_a_half_is_not_swapped(gap: float) -> None:
     halves = np.array([[[0.3, 0.3 + gap]], [[0.5, 0.1]]])
-    assert swapped(halves).tolist() == [0.0]
+    assert swap_rates(halves).tolist() == [0.0]
     halves[0, 0, 1] = 0.3 + 2e-12
-    assert swapped(halves).tolist() == [1.0]
+    assert swap_rates(halves).tolist() == [1.0]
 
 
 def test_two_users_who_disagree_are_swapped_in_every_draw() -> None:
@@ -75,7 +75,7 @@ def test_two_users_who_disagree_are_swapped_in_every_draw() -> None:
 
 def test_a_rate_is_the_mean_over_the_draws() -> None:
     values = np.random.default_rng(1).random((2, 4, 9))
-    of_draws = [swapped(means) for means in half_means(values, repeats=7, seed=3)]
+    of_draws = [swap_rates(means) for means in half_means(values, repeats=7, seed=3)]
     np.testing.assert_allclose(study(values, repeats=7).rates, np.mean(of_draws, axis=0))
 
 
