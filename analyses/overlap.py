@@ -18,6 +18,7 @@ from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed
 from analyses.shared.table import Table, frame_table
 from analyses.significance.permutation import pair_indices
+from runs import NO_ITEM
 from runs.shared.arrays import Floats
 from runs.shared.errors import counted
 from runs.shared.settings import Depth
@@ -90,7 +91,8 @@ def list_overlap(
     Parameters
     ----------
     first, second
-        Items of both systems, each of shape (n_users, k), -1 at the end of a row.
+        Items of both systems, of shape (n_users, depth) each, -1 at the end of a row. If one is
+        less deep, its lists end there; k is the larger depth.
     persistence
         The parameter p, between 0 and 1: the weight of deeper ranks.
 
@@ -98,11 +100,6 @@ def list_overlap(
     -------
     Shares in common and rank-biased overlaps, each of shape (n_users,); NaN where both lists are
     empty.
-
-    Raises
-    ------
-    ValueError
-        If the lists have not the same shape.
 
     References
     ----------
@@ -118,9 +115,10 @@ def list_overlap(
     >>> shares.tolist(), overlaps.round(2).tolist()
     ([1.0], [0.5])
     """
-    if first.shape != second.shape:
-        raise ValueError(f"lists of shape {first.shape} and {second.shape} cannot be compared.")
-    n_users, length = first.shape
+    length = max(first.shape[1], second.shape[1])
+    first = _widened(first, length)
+    second = _widened(second, length)
+    n_users = len(first)
     first_items = first[:, :, np.newaxis]
     is_same = (first_items == second[:, np.newaxis, :]) & (first_items >= 0)
     user, first_column, second_column = np.nonzero(is_same)
@@ -139,6 +137,12 @@ def list_overlap(
     weights[-1] += persistence**length
     overlaps = (agreement * weights).sum(axis=1)
     return agreement[:, -1], overlaps
+
+
+def _widened(items: NDArray[np.int32], length: int) -> NDArray[np.int32]:
+    """Fill lists (n_users, depth) with -1 to a length of at least their depth."""
+    n_missing = length - items.shape[1]
+    return np.pad(items, ((0, 0), (0, n_missing)), constant_values=NO_ITEM)
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,13 +190,13 @@ class Overlap(Result):
         frame = self._pairs_by_similarity()
         nearly_same = frame[frame["shared"] >= NEARLY_THE_SAME]
         subject = "Nearly the same lists"
-        named = nearly_same
+        chosen = nearly_same
         if nearly_same.empty:
             subject = "The most similar lists"
-            named = frame[:1]
+            chosen = frame[:1]
         pairs = [
             f"{first} and {second} ({100 * share:.0f} %)"
-            for first, second, share, _ in named.itertuples(index=False)
+            for first, second, share, _ in chosen.itertuples(index=False)
         ]
         depth = counted(self.cutoff, "item")
         return (f"{subject}, by the share of the first {depth}: {listed(pairs)}.",)

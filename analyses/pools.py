@@ -136,7 +136,7 @@ class Pools(Result):
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Tabulate ``pools`` and ``pools_left_out``.
 
-        The first has a row for each measure and depth, the second for each measure, depth and system.
+        They have a row for each measure and depth, and for each measure, depth and system.
         """
         low, high = percentiles(self.taus[..., 1:])
         mean_falls = self._mean_falls()
@@ -219,7 +219,7 @@ class Pools(Result):
         label_curves(ax)
 
     def findings(self) -> Sequence[str]:
-        """Write how many ranks a system loses that is not in the shallowest pool, by each measure."""
+        """Write the ranks that a system loses on average in the shallowest pool, by measure."""
         reported = self.measures.reported
         mean_falls = self._mean_falls()[self.measures.indices(reported), 0, 0]
         losses = [
@@ -234,13 +234,14 @@ class Pools(Result):
 
     def caption(self) -> str:
         """Write which judgements are kept, and what ranks lost are."""
-        share_kept = self.n_kept[0] / self.n_judgements
+        percent_kept = 100 * self.n_kept[0] / self.n_judgements
+        users = counted(self.n_users, self.unit)
+        n_systems = len(self.systems)
         return (
-            f"A judgement of {counted(self.n_users, self.unit)} is kept if one of "
-            f"{len(self.systems)} "
-            f"pooled systems ranks its item at the pool depth or above ({100 * share_kept:.1f} % of "
-            f"{self.n_judgements:,} judgements at depth {self.depths[0]}). Ranks lost: the rank of "
-            "a system among all systems if it is not pooled, less its rank if it is; 0 is best."
+            f"A judgement of {users} is kept if one of {n_systems} pooled systems ranks its item "
+            f"at the pool depth or above ({percent_kept:.1f} % of {self.n_judgements:,} judgements "
+            f"at depth {self.depths[0]}). Ranks lost: the rank of a system among all systems if it is "
+            "not pooled, less its rank if it is; 0 is best."
         )
 
 

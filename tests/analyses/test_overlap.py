@@ -40,6 +40,19 @@ def test_equal_lists_have_all_in_common() -> None:
     assert rbo == pytest.approx(np.ones(20))
 
 
+def test_lists_of_different_depths_have_the_same_overlap_either_way() -> None:
+    """Three of five items are in common, or two, the second of them at rank 5 of the other."""
+    short = np.array([[1, 2, 3], [1, 2, 3]], dtype=np.int32)
+    deep = np.array([[3, 1, 2, 4, 5], [4, 5, 6, 1, 2]], dtype=np.int32)
+    shares, overlaps = list_overlap(short, deep, persistence=0.5)
+    assert shares.tolist() == [0.6, 0.4]
+    # Agreement at ranks 1 to 5: 0, 1/2, 1, 3/4, 3/5; and 0, 0, 0, 1/4, 2/5.
+    assert overlaps == pytest.approx([0.334375, 0.040625])
+    shares_of_deep, overlaps_of_deep = list_overlap(deep, short, persistence=0.5)
+    assert shares_of_deep.tolist() == shares.tolist()
+    assert overlaps_of_deep.tolist() == overlaps.tolist()
+
+
 def test_systems_with_nearly_the_same_lists_are_named() -> None:
     lists = {"a": some_lists(1), "b": some_lists(1), "c": some_lists(2)}
     work: Any = SimpleNamespace(
