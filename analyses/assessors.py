@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import compress
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from analyses.intervals.percentile_intervals import percentiles
@@ -25,7 +27,7 @@ from analyses.significance.permutation import pair_differences
 from analyses.significance.question import Question
 from analyses.validity.comparison import Comparison
 from runs import InputError
-from runs.shared.arrays import Floats, Numbers
+from runs.shared.arrays import Floats, Masks, Numbers
 from runs.shared.settings import Repeats
 
 if TYPE_CHECKING:
@@ -65,54 +67,118 @@ def assessors(work: Work, settings: Settings) -> Assessors:
     """Compare the judgements of the qrels with those of the truth, and what follows from both.
 
     The first assessor made the qrels, the second the truth. Items that only one of them judged
-    count for the scores, not for the table of grades.
+    count for the scores, not for the table of grades. Raises InputError if both judged none.
     """
-    comparison = Comparison.of(work)
-    reported = comparison.measured.measures.reported
-    chosen = comparison.measured.measures.indices(reported)
-    user, first, second = work.judged_twice
+    user, first_grades, second_grades = work.judged_twice
     if not len(user):
         raise InputError("no item was judged by both assessors.")
-    grades = np.unique([first, second])
-    rows, place = np.unique(user, return_inverse=True)
-    by_user = np.zeros((len(rows), len(grades), len(grades)))
-    np.add.at(by_user, (place, *(np.searchsorted(grades, own) for own in (first, second))), 1.0)
-    of_users = by_user.reshape(len(rows), -1)
-    drawn = resampled_users(0, settings.replicates, n_users=len(of_users), seed=work.seed)
-    tables = np.concatenate([of_users.sum(axis=0)[None], drawn @ of_users])
-    p, true_p = (each[..., chosen, :] for each in comparison.p_values(work, settings))
-    measured, true = (each[..., chosen, :] for each in comparison.means())
-    shared, places, others = np.intersect1d(
-        comparison.measured.users, comparison.true.users, return_indices=True
+    grades = np.unique([first_grades, second_grades])
+    tables = _grade_tables(
+        user,
+        np.searchsorted(grades, first_grades),
+        np.searchsorted(grades, second_grades),
+        n_grades=len(grades),
+        replicates=settings.replicates,
+        seed=work.seed,
     )
-    own, by_first = comparison.references[0][chosen], comparison.measured.values[chosen]
-    gaps = by_first[..., places] - comparison.true.values[own][..., others]
-    low, high = mean_limits(gaps, level=0.95, runs=None)
+    comparison = Comparison.of(work)
+    measures = comparison.measured.measures
+    reported = measures.indices(measures.reported)
+    means, true_means = comparison.means()
+    p_values, true_p_values = comparison.p_values(work, settings)
+    # Of the references, the first is the same measure.
+    measured = means[reported]
+    true = true_means[0, reported]
+    agreement = _count_agreements(
+        measured,
+        true,
+        is_significant=p_values[reported] <= settings.alpha,
+        is_truly_significant=true_p_values[0, reported] <= settings.alpha,
+    )
+    differences, n_users = _score_differences(comparison, reported)
+    low, high = mean_limits(differences, level=0.95, runs=None)
+    bias = np.stack([differences.mean(axis=2), low, high])
+    systems = comparison.measured.systems
     return Assessors(
-        measures=Measures(reported, reported=reported),
-        systems=comparison.measured.systems,
+        measures=Measures(measures.reported, reported=measures.reported),
+        systems=systems,
         grades=tuple(grades.tolist()),
         level=work.qrels.relevance_level,
-        tables=tables.reshape(-1, len(grades), len(grades)),
+        tables=tables,
         measured=measured,
-        true=true[0],
-        agreement=_agreement(measured, p, true[0], true_p[0], settings.alpha),
-        bias=np.stack([gaps.mean(axis=2), low, high]),
-        top=tuple(k for k in settings.top if k < len(comparison.measured.systems)),
-        n_users=len(shared),
+        true=true,
+        agreement=agreement,
+        bias=bias,
+        top=tuple(size for size in settings.top if size < len(systems)),
+        n_users=n_users,
         alpha=settings.alpha,
         condensed=work.truth.condensed,
     )
 
 
+def _grade_tables(
+    user: Numbers,
+    first_grades: Numbers,
+    second_grades: Numbers,
+    *,
+    n_grades: int,
+    replicates: int,
+    seed: int,
+) -> Floats:
+    """Count the items by both grades, of all users and of resampled ones.
+
+    Parameters
+    ----------
+    user
+        Number of the user of each item, of shape (n_items,).
+    first_grades, second_grades
+        Number of the grade by each assessor, from 0 for the lowest, of shape (n_items,).
+    n_grades
+        Number of grades.
+    replicates
+        Number of bootstrap replicates of the users.
+    seed
+        Random seed.
+
+    Returns
+    -------
+    Tables of shape (1 + replicates, n_grades, n_grades): rows are grades of the first assessor.
+    """
+    user_ids, rows = np.unique(user, return_inverse=True)
+    n_users = len(user_ids)
+    by_user = np.zeros((n_users, n_grades, n_grades))
+    np.add.at(by_user, (rows, first_grades, second_grades), 1.0)
+    cells = by_user.reshape(n_users, n_grades**2)
+    weights = resampled_users(0, replicates, n_users=n_users, seed=seed)
+    observed = cells.sum(axis=0)[np.newaxis]
+    tables = np.concatenate([observed, weights @ cells])
+    return tables.reshape(-1, n_grades, n_grades)
+
+
+def _score_differences(comparison: Comparison, indices: Sequence[int]) -> tuple[Floats, int]:
+    """Subtract the scores by the second assessor from those by the first, where both judged.
+
+    The comparison holds the scores by both, and ``indices`` are positions of measures among those
+    of the first. The result: differences of shape (n_indices, n_systems, n_users) for the users
+    that both have, and the number of these.
+    """
+    measured = comparison.measured
+    true = comparison.true
+    users, columns, true_columns = np.intersect1d(measured.users, true.users, return_indices=True)
+    true_indices = comparison.references[0][indices]
+    first_scores = measured.values[indices][..., columns]
+    second_scores = true.values[true_indices][..., true_columns]
+    return first_scores - second_scores, len(users)
+
+
 def kappa(tables: Floats) -> Floats:
-    r"""Give Cohen's kappa of tables of counts.
+    r"""Compute Cohen's kappa of tables of counts.
 
     .. math:: \kappa = \frac{p_o - p_e}{1 - p_e}
 
     with :math:`p_o` the share on the diagonal and :math:`p_e` the share expected of independent
-    assessors with the same margins. Tables are of shape (..., n, n); NaN where both assessors
-    always give one and the same grade.
+    assessors with the same margins. Tables are of shape (..., n, n), the result of (...); NaN where
+    both assessors always give one and the same grade, or a table is empty.
 
     Cohen (1960), A coefficient of agreement for nominal scales.
 
@@ -123,17 +189,30 @@ def kappa(tables: Floats) -> Floats:
     """
     shares = tables / tables.sum(axis=(-2, -1), keepdims=True)
     observed = np.trace(shares, axis1=-2, axis2=-1)
-    expected = (shares.sum(axis=-1) * shares.sum(axis=-2)).sum(axis=-1)
+    first_margins = shares.sum(axis=-1)
+    second_margins = shares.sum(axis=-2)
+    expected = (first_margins * second_margins).sum(axis=-1)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray((observed - expected) / (1 - expected))
 
 
-def _agreement(means: Floats, p: Floats, true: Floats, true_p: Floats, alpha: float) -> Numbers:
-    """Count the pairs of systems by `AGREEMENTS`, of shape (n_measures, 6)."""
-    signs = np.sign(pair_differences(means)) * np.sign(pair_differences(true))
-    n_significant = (p <= alpha).astype(np.intp) + (true_p <= alpha)
-    kind = 2 * (2 - n_significant) + (signs < 0)
-    return np.stack([np.bincount(row, minlength=6) for row in kind])
+def _count_agreements(
+    measured: Floats, true: Floats, *, is_significant: Masks, is_truly_significant: Masks
+) -> Numbers:
+    """Count the pairs of systems by `AGREEMENTS`, of shape (n_measures, 6).
+
+    Parameters
+    ----------
+    measured, true
+        Mean scores by the first and the second assessor, of shape (n_measures, n_systems).
+    is_significant, is_truly_significant
+        Whether each finds a pair significant, of shape (n_measures, n_pairs).
+    """
+    signs = np.sign(pair_differences(measured)) * np.sign(pair_differences(true))
+    n_significant = is_significant.astype(np.intp) + is_truly_significant
+    # 0 to 5: active, mixed, passive; of each the agreements, then the disagreements.
+    indices = 2 * (2 - n_significant) + (signs < 0)
+    return np.stack([np.bincount(row, minlength=len(AGREEMENTS)) for row in indices])
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,31 +256,52 @@ class Assessors(Result):
     condensed: bool = False
 
     def kappas(self) -> dict[str, Estimate]:
-        """Give kappa over all grades, of relevance, and of each grade against the others."""
-        n = len(self.grades)
-        groupings = {"all grades": np.arange(n), "relevance": np.array(self.grades) >= self.level}
-        groupings |= {f"grade {g}": np.arange(n) == k for k, g in enumerate(self.grades)}
-        found = {}
-        for name, group in groupings.items():
-            share = (np.unique(group)[:, None] == group).astype(np.float64)
-            value, *replicates = kappa(share @ self.tables @ share.T)
-            low, high = percentiles(np.array(replicates))
-            found[name] = Estimate(float(value), float(low), float(high))
-        return found
+        """Estimate kappa over all grades, of relevance, and of each grade against the others.
+
+        Keys are "all grades", "relevance" and "grade 0" and so on; intervals are 95 % percentiles
+        over resampled users.
+        """
+        numbers = np.arange(len(self.grades))
+        groupings = {"all grades": numbers, "relevance": np.array(self.grades) >= self.level}
+        for number, grade in enumerate(self.grades):
+            groupings[f"grade {grade}"] = numbers == number
+        return {name: self._kappa_of(groups) for name, groups in groupings.items()}
+
+    def _kappa_of(self, groups: NDArray[Any]) -> Estimate:
+        """Estimate kappa over groups of grades.
+
+        ``groups`` has the group of each grade, of shape (n_grades,): numbers or truth values.
+        """
+        is_member = np.unique(groups)[:, np.newaxis] == groups
+        is_in_group = is_member.astype(np.float64)
+        tables = is_in_group @ self.tables @ is_in_group.T
+        value, *replicates = kappa(tables)
+        low, high = percentiles(np.array(replicates))
+        return Estimate(float(value), float(low), float(high))
+
+    @property
+    def item_counts(self) -> NDArray[np.int64]:
+        """Items that both judged, by the grades of the first (rows) and the second assessor."""
+        return self.tables[0].astype(np.int64)
 
     def correlations(self) -> dict[str, tuple[Floats, Floats]]:
-        """Give tau-b and tau_AP of all systems, and of the top ones, each of (n_measures,)."""
-        found = {}
-        for size in (*self.top, len(self.systems)):
+        """Compute tau-b and tau_AP, each of shape (n_measures,), of the top systems and of all.
+
+        Keys are "top 5" and so on, by the second assessor's means, and "all systems".
+        """
+        n_systems = len(self.systems)
+        correlations = {}
+        for size in (*self.top, n_systems):
             best = np.argsort(-self.true, axis=1, kind="stable")[:, :size]
-            both = self.measured, self.true
-            one, other = (np.take_along_axis(each, best, axis=1)[:, None] for each in both)
-            name = "all systems" if size == len(self.systems) else f"top {size}"
-            found[name] = tau_b(one, other)[:, 0], tau_ap(one, other)[:, 0]
-        return found
+            # An axis for the pairs of orderings, of which there is one.
+            measured = np.take_along_axis(self.measured, best, axis=1)[:, np.newaxis]
+            true = np.take_along_axis(self.true, best, axis=1)[:, np.newaxis]
+            name = "all systems" if size == n_systems else f"top {size}"
+            correlations[name] = (tau_b(measured, true)[:, 0], tau_ap(measured, true)[:, 0])
+        return correlations
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give ``assessors`` and three more.
+        """Tabulate ``assessors`` and three more.
 
         ``assessors``: metric, cutoff, the numbers of pairs of systems by agreement, and tau and
         tau_ap of all systems and of the top ones. ``assessor_grades``: first, second (grades),
@@ -211,26 +311,37 @@ class Assessors(Result):
         import pandas as pd
 
         main = tidy(self.measures)
-        for number, kind in enumerate(AGREEMENTS):
-            main[kind.replace(" ", "_")] = self.agreement[:, number]
+        for name, counts in zip(AGREEMENTS, self.agreement.T, strict=True):
+            main[name.replace(" ", "_")] = counts
         for name, (tau, ap) in self.correlations().items():
-            which = name.replace("all systems", "all").replace(" ", "_")
-            main[f"tau_{which}"], main[f"tau_ap_{which}"] = tau, ap
-        kappas = [(of, one.value, one.low, one.high) for of, one in self.kappas().items()]
+            suffix = name.replace("all systems", "all").replace(" ", "_")
+            main[f"tau_{suffix}"] = tau
+            main[f"tau_ap_{suffix}"] = ap
+        kappas = [
+            (name, estimate.value, estimate.low, estimate.high)
+            for name, estimate in self.kappas().items()
+        ]
         bias, low, high = self.bias
-        scores = {"first": self.measured, "second": self.true, "bias": bias}
-        grades = {"first": self.grades}, {"second": self.grades}
+        by_system = tidy(
+            self.measures,
+            {"system": self.systems},
+            first=self.measured,
+            second=self.true,
+            bias=bias,
+            low=low,
+            high=high,
+        )
+        first_grades = {"first": self.grades}
+        second_grades = {"second": self.grades}
         return {
             "assessors": main,
-            "assessor_grades": tidy(*grades, items=self.tables[0].astype(np.int64)),
+            "assessor_grades": tidy(first_grades, second_grades, items=self.item_counts),
             "assessor_kappas": pd.DataFrame(kappas, columns=["of", "kappa", "low", "high"]),
-            "assessor_bias": tidy(
-                self.measures, {"system": self.systems}, **scores, low=low, high=high
-            ),
+            "assessor_bias": by_system,
         }
 
     def caption(self) -> str:
-        """Say who is compared with whom."""
+        """Write who is compared with whom, and what kinds of pairs are."""
         return (
             "The first assessor made the qrels, the second the truth. Pairs of systems: active, "
             f"mixed or passive where both, one or neither finds them significant (p ≤ "
@@ -238,57 +349,69 @@ class Assessors(Result):
         )
 
     def findings(self) -> Sequence[str]:
-        """Say how far the assessors agree, and name the systems that one of them favours."""
-        agreed, n_items = self.kappas()["relevance"], int(self.tables[0].sum())
-        found = [f"Agreement on relevance of {n_items:,} items: Cohen's kappa = {agreed}."]
-        wrong = [
-            f"{count:,} of {row.sum():,} under {label}"
-            for label, row in zip(self.labels, self.agreement, strict=True)
-            if (count := row[1])
-        ]
-        if wrong:
-            found.append(f"Significant differences in opposite directions: {listed(wrong)}.")
-        relative = self.bias - self.bias[0].mean(axis=1)[None, :, None]
+        """Write how far the assessors agree, and name the systems that the first one favours."""
+        relevance = self.kappas()["relevance"]
+        n_items = int(self.item_counts.sum())
+        findings = [f"Agreement on relevance of {n_items:,} items: Cohen's kappa = {relevance}."]
+        contradictions = []
+        n_opposite = self.agreement[:, AGREEMENTS.index("active disagreement")]
+        n_pairs = self.agreement.sum(axis=1)
+        for label, n, n_of in zip(self.labels, n_opposite, n_pairs, strict=True):
+            if n:
+                contradictions.append(f"{n:,} of {n_of:,} under {label}")
+        if contradictions:
+            findings.append(
+                f"Significant differences in opposite directions: {listed(contradictions)}."
+            )
+        values, lows, _ = self.bias
+        mean_bias = values.mean(axis=1)
+        is_favoured = lows - mean_bias[:, np.newaxis] > 0
         for number, label in enumerate(self.labels):
-            favoured = np.flatnonzero(relative[1, number] > 0)
-            if len(favoured):
-                names = listed([self.systems[place] for place in favoured])
-                mean = rounded(float(self.bias[0, number].mean()))
-                found.append(
-                    f"Under {label}, the first assessor favours {names}: the bias is significantly "
-                    f"above its mean over the systems, {mean}."
+            favoured = [*compress(self.systems, is_favoured[number])]
+            if favoured:
+                mean = rounded(float(mean_bias[number]))
+                findings.append(
+                    f"Under {label}, the first assessor favours {listed(favoured)}: the bias is "
+                    f"significantly above its mean over the systems, {mean}."
                 )
-        return found
+        return findings
 
     def cautions(self) -> Sequence[str]:
-        """Say where the assessors do not judge the same lists."""
-        sentence = (
+        """Warn if the assessors do not judge the same lists."""
+        if not self.condensed:
+            return []
+        return [
             "The second assessor's scores are of lists of judged items alone, so that they are "
             'higher; with candidates = "all" in [truth], both assessors judge the same lists.'
-        )
-        return [sentence] * self.condensed
+        ]
 
     @table("assessors", "agreement of the assessors on the systems")
     def agreement_on_systems(self) -> Table:
         """Tabulate the pairs of systems by agreement, and the correlations, by measure."""
-        columns = {"measure": self.labels, **dict(zip(AGREEMENTS, self.agreement.T, strict=True))}
-        columns |= {f"tau-b, {name}": tau for name, (tau, _) in self.correlations().items()}
+        columns: dict[str, Any] = {"measure": self.labels}
+        columns |= dict(zip(AGREEMENTS, self.agreement.T, strict=True))
+        for name, (tau, _) in self.correlations().items():
+            columns[f"tau-b, {name}"] = tau
         title = "Agreement on systems"
         return Table.from_columns("assessors", title, self.caption(), columns, decimals=2)
 
     @table("assessor_grades", "items by the grades of both assessors")
     def confusion(self) -> Table:
         """Tabulate the items that both judged: grades of the first down, of the second across."""
-        counts = dict(zip(map(str, self.grades), self.tables[0].astype(int).T, strict=True))
-        columns = {"first \\ second": self.grades, **counts}
+        columns: dict[str, Any] = {"first \\ second": self.grades}
+        for grade, counts in zip(self.grades, self.item_counts.T, strict=True):
+            columns[str(grade)] = counts
         return Table.from_columns("assessor_grades", "Items by grade", "", columns)
 
     @table("assessor_kappas", "Cohen's kappa")
     def agreement_on_items(self) -> Table:
         """Tabulate Cohen's kappa with its interval over users."""
         kappas = self.kappas()
-        values, intervals = zip(*((k.value, k.interval) for k in kappas.values()), strict=True)
-        columns = {"of": kappas, "kappa": values, "95 %": intervals}
+        columns: dict[str, list[Any]] = {
+            "of": list(kappas),
+            "kappa": [estimate.value for estimate in kappas.values()],
+            "95 %": [estimate.interval for estimate in kappas.values()],
+        }
         note = f"Intervals: 95 % bootstrap over {self.units}."
         return Table.from_columns("assessor_kappas", "Cohen's kappa", note, columns, decimals=2)
 
@@ -296,9 +419,10 @@ class Assessors(Result):
     def plot(self, ax: Axes, *, label: str | None = None) -> None:
         """Draw the bias of every system with its interval, and the mean bias as a line."""
         number = panel_index(self.labels, label)
-        value, low, high = self.bias[:, number]
-        mean = ax.axvline(float(value.mean()), color="0.6", linewidth=1, linestyle=":")
-        explain(mean, "Dotted line: mean bias over the systems.")
-        points = f"Points: bias of a system. Lines: 95 % intervals over {self.units}."
-        draw_rows(ax, self.systems, value, (low, high), explanation=points)
+        values, low, high = self.bias[:, number]
+        mean = float(values.mean())
+        line = ax.axvline(mean, color="0.6", linewidth=1, linestyle=":")
+        explain(line, "Dotted line: mean bias over the systems.")
+        explanation = f"Points: bias of a system. Lines: 95 % intervals over {self.units}."
+        draw_rows(ax, self.systems, values, (low, high), explanation=explanation)
         ax.set(xlabel="mean score, first less second assessor", title=self.labels[number])

@@ -240,8 +240,8 @@ class Pools(Result):
         return (
             f"A judgement of {users} is kept if one of {n_systems} pooled systems ranks its item "
             f"at the pool depth or above ({percent_kept:.1f} % of {self.n_judgements:,} judgements "
-            f"at depth {self.depths[0]}). Ranks lost: the rank of a system among all systems if it is "
-            "not pooled, less its rank if it is; 0 is best."
+            f"at depth {self.depths[0]}). Ranks lost: the rank of a system among all systems if it "
+            "is not pooled, less its rank if it is; 0 is best."
         )
 
 

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from analyses.shared.analysis import AnalysisSettings, Need, analysis
 from analyses.shared.drawing import draw_rows, panel_index
-from analyses.shared.measure import Measures, pair_labels, tidy
+from analyses.shared.measure import Measure, Measures, pair_labels, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed
 from analyses.shared.table import Table
 from analyses.significance.permutation import pair_indices
-from qrels import judge
+from qrels import Qrels, judge
 from runs import InputError, Run
 from runs.shared.arrays import Floats, Integers, Masks, Numbers
 from runs.shared.errors import counted
@@ -50,57 +50,151 @@ class Settings(AnalysisSettings):
     question="Could the unjudged items change the order of the systems?",
 )
 def residuals(work: Work, settings: Settings) -> Residuals:
-    """Give the lowest and the highest score of each system over all judgements of unjudged items.
+    """Compute the lowest and the highest scores of systems, whatever the unjudged items are.
 
     Unjudged items count as non-relevant in the lowest, and as having the highest grade of the qrels
     in the highest. For two systems, the limits are of the difference of their means: an item that
-    both recommend is judged alike in both lists.
+    both recommend is judged alike in both lists. Raises InputError if no report measure has
+    residuals.
     """
-    reported = work.scores.measures.reported
-    kinds = {measure: work.accumulation(measure) for measure in reported}
-    bounded = [measure for measure, kind in kinds.items() if kind]
-    others = tuple(str(measure) for measure, kind in kinds.items() if not kind)
-    if not bounded:
-        raise InputError(
-            f"no report measure has residuals, as P, Success, RR, DCG, RBP and ERR(top=...) have: "
-            f"by {listed(others)}, {NO_BOUNDS}."
-        )
-    lists = [*work.recommended.values()]
-    top = float(work.qrels.grades.max(initial=work.qrels.relevance_level))
-    runs = [Run(name, items) for name, items in work.recommended.items()]
-    grades = [judge(run, work.qrels).grades for run in runs]
-    unjudged = [(items >= 0) & ~(own >= 0) for items, own in zip(lists, grades, strict=True)]
-    filled = [np.where(open_, top, own) for own, open_ in zip(grades, unjudged, strict=True)]
-    one_each = np.where(np.eye(lists[0].shape[1], dtype=np.bool_), top, np.nan)
-    low, high = (
-        np.stack([[work.score_lists(m, own) for own in each] for m in bounded])
-        for each in (grades, filled)
-    )
-    weights = [work.score_lists(measure, one_each) for measure in bounded]
-    first, second = pair_indices(len(lists))
-    gains = np.empty((2, len(bounded), len(first)))
-    pairs = zip(first, second, strict=True)
-    for pair, (a, b) in work.steps("Bounding differences", len(first), enumerate(pairs)):
-        for side, (i, j) in enumerate([(a, b), (b, a)]):
-            other = columns_in(lists[i], lists[j])
-            for n, measure in enumerate(bounded):
-                facts = unjudged[i], other, low[n, i], low[n, j], high[n, i]
-                gains[side, n, pair] = largest_gain(kinds[measure], weights[n], *facts).mean()
+    bounded, unbounded = _measures_by_bounds(work)
+    lists = list(work.recommended.values())
+    grades = []
+    unjudged = []
+    for system, items in work.recommended.items():
+        judged = judge(Run(system, items), work.qrels)
+        grades.append(judged.grades)
+        unjudged.append((items >= 0) & ~(judged.grades >= 0))
+    bounds = [_ScoreBounds.of(work, measure, grades, unjudged) for measure in bounded]
+    first_systems, second_systems = pair_indices(len(lists))
+    pairs = list(zip(first_systems, second_systems, strict=True))
+    n_pairs = len(pairs)
+    gains = np.empty((len(bounded), n_pairs))
+    losses = np.empty((len(bounded), n_pairs))
+    for pair, (first, second) in work.steps("Bounding differences", n_pairs, enumerate(pairs)):
+        columns_in_second = columns_in(lists[first], lists[second])
+        columns_in_first = columns_in(lists[second], lists[first])
+        for number, score_bounds in enumerate(bounds):
+            gains[number, pair] = score_bounds.mean_gain(first, second, columns_in_second)
+            losses[number, pair] = score_bounds.mean_gain(second, first, columns_in_first)
+    low = np.stack([score_bounds.low for score_bounds in bounds])
+    high = np.stack([score_bounds.high for score_bounds in bounds])
     return Residuals(
         measures=Measures(bounded, reported=bounded),
         systems=tuple(work.recommended),
         low=low.mean(axis=2),
         high=high.mean(axis=2),
-        least=-gains[1],
-        most=gains[0],
-        others=others,
+        least=-losses,
+        most=gains,
+        others=unbounded,
         n_users=work.qrels.n_users,
-        top=top,
+        top=_highest_grade(work.qrels),
     )
 
 
+def _measures_by_bounds(work: Work) -> tuple[list[Measure], tuple[str, ...]]:
+    """List the report measures that have residuals, and the names of those that have none.
+
+    Raises InputError if none has.
+    """
+    bounded = []
+    unbounded = []
+    for measure in work.scores.measures.reported:
+        if work.accumulation(measure):
+            bounded.append(measure)
+        else:
+            unbounded.append(str(measure))
+    if not bounded:
+        raise InputError(
+            f"no report measure has residuals, as P, Success, RR, DCG, RBP and ERR(top=...) have: "
+            f"by {listed(unbounded)}, {NO_BOUNDS}."
+        )
+    return bounded, tuple(unbounded)
+
+
+def _highest_grade(qrels: Qrels) -> float:
+    """Look up the highest grade of the qrels; at least the lowest relevant one."""
+    return float(qrels.grades.max(initial=qrels.relevance_level))
+
+
+@dataclass(frozen=True, eq=False)
+class _ScoreBounds:
+    """Lowest and highest scores by one measure over all judgements of the unjudged items.
+
+    Parameters
+    ----------
+    accumulation
+        How relevant items add up: "sum", "max" or "cascade".
+    weights
+        The score of a list with one item of the highest grade, by its rank, of shape (depth,).
+    unjudged
+        By system: which items of its lists are unjudged, of shape (n_users, depth).
+    low, high
+        Scores if unjudged items are not relevant, or all have the highest grade, of shape
+        (n_systems, n_users).
+    """
+
+    accumulation: str
+    weights: Floats
+    unjudged: Sequence[Masks]
+    low: Floats
+    high: Floats
+
+    @classmethod
+    def of(
+        cls, work: Work, measure: Measure, grades: Sequence[Floats], unjudged: Sequence[Masks]
+    ) -> _ScoreBounds:
+        """Score the lists of every system by a measure, with and without their unjudged items.
+
+        Parameters
+        ----------
+        work
+            The study.
+        measure
+            A measure with residuals.
+        grades
+            By system: grades of its items, of shape (n_users, depth); NaN where there is none.
+        unjudged
+            By system: which of its items are unjudged, of the same shape.
+        """
+        highest_grade = _highest_grade(work.qrels)
+        low = []
+        high = []
+        for system_grades, is_unjudged in zip(grades, unjudged, strict=True):
+            highest_grades = np.where(is_unjudged, highest_grade, system_grades)
+            low.append(work.score_lists(measure, system_grades))
+            high.append(work.score_lists(measure, highest_grades))
+        depth = grades[0].shape[1]
+        is_only_item = np.eye(depth, dtype=np.bool_)
+        single_items = np.where(is_only_item, highest_grade, np.nan)
+        return cls(
+            accumulation=work.accumulation(measure),
+            weights=work.score_lists(measure, single_items),
+            unjudged=unjudged,
+            low=np.stack(low),
+            high=np.stack(high),
+        )
+
+    def mean_gain(self, system: int, other: int, other_columns: Numbers) -> float:
+        """Average, over users, the largest difference of a system's scores to another's.
+
+        Both are given by their numbers; ``other_columns`` has the column of each item of the
+        system in the lists of the other, of shape (n_users, depth), -1 where it is not.
+        """
+        gains = largest_gain(
+            self.accumulation,
+            self.weights,
+            is_unjudged=self.unjudged[system],
+            other_columns=other_columns,
+            scores=self.low[system],
+            other_scores=self.low[other],
+            highest_scores=self.high[system],
+        )
+        return float(gains.mean())
+
+
 def columns_in(items: Integers, other_items: Integers) -> Numbers:
-    """Find the column of each item of one list in another, -1 if it is not there.
+    """Look up the column of each item of one list in another, -1 if it is not there.
 
     Items are of shape (n_users, depth), -1 where a list has ended; depths may differ. Of users,
     about 2^24 pairs of items are compared at a time.
@@ -108,46 +202,62 @@ def columns_in(items: Integers, other_items: Integers) -> Numbers:
     The result: columns of shape (n_users, depth).
     """
     columns = np.full(items.shape, -1, dtype=np.intp)
-    at_once = max(1, COMPARED_AT_ONCE // max(1, items.shape[1] * other_items.shape[1]))
+    n_pairs_of_user = items.shape[1] * other_items.shape[1]
+    at_once = max(1, COMPARED_AT_ONCE // max(1, n_pairs_of_user))
     for start in range(0, len(items), at_once):
         users = slice(start, start + at_once)
-        user_items = items[users, :, None]
-        same = (user_items == other_items[users, None, :]) & (user_items >= 0)
-        columns[users] = np.where(same.any(axis=2), same.argmax(axis=2), -1)
+        user_items = items[users, :, np.newaxis]
+        is_same = (user_items == other_items[users, np.newaxis, :]) & (user_items >= 0)
+        is_listed = is_same.any(axis=2)
+        columns[users] = np.where(is_listed, is_same.argmax(axis=2), -1)
     return columns
 
 
 def largest_gain(
-    kind: str,
+    accumulation: str,
     weights: Floats,
-    unjudged: Masks,
-    other: NDArray[np.intp],
-    own: Floats,
-    its: Floats,
-    highest: Floats,
+    *,
+    is_unjudged: Masks,
+    other_columns: NDArray[np.intp],
+    scores: Floats,
+    other_scores: Floats,
+    highest_scores: Floats,
 ) -> Floats:
-    """Give the largest difference of a system's scores to another's, of shape (n_users,).
+    """Compute the largest difference of a system's scores to another's, of shape (n_users,).
+
+    For the accumulation "cascade" it is an upper bound.
 
     Parameters
     ----------
-    kind
+    accumulation
         How relevant items add up: "sum", "max" or "cascade".
     weights
-        The score of a list with one item of the highest grade, by its rank: (depth,).
-    unjudged, other
-        Which of the system's items are unjudged, and where the other ranks them: (n_users, depth).
-    own, its, highest
-        Scores of the system and of the other if unjudged items are not relevant, and the highest
-        score of the system: (n_users,).
+        The score of a list with one item of the highest grade, by its rank, of shape (depth,).
+    is_unjudged
+        Which of the system's items are unjudged, of shape (n_users, depth).
+    other_columns
+        The column of each of the system's items in the other's lists, of the same shape; -1 where
+        it is not.
+    scores, other_scores
+        Scores of the system and of the other if unjudged items are not relevant, of shape
+        (n_users,).
+    highest_scores
+        Highest scores of the system, of shape (n_users,).
     """
-    if kind == "cascade":
-        return highest - its
-    mine = np.where(unjudged, weights, 0.0)
-    theirs = np.where(unjudged & (other >= 0), weights[other], 0.0)
-    if kind == "sum":
-        return own - its + np.maximum(mine - theirs, 0.0).sum(axis=1)
-    judged_so = np.maximum(own[:, None], mine) - np.maximum(its[:, None], theirs)
-    return np.maximum(own - its, judged_so.max(axis=1))
+    if accumulation == "cascade":
+        return highest_scores - other_scores
+    is_shared = is_unjudged & (other_columns >= 0)
+    item_scores = np.where(is_unjudged, weights, 0.0)
+    item_scores_of_other = np.where(is_shared, weights[other_columns], 0.0)
+    differences = scores - other_scores
+    if accumulation == "sum":
+        gains = np.maximum(item_scores - item_scores_of_other, 0.0)
+        return differences + gains.sum(axis=1)
+    # With one item of the highest grade: a score is the maximum of its items.
+    scores_with_item = np.maximum(scores[:, np.newaxis], item_scores)
+    other_scores_with_item = np.maximum(other_scores[:, np.newaxis], item_scores_of_other)
+    differences_with_item = scores_with_item - other_scores_with_item
+    return np.maximum(differences, differences_with_item.max(axis=1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,64 +294,74 @@ class Residuals(Result):
         return (self.least > 0) | (self.most < 0)
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give ``residuals`` and ``residual_pairs``.
+        """Tabulate ``residuals`` and ``residual_pairs``.
 
         Columns metric, cutoff, system, low, high and residual; and metric, cutoff, first, second,
         least and most (limits of the difference of the means) and settled.
         """
-        scores = {"low": self.low, "high": self.high, "residual": self.high - self.low}
-        limits = {"least": self.least, "most": self.most, "settled": self.settled()}
-        pairs = pair_labels(self.systems, "first", "second")
-        return {
-            "residuals": tidy(self.measures, {"system": self.systems}, **scores),
-            "residual_pairs": tidy(self.measures, pairs, **limits),
-        }
+        by_system = tidy(
+            self.measures,
+            {"system": self.systems},
+            low=self.low,
+            high=self.high,
+            residual=self.high - self.low,
+        )
+        by_pair = tidy(
+            self.measures,
+            pair_labels(self.systems, "first", "second"),
+            least=self.least,
+            most=self.most,
+            settled=self.settled(),
+        )
+        return {"residuals": by_system, "residual_pairs": by_pair}
 
     def caption(self) -> str:
-        """Say what the limits are."""
+        """Write what the limits are."""
+        users = counted(self.n_users, self.unit)
         return (
-            "Lowest and highest mean score of each system over "
-            f"{counted(self.n_users, self.unit)}: "
-            f"unjudged items are not relevant, or all have the highest grade ({self.top:g}). An "
-            "ordered pair is one whose order no judgement of the unjudged items can change; an "
-            "item that both systems recommend is judged alike in both lists."
+            f"Lowest and highest mean score of each system over {users}: unjudged items are not "
+            f"relevant, or all have the highest grade ({self.top:g}). An ordered pair is one whose "
+            "order no judgement of the unjudged items can change; an item that both systems "
+            "recommend is judged alike in both lists."
         )
 
     def findings(self) -> Sequence[str]:
         """Count the pairs whose order is certain."""
-        counts = [
-            f"{n:,} under {label}"
-            for label, n in zip(self.labels, self.settled().sum(axis=1), strict=True)
-        ]
-        n_pairs = self.least.shape[1]
+        n_settled = self.settled().sum(axis=1)
+        counts = [f"{n:,} under {label}" for label, n in zip(self.labels, n_settled, strict=True)]
+        ordered = listed(counts)
+        pairs = counted(self.least.shape[1], "pair of systems")
         return (
-            f"Of {counted(n_pairs, 'pair of systems')}, no judgement of the unjudged items can "
-            "change the "
-            f"order of {listed(counts)}.",
+            f"Of {pairs}, no judgement of the unjudged items can change the order of {ordered}.",
         )
 
     def cautions(self) -> Sequence[str]:
         """Name the measures that have no residuals."""
-        return [f"Residuals leave out {listed(self.others)}: {NO_BOUNDS}."] * bool(self.others)
+        if not self.others:
+            return []
+        return [f"Residuals leave out {listed(self.others)}: {NO_BOUNDS}."]
 
     @table("residuals", "residuals of the measures, and pairs in a certain order")
     def table(self) -> Table:
         """Tabulate the mean and the largest residual, and the ordered pairs, by measure."""
-        residual, settled = self.high - self.low, self.settled()
+        residual = self.high - self.low
+        n_pairs = self.least.shape[1]
+        n_settled = self.settled().sum(axis=1)
+        largest = residual.argmax(axis=1)
         columns = {
             "measure": self.labels,
             "mean residual": residual.mean(axis=1),
             "largest": residual.max(axis=1),
-            "system": [self.systems[worst] for worst in residual.argmax(axis=1)],
-            "ordered pairs": [f"{marks.sum():,} of {len(marks):,}" for marks in settled],
+            "system": [self.systems[index] for index in largest],
+            "ordered pairs": [f"{n:,} of {n_pairs:,}" for n in n_settled],
         }
         return Table.from_columns("residuals", "Residuals", self.caption(), columns, decimals=3)
 
     @figure("residuals", "Limits of the scores", panels="label", comparable=False, wide=True)
     def plot(self, ax: Axes, *, label: str | None = None) -> None:
-        """Draw a line a system from its lowest to its highest mean score."""
+        """Draw a line a system from its lowest to its highest mean score, by one measure."""
         number = panel_index(self.labels, label)
-        low, high = self.low[number], self.high[number]
+        limits = (self.low[number], self.high[number])
         explanation = "Points: mean scores as judged. Lines: from the lowest to the highest."
-        draw_rows(ax, self.systems, low, (low, high), explanation=explanation)
+        draw_rows(ax, self.systems, self.low[number], limits, explanation=explanation)
         ax.set(xlabel="mean score", title=self.labels[number])

@@ -240,11 +240,11 @@ def test_the_largest_gain_of_one_user_by_hand(kind: str, expected: float) -> Non
     gain = largest_gain(
         kind,
         np.array([0.5, 0.25, 0.25]),
-        np.array([[True, False, True]]),
-        np.array([[1, 0, -1]]),
-        np.array([0.3]),
-        np.array([0.1]),
-        np.array([0.9]),
+        is_unjudged=np.array([[True, False, True]]),
+        other_columns=np.array([[1, 0, -1]]),
+        scores=np.array([0.3]),
+        other_scores=np.array([0.1]),
+        highest_scores=np.array([0.9]),
     )
     if kind == "max":
         expected = max(0.3 - 0.1, 0.5 - 0.25, 0.3 - 0.1)
