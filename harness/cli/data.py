@@ -90,7 +90,8 @@ def print_description(data: DataDescription, format_: str = "text") -> None:
     if not data.thresholds:
         notes.append(implicit)
     if data.columns.has_heading:
-        notes.append(f"To read other columns, change: {options_for(data.columns)}")
+        command = f"harness describe {data.section.path} {options_for(data.columns)}"
+        notes.append(f"To read other columns, change this command: {command}")
     for note in notes:
         click.echo(note, err=format_ != "text")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from runs import InputError, Numbering
 from runs.shared.arrays import Floats, Ints
 from runs.shared.fields import distinct_names, is_number, read_number
 
-CATEGORIES_APART = "|"
+CATEGORY_SEPARATOR: Final = "|"
 
 
 class Features(NamedTuple):
@@ -37,30 +37,41 @@ def read_features(path: Path, items: Numbering, *, columns: Sequence[str] = ()) 
         The items of the collection; others in the table are left out.
     columns
         The columns to read; by default all but the first, which holds the ids.
+
+    Raises
+    ------
+    InputError
+        If the table has no such column, a value that is no number among numbers, or no item of the
+        collection.
     """
     (line, heading), rows = heading_and_rows(path)
-    distinct_names(path, [(line, column) for column in heading[1:]], "column")
-    if len(heading) < 2:
+    feature_columns = heading[1:]
+    distinct_names(path, [(line, column) for column in feature_columns], "column")
+    if not feature_columns:
         raise InputError.at_line(path, line, "two columns or more expected: item and features.")
-    numbers = _numbers(path, rows, items)
+    number_of_row = _item_numbers(path, rows, items)
     names: list[str] = []
     values: list[Floats] = []
-    for column in columns or heading[1:]:
-        if column not in heading[1:]:
-            others = ", ".join(heading[1:])
-            raise InputError(f"{path}: there is no column {column!r}; its columns are {others}.")
-        found = _feature(path, rows, [row[heading.index(column, 1)] for _, row in rows], column)
-        names += found.names
-        values.append(found.values)
-    known = np.zeros((len(items), len(names)))
-    known[numbers[numbers >= 0]] = np.concatenate(values, axis=1)[numbers >= 0]
-    return Features(tuple(names), known)
+    for column in columns or feature_columns:
+        if column not in feature_columns:
+            raise InputError(
+                f"{path}: there is no column {column!r}; its columns are "
+                f"{', '.join(feature_columns)}."
+            )
+        place = heading.index(column, 1)
+        feature = _read_feature(path, rows, [row[place] for _, row in rows], column)
+        names += feature.names
+        values.append(feature.values)
+    is_item = number_of_row >= 0
+    values_of_items = np.zeros((len(items), len(names)))
+    values_of_items[number_of_row[is_item]] = np.concatenate(values, axis=1)[is_item]
+    return Features(tuple(names), values_of_items)
 
 
 def read_item_values(
     path: Path, items: Numbering, *, what: str, low: float = 0.0, high: float = np.inf
 ) -> Floats:
-    """Read one number for every item, from the second column; NaN where the table has none.
+    """Read one number for every item, from the second column.
 
     Parameters
     ----------
@@ -69,44 +80,77 @@ def read_item_values(
     what
         What the numbers are, for errors.
     low, high
-        They must be at least, and at most, this.
+        Lowest and highest number that is allowed.
+
+    Returns
+    -------
+    Numbers, float64 of shape (n_items,); NaN where the table has none.
+
+    Raises
+    ------
+    InputError
+        If there is no second column, a number is missing or out of range, or no item is there.
     """
     (line, heading), rows = heading_and_rows(path)
     if len(heading) < 2:
         raise InputError.at_line(path, line, f"two columns expected: item and {what}.")
-    values = np.array([read_number(path, at, heading[1], row[1], kind=what) for at, row in rows])
-    wrong = np.flatnonzero((values < low) | (values > high))
-    if len(wrong):
-        at, row = rows[wrong[0]]
+    values = np.array(
+        [read_number(path, number, heading[1], row[1], kind=what) for number, row in rows]
+    )
+    for place in np.flatnonzero((values < low) | (values > high))[:1]:
+        number, row = rows[place]
         limits = f"at least {low:g}" if high == np.inf else f"from {low:g} to {high:g}"
-        raise InputError.at_line(path, at, f"the {what} of an item must be {limits}, got {row[1]}.")
-    numbers = _numbers(path, rows, items)
-    known = np.full(len(items), np.nan)
-    known[numbers[numbers >= 0]] = values[numbers >= 0]
-    return known
+        finding = f"the {what} of an item must be {limits}, got {row[1]}."
+        raise InputError.at_line(path, number, finding)
+    number_of_row = _item_numbers(path, rows, items)
+    is_item = number_of_row >= 0
+    values_of_items = np.full(len(items), np.nan)
+    values_of_items[number_of_row[is_item]] = values[is_item]
+    return values_of_items
 
 
-def _numbers(path: Path, rows: Sequence[Line], items: Numbering) -> Ints:
-    """Number the items of a table; -1 for those that the collection does not have."""
+def _item_numbers(path: Path, rows: Sequence[Line], items: Numbering) -> Ints:
+    """Number the items of a table, (n_rows,); -1 for those that the collection does not have.
+
+    Refuses a table that names an item twice, or has no item of the collection.
+    """
     ids = distinct_names(path, [(line, row[0]) for line, row in rows], "item")
     numbers = items.numbers(np.array(ids, dtype=np.str_))
     if (numbers < 0).all():
-        its_own = f"; it has others, such as {ids[0]!r}." if ids else "."
+        other_items = f"; it has others, such as {ids[0]!r}." if ids else "."
         raise InputError(
-            f"{path}: no item of the study, such as {str(items.ids[0])!r}, is there{its_own}"
+            f"{path}: no item of the study, such as {str(items.ids[0])!r}, is there{other_items}"
         )
     return numbers
 
 
-def _feature(path: Path, rows: Sequence[Line], fields: Sequence[str], column: str) -> Features:
-    """Read one column: its numbers, or a feature for each of its categories."""
-    if is_number(next(filter(None, fields), "")):
+def _read_feature(path: Path, rows: Sequence[Line], fields: Sequence[str], column: str) -> Features:
+    """Read one column: its numbers, or a feature for each of its categories.
+
+    Parameters
+    ----------
+    path, rows
+        The table, for errors.
+    fields
+        The values of the column, one for each row.
+    column
+        Its name.
+    """
+    first_value = next(filter(None, fields), "")
+    if is_number(first_value):
         numbers = [
             read_number(path, line, column, field, kind="number")
             for (line, _), field in zip(rows, fields, strict=True)
         ]
         return Features((column,), np.array(numbers)[:, np.newaxis])
-    of_items = [{part.strip() for part in field.split(CATEGORIES_APART)} for field in fields]
-    names = tuple(sorted(set().union(*of_items) - {""}))
-    has = [[float(name in categories) for name in names] for categories in of_items]
-    return Features(names, np.array(has).reshape(len(fields), len(names)))
+    categories_of_rows = [_categories(field) for field in fields]
+    names = tuple(sorted(set().union(*categories_of_rows)))
+    has_category = [
+        [float(name in categories) for name in names] for categories in categories_of_rows
+    ]
+    return Features(names, np.array(has_category).reshape(len(fields), len(names)))
+
+
+def _categories(field: str) -> set[str]:
+    """Part a field into its categories; none if it is empty."""
+    return {part.strip() for part in field.split(CATEGORY_SEPARATOR)} - {""}

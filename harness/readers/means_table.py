@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -37,11 +36,11 @@ def is_means_table(path: Path) -> bool:
     """
     if path.is_dir() or path.suffix in (".parquet", ".json", ".feather"):
         return False
-    (_, heading), rows = _plain(*heading_and_rows(path))
-    first = heading[0].lower()
+    (_, heading), rows = _without_index(*heading_and_rows(path))
     if _has_topics(heading):
         return False
-    return first in SYSTEM_HEADERS or not all(is_number(row[0]) for _, row in rows)
+    has_usual_heading = heading[0].lower() in SYSTEM_HEADERS
+    return has_usual_heading or not all(is_number(row[0]) for _, row in rows)
 
 
 def _has_topics(heading: Sequence[str]) -> bool:
@@ -59,45 +58,63 @@ def read_means(path: Path) -> Means:
     Fields are separated by tabs if the heading has one, else by commas. The first column names the
     systems and the heading the measures, such as ``ap`` or ``nDCG@10``. WarpRec has the cut-offs in
     a column Top@k.
+
+    Raises
+    ------
+    InputError
+        If a mean is missing or no number, a name is there twice, or there are fewer than two
+        systems or measures.
     """
-    heading, rows = _plain(*heading_and_rows(path))
+    heading_line, rows = _without_index(*heading_and_rows(path))
     if any(row[:1] == ["Test result:"] for _, row in rows):
         finding = "this is hyper.result of RecBole; a table with a row for each system is needed."
         raise InputError(f"{path}: {finding}")
-    if heading[1][1:2] == ["Top@k"]:
-        heading, rows = _by_cutoff(path, heading, rows)
-    names = distinct_names(path, [(heading[0], name) for name in heading[1][1:]], "measure")
-    systems = distinct_names(path, [(line, row[0]) for line, row in rows], "system")
-    values = read_numbers(path, rows, names)
-    measures = tuple(measure_at(path, heading[0], name) for name in names)
-    distinct_names(path, [(heading[0], str(measure)) for measure in measures], "measure")
-    found = np.array(values, dtype=np.float64).reshape(len(systems), len(names)).T
-    means = Means(found, measures, systems)
-    if min(means.values.shape) < 2:
-        n_measures, n_systems = means.values.shape
+    if heading_line[1][1:2] == ["Top@k"]:
+        heading_line, rows = _with_cutoffs_as_columns(path, heading_line, rows)
+    line, heading = heading_line
+    names = distinct_names(path, [(line, name) for name in heading[1:]], "measure")
+    systems = distinct_names(path, [(number, row[0]) for number, row in rows], "system")
+    measures = tuple(measure_at(path, line, name) for name in names)
+    distinct_names(path, [(line, str(measure)) for measure in measures], "measure")
+    rows_of_means = np.array(read_numbers(path, rows, names), dtype=np.float64)
+    values = rows_of_means.reshape(len(systems), len(names)).T
+    if min(values.shape) < 2:
         raise InputError(
-            f"{path}: at least two systems and two measures are needed, found {n_systems} and "
-            f"{n_measures}."
+            f"{path}: at least two systems and two measures are needed, found {len(systems)} and "
+            f"{len(names)}."
         )
-    return means
+    return Means(values, measures, systems)
 
 
-def _plain(heading: Line, rows: list[Line]) -> tuple[Line, list[Line]]:
+def _without_index(heading: Line, rows: list[Line]) -> tuple[Line, list[Line]]:
     """Leave out the index that pandas writes before the names of the systems."""
-    if heading[1][0] or heading[1][1:2] == [] or heading[1][1].lower() not in SYSTEM_HEADERS:
+    line, names = heading
+    has_index = names[0] == "" and len(names) > 1 and names[1].lower() in SYSTEM_HEADERS
+    if not has_index:
         return heading, rows
-    return (heading[0], heading[1][1:]), [(line, row[1:]) for line, row in rows]
+    return (line, names[1:]), [(number, row[1:]) for number, row in rows]
 
 
-def _by_cutoff(path: Path, heading: Line, rows: list[Line]) -> tuple[Line, list[Line]]:
-    """Give measures at a cut-off a column each, and a system one row."""
-    line, (first, _, *names) = heading
+def _with_cutoffs_as_columns(
+    path: Path, heading: Line, rows: list[Line]
+) -> tuple[Line, list[Line]]:
+    """Bring a table with a row for each system and cut-off into one with a row for each system.
+
+    Its measures have a column for each cut-off. Refuses a system that lacks a cut-off.
+    """
+    line, (system_heading, _, *names) = heading
     cutoffs = list(dict.fromkeys(row[1] for _, row in rows))
-    cells = {(row[0], row[1]): row[2:] for _, row in rows}
-    wide = [first, *(f"{name}@{k}" for k in cutoffs for name in names)]
-    found = {
-        row[0]: (at, [row[0], *chain(*(cells.get((row[0], k), []) for k in cutoffs))])
-        for at, row in reversed(rows)
-    }
-    each = [(at, require_width(path, at, row, wide)) for at, row in reversed(found.values())]
-    return (line, wide), each
+    means_of = {(row[0], row[1]): row[2:] for _, row in rows}
+    line_of_system = {row[0]: number for number, row in reversed(rows)}
+    systems = dict.fromkeys(row[0] for _, row in rows)
+    wide_heading = [system_heading]
+    for cutoff in cutoffs:
+        wide_heading += [f"{name}@{cutoff}" for name in names]
+    wide_rows = []
+    for system in systems:
+        wide_row = [system]
+        for cutoff in cutoffs:
+            wide_row += means_of.get((system, cutoff), [])
+        number = line_of_system[system]
+        wide_rows.append((number, require_width(path, number, wide_row, wide_heading)))
+    return (line, wide_heading), wide_rows

@@ -29,7 +29,8 @@ from runs.replicates import Replicates
 from runs.shared.errors import prefixed_errors
 from runs.shared.fields import distinct_names, is_number, read_lines, read_number, require_width
 from runs.shared.files import PARQUET, read_bytes
-from runs.tables.roles import SCORES, ColumnNames, Role, assign_roles, named_roles
+from runs.tables.assignment import assign_roles
+from runs.tables.roles import SCORES, ColumnNames, Role, named_roles
 from runs.tables.sniff import trec_kind
 from runs.tables.values import Sample
 

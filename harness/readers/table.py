@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from runs import InputError, Numbering
 from runs.shared.arrays import Floats, Ints
-from runs.tables.roles import ColumnNames, Columns, Kind, Role, assign_roles, named_roles
+from runs.tables.assignment import assign_roles
+from runs.tables.roles import ColumnNames, Columns, Kind, Role, named_roles
 from runs.tables.screen import columns_as_text
 from runs.tables.source import LOOKED_AT
 from runs.tables.values import Sample

@@ -25,8 +25,11 @@ from runs.tables.source import Source, recoded
 if TYPE_CHECKING:
     import pandas as pd
 
-LZ4, ARROW = b"\x04\x22\x4d\x18", b"ARROW1"
-"""What files of ranx, compressed, and of Arrow begin with."""
+LZ4 = b"\x04\x22\x4d\x18"
+"""What compressed files of ranx begin with."""
+
+ARROW = b"ARROW1"
+"""What files of Arrow begin with."""
 
 FIELDS_OF_TREC = 4
 """A line of TREC has at least so many fields."""
@@ -56,20 +59,18 @@ def read_table(
     """
     import pyarrow as pa
 
-    label = str(path)
     if content.startswith(LZ4):
         return _from_lz4(path, content)
-    errors = pa.ArrowException, OSError, ValueError, TypeError, RecursionError
-    with as_input_error(f"{path}: the table cannot be read", *errors):
-        frame: pd.DataFrame | None = None
-        if content.startswith(PARQUET):
-            from pyarrow import parquet
-
-            frame = _flat(parquet.read_table(pa.BufferReader(content)))
-        elif content.startswith(ARROW):
-            from pyarrow import ipc
-
-            frame = _flat(ipc.open_file(content).read_all())
+    with as_input_error(
+        f"{path}: the table cannot be read",
+        pa.ArrowException,
+        OSError,
+        ValueError,
+        TypeError,
+        RecursionError,
+    ):
+        if content.startswith((PARQUET, ARROW)):
+            frame = _flat(_arrow_table(content))
         elif content.lstrip()[:1] in (b"{", b"["):
             parsed = _from_json(content)
             if isinstance(parsed, dict):
@@ -77,9 +78,22 @@ def read_table(
             import pandas as pd
 
             frame = pd.DataFrame(parsed)
-        if frame is not None:
-            return table_of(frame, kind, label=label, unit="row", columns=columns)
-        return _from_text(Source(label, content), kind, columns)
+        else:
+            return _from_text(Source(str(path), content), kind, columns)
+        return table_of(frame, kind, label=str(path), unit="row", columns=columns)
+
+
+def _arrow_table(content: bytes) -> Any:
+    """Read the table of a Parquet or an Arrow file."""
+    import pyarrow as pa
+
+    if content.startswith(PARQUET):
+        from pyarrow import parquet
+
+        return parquet.read_table(pa.BufferReader(content))
+    from pyarrow import ipc
+
+    return ipc.open_file(content).read_all()
 
 
 def _from_json(content: bytes) -> Any:

@@ -212,7 +212,8 @@ class Answer(Result):
     @property
     def _chance(self) -> str:
         """What the intervals of differences are over."""
-        return f"{listed([self.units, *self.sources])}{' alone' * (not self.sources)}"
+        sources = listed([self.units, *self.sources])
+        return sources if self.sources else f"{sources} alone"
 
     def findings(self) -> tuple[str, ...]:
         """Answer in sentences."""
@@ -239,8 +240,8 @@ class Answer(Result):
             return [(f"{sentence} {self._undecided(found)}".rstrip(), TRUTH)]
         others = [measure for measure in found.measures if measure not in supported]
         which = either(supported) if others else f"any of the {len(supported)} measures"
-        other = "other " * bool(others)
-        closest = f"no {other}measure orders the systems significantly closer to the truth"
+        other = "other measure" if others else "measure"
+        closest = f"no {other} orders the systems significantly closer to the truth"
         answer = [(f"Report {which}: {closest} ({values_in_words(found, supported)}).", TRUTH)]
         if others:
             why = f"significantly less valid, or below the threshold of {threshold_in_words(found)}"

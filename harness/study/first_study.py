@@ -108,49 +108,66 @@ def _require_tests(data: DataDescription) -> None:
 
 
 def _lines(data: DataDescription, file: Path, systems: Sequence[str]) -> Iterator[str]:
-    """Say how the file is read, as far as that is not the default, and what is relevant."""
-    section = data.section
-    path = Path(section.path or "").resolve()
+    """Write the lines of the study file: how the ratings are read, what is relevant, the split."""
+    path = Path(data.section.path or "").resolve()
     yield f"# A study of {path.name}. Run it with: harness run {file.name}"
     yield "# All other settings have defaults; `harness schema` describes them for editors."
     stem = re.sub(r"[^A-Za-z0-9_-]+", "-", path.name.partition(".")[0]).strip("-_")
     yield _line("name", stem or "x")
+    place = str(path)
+    comment = ""
     folder = file.resolve().parent
-    place = str(path), ""
     if path.is_relative_to(folder):
-        place = os.path.relpath(path, folder), "relative to the folder of this file"
+        place = os.path.relpath(path, folder)
+        comment = "relative to the folder of this file"
     yield "\n[ratings]"
     if not data.is_split:
-        yield _line("path", *place)
-    yield from _comments(*data.notes)
-    if section.separator is None:
-        yield _line("format", data.format)
-    usual = RatingOptions().of_file
-    for name, value in section.of_file.items():
-        if name not in ("format", "implicit") and value != usual[name]:
-            is_table = isinstance(value, dict)
-            parts = {f"{name}.{key}": v for key, v in value.items()} if is_table else {name: value}
-            yield from (_line(key, part) for key, part in parts.items())
-    for name in ("user_min", "item_min"):
-        if value := getattr(section, name):
-            yield _line(name, value)
-    if data.is_implicit:
-        yield _line("implicit", True, "all items in the file are relevant: no threshold")
-    else:
-        shares = data.facts()["distribution"]
-        yield from _comments(f"Ratings from the threshold on are relevant. All ratings: {shares}.")
-        yield from _comments(*map(str, data.thresholds))
-        yield _line("threshold", data.threshold)
+        yield _line("path", place, comment)
+    yield from _lines_of_reading(data)
+    yield from _lines_of_relevance(data)
     yield "\n[split]"
     if data.is_split:
         yield _line("method", "given", "the data come with a test set")
-        yield _line("folder", *place)
+        yield _line("folder", place, comment)
         if data.fold is not None:
             yield _line("fold", data.fold, "the folder has several folds")
     else:
         yield _line("method", "user-random", "test set: a fifth of the ratings of each user")
     yield "\n[systems]"
     yield _line("names", list(systems))
+
+
+def _lines_of_reading(data: DataDescription) -> Iterator[str]:
+    """Write how the file of ratings is read, as far as that is not the default."""
+    section = data.section
+    yield from _comments(*data.notes)
+    if section.separator is None:
+        yield _line("format", data.format)
+    defaults = RatingOptions().of_file
+    for name, value in section.of_file.items():
+        if name in ("format", "implicit") or value == defaults[name]:
+            continue
+        if isinstance(value, dict):
+            for key, part in value.items():
+                yield _line(f"{name}.{key}", part)
+        else:
+            yield _line(name, value)
+    for name in ("user_min", "item_min"):
+        minimum = getattr(section, name)
+        if minimum:
+            yield _line(name, minimum)
+
+
+def _lines_of_relevance(data: DataDescription) -> Iterator[str]:
+    """Write which ratings are relevant, with the effect of thresholds as comments."""
+    if data.is_implicit:
+        yield _line("implicit", True, "all items in the file are relevant: no threshold")
+        return
+    shares = data.facts()["distribution"]
+    yield from _comments(f"Ratings from the threshold on are relevant. All ratings: {shares}.")
+    yield from _comments(*map(str, data.thresholds))
+    yield from _comments(*data.questions())
+    yield _line("threshold", data.threshold)
 
 
 def _comments(*sentences: str) -> Iterator[str]:
@@ -160,6 +177,7 @@ def _comments(*sentences: str) -> Iterator[str]:
 
 
 def _line(key: str, value: Any, comment: str = "") -> str:
+    """Write one setting, with a comment behind it."""
     line = f"{key} = {json.dumps(value, ensure_ascii=False)}"
     return f"{line:<{COMMENT_FROM}} # {comment}" if comment else line
 
@@ -210,16 +228,19 @@ class DataDescription:
     @cached_property
     def is_implicit(self) -> bool:
         """Whether everything is relevant: the user says so, or ratings are all alike."""
-        asked, rating = self.section.implicit, self.ratings.rating
-        return bool(rating.min() == rating.max()) if asked is None else asked
+        if self.section.implicit is not None:
+            return self.section.implicit
+        rating = self.ratings.rating
+        return bool(rating.min() == rating.max())
 
     @cached_property
     def threshold(self) -> float | None:
         """The threshold of the user, the usual one, or the one that is proposed."""
         if self.is_implicit:
             return None
-        asked = self.section.threshold
-        usual = usual_threshold(self.ratings) if asked is None else asked
+        if self.section.threshold is not None:
+            return self.section.threshold
+        usual = usual_threshold(self.ratings)
         if usual is not None:
             return usual
         return propose_threshold(self.tested, candidate_thresholds(self.ratings.rating))
@@ -270,10 +291,11 @@ def describe_data(section: RatingsSection) -> DataDescription:
     assert section.path is not None, "commands name the data"
     files, fold = _given_parts(section.path)
     source = open_source(files.train if files else section.path, encoding=section.encoding)
-    if (kind := trec_kind(source.data)) and section.format is None:
+    trec_file = trec_kind(source.data)
+    if trec_file and section.format is None:
         raise InputError(
-            f"{source.label}: this is {kind}, not ratings. `harness evaluate` scores runs; a study "
-            "file names runs in [runs] and judgements in [qrels]."
+            f"{source.label}: this is {trec_file}, not ratings. `harness evaluate` scores runs; a "
+            "study file names runs in [runs] and judgements in [qrels]."
         )
     recognised = read_recognised(source, section)
     options = recognised.options.of_file
@@ -306,7 +328,8 @@ def _split_of(ratings: Ratings) -> tuple[Split | None, str]:
     The split, and what messages call it.
     """
     if ratings.held_out is not None:
-        train, test = ratings.select(~ratings.held_out), ratings.select(ratings.held_out)
+        train = ratings.select(~ratings.held_out)
+        test = ratings.select(ratings.held_out)
         return Split(train, test), "this split"
     seed = StudyFile.model_fields["seed"].default
     with suppress(InputError):

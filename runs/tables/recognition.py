@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from runs.shared.errors import require_choice
+from runs.tables.assignment import assign_roles
 from runs.tables.layouts import COLUMNAR, FORMATS, LAYOUTS, Layout, Shape
 from runs.tables.options import TableOptions, require_separator
-from runs.tables.roles import Columns, Kind, Role, assign_roles, named_roles
+from runs.tables.roles import Columns, Kind, Role, named_roles
 from runs.tables.rows import Rows, rows_of
 from runs.tables.sniff import Sniffed, sniff, split_line
 from runs.tables.source import Source, require_utf_8

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 from runs.tables.roles import Columns, Role
 
 COLUMN_HEADINGS = ("column", "values", "read as", "reason")
@@ -37,7 +39,7 @@ def options_for(columns: Columns) -> str:
     """Write the options that name the columns as they are read, to be changed and given again."""
     names = {role: name for name, role in columns.kind.roles.items()}
     parts = [
-        f"{columns.kind.option} {names[column.role]}={column.name}"
+        f"{columns.kind.option} {shlex.quote(f'{names[column.role]}={column.name}')}"
         for column in columns.columns
         if column.role in names and column.role not in (Role.UNREAD, Role.INDEX)
     ]

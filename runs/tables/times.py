@@ -111,8 +111,11 @@ def _seconds_of_date(text: str, *, day_first: bool) -> int:
     parts = re.fullmatch(SHOP_DATE, text)
     if parts is None:
         raise InputError(f"the time must be {A_TIME}, got {text!r}.")
-    first, second, year = int(parts[1]), int(parts[3]), int(parts[4])
-    day, month = (first, second) if day_first else (second, first)
+    day = int(parts[1])
+    month = int(parts[3])
+    year = int(parts[4])
+    if not day_first:
+        day, month = month, day
     clock = re.split(r"[:.]", (parts[5] or "0:0").strip(" T"))
     hour, minute, second = (int(number) for number in [*clock, "0"][:3])
     with as_input_error(f"the time {text!r} does not exist", ValueError):

@@ -171,9 +171,8 @@ def date_orders(texts: Iterable[str]) -> set[str]:
         parts = re.fullmatch(SHOP_DATE, text)
         if parts is None:
             continue
-        first, second = int(parts[1]), int(parts[3])
-        if first > HIGHEST_MONTH:
+        if int(parts[1]) > HIGHEST_MONTH:
             orders.discard("mdy")
-        if second > HIGHEST_MONTH:
+        if int(parts[3]) > HIGHEST_MONTH:
             orders.discard("dmy")
     return orders

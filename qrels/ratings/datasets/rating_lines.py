@@ -30,19 +30,24 @@ def format_rating_lines(
 
 
 def rating_table(ratings: Ratings, *, header: Sequence[str] = CSV_HEADER) -> Any:
-    """Give an Arrow table of user, item, rating and, if known, time, with ids as text."""
+    """Make an Arrow table of user, item, rating and, if known, time, with ids as text."""
     import pyarrow as pa
 
+    user_ids = pa.array(ratings.users.ids.tolist(), pa.string())
+    item_ids = pa.array(ratings.items.ids.tolist(), pa.string())
     columns = [
-        pa.array(ratings.users.ids.tolist(), pa.string()).take(pa.array(ratings.user)),
-        pa.array(ratings.items.ids.tolist(), pa.string()).take(pa.array(ratings.item)),
+        user_ids.take(pa.array(ratings.user)),
+        item_ids.take(pa.array(ratings.item)),
         pa.array(ratings.rating),
-        *([] if ratings.time is None else [pa.array(ratings.time)]),
     ]
-    return pa.table(columns, names=list(header[: len(columns)]))
+    if ratings.time is not None:
+        columns.append(pa.array(ratings.time))
+    names = list(header[: len(columns)])
+    return pa.table(columns, names=names)
 
 
 def _lines(table: Any, separator: str, *, quoting: Literal["none", "needed"]) -> bytes:
+    """Write the rows of an Arrow table as lines, without a heading."""
     from pyarrow import csv
 
     stream = BytesIO()

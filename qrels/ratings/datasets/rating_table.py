@@ -202,28 +202,29 @@ def _missing_texts(role: Role) -> tuple[str, ...]:
 
 def _with_histories(columns: Columns) -> Columns:
     """Give each item of a history, and the item behind it, a row of its own, each pair once."""
-    users: list[str] = []
-    items: list[str] = []
-    targets = columns.get(Role.ITEM)
-    texts = columns[Role.HISTORY].to_pylist()
-    last_items = [None] * len(texts) if targets is None else _texts_of(targets)
-    pairs: dict[tuple[str, str], None] = {}
-    for user, history, last in zip(_texts_of(columns[Role.USER]), texts, last_items, strict=True):
-        members = [item for item in re.split(OF_HISTORY, history.strip("[]() ")) if item]
-        pairs.update(dict.fromkeys((user, item) for item in members))
-        if last:
-            pairs[user, last] = None
     import pyarrow as pa
 
-    users = [user for user, _ in pairs]
-    items = [item for _, item in pairs]
+    users = _texts_of(columns[Role.USER])
+    histories = columns[Role.HISTORY].to_pylist()
+    last_items: list[str | None] = [None] * len(users)
+    if Role.ITEM in columns:
+        last_items = [*_texts_of(columns[Role.ITEM])]
+    pairs: dict[tuple[str, str], None] = {}
+    for user, history, last_item in zip(users, histories, last_items, strict=True):
+        items = re.split(OF_HISTORY, history.strip("[]() "))
+        if last_item is not None:
+            items.append(last_item)
+        pairs.update(dict.fromkeys((user, item) for item in items if item))
+    user_column = pa.array([user for user, _ in pairs], pa.string())
+    item_column = pa.array([item for _, item in pairs], pa.string())
     return {
-        Role.USER: pa.chunked_array([pa.array(users, pa.string())]),
-        Role.ITEM: pa.chunked_array([pa.array(items, pa.string())]),
+        Role.USER: pa.chunked_array([user_column]),
+        Role.ITEM: pa.chunked_array([item_column]),
     }
 
 
 def _texts_of(column: Any) -> list[str]:
+    """List the texts of an Arrow column."""
     import pyarrow as pa
 
     return column.cast(pa.string()).to_pylist()
@@ -361,7 +362,8 @@ def _require_first(
     unique: bool,
 ) -> None:
     """Note where a pair of user and item is rated first, and refuse a second rating."""
-    user, item = texts[Role.USER], texts[Role.ITEM]
+    user = texts[Role.USER]
+    item = texts[Role.ITEM]
     first = line_of_pair.setdefault((user, item), line)
     if unique and first != line:
         raise InputError(

@@ -30,25 +30,33 @@ def read_two_parts(
     item = np.concatenate([items.numbers(part.items.ids)[part.item] for part in parts])
     pairs = user * np.int64(len(items)) + item
     order = np.argsort(pairs, kind="stable")
-    repeated = order[1:][pairs[order][1:] == pairs[order][:-1]]
-    if len(repeated):
-        first = repeated.min()
-        ids = str(users.ids[user[first]]), str(items.ids[item[first]])
-        known, found = (place_of(path, *ids, **options) for path in (train, test))
+    sorted_pairs = pairs[order]
+    is_repeated = sorted_pairs[1:] == sorted_pairs[:-1]
+    repeated_ratings = order[1:][is_repeated]
+    if len(repeated_ratings):
+        first = repeated_ratings.min()
+        user_id = str(users.ids[user[first]])
+        item_id = str(items.ids[item[first]])
+        place_in_train = place_of(train, user_id, item_id, **options)
+        place_in_test = place_of(test, user_id, item_id, **options)
         raise InputError(
-            f"{found}: user {ids[0]!r} and item {ids[1]!r} are in {known}, too. Training and "
-            "test ratings must be disjoint: items that a user rated in training are no candidates, "
-            f"so no system could find them. Test ratings of this kind: {len(repeated):,}."
+            f"{place_in_test}: user {user_id!r} and item {item_id!r} are in {place_in_train}, too. "
+            "Training and test ratings must be disjoint: items that a user rated in training are "
+            "no candidates, so no system could find them. Test ratings of this kind: "
+            f"{len(repeated_ratings):,}."
         )
+    rating = np.concatenate([part.rating for part in parts])
+    is_test = np.repeat([False, True], [len(part) for part in parts])
     times = [part.time for part in parts if part.time is not None]
+    time = np.concatenate(times)[order] if len(times) == len(parts) else None
     return Ratings(
-        users,
-        items,
-        user[order],
-        item[order],
-        np.concatenate([part.rating for part in parts])[order],
-        np.concatenate(times)[order] if len(times) == len(parts) else None,
-        np.repeat([False, True], [len(part) for part in parts])[order],
+        users=users,
+        items=items,
+        user=user[order],
+        item=item[order],
+        rating=rating[order],
+        time=time,
+        held_out=is_test[order],
     )
 
 
@@ -83,45 +91,67 @@ def find_split_files(folder: Path, *, fold: int | None = None) -> SplitFiles:
     """
     if not folder.is_dir():
         raise InputError(f"{folder}: there is no such folder.")
-    inside = [path for pattern in ("*", "*/*") for path in sorted(folder.glob(pattern))]
-    files = [path for path in inside if path.is_file() and not path.name.startswith(".")]
-    chosen = [path for path in files if fold is None or fold in _folds_of(path, folder)]
-    found = {part: [path for path in chosen if _part_of(path) == part] for part in PARTS}
-    place = str(folder) if fold is None else f"{folder}, fold {fold}"
+    paths = [path for pattern in ("*", "*/*") for path in sorted(folder.glob(pattern))]
+    files = [path for path in paths if path.is_file() and not path.name.startswith(".")]
+    place = str(folder)
+    if fold is not None:
+        files = [path for path in files if fold in _folds_of(path, folder)]
+        place = f"{folder}, fold {fold}"
+    files_of_part = {part: [path for path in files if _part_of(path) == part] for part in PARTS}
+    validation = None
+    if files_of_part["validation"]:
+        validation = _require_one(place, "validation", files_of_part["validation"])
     return SplitFiles(
-        train=_the_one(place, "train", found["train"]),
-        test=_the_one(place, "test", found["test"]),
-        validation=_the_one(place, "validation", v) if (v := found["validation"]) else None,
+        train=_require_one(place, "train", files_of_part["train"]),
+        test=_require_one(place, "test", files_of_part["test"]),
+        validation=validation,
     )
 
 
 def _words(name: str) -> list[str]:
+    """Part a name into runs of letters and digits, in lower case."""
     return re.findall(r"[a-z0-9]+", name.lower())
 
 
 def _part_of(path: Path) -> str | None:
-    """Tell what a file holds; None if its name does not say."""
-    words = _words(path.name)
-    if any(word in NO_RATINGS for word in words):
+    """Tell what a file holds, "train", "validation" or "test"; None if its name does not say."""
+    words = set(_words(path.name))
+    if words & set(NO_RATINGS):
         return None
-    return next((part for part, known in PARTS.items() if set(known) & set(words)), None)
+    parts = (part for part, words_of_part in PARTS.items() if words & set(words_of_part))
+    return next(parts, None)
 
 
 def _folds_of(path: Path, folder: Path) -> set[int]:
-    """Read the numbers of folds in the name of a file, or of the folder in the folder."""
-    place = path.parent.name if path.parent != folder else path.name
-    parts = {word for known in PARTS.values() for word in known}
-    words = (re.fullmatch(r"[a-z]*([0-9]+)", word) for word in _words(place) if word not in parts)
-    return {int(word[1]) for word in words if word is not None}
+    """Read the numbers of folds in the name of a file, or of its folder within the folder."""
+    name = path.parent.name if path.parent != folder else path.name
+    words_of_parts = {word for words in PARTS.values() for word in words}
+    folds = set()
+    for word in _words(name):
+        match = re.fullmatch(r"[a-z]*([0-9]+)", word)
+        if match is not None and word not in words_of_parts:
+            folds.add(int(match[1]))
+    return folds
 
 
-def _the_one(place: str, part: str, found: Sequence[Path]) -> Path:
-    if not found:
+def _require_one(place: str, part: str, files: Sequence[Path]) -> Path:
+    """Refuse no file of a part, and several; return the one.
+
+    Parameters
+    ----------
+    place
+        Where files were looked for.
+    part
+        What the file holds, a key of `PARTS`.
+    files
+        The files of the part.
+    """
+    if not files:
         words = " or ".join(PARTS[part])
         raise InputError(f"{place}: no file of {part} ratings; no name has the word {words}.")
-    if len(found) > 1:
-        names = ", ".join(str(path) for path in found)
+    if len(files) > 1:
+        names = ", ".join(str(path) for path in files)
         raise InputError(
             f"{place}: several files of {part} ratings; give `{part}` or `fold`: {names}."
         )
-    return found[0]
+    return files[0]

@@ -56,7 +56,9 @@ def test_what_was_seen_comes_to_a_report_without_a_threshold() -> None:
     manifest = manifest_of(folder)
     assert manifest["warnings"] == [
         "all items are relevant, so bpref and infAP would equal Recall: they are left out "
-        "unless `names` in [metrics] has them."
+        "unless `names` in [metrics] has them.",
+        "lists down to rank 10 hold more than half of the 15 items: deeper cut-offs than 5 are "
+        "left out.",
     ]
     assert list(read_frame(folder, "means").metric.unique()) == ["P", "Recall", "AP", "nDCG", "RR"]
 

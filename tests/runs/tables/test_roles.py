@@ -9,6 +9,7 @@ from random import Random
 import pytest
 
 from runs import InputError
+from runs.tables.assignment import assign_roles
 from runs.tables.roles import (
     PROPOSALS,
     QRELS,
@@ -19,7 +20,6 @@ from runs.tables.roles import (
     Kind,
     Reason,
     Role,
-    assign_roles,
     named_roles,
     require_settled,
 )
