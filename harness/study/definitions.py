@@ -37,6 +37,10 @@ EFFECTS = "(effects)"
 """In place of the name of a definition: what a module does when it is imported."""
 
 
+DESCRIPTIVE = ("description", "question", "source")
+"""Arguments, of settings and of decorators, whose texts are shown and never computed with."""
+
+
 class Reference(NamedTuple):
     """A name in a definition: the definition, or the package of others, that it stands for.
 
@@ -326,6 +330,12 @@ class _SyntaxReader(ast.NodeVisitor):
         """Add the names of the attributes that a pattern asks for."""
         self.attributes.update(node.kwd_attrs)
         self.generic_visit(node)
+
+    def visit_keyword(self, node: ast.keyword) -> None:
+        """Read an argument by name; leave out a text that only describes a setting or a member."""
+        is_text = isinstance(node.value, ast.Constant | ast.JoinedStr)
+        if not (is_text and node.arg in DESCRIPTIVE):
+            self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> None:
         """Read a call; one that imports a module by its name refers to the module."""

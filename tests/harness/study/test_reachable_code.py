@@ -371,6 +371,9 @@ def digests_in(tree: Path, makers: Mapping[str, list[Place]]) -> dict[str, str]:
             {"drawn-sparsity"},
         ),
         ("analyses/shared/result.py", "def findings(self", "def findings(x", set()),
+        ("analyses/sparsity.py", 'source="Valcarce', 'source="After Valcarce', set()),
+        ("analyses/sparsity.py", 'question="', 'question="Well: ', set()),
+        ("analyses/sparsity.py", 'description="', 'description="Namely: ', set()),
         ("analyses/shared/figure_options.py", "FONT_SIZE = 8.0", "FONT_SIZE = 9.0", DRAWN),
     ],
 )
