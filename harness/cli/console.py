@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
@@ -12,11 +12,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
     from analyses.shared.publish import Results
     from analyses.shared.table import Table
 
-FAILED, MISUSED = 1, 2
-BROKEN = 1
+EXIT_FAILED = 1
+EXIT_MISUSED = 2
+EXIT_BROKEN = 1
+"""Exit codes: the machine failed; the user made a mistake; a law is broken or a file changed."""
 
 MISFITS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """Errors of results in which one number or name does not fit another."""
@@ -24,7 +29,10 @@ MISFITS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 @contextmanager
 def warnings_as_sentences() -> Iterator[None]:
-    """Say in the end what is remarkable about the input, without Python's places in the code."""
+    """Collect warnings about the input while the block runs, and print them at its end.
+
+    Each is a line on standard error, without Python's place in the code; also after an error.
+    """
     from runs import InputWarning
     from runs.shared.errors import warning_sentences
 
@@ -34,15 +42,16 @@ def warnings_as_sentences() -> Iterator[None]:
             warnings.simplefilter("always", InputWarning)
             yield
     finally:
-        for remark in warning_sentences(caught):
-            click.echo(f"Warning: {remark}", err=True)
+        for sentence in warning_sentences(caught):
+            click.echo(f"Warning: {sentence}", err=True)
 
 
-def reads_studies(command: Callable[..., None]) -> Callable[..., None]:
-    """Let a command on study folders say in a sentence that their results do not fit together.
+def explain_misfits(command: Callable[..., None]) -> Callable[..., None]:
+    """Decorate a command on study folders: errors of results that do not fit become an InputError.
 
-    Each file is checked when it is read; whether all fit together shows where they are used. Errors
-    in a user's plug-in, which is run, are shown as they are.
+    Each file is checked when it is read; whether all fit together shows where they are used. With
+    a user's plug-in, which is run, errors are raised as they are. The folders are the options
+    ``studies`` or ``study`` of the command.
     """
 
     @wraps(command)
@@ -50,76 +59,111 @@ def reads_studies(command: Callable[..., None]) -> Callable[..., None]:
         from runs.shared.errors import as_input_error
 
         folders = options["studies"] if "studies" in options else [options["study"]]
-        named = ", ".join(map(str, folders))
-        finding = (
-            f"{named}: the results do not fit together; `harness run` makes them again. If "
+        folder_names = ", ".join(map(str, folders))
+        sentence = (
+            f"{folder_names}: the results do not fit together; `harness run` makes them again. If "
             "`harness verify` finds all files as they were written, please report this as a fault "
             "of the harness"
         )
         errors = () if options.get("plugins") else MISFITS
-        with as_input_error(finding, *errors):
+        with as_input_error(sentence, *errors):
             command(**options)
 
     return call
 
 
 def print_tables(*tables: Table, format_: str = "text", in_records: bool = False) -> None:
-    """Print tables; as text, a row may be a record with a line for each of its cells."""
+    """Print tables in a format of `FORMATS`.
+
+    With ``in_records``, the text format prints a row as a record: its first cell, then a line for
+    each other cell.
+    """
     from analyses.shared.table import FORMATS
 
     if format_ != "text":
         click.echo(FORMATS[format_](tables), nl=False)
         return
-    from rich import box
-    from rich import table as rich
     from rich.console import Console
     from rich.text import Text
 
     console = Console()
     with console.capture() as printed:
         for table in tables:
-            rows = [[Text(shown(cell)) for cell in row] for row in table.rows]
-            if not in_records:
-                title = Text(table.title) if table.title else None
-                # Texts of rich, as words in brackets would be its markup.
-                headings = [rich.Column(Text(heading)) for heading in table.headings]
-                grid = rich.Table(*headings, title=title, title_justify="left", box=box.SIMPLE)
-                for row in rows:
-                    grid.add_row(*row)
-                console.print(grid)
+            # Texts of rich, as words in brackets would be its markup.
+            rows = [[Text(format_cell(cell)) for cell in row] for row in table.rows]
+            if in_records:
+                _print_records(console, table.headings, rows)
             else:
-                width = 2 + max(map(len, table.headings))
-                for name, *cells in rows:
-                    grid = rich.Table.grid(rich.Column(min_width=width), "", padding=(0, 2))
-                    for heading, cell in zip(table.headings[1:], cells, strict=True):
-                        grid.add_row(Text(f"  {heading}"), cell)
-                    console.print(name, grid, "", sep="\n")
+                _print_grid(console, table, rows)
             if table.note:
                 console.print(Text(table.note))
     # Where the output is no UTF-8, or nobody reads it, click knows what to do.
     click.echo(printed.get(), nl=False)
 
 
-def shown(value: Any) -> str:
-    """Print a number with thousands apart, and at most four digits if it is not whole."""
+def _print_grid(console: Console, table: Table, rows: Sequence[Sequence[Text]]) -> None:
+    """Print a table on a console of rich: its title, if it has one, its headings and the rows."""
+    from rich import box
+    from rich.table import Column
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    title = Text(table.title) if table.title else None
+    columns = [Column(Text(heading)) for heading in table.headings]
+    grid = Grid(*columns, title=title, title_justify="left", box=box.SIMPLE)
+    for row in rows:
+        grid.add_row(*row)
+    console.print(grid)
+
+
+def _print_records(
+    console: Console, headings: Sequence[str], rows: Sequence[Sequence[Text]]
+) -> None:
+    """Print each row on a console of rich: its first cell, then heading and cell in a line each."""
+    from rich.table import Column
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    heading_width = 2 + max(map(len, headings))
+    for name, *cells in rows:
+        grid = Grid.grid(Column(min_width=heading_width), "", padding=(0, 2))
+        for heading, cell in zip(headings[1:], cells, strict=True):
+            grid.add_row(Text(f"  {heading}"), cell)
+        console.print(name, grid, "", sep="\n")
+
+
+def format_cell(value: Any) -> str:
+    """Format a value: numbers with thousands apart, at most four digits if not whole."""
     if isinstance(value, float):
         return f"{value:,.0f}" if value.is_integer() else f"{value:,.4g}"
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def publish(results: Results, only: Collection[str] = ()) -> None:
-    """Write and print results as the options `published` of the command say."""
+    """Print results, by name, and write them into a folder if the command has one.
+
+    Format and folder are the options ``--format`` and ``--output`` of the command that runs.
+    ``only`` has the names of tables to print as text, LaTeX or Markdown; by default all are.
+    """
     from analyses.shared.publish import PRINTED, write_results
 
-    asked = click.get_current_context().params
-    if asked["output"] is not None:
-        write_results(results, asked["output"])
-    click.echo(PRINTED[asked["format_"]](results, only), nl=False)
+    option_values = click.get_current_context().params
+    folder = option_values["output"]
+    if folder is not None:
+        write_results(results, folder)
+    print_results = PRINTED[option_values["format_"]]
+    click.echo(print_results(results, only), nl=False)
 
 
-def write_and_name(what: str, path: Path, content: bytes) -> None:
-    """Write a file whole, and print where it is."""
+def print_cautions(cautions: Collection[str]) -> None:
+    """Print cautions of a result on standard error, a line each."""
+    for caution in cautions:
+        click.echo(f"Caution: {caution}", err=True)
+
+
+def write_and_print_path(noun: str, path: Path, content: bytes) -> None:
+    """Write a file whole, and print its absolute path; the noun says what the file is."""
     from runs.shared.files import write_atomically
 
     write_atomically(path, content)
-    click.echo(f"The {what} is {path.resolve()}")
+    click.echo(f"The {noun} is {path.resolve()}")

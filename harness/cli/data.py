@@ -4,72 +4,80 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from analyses.shared.table import Table
-from harness.cli.console import FAILED, print_tables
+from harness.cli.console import EXIT_FAILED, print_tables
 from harness.cli.options import (
     FOLDER,
     PATH,
     Command,
+    HelpGroup,
     Paths,
     SettingsCommand,
-    choice,
-    clustered,
-    extensible,
-    formatted,
-    given,
-    imported,
-    in_study_folder,
-    on_workers,
-    quietly,
+    choice_option,
+    cluster_option,
+    format_option,
+    jobs_option,
+    lazy_class,
+    metric_plugin_option,
+    quiet_option,
+    settings_from_options,
     settings_options,
+    study_folder_option,
 )
 
 if TYPE_CHECKING:
     from harness.study.first_study import DataDescription
     from harness.tuning.search import Sampler
     from qrels import Ratings
+    from qrels.ratings.world import FittedWorld
     from recommenders import SystemSpec
     from runs.shared.progress import Progress
 
-GROUP = 6, "Data"
-RATINGS = imported("harness.study.study.RatingsSection")
+GROUP = HelpGroup(6, "Data")
+RATINGS = lazy_class("harness.study.study.RatingsSection")
 SETTINGS = "In brackets: the default of a setting; the range that `harness tune` searches."
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
 
 
-def reads_ratings(command: Command) -> Command:
+def rating_options(command: Command) -> Command:
     """Give a command the options of the section [ratings] of a study."""
-    return settings_options(RATINGS, without=("path", "preset", "like", "world", "grades"))(command)
+    without = ("path", "preset", "like", "world", "grades")
+    return settings_options(RATINGS, without=without)(command)
 
 
 @click.command(cls=SettingsCommand)
 @click.argument("path", type=PATH)
-@reads_ratings
-@formatted
-def describe(path: Path, format_: str, **asked: Any) -> None:
+@rating_options
+@format_option
+def describe(path: Path, format_: str, **option_values: Any) -> None:
     """Describe ratings, and the effect of relevance thresholds.
 
     PATH is a file, folder or archive of ratings.
     """
-    print_description(describe_ratings(path, asked), format_)
+    print_description(describe_ratings(path, option_values), format_)
 
 
-def describe_ratings(path: Path, asked: dict[str, Any]) -> DataDescription:
-    """Read ratings with the options that are given."""
+def describe_ratings(path: Path, option_values: Mapping[str, Any]) -> DataDescription:
+    """Read ratings with the options of `rating_options`, and describe them."""
     from harness.study.first_study import describe_data
     from harness.study.study import RatingsSection
 
-    return describe_data(given(RatingsSection, {"path": path, **asked}))
+    section = settings_from_options(RatingsSection, {"path": path, **option_values})
+    return describe_data(section)
 
 
 def print_description(data: DataDescription, format_: str = "text") -> None:
-    """Print columns, counts, the effect of thresholds, and remarks."""
+    """Print columns, counts, the effect of thresholds, and remarks.
+
+    Remarks are printed on standard error if the format is not text.
+    """
     from runs.tables.screen import COLUMN_HEADINGS, column_rows, options_for
 
     title = f"{data.section.path} ({data.format})"
@@ -79,16 +87,11 @@ def print_description(data: DataDescription, format_: str = "text") -> None:
         Table("data", title, "", ["statistic", "value"], facts),
     ]
     if data.thresholds:
-        which = "of the test file" if data.is_split else "a fifth of the ratings of each user"
-        shares = ["relevant ratings", "users without relevant", "users without non-relevant"]
-        rows = [tuple(vars(each).values()) for each in data.thresholds]
-        title = f"Test ratings, {which}: shares by threshold"
-        tables.append(Table("thresholds", title, "", ["threshold", *shares], rows))
+        tables.append(_threshold_table(data))
     print_tables(*tables, format_=format_)
-    implicit = "All ratings are equal or implicit: every rated item is relevant."
     notes = [*data.notes, *data.questions()]
     if not data.thresholds:
-        notes.append(implicit)
+        notes.append("All ratings are equal or implicit: every rated item is relevant.")
     if data.columns.has_heading:
         command = f"harness describe {data.section.path} {options_for(data.columns)}"
         notes.append(f"To read other columns, change this command: {command}")
@@ -96,16 +99,43 @@ def print_description(data: DataDescription, format_: str = "text") -> None:
         click.echo(note, err=format_ != "text")
 
 
+def _threshold_table(data: DataDescription) -> Table:
+    """Tabulate the effect of each threshold on the test ratings, as shares of ratings and users."""
+    test_part = "of the test file" if data.is_split else "a fifth of the ratings of each user"
+    return Table(
+        name="thresholds",
+        title=f"Test ratings, {test_part}: shares by threshold",
+        note="",
+        headings=[
+            "threshold",
+            "relevant ratings",
+            "users without relevant",
+            "users without non-relevant",
+        ],
+        rows=[
+            (
+                threshold.value,
+                threshold.relevant,
+                threshold.without_relevant,
+                threshold.without_nonrelevant,
+            )
+            for threshold in data.thresholds
+        ],
+    )
+
+
 @click.command(cls=SettingsCommand)
 @click.option("--like", type=PATH, required=True, help="Ratings: a file, folder or archive.")
 @click.option(
     "--output", type=FOLDER, help="New folder for ratings (world.csv) and truth (truth.npz)."
 )
-@settings_options(imported("qrels.ratings.world.LikeSettings"))
-@reads_ratings
-@formatted
-@quietly
-def world(like: Path, output: Path | None, format_: str, progress: Progress, **asked: Any) -> None:
+@settings_options(lazy_class("qrels.ratings.world.LikeSettings"))
+@rating_options
+@format_option
+@quiet_option
+def world(
+    like: Path, output: Path | None, format_: str, progress: Progress, **option_values: Any
+) -> None:
     """Simulate a data set like given ratings, with a known truth.
 
     The simulated data set, a world, is fitted to the ratings. Prints the distributions of both.
@@ -123,46 +153,70 @@ def world(like: Path, output: Path | None, format_: str, progress: Progress, **a
 
     if output is not None and output.exists():
         raise InputError(f"{output} exists; --output must name a new folder.")
-    real = load_k_core(given(RatingsSection, {"path": like, **asked}), usual_split())
+    section = settings_from_options(RatingsSection, {"path": like, **option_values})
+    real_ratings = load_k_core(section, usual_split())
+    settings = settings_from_options(LikeSettings, option_values)
     with progress("Fitting a world", 1) as bar:
-        fitted = fit_world(real, given(LikeSettings, asked))
+        fitted = fit_world(real_ratings, settings)
         bar.advance()
-    made = fitted.world.ratings
-    scale = sorted({*real.rating.tolist()})
-    found, of_world = _distributions(real, scale), _distributions(made, scale)
-    rows = [(name, value, of_world[name]) for name, value in found.items()]
-    headings = ["statistic", "ratings", "world"]
-    distributions = Table("distributions", "Distributions", "", headings, rows)
-    parts = [vars(part) for part in (fitted.target, fitted.reached, fitted.strengths)]
-    moments = [(name, *(part[name] for part in parts)) for name in parts[-1]]
-    headings = ["moment", "ratings", "world", "strength"]
-    fit = Table("fit", "Fitted moments", "", headings, moments)
-    print_tables(distributions, fit, format_=format_)
+    simulated_ratings = fitted.world.ratings
+    distributions = _distribution_table(real_ratings, simulated_ratings)
+    print_tables(distributions, _moment_table(fitted), format_=format_)
     if output is not None:
-        write_atomically(output / "world.csv", format_rating_lines(made))
+        write_atomically(output / "world.csv", format_rating_lines(simulated_ratings))
         write_atomically(output / "truth.npz", fitted.world.truth.to_bytes())
         click.echo(f"The world is in {output.resolve()}", err=format_ != "text")
 
 
-def _distributions(ratings: Ratings, scale: Sequence[float]) -> dict[str, Any]:
-    """Give counts, quantiles of the ratings of a user and of an item, and the histogram."""
+def _distribution_table(real_ratings: Ratings, simulated_ratings: Ratings) -> Table:
+    """Tabulate the distributions of real and simulated ratings, by the values of the real ones."""
+    rating_values = sorted({*real_ratings.rating.tolist()})
+    simulated = _distributions(simulated_ratings, rating_values)
+    rows = [
+        (statistic, value, simulated[statistic])
+        for statistic, value in _distributions(real_ratings, rating_values).items()
+    ]
+    headings = ["statistic", "ratings", "world"]
+    return Table("distributions", "Distributions", "", headings, rows)
+
+
+def _moment_table(fitted: FittedWorld) -> Table:
+    """Tabulate each fitted moment: of the ratings, as reached, and the strength that reaches it."""
+    rows = []
+    for field in fields(fitted.strengths):
+        target = getattr(fitted.target, field.name)
+        reached = getattr(fitted.reached, field.name)
+        strength = getattr(fitted.strengths, field.name)
+        rows.append((field.name, target, reached, strength))
+    headings = ["moment", "ratings", "world", "strength"]
+    return Table("fit", "Fitted moments", "", headings, rows)
+
+
+def _distributions(ratings: Ratings, rating_values: Sequence[float]) -> dict[str, Any]:
+    """Compute statistics of ratings, by their names in print.
+
+    These are counts, quantiles of the number of ratings per user and per item (of those with
+    any), and the share of the ratings that have each value.
+    """
     import numpy as np
 
     from qrels import describe
 
-    facts = describe(ratings)
-    for kind, counts in (("user", ratings.user_counts()), ("item", ratings.item_counts())):
-        values = np.quantile(counts[counts > 0], QUANTILES)
-        facts |= {
-            f"ratings per {kind}, {share:.0%} quantile": float(value)
-            for share, value in zip(QUANTILES, values, strict=True)
-        }
-    return facts | {f"share rated {v:g}": float((ratings.rating == v).mean()) for v in scale}
+    statistics = describe(ratings)
+    counts_by_axis = {"user": ratings.user_counts(), "item": ratings.item_counts()}
+    for axis, counts in counts_by_axis.items():
+        quantiles = np.quantile(counts[counts > 0], QUANTILES)
+        for share, quantile in zip(QUANTILES, quantiles, strict=True):
+            statistics[f"ratings per {axis}, {share:.0%} quantile"] = float(quantile)
+    for value in rating_values:
+        has_value = ratings.rating == value
+        statistics[f"share rated {value:g}"] = float(has_value.mean())
+    return statistics
 
 
 @click.command()
 @click.argument("names", nargs=-1, metavar="[NAME|FILE.py:CLASS]...")
-@formatted
+@format_option
 def systems(names: tuple[str, ...], format_: str) -> None:
     """List the recommenders with their settings and sources.
 
@@ -173,34 +227,68 @@ def systems(names: tuple[str, ...], format_: str) -> None:
     from recommenders import systems as all_systems
     from runs.shared.members import installed_entry_points
 
-    every = [*all_systems(), *installed_entry_points("systems")]
-    specs = [find_system(name) for name in names or every]
+    all_names = [*all_systems(), *installed_entry_points("systems")]
+    specs = [find_system(name) for name in names or all_names]
     if format_ == "json":
-        click.echo(json.dumps([spec.facts() for spec in specs], indent=1, ensure_ascii=False))
+        facts = [spec.facts() for spec in specs]
+        click.echo(json.dumps(facts, indent=1, ensure_ascii=False))
     elif names:
-        headings = ["setting", "default", "tuned over", "meaning"]
-        titles = [f"{spec.name} ({spec.family}): {spec.summary}" for spec in specs]
-        for spec, title in zip(specs, titles, strict=True):
-            found = Table(spec.name, title, spec.source, headings, [*_settings(spec)])
-            print_tables(found, format_=format_)
-    else:
-        headings, rows = ["name", "family", "summary", "settings", "source"], []
         for spec in specs:
-            of_each = ((name, "; ".join(filter(None, own))) for name, *own, _ in _settings(spec))
-            settings = "\n".join(f"{name} ({told})" for name, told in of_each) or "none"
-            rows.append((spec.name, spec.family, spec.summary, settings, spec.source))
-        listed = Table("systems", "Recommenders", SETTINGS, headings, rows)
-        print_tables(listed, format_=format_, in_records=True)
+            print_tables(_settings_table(spec), format_=format_)
+    else:
+        rows = [
+            (spec.name, spec.family, spec.summary, _settings_cell(spec), spec.source)
+            for spec in specs
+        ]
+        headings = ["name", "family", "summary", "settings", "source"]
+        table = Table("systems", "Recommenders", SETTINGS, headings, rows)
+        print_tables(table, format_=format_, in_records=True)
 
 
-def _settings(spec: SystemSpec) -> Iterator[tuple[str, str, str, str]]:
-    """Give name, default, range of the search, and meaning of every setting."""
+class SettingFacts(NamedTuple):
+    """A setting of a recommender, as it is printed.
+
+    ``search_range``: the values that `harness tune` searches; "" for none. ``default`` is "needed"
+    if there is none.
+    """
+
+    name: str
+    default: str
+    search_range: str
+    meaning: str
+
+
+def _settings_of(spec: SystemSpec) -> list[SettingFacts]:
+    """List the settings of a recommender."""
     from recommenders import search_space
 
-    space = search_space(spec.settings)
-    for name, facts in spec.facts()["settings"].items():
-        default = str(facts.get("default", "needed"))
-        yield name, default, str(space.get(name, "")), facts.get("description", "")
+    search_domains = search_space(spec.settings)
+    settings = []
+    for name, schema in spec.facts()["settings"].items():
+        facts = SettingFacts(
+            name=name,
+            default=str(schema.get("default", "needed")),
+            search_range=str(search_domains.get(name, "")),
+            meaning=schema.get("description", ""),
+        )
+        settings.append(facts)
+    return settings
+
+
+def _settings_table(spec: SystemSpec) -> Table:
+    """Tabulate the settings of one recommender, with their meanings."""
+    title = f"{spec.name} ({spec.family}): {spec.summary}"
+    headings = ["setting", "default", "tuned over", "meaning"]
+    return Table(spec.name, title, spec.source, headings, _settings_of(spec))
+
+
+def _settings_cell(spec: SystemSpec) -> str:
+    """List settings in a cell, a line each: name, default and, if there is one, search range."""
+    lines = []
+    for setting in _settings_of(spec):
+        values = [text for text in (setting.default, setting.search_range) if text]
+        lines.append(f"{setting.name} ({'; '.join(values)})")
+    return "\n".join(lines) or "none"
 
 
 @click.command()
@@ -213,7 +301,7 @@ def _settings(spec: SystemSpec) -> Iterator[tuple[str, str, str, str]]:
     metavar="NAME",
     help="Measure to optimise; without a cut-off, at the depth of the study's rankings.",
 )
-@choice(
+@choice_option(
     "--search",
     ["random", "tpe"],
     "Search strategy: random search, or TPE (tree-structured Parzen estimator) of Optuna.",
@@ -225,11 +313,11 @@ def _settings(spec: SystemSpec) -> Iterator[tuple[str, str, str, str]]:
     show_default=True,
     help="Number of trials for each system, including those of earlier searches.",
 )
-@on_workers("Number of parallel trials (TPE: 1); default: all cores. Does not change results.")
-@clustered
-@in_study_folder
-@extensible
-@quietly
+@jobs_option("Number of parallel trials (TPE: 1); default: all cores. Does not change results.")
+@cluster_option
+@study_folder_option
+@metric_plugin_option
+@quiet_option
 def tune(
     study_file: Path,
     systems: tuple[str, ...],
@@ -261,28 +349,33 @@ def tune(
     from harness.tuning.search import comparison, require_free, write_tuned_study
     from harness.tuning.search import tune as search_settings
 
-    target = study_file.with_name(f"{study_file.stem}-tuned.toml")
+    tuned_file = study_file.with_name(f"{study_file.stem}-tuned.toml")
     study = read_study(study_file, changes={} if output is None else {"output": output})
     study = add_plugins(study, plugins)
-    require_free(target)
-    budget = {"n_trials": trials, "n_jobs": n_jobs}
+    require_free(tuned_file)
     with trained_on(cluster, study.systems.names):
-        found = search_settings(
-            study, systems, metric=measure, sampler=search, progress=progress, **budget
+        searches = search_settings(
+            study,
+            systems,
+            metric=measure,
+            sampler=search,
+            n_trials=trials,
+            n_jobs=n_jobs,
+            progress=progress,
         )
-    failed = [tuned for tuned in found if tuned.best is None]
-    for tuned in failed:
-        finding = tuned.trials[0].finding
-        click.echo(f"Failed: all trials of {tuned.label} failed, the first: {finding}", err=True)
-    if failed:
-        sys.exit(FAILED)
-    write_tuned_study(study_file, target, found)
-    click.echo(comparison(found))
-    click.echo(f"The tuned study is {target.resolve()}")
+    failed_searches = [search for search in searches if search.best is None]
+    for failed in failed_searches:
+        finding = failed.trials[0].finding
+        click.echo(f"Failed: all trials of {failed.label} failed, the first: {finding}", err=True)
+    if failed_searches:
+        sys.exit(EXIT_FAILED)
+    write_tuned_study(study_file, tuned_file, searches)
+    click.echo(comparison(searches))
+    click.echo(f"The tuned study is {tuned_file.resolve()}")
 
 
 @click.command()
-@extensible
+@metric_plugin_option
 @click.option("--experiment", is_flag=True, help="Schema of study files with an experiment.")
 def schema(plugins: Paths, experiment: bool) -> None:
     """Print the JSON schema of study files, for editors.
@@ -293,6 +386,9 @@ def schema(plugins: Paths, experiment: bool) -> None:
     from harness.study.schema import study_schema
     from harness.study.study import Study
 
-    kind = imported("harness.online.experiment_file.ExperimentStudy")() if experiment else Study
-    found = study_schema([path.resolve() for path in plugins], study_class=kind)
-    click.echo(json.dumps(found, indent=1, ensure_ascii=False))
+    study_class = Study
+    if experiment:
+        study_class = lazy_class("harness.online.experiment_file.ExperimentStudy")()
+    plugin_paths = [path.resolve() for path in plugins]
+    json_schema = study_schema(plugin_paths, study_class=study_class)
+    click.echo(json.dumps(json_schema, indent=1, ensure_ascii=False))

@@ -5,17 +5,29 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from analyses.shared.table import FORMATS, Table
-from harness.cli.console import BROKEN, print_tables, reads_studies, write_and_name
-from harness.cli.options import FILE, PATH, Paths, choice, extensible, formatted, named_columns
+from harness.cli.console import EXIT_BROKEN, explain_misfits, print_tables, write_and_print_path
+from harness.cli.options import (
+    FILE,
+    PATH,
+    HelpGroup,
+    Paths,
+    choice_option,
+    column_names_option,
+    format_option,
+    metric_plugin_option,
+)
 
-GROUP = 2, "Measures"
+if TYPE_CHECKING:
+    from harness.metrics.shared.metric import Metric
 
-tried = click.option(
+GROUP = HelpGroup(2, "Measures")
+
+tries_option = click.option(
     "--tries",
     type=click.IntRange(min=1, max=100_000),
     help="Number of random cases for each law; default: 100.",
@@ -23,28 +35,41 @@ tried = click.option(
 
 
 @click.command()
-@extensible
-@formatted
+@metric_plugin_option
+@format_option
 def metrics(plugins: Paths, format_: str) -> None:
     """List the metrics with their definitions, options and sources.
 
     For each metric: its name, a definition, its options, its name in trec_eval, and the publication
     that defines it.
     """
-    from harness.metrics.shared.metric import SHARED_OPTIONS, Metric
+    from harness.metrics.shared.metric import SHARED_OPTIONS
     from harness.metrics.shared.register import available_metrics, installed_metrics
 
-    def row(metric: Metric) -> tuple[str, ...]:
-        shared = [option.name for option in SHARED_OPTIONS if option in metric.all_options]
-        own = [f"{option.name}: {option.help}" for option in metric.options]
-        options = "\n".join([", ".join(shared), *own] if shared else own) or "none"
-        return metric.name, metric.summary, options, metric.trec_eval or "none", metric.source
-
-    rows = [row(each) for each in (*available_metrics(plugins).values(), *installed_metrics())]
+    rows = []
+    for metric in (*available_metrics(plugins).values(), *installed_metrics()):
+        trec_eval_name = metric.trec_eval or "none"
+        options = _options_cell(metric)
+        rows.append((metric.name, metric.summary, options, trec_eval_name, metric.source))
     note = "\n".join(f"{option.name}: {option.help}." for option in SHARED_OPTIONS)
     headings = ["name", "definition", "options", "trec_eval", "source"]
-    found = Table("metrics", "Metrics", note, headings, rows)
-    print_tables(found, format_=format_, in_records=True)
+    table = Table("metrics", "Metrics", note, headings, rows)
+    print_tables(table, format_=format_, in_records=True)
+
+
+def _options_cell(metric: Metric) -> str:
+    """List the options of a metric: shared ones in a line, each other one with its meaning.
+
+    The text is "none" without any.
+    """
+    from harness.metrics.shared.metric import SHARED_OPTIONS
+
+    lines = []
+    shared_names = [option.name for option in SHARED_OPTIONS if option in metric.all_options]
+    if shared_names:
+        lines.append(", ".join(shared_names))
+    lines.extend(f"{option.name}: {option.help}" for option in metric.options)
+    return "\n".join(lines) or "none"
 
 
 @click.command()
@@ -52,7 +77,7 @@ def metrics(plugins: Paths, format_: str) -> None:
 @click.option(
     "--cutoff", type=click.IntRange(1, 100), help="Cut-off; default: METRIC's, or 5, 20 and none."
 )
-@tried
+@tries_option
 @click.option(
     "--against", metavar="METRIC", help="Also test that the scores are those of another metric."
 )
@@ -62,8 +87,8 @@ def metrics(plugins: Paths, format_: str) -> None:
     multiple=True,
     help="Law that the metric is expected to break. May be repeated.",
 )
-@extensible
-@choice("--format", ["text", "json"], "Output format; json has all details.")
+@metric_plugin_option
+@choice_option("--format", ["text", "json"], "Output format; json has all details.")
 def check(
     subject: str,
     cutoff: int | None,
@@ -90,28 +115,35 @@ def check(
     from harness.metrics.shared.register import available_metrics, find_metric
 
     metrics = chosen(subject, cutoff, plugins=plugins)
-    files = [Path(subject)] if subject.endswith(".py") else []
-    known = available_metrics([*plugins, *files]) if against else {}
-    other = find_metric(against, known) if against else None
-    cards = cards_of(metrics, tries=tries, against=other)
-    surprises = [sentence for card in cards for sentence in card.surprises(breaks)]
+    other_metric = None
+    if against:
+        metric_files = [*plugins]
+        if subject.endswith(".py"):
+            metric_files.append(Path(subject))
+        other_metric = find_metric(against, available_metrics(metric_files))
+    cards = cards_of(metrics, tries=tries, against=other_metric)
+    surprises: list[str] = []
+    for card in cards:
+        surprises.extend(card.surprises(breaks))
     if format_ == "json":
-        click.echo(json.dumps([card.to_dict() for card in cards], indent=1, ensure_ascii=False))
+        facts = [card.to_dict() for card in cards]
+        click.echo(json.dumps(facts, indent=1, ensure_ascii=False))
     else:
         click.echo("\n\n".join(card.text() for card in cards), nl=False)
-    for sentence in surprises if breaks else ():
-        click.echo(sentence, err=True)
+    if breaks:
+        for sentence in surprises:
+            click.echo(sentence, err=True)
     if surprises:
-        sys.exit(BROKEN)
+        sys.exit(EXIT_BROKEN)
 
 
 @click.command()
 @click.argument("metric", metavar="MEASURE")
 @click.argument("studies", nargs=-1, metavar="[STUDY]...", type=PATH)
 @click.option("--output", type=FILE, help="HTML file to write; default: card-MEASURE.html.")
-@tried
-@extensible
-@reads_studies
+@tries_option
+@metric_plugin_option
+@explain_misfits
 def card(
     metric: str, studies: Paths, output: Path | None, tries: int | None, plugins: Paths
 ) -> None:
@@ -123,9 +155,10 @@ def card(
     from harness.report.study_folder import FinishedStudy
     from harness.study.workers import file_stem
 
-    finished = [FinishedStudy.open(study) for study in studies]
-    page = metric_card(metric, finished, plugins=plugins, tries=tries)
-    write_and_name("card", output or Path(f"card-{file_stem(metric)}.html"), page)
+    finished_studies = [FinishedStudy.open(study) for study in studies]
+    page = metric_card(metric, finished_studies, plugins=plugins, tries=tries)
+    path = output or Path(f"card-{file_stem(metric)}.html")
+    write_and_print_path("card", path, page)
 
 
 @click.command()
@@ -142,7 +175,7 @@ def card(
     "such as infAP@10, it is the harness's. May be repeated. Default: official.",
 )
 @click.option("-q", "per_topic", is_flag=True, help="Print the values of every topic, too.")
-@choice(
+@choice_option(
     "--topics",
     ["qrels", "run"],
     "Average over all topics in the qrels (trec_eval with -c), or only over those that the run has "
@@ -161,26 +194,26 @@ def card(
     "-M", "depth", type=click.IntRange(min=1), help="Depth of rankings; default: no limit."
 )
 @click.option("-J", "judged_only", is_flag=True, help="Remove unjudged items from the rankings.")
-@choice(
+@choice_option(
     "--precision",
     ["double", "single"],
     "Precision in which scores are compared: double as in trec_eval 10, single as in trec_eval 9 "
     "and pytrec_eval.",
 )
-@choice(
+@choice_option(
     "--rounding",
     ["up", "nearest"],
     "Rounding of recall points in iprec_at_recall and 11pt_avg: up as in trec_eval 9.0.8, nearest "
     "as in trec_eval 10.",
 )
-@choice(
+@choice_option(
     "--format",
     ["trec", *FORMATS],
     "Output format: trec prints the lines of trec_eval; csv and json are not rounded.",
 )
-@named_columns("--column", "of runs user, item, score, rank, system")
-@named_columns("--qrels-column", "of qrels user, item, grade")
-@extensible
+@column_names_option("--column", "of runs user, item, score, rank, system")
+@column_names_option("--qrels-column", "of qrels user, item, grade")
+@metric_plugin_option
 def evaluate(
     runs: Paths,
     qrels: Path,
@@ -206,16 +239,17 @@ def evaluate(
     from harness.trec_eval.evaluate import evaluate_runs, printed
     from harness.trec_eval.measures import read_measures, remarks
 
-    columns = read_measures(measures or ["official"], available_metrics(plugins), rounding=rounding)
-    found = evaluate_runs(
+    names = measures or ["official"]
+    trec_measures = read_measures(names, available_metrics(plugins), rounding=rounding)
+    evaluation = evaluate_runs(
         qrels,
         runs,
-        columns,
+        trec_measures,
         relevance_level=level,
         run_columns=column,
         qrels_columns=qrels_column,
         **options,
     )
-    click.echo(printed(found, format_, per_topic=per_topic), nl=False)
-    for remark in (*remarks(measures), *found.remarks()):
+    click.echo(printed(evaluation, format_, per_topic=per_topic), nl=False)
+    for remark in (*remarks(measures), *evaluation.remarks()):
         click.echo(remark, err=True)

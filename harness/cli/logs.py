@@ -8,30 +8,31 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli.console import publish
+from harness.cli.console import print_cautions, publish
 from harness.cli.options import (
     PATH,
+    HelpGroup,
     Paths,
     SettingsCommand,
-    clustered,
-    given,
-    imported,
-    on_workers,
-    published,
-    refuse_typed,
-    seeded,
+    cluster_option,
+    jobs_option,
+    lazy_class,
+    publication_options,
+    refuse_options,
+    seed_option,
+    settings_from_options,
     settings_options,
-    workers,
+    workers_option,
 )
 
 if TYPE_CHECKING:
     from analyses.online.experiments import Experiment
     from runs.shared.progress import Progress
 
-GROUP = 5, "Recall and clicks"
-RECALL = imported("harness.recall.RecallQuestion")
-CLICKS = imported("analyses.online.clicks.Question")
-ONLINE = imported("analyses.online.click_agreement.Settings")
+GROUP = HelpGroup(5, "Recall and clicks")
+RECALL = lazy_class("harness.recall.RecallQuestion")
+CLICKS = lazy_class("analyses.online.clicks.Question")
+ONLINE = lazy_class("analyses.online.click_agreement.Settings")
 
 
 @click.command(cls=SettingsCommand)
@@ -53,9 +54,9 @@ ONLINE = imported("analyses.online.click_agreement.Settings")
     "rank_loo, rank_lloo; an empty rank is a miss. Or ranks.parquet of an earlier --output.",
 )
 @settings_options(RECALL, names={"weights": "--weights"})
-@clustered
-@workers
-@published
+@cluster_option
+@workers_option
+@publication_options
 def recall(
     interactions: Path,
     models: tuple[str, ...],
@@ -63,7 +64,7 @@ def recall(
     cluster: str | None,
     n_jobs: int,
     progress: Progress,
-    **asked: Any,
+    **option_values: Any,
 ) -> None:
     """Recall of hidden items, for a range of popularity exponents.
 
@@ -77,17 +78,24 @@ def recall(
     """
     from harness.recall import measure_models, measure_ranks
 
-    question = given(RECALL(), asked)
-    common: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress}
+    question = settings_from_options(RECALL(), option_values)
+    folder = option_values["output"]
     if rank_table is None:
-        own: dict[str, Any] = {"models": models or ("item-cosines",), "folder": asked["output"]}
-        result = measure_models(interactions, question, cluster=cluster, **own, **common)
+        result = measure_models(
+            interactions,
+            question,
+            models=models or ("item-cosines",),
+            n_jobs=n_jobs,
+            cluster=cluster,
+            folder=folder,
+            progress=progress,
+        )
     else:
-        refuse_typed({"models", "cluster"}, "--ranks")
-        result = measure_ranks(interactions, rank_table, question, **common)
+        refuse_options({"models", "cluster"}, "--ranks")
+        result = measure_ranks(interactions, rank_table, question, n_jobs=n_jobs, progress=progress)
     publish({"recall": result})
-    if asked["output"] is not None:
-        result.write_ranks(asked["output"])
+    if folder is not None:
+        result.write_ranks(folder)
     for remark in (*result.cautions(), result.caption()):
         click.echo(remark, err=True)
 
@@ -96,9 +104,9 @@ def recall(
 @click.argument("recommendations", type=PATH)
 @click.argument("interactions", type=PATH)
 @settings_options(CLICKS, without=["recommendations", "interactions"], names={"types": "--rename"})
-@on_workers("Number of threads; default: all cores. Does not change results.")
-@published
-def clicks(n_jobs: int, progress: Progress, **asked: Any) -> None:
+@jobs_option("Number of threads; default: all cores. Does not change results.")
+@publication_options
+def clicks(n_jobs: int, progress: Progress, **option_values: Any) -> None:
     """Compare the click-through rates of the arms of an experiment.
 
     Prints the click-through rate of each arm with its confidence interval over users, the
@@ -112,13 +120,14 @@ def clicks(n_jobs: int, progress: Progress, **asked: Any) -> None:
     """
     from analyses.online.clicks import count_clicks
 
-    question, folder = given(CLICKS(), asked), asked["output"]
-    found = count_clicks(question, progress=progress, folder=folder, n_jobs=n_jobs)
-    publish({"clicks": found})
-    for caution in found.cautions():
-        click.echo(f"Caution: {caution}", err=True)
-    if found.alarm:
-        click.echo(click.style(found.alarm, fg="red", bold=True), err=True)
+    question = settings_from_options(CLICKS(), option_values)
+    folder = option_values["output"]
+    result = count_clicks(question, progress=progress, folder=folder, n_jobs=n_jobs)
+    publish({"clicks": result})
+    print_cautions(result.cautions())
+    if result.alarm:
+        alarm = click.style(result.alarm, fg="red", bold=True)
+        click.echo(alarm, err=True)
 
 
 @click.command(cls=SettingsCommand)
@@ -132,10 +141,10 @@ def clicks(n_jobs: int, progress: Progress, **asked: Any) -> None:
     help="Data set that was chosen after its result was known. May be repeated.",
 )
 @settings_options(ONLINE, without=["rates"])
-@seeded
-@published
+@seed_option
+@publication_options
 def online(
-    inputs: Paths, seed: int, progress: Progress, chosen: tuple[str, ...], **asked: Any
+    inputs: Paths, seed: int, progress: Progress, chosen: tuple[str, ...], **option_values: Any
 ) -> None:
     """Test whether offline measures agree with click-through rates.
 
@@ -152,21 +161,27 @@ def online(
     """
     from analyses.online.click_agreement import study_clicks
 
-    settings = given(ONLINE(), {"rates": Path(), **asked})
-    experiments = _read(inputs, settings.over_time)
+    settings = settings_from_options(ONLINE(), {"rates": Path(), **option_values})
+    experiments = _read_experiments(inputs, settings.over_time)
     with progress("Permuting rates", 1) as bar:
-        found = study_clicks(
+        result = study_clicks(
             experiments, permutations=settings.permutations, seed=seed, chosen=chosen or None
         )
         bar.advance()
-    # Tables 4.3 to 4.11 are long: only the folder and other formats have them.
-    short = ("online",) if len(experiments) > 1 else ("online", "online_intervals")
-    publish({"online": found}, short if asked["format_"] == "text" else ())
-    click.echo(found.caption(), err=True)
+    table_names: tuple[str, ...] = ()
+    if option_values["format_"] == "text":
+        # Tables 4.3 to 4.11 are long: only the folder and other formats have them.
+        table_names = ("online",) if len(experiments) > 1 else ("online", "online_intervals")
+    publish({"online": result}, table_names)
+    click.echo(result.caption(), err=True)
 
 
-def _read(inputs: Sequence[Path], over_time: Any) -> list[Experiment]:
-    """Read a table of values and one of rates, or such tables of several folders."""
+def _read_experiments(inputs: Sequence[Path], over_time: Any) -> list[Experiment]:
+    """Read a table of values and one of rates, or such tables of several folders.
+
+    ``over_time`` is the setting of `click_agreement` of this name. Raises InputError for a study
+    file, and for a file among several inputs.
+    """
     from analyses.online.experiments import read_experiment_folder, read_experiments
     from runs import InputError
 
@@ -180,4 +195,7 @@ def _read(inputs: Sequence[Path], over_time: Any) -> list[Experiment]:
                 f"{path}: several inputs must be folders with values.csv and rates.csv, or "
                 "study folders; or give one table of values and one of rates."
             )
-    return [one for path in inputs for one in read_experiment_folder(path, over_time=over_time)]
+    experiments: list[Experiment] = []
+    for folder in inputs:
+        experiments.extend(read_experiment_folder(folder, over_time=over_time))
+    return experiments

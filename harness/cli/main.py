@@ -19,18 +19,18 @@ from typing import Any
 
 import click
 
-from harness.cli.console import FAILED, MISUSED, warnings_as_sentences
+from harness.cli.console import EXIT_FAILED, EXIT_MISUSED, warnings_as_sentences
 from harness.own_packages import OWN_PACKAGES, misplaced, require_own_packages
 from harness.version import __version__
 
 FOLDER = "harness.cli"
-MISPLACED = {
+PATH_ERRNOS = {
     *(errno.EACCES, errno.EEXIST, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG),
     *(errno.ENOENT, errno.ENOTDIR, errno.EPERM, errno.EROFS),
 }
 """Errors of the system that say that a file or folder cannot be where the user wants it."""
 
-SUMMARY = 1000
+SUMMARY_LENGTH = 1000
 """Characters that a summary may have; it is never cut short."""
 
 
@@ -42,25 +42,28 @@ class Commands(click.Group):
     """
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of the commands, in the order of the help."""
+        """List the names of the commands, in the order of the help."""
         return [*_commands()]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands under the headings of their modules, with their whole summaries."""
         width = max(map(len, self.list_commands(ctx)))
-        for heading, group in _groups():
+        for heading, commands in _groups():
+            rows = []
+            for name, command in commands.items():
+                summary = command.get_short_help_str(SUMMARY_LENGTH)
+                rows.append((f"{name:<{width}}", summary))
             with formatter.section(heading):
-                named = ((f"{name:<{width}}", command) for name, command in group.items())
-                formatter.write_dl([(name, c.get_short_help_str(SUMMARY)) for name, c in named])
+                formatter.write_dl(rows)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Find a command; None if there is none of this name."""
+        """Look up a command; None if none has this name."""
         # Here click looks for the name that may have been meant.
         self.commands = _commands()
         return super().get_command(ctx, cmd_name)
 
     def make_context(self, *args: Any, **extra: Any) -> click.Context:
-        """Read the options; the help, which is one, may find no reader."""
+        """Read the options; exit with code 0 if nothing reads the help that they ask for."""
         try:
             return super().make_context(*args, **extra)
         except BrokenPipeError:
@@ -69,71 +72,88 @@ class Commands(click.Group):
             raise
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Call a command, and say in a sentence what stopped it."""
+        """Call a command; print the sentence for an error, and exit with its code.
+
+        Exit with 0 if nothing reads the output. A fault of the harness is raised, as are the
+        errors that click prints itself.
+        """
         if isinstance(sys.stdout, TextIOWrapper):
             # Signs that an encoding lacks are replaced.
             sys.stdout.reconfigure(errors="replace")
         try:
             require_own_packages()
-            with ended_like_ctrl_c():
+            with signals_as_interrupts():
                 return super().invoke(ctx)
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except (KeyboardInterrupt, Exception) as error:
             if isinstance(error, BrokenPipeError) and _is_unread():
                 sys.exit(0)
-            sentence, code = _answer(error)
+            sentence, exit_code = _sentence_and_code(error)
             if not sentence:
                 raise
         click.echo(sentence, err=True)
-        sys.exit(code)
+        sys.exit(exit_code)
 
 
 @cache
 def _commands() -> dict[str, click.Command]:
-    """Give the commands by name, in the order of the help; what they import may be slow."""
-    return {name: command for _, group in _groups() for name, command in group.items()}
+    """Collect the commands by name, in the order of the help; what they import may be slow."""
+    commands_by_name: dict[str, click.Command] = {}
+    for _, commands in _groups():
+        commands_by_name.update(commands)
+    return commands_by_name
 
 
 @cache
 def _groups() -> list[tuple[str, dict[str, click.Command]]]:
-    """Give the commands of each module in the order of its ``GROUP``, by heading."""
+    """Collect heading and commands, by name, of each module, in the order of its ``GROUP``.
+
+    The commands are copies that print warnings of the input as sentences.
+    """
     folder = import_module(FOLDER)
-    names = [module.name for module in pkgutil.iter_modules(folder.__path__, f"{FOLDER}.")]
-    modules = [module for module in map(import_module, names) if hasattr(module, "GROUP")]
+    module_names = [module.name for module in pkgutil.iter_modules(folder.__path__, f"{FOLDER}.")]
+    modules = [module for module in map(import_module, module_names) if hasattr(module, "GROUP")]
     modules.sort(key=attrgetter("GROUP"))
     groups: list[tuple[str, dict[str, click.Command]]] = []
     for module in modules:
-        groups.append((module.GROUP[1], {}))
+        commands: dict[str, click.Command] = {}
         for name, command in vars(module).items():
             if isinstance(command, click.Command) and command.callback:
-                groups[-1][1][name] = heard = copy(command)
-                heard.callback = warnings_as_sentences()(command.callback)
+                with_warnings = copy(command)
+                with_warnings.callback = warnings_as_sentences()(command.callback)
+                commands[name] = with_warnings
+        groups.append((module.GROUP.heading, commands))
     return groups
 
 
 @contextmanager
-def ended_like_ctrl_c() -> Iterator[None]:
-    """Let what a batch system or a closed terminal sends end a command as Ctrl-C does.
+def signals_as_interrupts() -> Iterator[None]:
+    """Raise KeyboardInterrupt, as Ctrl-C does, for SIGTERM and SIGHUP while the block runs.
 
-    What is ignored, as by nohup, stays ignored.
+    Batch systems and closed terminals send them. A signal that is ignored, as by nohup, stays
+    ignored. The interrupt holds the number of the signal.
     """
 
-    def end(number: int, _: object) -> None:
+    def interrupt(number: int, _: object) -> None:
         raise KeyboardInterrupt(number)
 
-    signals = [signal.SIGTERM, signal.SIGHUP] if hasattr(signal, "SIGHUP") else [signal.SIGTERM]
-    heard = [each for each in signals if signal.getsignal(each) is not signal.SIG_IGN]
-    former = {each: signal.signal(each, end) for each in heard}
+    signals = [signal.SIGTERM]
+    if hasattr(signal, "SIGHUP"):
+        signals.append(signal.SIGHUP)
+    former_handlers: dict[signal.Signals, Any] = {}
+    for number in signals:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            former_handlers[number] = signal.signal(number, interrupt)
     try:
         yield
     finally:
-        for each, handler in former.items():
-            signal.signal(each, handler)
+        for number, handler in former_handlers.items():
+            signal.signal(number, handler)
 
 
 def _is_unread() -> bool:
-    """Tell whether nothing reads the output any more, as with ``| head``; then drop the rest."""
+    """Return whether nothing reads the output any more, as with ``| head``; then discard it."""
     try:
         print(flush=True)
     except BrokenPipeError:
@@ -142,37 +162,42 @@ def _is_unread() -> bool:
     return False
 
 
-def _answer(error: BaseException) -> tuple[str, int]:
-    """Return the sentence and exit code for an error; an empty sentence for a fault of ours."""
+def _sentence_and_code(error: BaseException) -> tuple[str, int]:
+    """Return the sentence to print for an error, and the exit code.
+
+    The sentence is empty for a fault of the harness, which is shown with its traceback.
+    """
     from concurrent.futures import BrokenExecutor
 
     if isinstance(error, ImportError):
         package = (error.name or "").partition(".")[0]
-        return (
-            (f"Error: {misplaced(package)}", MISUSED) if package in OWN_PACKAGES else ("", FAILED)
-        )
+        if package in OWN_PACKAGES:
+            return f"Error: {misplaced(package)}", EXIT_MISUSED
+        return "", EXIT_FAILED
 
     from runs import InputError
     from runs.shared.ids import escaped
 
     match error:
         case InputError():
-            return "\n".join(map(escaped, f"Error: {error}".split("\n"))), MISUSED
+            lines = f"Error: {error}".split("\n")
+            return "\n".join(map(escaped, lines)), EXIT_MISUSED
         case KeyboardInterrupt():
-            number = next(iter(error.args), signal.SIGINT)
-            return "Interrupted. The same command goes on from what is complete.", 128 + number
+            number = error.args[0] if error.args else signal.SIGINT
+            sentence = "Interrupted. The same command goes on from what is complete."
+            return sentence, 128 + number
         case BrokenExecutor():
             sentence = "a worker was stopped, most likely for want of memory; try --jobs 1."
-            return f"Failed: {sentence}", FAILED
-        case OSError(errno=errno.ENOSPC, filename=place):
-            where = Path(place).parent if place else "the folder that is written to"
-            return f"Failed: no space is left on the device of {where}.", FAILED
-        case OSError(errno=number, filename=str(place)) if number in MISPLACED:
-            return f"Error: {place}: {os.strerror(number)}; name another place.", MISUSED
+            return f"Failed: {sentence}", EXIT_FAILED
+        case OSError(errno=errno.ENOSPC, filename=path):
+            place = Path(path).parent if path else "the folder that is written to"
+            return f"Failed: no space is left on the device of {place}.", EXIT_FAILED
+        case OSError(errno=number, filename=str(path)) if number in PATH_ERRNOS:
+            return f"Error: {path}: {os.strerror(number)}; name another place.", EXIT_MISUSED
         case MemoryError() | OSError():
             sentence = "memory ran out; use fewer workers (--jobs), or a machine with more memory."
-            return f"Failed: {str(error) or sentence}", FAILED
-    return "", FAILED
+            return f"Failed: {str(error) or sentence}", EXIT_FAILED
+    return "", EXIT_FAILED
 
 
 @click.group(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 import click
 from click.core import ParameterSource
@@ -14,6 +14,7 @@ from analyses.shared.table import FORMATS
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
+    from pydantic_core import ErrorDetails
 
     from runs.shared.progress import Progress
 
@@ -27,30 +28,45 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 SEED = click.IntRange(0, 2**63 - 1)
 
 
-def _all_cores(_: click.Context, __: click.Parameter, asked: int | None) -> int:
+class HelpGroup(NamedTuple):
+    """The place of a module's commands in the help, from 1, and their heading."""
+
+    place: int
+    heading: str
+
+
+def _all_cores(_: click.Context, __: click.Parameter, n_jobs: int | None) -> int:
+    """Return the number of workers that was asked for; by default the number of cores."""
     from joblib import cpu_count
 
-    return asked or int(cpu_count())
+    return n_jobs or int(cpu_count())
 
 
-def _watched(_: click.Context, __: click.Parameter, quiet: bool) -> Progress:
+def _chosen_progress(_: click.Context, __: click.Parameter, quiet: bool) -> Progress:
+    """Choose how progress is shown: not at all if ``quiet``."""
     from runs.shared.progress import choose_progress
 
     return choose_progress(quiet=quiet)
 
 
-def on_workers(told: str) -> Callable[[Command], Command]:
-    """Give a command ``n_jobs``: as many as the machine has cores, if nothing is asked."""
-    kind = click.IntRange(min=1)
-    return click.option("--jobs", "n_jobs", type=kind, callback=_all_cores, help=told)
+def jobs_option(help_text: str) -> Callable[[Command], Command]:
+    """Make the option ``--jobs``, the argument ``n_jobs``; default: number of cores."""
+    at_least_one = click.IntRange(min=1)
+    return click.option("--jobs", "n_jobs", type=at_least_one, callback=_all_cores, help=help_text)
 
 
-workers = on_workers("Number of parallel workers; default: all cores. Does not change results.")
-quietly = click.option(
-    "--quiet", "progress", is_flag=True, callback=_watched, help="Show no progress or warnings."
+workers_option = jobs_option(
+    "Number of parallel workers; default: all cores. Does not change results."
 )
-seeded = click.option("--seed", type=SEED, default=0, show_default=True, help="Random seed.")
-clustered = click.option(
+quiet_option = click.option(
+    "--quiet",
+    "progress",
+    is_flag=True,
+    callback=_chosen_progress,
+    help="Show no progress or warnings.",
+)
+seed_option = click.option("--seed", type=SEED, default=0, show_default=True, help="Random seed.")
+cluster_option = click.option(
     "cluster",
     "--dask",
     metavar="tcp://ADDRESS|local",
@@ -59,8 +75,8 @@ clustered = click.option(
 )
 
 
-def together(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
-    """Give a command several options, in this order."""
+def combined_options(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Combine decorators of options into one that adds them in this order."""
 
     def decorate(command: Command) -> Command:
         for option in reversed(options):
@@ -70,79 +86,98 @@ def together(*options: Callable[[Command], Command]) -> Callable[[Command], Comm
     return decorate
 
 
-def choice(name: str, values: Sequence[str], told: str) -> Callable[[Command], Command]:
-    """Give a command an option with these values, the first of which is the default."""
+def choice_option(name: str, values: Sequence[str], help_text: str) -> Callable[[Command], Command]:
+    """Make an option with these values, the first of which is the default.
+
+    The argument of the command is called as the option; that of ``--format``, ``format_``.
+    """
     names = [name, "format_"] if name == "--format" else [name]
-    kind = click.Choice([*values])
-    return click.option(*names, type=kind, default=values[0], show_default=True, help=told)
+    return click.option(
+        *names,
+        type=click.Choice([*values]),
+        default=values[0],
+        show_default=True,
+        help=help_text,
+    )
 
 
-formatted = choice("--format", [*FORMATS], "Output format; csv and json are not rounded.")
-published = together(
-    formatted,
+format_option = choice_option(
+    "--format", [*FORMATS], "Output format; csv and json are not rounded."
+)
+publication_options = combined_options(
+    format_option,
     click.option("--output", type=FOLDER, help="Folder to write tables, figures and captions to."),
-    quietly,
+    quiet_option,
+)
+"""The options that `publish` reads, and ``--quiet``."""
+
+study_folder_option = click.option(
+    "--output", type=FOLDER, help="Study folder; default: study-NAME."
 )
 
 
-in_study_folder = click.option("--output", type=FOLDER, help="Study folder; default: study-NAME.")
+def _plugin_option(noun: str) -> Callable[[Command], Command]:
+    """Make the option ``--plugin``, the argument ``plugins``; the noun says what files hold."""
+    help_text = f"Python file with your own {noun}. May be repeated."
+    return click.option("--plugin", "plugins", multiple=True, type=PATH, help=help_text)
 
 
-def _plugged(what: str) -> Callable[[Command], Command]:
-    """Give a command files of a user's own."""
-    told = f"Python file with your own {what}. May be repeated."
-    return click.option("--plugin", "plugins", multiple=True, type=PATH, help=told)
+metric_plugin_option = _plugin_option("metrics")
+analysis_plugin_option = _plugin_option("analysis, which shows its result")
 
 
-extensible = _plugged("metrics")
-redrawing = _plugged("analysis, which shows its result")
+def refuse_options(names: Collection[str], subject: str) -> None:
+    """Raise InputError if one of these options of the running command was typed by the user.
 
-
-def refuse_typed(names: Collection[str], subject: str) -> None:
-    """Refuse options that would be ignored."""
+    ``names`` are the arguments of the command; ``subject`` names what ignores them.
+    """
     from runs import InputError
 
     context = click.get_current_context()
     for option in context.command.params:
         name = str(option.name)
-        if name in names and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+        is_typed = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if name in names and is_typed:
             raise InputError(f"{option.opts[0]} does not apply to {subject}: leave it out.")
 
 
-class _Options(click.Option):
+class _SettingsPlaceholder(click.Option):
     """A place among the options of a command, for those that are made from settings."""
 
-    def __init__(self, _: object, *, made: Callable[[], Iterator[click.Option]]) -> None:
+    def __init__(self, _: object, *, make_options: Callable[[], Iterator[click.Option]]) -> None:
         super().__init__(["--settings"], expose_value=False, hidden=True)
-        self.made = made
+        self.make_options = make_options
 
 
 # Before click 8.5 types of parameters name no class in brackets.
 class _Assignment(click.ParamType):  # type: ignore[type-arg]
-    """A name and what it stands for; digits are a number."""
+    """A name and its value; a value of digits is an integer."""
 
     name = "NAME=VALUE"
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[str, str | int]:
-        """Take the text apart at its first equals sign."""
-        name, sign, meant = str(value).partition("=")
+        """Split the text at its first equals sign; fail, as click does, without one."""
+        name, sign, text = str(value).partition("=")
         if not sign:
             self.fail(f"{value!r} must have the form NAME=VALUE.", param, ctx)
-        return name, int(meant) if meant.isdecimal() else meant
+        return name, int(text) if text.isdecimal() else text
 
 
 ASSIGNMENT = _Assignment()
 
 
-def named_columns(option: str, roles: str) -> Callable[[Command], Command]:
-    """Give a command an option that names the columns of tables."""
+def column_names_option(option: str, roles: str) -> Callable[[Command], Command]:
+    """Make an option for names of columns by role: a dictionary of texts.
+
+    ``roles`` lists, in the help, the columns that may be named.
+    """
     return click.option(
         option,
         multiple=True,
         type=ASSIGNMENT,
-        callback=lambda _, __, pairs: {key: str(name) for key, name in pairs},
+        callback=lambda _, __, pairs: {role: str(name) for role, name in pairs},
         help=f"Name of a column ({roles}), as user=visitor. Default: recognised. May be repeated.",
     )
 
@@ -151,21 +186,23 @@ class SettingsCommand(click.Command):
     """A command with `settings_options`, which are made when its options are asked for."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Give all options, those of settings where their decorator stands."""
-        self.params = [
-            option
-            for parameter in self.params
-            for option in (parameter.made() if isinstance(parameter, _Options) else [parameter])
-        ]
+        """List all options and arguments, those of settings where their decorator stands."""
+        parameters: list[click.Parameter] = []
+        for parameter in self.params:
+            if isinstance(parameter, _SettingsPlaceholder):
+                parameters.extend(parameter.make_options())
+            else:
+                parameters.append(parameter)
+        self.params = parameters
         return super().get_params(ctx)
 
 
-CALLED = {"metrics": "--measure", "format": "--input-format"}
-"""Options that are called otherwise than their field in every command."""
+OPTION_NAMES = {"metrics": "--measure", "format": "--input-format"}
+"""Options that have another name than their field in every command, by field."""
 
 
 def settings_options(
-    settings: Callable[[], type[BaseModel]],
+    load_settings: Callable[[], type[BaseModel]],
     *,
     without: Collection[str] = (),
     names: Mapping[str, str] | None = None,
@@ -173,50 +210,72 @@ def settings_options(
     """Give a `SettingsCommand` an option for each field of its settings.
 
     An option is called as its field, with dashes; one of several values is called by the singular
-    and may be repeated. What it accepts, its default and its help are those of the field. It is
-    handed to the command under the name of the field; `given` makes the settings of it. The model
-    is imported when it is asked for, so that help on all commands need not. Some fields may be left
-    without an option; the names are those of options that are called something else, by field.
+    and may be repeated. What it accepts, its default and its help are those of the field. The
+    command gets it under the name of the field; `settings_from_options` makes the settings of it.
+
+    Parameters
+    ----------
+    load_settings
+        Imports the class of the settings, when options are asked for: help on all commands need
+        not import it. See `lazy_class`.
+    without
+        Fields that get no option.
+    names
+        Other names of options, by field.
     """
+    option_names = {**OPTION_NAMES, **(names or {})}
 
-    def made() -> Iterator[click.Option]:
-        for name, facts in settings().model_json_schema()["properties"].items():
+    def make_options() -> Iterator[click.Option]:
+        schema = load_settings().model_json_schema()
+        for name, field in schema["properties"].items():
             if name not in without:
-                yield _option(name, facts, called={**CALLED, **(names or {})}.get(name))
+                yield _option_of_field(name, field, declaration=option_names.get(name))
 
-    return click.option(cls=_Options, made=made)
+    return click.option(cls=_SettingsPlaceholder, make_options=make_options)
 
 
-def imported(path: str) -> Callable[[], Any]:
-    """Give what imports a model by its path, for `settings_options`."""
+def lazy_class(path: str) -> Callable[[], Any]:
+    """Make a function that imports a class, given as "module.Class", and returns it."""
     module, _, name = path.rpartition(".")
     return lambda: getattr(import_module(module), name)
 
 
-def given(settings: type[Settings], options: Mapping[str, Any]) -> Settings:
-    """Make the settings of a command's options; what was not given has its default.
+def settings_from_options(
+    settings_class: type[Settings], option_values: Mapping[str, Any]
+) -> Settings:
+    """Make settings from the options of a command, by name of their field.
 
-    What is no field is left aside.
+    An option that is None or () was not given: the field has its default. Options that are no
+    field are ignored. Raises InputError, which names the option, if a value breaks a rule.
     """
     from pydantic import ValidationError
 
+    values: dict[str, Any] = {}
+    for name, value in option_values.items():
+        is_unset = value is None or value == ()
+        if name in settings_class.model_fields and not is_unset:
+            values[name] = value
+    try:
+        return settings_class(**values)
+    except ValidationError as error:
+        raise _error_of_option(error.errors()[0]) from None
+
+
+def _error_of_option(details: ErrorDetails) -> Exception:
+    """Make an InputError of what pydantic refuses, with the option of the running command.
+
+    No option is named where the rule is of several fields.
+    """
     from runs import InputError
     from runs.shared.settings import broken_rule
 
-    chosen = {
-        name: value
-        for name, value in options.items()
-        if name in settings.model_fields and value not in (None, ())
-    }
-    try:
-        return settings(**chosen)
-    except ValidationError as error:
-        finding, subject = error.errors()[0], ""
-        if finding["loc"]:
-            # The option of the running command that the field is given by.
-            parameters = click.get_current_context().command.params
-            subject = next(f"`{p.opts[0]}`" for p in parameters if p.name == finding["loc"][0])
-        raise InputError(broken_rule(subject, finding)) from None
+    subject = ""
+    if details["loc"]:
+        field_name = details["loc"][0]
+        parameters = click.get_current_context().command.params
+        option = next(option for option in parameters if option.name == field_name)
+        subject = f"`{option.opts[0]}`"
+    return InputError(broken_rule(subject, details))
 
 
 TYPES: Mapping[str, click.ParamType[Any]] = {
@@ -227,58 +286,87 @@ TYPES: Mapping[str, click.ParamType[Any]] = {
 }
 
 
-def _option(name: str, facts: Mapping[str, Any], *, called: str | None) -> click.Option:
-    """Make an option of what the JSON schema of the settings says of a field."""
-    value = _but_null(facts)
-    is_map = _is_assigned(value)
-    repeats = is_map or value.get("type") == "array"
-    kind = ASSIGNMENT if is_map else _type(name, _but_null(value["items"]) if repeats else value)
-    default = facts.get("default")
-    dashed = (_singular(name) if repeats else name).replace("_", "-")
-    # What is on, or may be, can be turned off.
-    is_on = kind is click.BOOL and default is not False
-    flag = f"--{dashed}/--no-{dashed}" if is_on else f"--{dashed}"
+def _option_of_field(
+    name: str, field: Mapping[str, Any], *, declaration: str | None
+) -> click.Option:
+    """Make an option of a field of settings, given by its JSON schema.
+
+    ``declaration`` is what the user types, such as "--measure"; by default the name of the field
+    with dashes, in the singular if there may be several values. A flag that is on, or may be None,
+    has a second form, "--no-...".
+    """
+    schema = _without_null(field)
+    is_map = _is_map_of_texts(schema)
+    is_repeated = is_map or schema.get("type") == "array"
+    if is_map:
+        option_type: click.ParamType[Any] = ASSIGNMENT
+    else:
+        value_schema = _without_null(schema["items"]) if is_repeated else schema
+        option_type = _option_type(name, value_schema)
+    is_flag = option_type is click.BOOL
+    default = field.get("default")
+    if is_repeated and default:
+        default = tuple(default)
+    if declaration is None:
+        dashed = (_singular(name) if is_repeated else name).replace("_", "-")
+        can_be_turned_off = is_flag and default is not False
+        declaration = f"--{dashed}/--no-{dashed}" if can_be_turned_off else f"--{dashed}"
+    help_text = field.get("description", "")
+    if is_repeated:
+        help_text += " May be repeated."
     return click.Option(
-        [called or flag, name],
-        type=kind,
-        is_flag=True if kind is click.BOOL else None,
-        multiple=repeats,
-        callback=(lambda _, __, pairs: dict(pairs) or None) if is_map else None,
-        default=tuple(default) if repeats and default else default,
+        [declaration, name],
+        type=option_type,
+        is_flag=True if is_flag else None,
+        multiple=is_repeated,
+        callback=_as_dictionary if is_map else None,
+        default=default,
         show_default=True,
-        metavar=value.get("format", "name").upper() if kind is click.STRING else None,
-        help=facts.get("description", "") + " May be repeated." * repeats,
+        metavar=schema.get("format", "name").upper() if option_type is click.STRING else None,
+        help=help_text,
     )
 
 
-def _is_assigned(facts: Mapping[str, Any]) -> bool:
-    """Tell whether texts are given by names."""
-    match facts:
-        case {"type": "object", "additionalProperties": {"anyOf": kinds}}:
-            return {"type": "string"} in kinds
+def _as_dictionary(
+    _: click.Context, __: click.Parameter, pairs: Sequence[tuple[str, Any]]
+) -> dict[str, Any] | None:
+    """Make a dictionary of pairs of name and value; None if there is no pair."""
+    return dict(pairs) or None
+
+
+def _is_map_of_texts(schema: Mapping[str, Any]) -> bool:
+    """Return whether a JSON schema is of texts by name, such as columns by their roles."""
+    match schema:
+        case {"type": "object", "additionalProperties": {"anyOf": alternatives}}:
+            return {"type": "string"} in alternatives
     return False
 
 
-def _but_null(facts: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what a value must be if there is one."""
-    kinds = [kind for kind in facts.get("anyOf", ()) if kind.get("type") != "null"]
-    return kinds[0] if len(kinds) == 1 else facts
+def _without_null(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the only alternative of a JSON schema beside null; else the schema itself."""
+    alternatives = [kind for kind in schema.get("anyOf", ()) if kind.get("type") != "null"]
+    return alternatives[0] if len(alternatives) == 1 else schema
 
 
-def _type(name: str, facts: Mapping[str, Any]) -> click.ParamType[Any]:
-    """Choose the type of an option; bounds are checked by the settings."""
-    if "enum" in facts:
-        return click.Choice(facts["enum"])
-    if facts.get("format") == "path":
+def _option_type(name: str, schema: Mapping[str, Any]) -> click.ParamType[Any]:
+    """Choose the type of an option by the JSON schema of its field.
+
+    Bounds are checked by the settings. Raises TypeError for a schema that no option can have.
+    """
+    if "enum" in schema:
+        return click.Choice(schema["enum"])
+    if schema.get("format") == "path":
         return PATH
-    if {"type": "number"} in facts.get("anyOf", ()):
+    if {"type": "number"} in schema.get("anyOf", ()):
         # A number, or a word for one.
         return click.STRING
-    if facts.get("type") not in TYPES:
+    if schema.get("type") not in TYPES:
         raise TypeError(f"no option can be made of the field `{name}`: leave it out.")
-    return TYPES[facts["type"]]
+    return TYPES[schema["type"]]
 
 
-def _singular(name: str) -> str:
-    """Name one of several."""
-    return f"{name[:-3]}y" if name.endswith("ies") else name.removesuffix("s")
+def _singular(plural: str) -> str:
+    """Derive the singular of an English plural in -s or -ies."""
+    if plural.endswith("ies"):
+        return f"{plural[:-3]}y"
+    return plural.removesuffix("s")

@@ -10,16 +10,17 @@ import click
 from harness.cli.console import publish
 from harness.cli.options import (
     PATH,
+    HelpGroup,
     Paths,
     SettingsCommand,
-    clustered,
-    given,
-    imported,
-    published,
-    refuse_typed,
-    seeded,
+    cluster_option,
+    lazy_class,
+    publication_options,
+    refuse_options,
+    seed_option,
+    settings_from_options,
     settings_options,
-    workers,
+    workers_option,
 )
 
 if TYPE_CHECKING:
@@ -27,13 +28,13 @@ if TYPE_CHECKING:
     from runs.shared.progress import Progress
     from runs.shared.settings import Section
 
-GROUP = 4, "Sampled metrics"
-CORRECTION = imported("analyses.sampled.correction.Settings")
+GROUP = HelpGroup(4, "Sampled metrics")
+CORRECTION = lazy_class("analyses.sampled.correction.Settings")
 STUDIES = ("estimates", "ranks", "sizes")
 TABLES = ["sampled", "sampled_orders", "sampled_ranks", "sampled_sizes"]
 """Tables to print; those of the papers are written into the folder."""
 
-WITHOUT = ("drawing",)
+STUDY_SETTINGS = ("drawing",)
 """Settings for studies that train systems: a table of ranks does not have their items."""
 
 n_candidates = click.option(
@@ -43,24 +44,26 @@ n_candidates = click.option(
 )
 
 
-def _studies() -> dict[str, Analysis[Any, Any]]:
+def _sampled_studies() -> dict[str, Analysis[Any, Any]]:
+    """Collect the analyses of the group "sampled", by name."""
     from analyses.shared.analysis import members_of
 
     return {study.name: study for study in members_of("sampled")}
 
 
-def _settings() -> type[Section]:
-    """Put the settings of all studies together."""
+def _settings_of_all_studies() -> type[Section]:
+    """Make a class with the settings of all studies of `STUDIES`."""
     from pydantic import create_model
 
     from runs.shared.settings import Section
 
-    fields: dict[str, Any] = {
-        name: (field.annotation, field)
-        for study in map(_studies().__getitem__, STUDIES)
-        for name, field in study.settings.model_fields.items()
-        if name not in WITHOUT
-    }
+    sampled_studies = _sampled_studies()
+    fields: dict[str, Any] = {}
+    for study_name in STUDIES:
+        study = sampled_studies[study_name]
+        for name, field in study.settings.model_fields.items():
+            if name not in STUDY_SETTINGS:
+                fields[name] = (field.annotation, field)
     return create_model("Settings", __base__=Section, **fields)
 
 
@@ -78,12 +81,13 @@ def _settings() -> type[Section]:
 @click.option("--example", is_flag=True, help="Show the example of Krichene & Rendle (2020).")
 @n_candidates
 @settings_options(
-    _settings, names={"replace": "--replace/--without-replacement", "negatives": "--negatives"}
+    _settings_of_all_studies,
+    names={"replace": "--replace/--without-replacement", "negatives": "--negatives"},
 )
-@seeded
-@workers
-@clustered
-@published
+@seed_option
+@workers_option
+@cluster_option
+@publication_options
 def sampled(
     ranks: Path | None,
     studies: tuple[str, ...],
@@ -93,7 +97,7 @@ def sampled(
     cluster: str | None,
     progress: Progress,
     seed: int,
-    **asked: Any,
+    **option_values: Any,
 ) -> None:
     """Study how sampled negatives change metrics.
 
@@ -112,21 +116,27 @@ def sampled(
 
     if example == (ranks is not None):
         raise InputError("give a table of ranks (RANKS.csv), or --example.")
-    fields = {*_settings().model_fields}
+    field_names = {*_settings_of_all_studies().model_fields}
     if ranks is None:
-        refuse_typed(fields | {"studies", "candidates", "n_jobs", "cluster", "seed"}, "--example")
+        other_names = {"studies", "candidates", "n_jobs", "cluster", "seed"}
+        refuse_options(field_names | other_names, "--example")
         publish({"example": Example()})
         return
-    wanted = STUDIES if "all" in studies else studies
-    chosen = {name: study for name, study in _studies().items() if name in wanted}
-    used = {name for study in chosen.values() for name in study.settings.model_fields}
-    refuse_typed(fields - used, ", ".join(chosen))
-    settings = {name: given(study.settings, asked) for name, study in chosen.items()}
-    work = RanksWork(
-        read_rank_table(ranks, candidates=candidates), seed=seed, n_jobs=n_jobs, progress=progress
-    )
+    study_names = STUDIES if "all" in studies else studies
+    chosen = {name: study for name, study in _sampled_studies().items() if name in study_names}
+    used_names: set[str] = set()
+    for study in chosen.values():
+        used_names.update(study.settings.model_fields)
+    refuse_options(field_names - used_names, ", ".join(chosen))
+    settings_by_name = {
+        name: settings_from_options(study.settings, option_values) for name, study in chosen.items()
+    }
+    rank_table = read_rank_table(ranks, candidates=candidates)
+    work = RanksWork(rank_table, seed=seed, n_jobs=n_jobs, progress=progress)
+    results = {}
     with processes_on_cluster(cluster):
-        results = {study.key: study(work, settings[name]) for name, study in chosen.items()}
+        for name, study in chosen.items():
+            results[study.key] = study(work, settings_by_name[name])
     publish(results, TABLES)
     for result in results.values():
         click.echo(result.caption(), err=True)
@@ -142,8 +152,8 @@ def sampled(
 @n_candidates
 @click.option("--replace/--without-replacement", default=True, help="How negatives were sampled.")
 @settings_options(CORRECTION)
-@seeded
-@published
+@seed_option
+@publication_options
 def correct(
     tables: Paths,
     negatives: int | None,
@@ -151,7 +161,7 @@ def correct(
     replace: bool,
     progress: Progress,
     seed: int,
-    **asked: Any,
+    **option_values: Any,
 ) -> None:
     """Estimate exact metrics from ranks among sampled negatives.
 
@@ -166,8 +176,8 @@ def correct(
     from analyses.sampled.correction import corrected_systems
     from analyses.sampled.rank_tables import sampled_of
 
-    settings = given(CORRECTION(), asked)
+    settings = settings_from_options(CORRECTION(), option_values)
     systems = sampled_of(tables, negatives=negatives, candidates=candidates, replace=replace)
-    found = corrected_systems(systems, settings, seed=seed, progress=progress)
-    publish({"corrected": found}, only=["corrected"])
-    click.echo(found.caption(), err=True)
+    result = corrected_systems(systems, settings, seed=seed, progress=progress)
+    publish({"corrected": result}, only=["corrected"])
+    click.echo(result.caption(), err=True)

@@ -8,20 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli.console import publish
+from harness.cli.console import print_cautions, publish
 from harness.cli.options import (
     PATH,
     Command,
+    HelpGroup,
     Paths,
     SettingsCommand,
-    given,
-    imported,
-    named_columns,
-    published,
-    seeded,
+    column_names_option,
+    combined_options,
+    lazy_class,
+    publication_options,
+    seed_option,
+    settings_from_options,
     settings_options,
-    together,
-    workers,
+    workers_option,
 )
 
 if TYPE_CHECKING:
@@ -30,19 +31,19 @@ if TYPE_CHECKING:
     from runs.shared.progress import Progress
     from runs.tables.roles import ColumnNames
 
-GROUP = 3, "Tables of scores"
-score_columns = named_columns("--column", "user, system, measure, score")
-CORRELATION = imported("analyses.correlation.Settings")
+GROUP = HelpGroup(3, "Tables of scores")
+score_columns = column_names_option("--column", "user, system, measure, score")
+CORRELATION = lazy_class("analyses.correlation.Settings")
 
 
 @click.command(cls=SettingsCommand)
 @click.argument("paths", metavar="FILE...", nargs=-1, required=True, type=PATH)
 @score_columns
 @settings_options(CORRELATION, without=["every_pair"])
-@seeded
-@published
+@seed_option
+@publication_options
 def correlate(
-    paths: Paths, column: ColumnNames, seed: int, progress: Progress, **asked: Any
+    paths: Paths, column: ColumnNames, seed: int, progress: Progress, **option_values: Any
 ) -> None:
     """Rank correlation of the orderings by different measures.
 
@@ -54,21 +55,23 @@ def correlate(
     from analyses.shared.publish import as_csv, as_json, write_results
     from analyses.shared.table import FORMATS
 
-    settings = given(CORRELATION(), asked | {"every_pair": True})
-    found = correlate_files(paths, settings, column, seed=seed, progress=progress)
-    match asked["format_"]:
+    settings = settings_from_options(CORRELATION(), option_values | {"every_pair": True})
+    result = correlate_files(paths, settings, column, seed=seed, progress=progress)
+    format_ = option_values["format_"]
+    match format_:
         case "text":
-            printed = found.of_measures().to_columns()
+            text = result.of_measures().to_columns()
         case "csv":
-            printed = as_csv(found.to_frame())
+            text = as_csv(result.to_frame())
         case "json":
-            printed = as_json({"correlation": found})
+            text = as_json({"correlation": result})
         case _:
-            printed = FORMATS[asked["format_"]]([found.of_measures()])
-    click.echo(printed, nl=False)
-    click.echo(found.caption(), err=True)
-    if asked["output"] is not None:
-        write_results({"correlation": found}, asked["output"])
+            text = FORMATS[format_]([result.of_measures()])
+    click.echo(text, nl=False)
+    click.echo(result.caption(), err=True)
+    folder = option_values["output"]
+    if folder is not None:
+        write_results({"correlation": result}, folder)
 
 
 def correlate_files(
@@ -78,7 +81,8 @@ def correlate_files(
 
     These are one table of means (see `read_means`), or what `read_score_tables` reads: a table of
     scores for each measure, or study folders. Intervals need scores topic by topic; the options
-    are those of `ScoresWork`.
+    are those of `ScoresWork`. ``columns`` names columns of the tables by role. Warns of measures
+    by which all systems have the same mean. Raises InputError for scores of one measure.
     """
     import numpy as np
 
@@ -92,7 +96,7 @@ def correlate_files(
 
     if len(paths) == 1 and is_means_table(paths[0]):
         means = read_means(paths[0])
-        found = correlate_means(
+        result = correlate_means(
             means.values,
             measures=all_reported(means.measures),
             systems=means.systems,
@@ -105,25 +109,35 @@ def correlate_files(
                 f"{paths[0]}: scores of the one measure {scores.measures[0]}, topic by topic; a "
                 "second table is needed to compare it with."
             )
-        found = correlation(ScoresWork(scores, **options), settings)
-    is_constant = np.isnan(found.values["tau-b"].diagonal())
-    for measure in np.array(found.measures, dtype=object)[is_constant]:
-        warn(f"all systems have the same mean by {measure}: its agreement is undefined.")
-    return found
+        result = correlation(ScoresWork(scores, **options), settings)
+    taus_with_itself = result.values["tau-b"].diagonal()
+    for measure, tau in zip(result.measures, taus_with_itself, strict=True):
+        if np.isnan(tau):
+            warn(f"all systems have the same mean by {measure}: its agreement is undefined.")
+    return result
 
 
-def _asks_scores(settings: str) -> Callable[[Command], Command]:
-    """Give a command tables of scores, options for settings, and what all such commands have."""
-    tables = click.argument(
+def _scores_options(settings: str) -> Callable[[Command], Command]:
+    """Give a command the argument ``tables``, options for settings, and shared options.
+
+    ``settings`` is the path of their class, such as "analyses.design.Settings".
+    """
+    tables_argument = click.argument(
         "tables", metavar="STUDY|SCORES.csv...", nargs=-1, required=True, type=PATH
     )
-    made = settings_options(imported(settings))
-    return together(tables, score_columns, made, seeded, workers, published)
+    return combined_options(
+        tables_argument,
+        score_columns,
+        settings_options(lazy_class(settings)),
+        seed_option,
+        workers_option,
+        publication_options,
+    )
 
 
 @click.command(cls=SettingsCommand)
-@_asks_scores("analyses.discrimination.Settings")
-def discriminate(**asked: Any) -> None:
+@_scores_options("analyses.discrimination.Settings")
+def discriminate(**option_values: Any) -> None:
     """Discriminative power: test all pairs of systems under each measure.
 
     Measures are ordered by discriminative power (DP, the sum of the p-values of all pairs), the
@@ -136,12 +150,12 @@ def discriminate(**asked: Any) -> None:
     """
     from analyses.discrimination import discrimination
 
-    _answer(discrimination, only=["conventions"], **asked)
+    _analyse(discrimination, only=["conventions"], **option_values)
 
 
 @click.command(cls=SettingsCommand)
-@_asks_scores("analyses.design.Settings")
-def design(**asked: Any) -> None:
+@_scores_options("analyses.design.Settings")
+def design(**option_values: Any) -> None:
     """Sample size: how many users each measure needs.
 
     Uses a study, or tables of scores, as pilot data. Prints how many users are needed to find
@@ -153,10 +167,10 @@ def design(**asked: Any) -> None:
     """
     from analyses.design import design as analysis
 
-    _answer(analysis, **asked)
+    _analyse(analysis, **option_values)
 
 
-def _answer(
+def _analyse(
     analysis: Analysis[Any, Any],
     tables: Sequence[Path],
     *,
@@ -165,15 +179,19 @@ def _answer(
     progress: Progress,
     column: ColumnNames,
     only: Collection[str] = (),
-    **asked: Any,
+    **option_values: Any,
 ) -> None:
-    """Analyse tables of scores or a study, publish the result, and print cautions."""
+    """Analyse tables of scores or a study, publish the result, and print cautions.
+
+    ``tables`` and the options are those of `_scores_options`; ``only`` has the names of tables to
+    print, by default all.
+    """
     from analyses.shared.work import ScoresWork
     from harness.readers.score_files import read_score_tables
 
     scores = read_score_tables(tables, column)
     work = ScoresWork(scores, seed=seed, n_jobs=n_jobs, progress=progress)
-    found = analysis(work, given(analysis.settings, asked))
-    publish({analysis.name: found}, only)
-    for caution in found.cautions():
-        click.echo(f"Caution: {caution}", err=True)
+    settings = settings_from_options(analysis.settings, option_values)
+    result = analysis(work, settings)
+    publish({analysis.name: result}, only)
+    print_cautions(result.cautions())

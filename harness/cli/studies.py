@@ -3,32 +3,34 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from analyses.shared.table import FORMATS, Table
-from harness.cli.console import BROKEN, print_tables, reads_studies, write_and_name
-from harness.cli.data import describe_ratings, print_description, reads_ratings
+from harness.cli.console import EXIT_BROKEN, explain_misfits, print_tables, write_and_print_path
+from harness.cli.data import describe_ratings, print_description, rating_options
 from harness.cli.options import (
     FILE,
     FOLDER,
     PATH,
     SEED,
+    HelpGroup,
     Paths,
     SettingsCommand,
-    clustered,
-    extensible,
-    formatted,
-    given,
-    imported,
-    in_study_folder,
-    quietly,
-    redrawing,
-    refuse_typed,
+    analysis_plugin_option,
+    cluster_option,
+    format_option,
+    lazy_class,
+    metric_plugin_option,
+    quiet_option,
+    refuse_options,
+    settings_from_options,
     settings_options,
-    workers,
+    study_folder_option,
+    workers_option,
 )
 
 if TYPE_CHECKING:
@@ -36,10 +38,10 @@ if TYPE_CHECKING:
     from harness.trec_eval.export import RunFormat
     from runs.shared.progress import Progress
 
-GROUP = 1, "Studies"
+GROUP = HelpGroup(1, "Studies")
 
-MOST_NAMED = 4
-"""Files of a folder that are named one by one."""
+MAX_NAMED_FILES = 4
+"""Up to so many files of a folder are named one by one."""
 
 StudyT = TypeVar("StudyT", bound="StudyFile")
 
@@ -61,9 +63,14 @@ StudyT = TypeVar("StudyT", bound="StudyFile")
 @click.option(
     "--yes", is_flag=True, help="Take the columns that are proposed by their values alone."
 )
-@reads_ratings
+@rating_options
 def init(
-    data: Path, output: Path, overwrite: bool, systems: tuple[str, ...], yes: bool, **asked: Any
+    data: Path,
+    output: Path,
+    overwrite: bool,
+    systems: tuple[str, ...],
+    yes: bool,
+    **option_values: Any,
 ) -> None:
     """Write a study file for ratings, and describe the ratings.
 
@@ -79,14 +86,18 @@ def init(
         raise InputError(
             f"{output}: the file exists; --overwrite replaces it, --output names another."
         )
-    found = describe_ratings(data, asked)
-    chosen = tuple(dict.fromkeys(systems)) or SYSTEMS
-    write_atomically(
-        output, first_study(found, file=output, systems=chosen, takes_proposals=yes).encode()
+    description = describe_ratings(data, option_values)
+    distinct_systems = tuple(dict.fromkeys(systems)) or SYSTEMS
+    study_text = first_study(
+        description, file=output, systems=distinct_systems, takes_proposals=yes
     )
-    print_description(found)
-    how = "" if found.threshold is None else f", with the threshold {found.threshold:g}"
-    click.echo(f"{output} is a study of these ratings{how}. Run it: harness run {output}")
+    write_atomically(output, study_text.encode())
+    print_description(description)
+    threshold = description.threshold
+    threshold_note = "" if threshold is None else f", with the threshold {threshold:g}"
+    click.echo(
+        f"{output} is a study of these ratings{threshold_note}. Run it: harness run {output}"
+    )
 
 
 @click.command()
@@ -94,12 +105,12 @@ def init(
 @click.option(
     "--experiment", is_flag=True, help="Without a study file: run the demo of a click experiment."
 )
-@workers
-@clustered
+@workers_option
+@cluster_option
 @click.option("--seed", type=SEED, help="Random seed, in place of that of the study.")
-@in_study_folder
-@extensible
-@quietly
+@study_folder_option
+@metric_plugin_option
+@quiet_option
 def run(
     study_file: Path | None,
     experiment: bool,
@@ -117,36 +128,45 @@ def run(
     from harness.study.study_file import tables_in
 
     if study_file is not None:
-        refuse_typed({"experiment"}, "a study file")
-    changes = {"seed": seed, "output": output}
-    given = {name: value for name, value in changes.items() if value is not None}
-
-    def study_of(kind: type[StudyT]) -> StudyT:
-        return kind.read(study_file, changes=given) if study_file else kind.demo(changes=given)
-
-    if experiment if study_file is None else "experiment" in tables_in(study_file):
+        refuse_options({"experiment"}, "a study file")
+        experiment = "experiment" in tables_in(study_file)
+    options = {"seed": seed, "output": output}
+    changes = {name: value for name, value in options.items() if value is not None}
+    if experiment:
         from harness.online.experiment import run_experiment_study
         from harness.online.experiment_file import ExperimentStudy
 
-        asked = study_of(ExperimentStudy)
-        report = run_experiment_study(asked, n_jobs=n_jobs, progress=progress, cluster=cluster)
+        experiment_study = _read_study_or_demo(ExperimentStudy, study_file, changes)
+        report = run_experiment_study(
+            experiment_study, n_jobs=n_jobs, progress=progress, cluster=cluster
+        )
     else:
         from harness.study.run import add_plugins, run_study
         from harness.study.study import Study
         from harness.study.workers import trained_on
 
-        study = study_of(Study)
+        study = _read_study_or_demo(Study, study_file, changes)
         with trained_on(cluster, study.systems.names):
             report = run_study(add_plugins(study, plugins), n_jobs=n_jobs, progress=progress)
-        export = ["harness", "export", str(report.parent), "--output", f"{report.parent}-export"]
-        click.echo(f"To write its runs and qrels for trec_eval: {shlex.join(export)}")
+        folder = report.parent
+        export_command = ["harness", "export", str(folder), "--output", f"{folder}-export"]
+        click.echo(f"To write its runs and qrels for trec_eval: {shlex.join(export_command)}")
     click.echo(f"The report is {report.resolve()}")
+
+
+def _read_study_or_demo(
+    study_class: type[StudyT], study_file: Path | None, changes: Mapping[str, Any]
+) -> StudyT:
+    """Read a study file, or the demo of the class without one; ``changes`` replace its values."""
+    if study_file is None:
+        return study_class.demo(changes=changes)
+    return study_class.read(study_file, changes=changes)
 
 
 @click.command()
 @click.argument("study", type=PATH)
-@redrawing
-@reads_studies
+@analysis_plugin_option
+@explain_misfits
 def report(study: Path, plugins: Paths) -> None:
     """Write the report again, from saved results.
 
@@ -155,14 +175,15 @@ def report(study: Path, plugins: Paths) -> None:
     from harness.report.page import render_report
     from harness.report.study_folder import FinishedStudy
 
-    page = render_report(FinishedStudy.open(study, plugins))
-    write_and_name("report", study / "report.html", page)
+    finished_study = FinishedStudy.open(study, plugins)
+    page = render_report(finished_study)
+    write_and_print_path("report", study / "report.html", page)
 
 
 @click.command()
 @click.argument("study", type=PATH)
 @click.argument("name", metavar="[table2|table3|NAME]", required=False)
-@formatted
+@format_option
 @click.option(
     "--cutoff",
     type=int,
@@ -175,8 +196,8 @@ def report(study: Path, plugins: Paths) -> None:
     help="Discriminative power in table3: sum of p-values over unordered pairs of systems (dp), or "
     "over ordered pairs, as in the RecSys'18 paper (dp_ordered).",
 )
-@redrawing
-@reads_studies
+@analysis_plugin_option
+@explain_misfits
 def table(study: Path, name: str | None, format_: str, plugins: Paths, **options: Any) -> None:
     """Print a table of a study; without a name, list its tables.
 
@@ -186,15 +207,17 @@ def table(study: Path, name: str | None, format_: str, plugins: Paths, **options
     from harness.report.tables import table_titles, tabulate
     from runs.shared.ids import escaped
 
-    finished = FinishedStudy.open(study, plugins)
+    finished_study = FinishedStudy.open(study, plugins)
     if name is None:
-        listed = Table("tables", "", "", ["name", "title"], [*table_titles(finished).items()])
-        print_tables(listed, format_=format_)
+        rows = [*table_titles(finished_study).items()]
+        print_tables(Table("tables", "", "", ["name", "title"], rows), format_=format_)
         if format_ == "text":
-            names = ", ".join(escaped(f"{name}.csv") for name in finished.list_frames())
-            click.echo(f"CSV files with all digits are in {study / 'tables'}: {names}.")
+            files = [escaped(f"{frame}.csv") for frame in finished_study.list_frames()]
+            folder = study / "tables"
+            click.echo(f"CSV files with all digits are in {folder}: {', '.join(files)}.")
         return
-    click.echo(FORMATS[format_]([tabulate(finished, name, **options)]), nl=False)
+    study_table = tabulate(finished_study, name, **options)
+    click.echo(FORMATS[format_]([study_table]), nl=False)
 
 
 @click.command(cls=SettingsCommand)
@@ -206,22 +229,22 @@ def table(study: Path, name: str | None, format_: str, plugins: Paths, **options
     help="File to write, in any format of matplotlib: .pdf, .svg, .png, .eps, ...; default: "
     "FIGURE.svg.",
 )
-@settings_options(imported("analyses.shared.figure_options.FigureOptions"))
+@settings_options(lazy_class("analyses.shared.figure_options.FigureOptions"))
 @click.option(
     "--axes",
     type=click.Choice(["share", "pairs"]),
     help="Axes of the figures of p-values: the share of pairs over p, or p over the pairs in "
     "order, as in the RecSys'18 paper.",
 )
-@redrawing
-@reads_studies
+@analysis_plugin_option
+@explain_misfits
 def figure(
     study: Path,
     name: str | None,
     output: Path | None,
     plugins: Paths,
     axes: str | None,
-    **asked: Any,
+    **option_values: Any,
 ) -> None:
     """Draw a figure of the study folder STUDY for print; without a name, list the figures.
 
@@ -234,32 +257,39 @@ def figure(
     from harness.report.print import caption_of, find_figure
     from harness.report.study_folder import FinishedStudy
 
-    finished = FinishedStudy.open(study, plugins)
+    finished_study = FinishedStudy.open(study, plugins)
     if name is None:
-        rows = [(face.short, finished.title(face)) for _, face in finished.figures()]
+        rows = []
+        for _, declaration in finished_study.figures():
+            rows.append((declaration.short, finished_study.title(declaration)))
         print_tables(Table("figures", "", "", ["name", "title"], rows))
         return
-    key, face = find_figure(finished, name)
-    path = output or Path(f"{face.file_stem}.svg")
-    written, options, result = (
-        figure_writer(path),
-        given(FigureOptions, asked),
-        finished.result(key),
+    result_key, declaration = find_figure(finished_study, name)
+    path = output or Path(f"{declaration.file_stem}.svg")
+    file_content = figure_writer(path)
+    options = settings_from_options(FigureOptions, option_values)
+    result = finished_study.result(result_key)
+    axes_option = {} if axes is None else {"axes": axes}
+    _, chosen_options = declaration.split_options(result, axes_option)
+    drawn_figure = draw_figure(
+        result,
+        declaration,
+        options,
+        usual=finished_study.figure_options,
+        chosen=chosen_options,
     )
-    _, chosen = face.split_options(result, {} if axes is None else {"axes": axes})
-    drawn = draw_figure(result, face, options, usual=finished.figure_options, chosen=chosen)
-    click.echo(caption_of(finished, face, drawn))
-    write_and_name("figure", path, written(drawn))
+    click.echo(caption_of(finished_study, declaration, drawn_figure))
+    write_and_print_path("figure", path, file_content(drawn_figure))
 
 
 @click.command()
 @click.argument(
     "studies", type=PATH, nargs=-1, required=True, metavar="STUDY STUDY...|PUBLISHED.csv"
 )
-@formatted
+@format_option
 @click.option("--output", type=FOLDER, help="Folder to write a page with tables and figures to.")
-@redrawing
-@reads_studies
+@analysis_plugin_option
+@explain_misfits
 def compare(studies: Paths, format_: str, output: Path | None, plugins: Paths) -> None:
     """Compare studies with each other, or with published values.
 
@@ -278,17 +308,19 @@ def compare(studies: Paths, format_: str, output: Path | None, plugins: Paths) -
 
     tables = [path for path in studies if path.suffix == ".csv"]
     folders = [path for path in studies if path not in tables]
-    compared = (
-        Publication.of_tables(folders, tables, plugins)
-        if tables
-        else Comparison.of_studies([FinishedStudy.open(path, plugins) for path in folders])
-    )
-    click.echo(FORMATS[format_]([*compared.tables()]))
+    comparison: Publication | Comparison
+    if tables:
+        comparison = Publication.of_tables(folders, tables, plugins)
+    else:
+        finished_studies = [FinishedStudy.open(path, plugins) for path in folders]
+        comparison = Comparison.of_studies(finished_studies)
+    click.echo(FORMATS[format_]([*comparison.tables()]))
     is_text = format_ == "text"
-    for finding in compared.findings():
+    for finding in comparison.findings():
         click.echo(f"{finding}\n", err=not is_text)
     if output is not None:
-        click.echo(f"The page is {write_comparison(compared, output).resolve()}", err=not is_text)
+        page = write_comparison(comparison, output)
+        click.echo(f"The page is {page.resolve()}", err=not is_text)
 
 
 @click.command()
@@ -302,7 +334,7 @@ def compare(studies: Paths, format_: str, output: Path | None, plugins: Paths) -
     help="Format of runs beside TREC; ir_metadata: TREC with a description in comments, which "
     "trec_eval 9 cannot read. May be repeated.",
 )
-@reads_studies
+@explain_misfits
 def export(study: Path, output: Path, run_formats: tuple[RunFormat, ...]) -> None:
     """Export the runs, qrels and split of a study.
 
@@ -311,12 +343,12 @@ def export(study: Path, output: Path, run_formats: tuple[RunFormat, ...]) -> Non
     """
     from harness.trec_eval.export import export_study
 
-    folders: dict[Path, list[Path]] = {}
+    paths_by_folder: dict[Path, list[Path]] = {}
     for path in export_study(study, output, run_formats=run_formats):
-        folders.setdefault(path.parent, []).append(path)
-    for folder, paths in folders.items():
+        paths_by_folder.setdefault(path.parent, []).append(path)
+    for folder, paths in paths_by_folder.items():
         names = ", ".join(path.name for path in paths)
-        if len(paths) > MOST_NAMED:
+        if len(paths) > MAX_NAMED_FILES:
             names = f"{len(paths)} files, such as {paths[0].name}"
         click.echo(f"{folder}: {names}")
     folder_name = shlex.quote(str(output))
@@ -336,18 +368,18 @@ def verify(study: Path) -> None:
 
     versions = read_manifest(study).versions
     ledger = Ledger(study)
-    parts_by: dict[str, list[str]] = {}
+    parts_by_maker: dict[str, list[str]] = {}
     n_files = 0
     for part in ledger.list_parts():
         entry = ledger.checked_entry(part)
         n_files += len(entry.files)
-        parts_by.setdefault(entry.makers(), []).append(part)
-    for made_by, parts in parts_by.items():
-        click.echo(f"{', '.join(parts)}: by {made_by}.\n")
-    changed = list(ledger.changed_files())
-    for name in changed:
+        parts_by_maker.setdefault(entry.makers(), []).append(part)
+    for maker, parts in parts_by_maker.items():
+        click.echo(f"{', '.join(parts)}: by {maker}.\n")
+    changed_files = list(ledger.changed_files())
+    for name in changed_files:
         click.echo(f"{study / name}: not as the study wrote it; `harness run` makes it again.")
     click.echo(f"The manifest is of the harness {versions['harness']}.")
-    click.echo(f"Files that are not as the study wrote them: {len(changed)} of {n_files}.")
-    if changed:
-        raise SystemExit(BROKEN)
+    click.echo(f"Files that are not as the study wrote them: {len(changed_files)} of {n_files}.")
+    if changed_files:
+        raise SystemExit(EXIT_BROKEN)

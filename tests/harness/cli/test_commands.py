@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from harness.cli.main import _commands, _groups, main
-from harness.cli.options import _Options
+from harness.cli.options import _SettingsPlaceholder
 from runs.shared.members import import_modules
 from tests.harness.small import write_qrels, write_ratings, write_run
 
@@ -164,7 +164,7 @@ ARGUMENTS = {
 
 def told(option: click.Option) -> str:
     """Describe an option: what it takes, how often, and its default."""
-    if isinstance(option, _Options):
+    if isinstance(option, _SettingsPlaceholder):
         return "made"
     kind = option.type
     match kind:

@@ -14,17 +14,17 @@ from click.testing import CliRunner, Result
 from analyses.sampled.papers import Example
 from analyses.shared.table import FORMATS, Table
 from harness.cli.console import (
-    BROKEN,
-    FAILED,
-    MISUSED,
+    EXIT_BROKEN,
+    EXIT_FAILED,
+    EXIT_MISUSED,
+    explain_misfits,
+    format_cell,
     print_tables,
     publish,
-    reads_studies,
-    shown,
     warnings_as_sentences,
-    write_and_name,
+    write_and_print_path,
 )
-from harness.cli.options import published
+from harness.cli.options import publication_options
 from runs import InputError
 from runs.shared.errors import warn
 
@@ -41,7 +41,7 @@ def test_names_in_brackets_are_printed_as_they_are(
 
 
 def test_a_command_exits_with_1_for_failures_and_2_for_mistakes() -> None:
-    assert (FAILED, BROKEN, MISUSED) == (1, 1, 2)
+    assert (EXIT_FAILED, EXIT_BROKEN, EXIT_MISUSED) == (1, 1, 2)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_a_command_exits_with_1_for_failures_and_2_for_mistakes() -> None:
     ],
 )
 def test_numbers_have_thousands_apart_and_four_digits(value: Any, text: str) -> None:
-    assert shown(value) == text
+    assert format_cell(value) == text
 
 
 TABLE = Table(
@@ -134,7 +134,7 @@ def test_warnings_of_the_input_are_said_in_the_end_even_if_it_fails(
 
 
 def misfit(**options: Any) -> None:
-    @reads_studies
+    @explain_misfits
     def command(**given: Any) -> None:
         raise LookupError("no such measure")
 
@@ -161,13 +161,13 @@ def test_a_fault_of_a_plugin_is_shown_as_it_is() -> None:
 
 
 def test_a_file_is_named_where_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_and_name("card", tmp_path / "new/card.html", b"x")
+    write_and_print_path("card", tmp_path / "new/card.html", b"x")
     assert capsys.readouterr().out == f"The card is {(tmp_path / 'new/card.html').resolve()}\n"
     assert (tmp_path / "new/card.html").read_bytes() == b"x"
 
 
 @click.command()
-@published
+@publication_options
 def example(**_: Any) -> None:
     """Publish an example."""
     publish({"example": Example()})

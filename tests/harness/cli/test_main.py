@@ -14,7 +14,14 @@ from click.testing import CliRunner, Result
 
 from analyses.shared.table import FORMATS
 from harness.cli.console import warnings_as_sentences
-from harness.cli.main import MISPLACED, SUMMARY, _answer, _groups, ended_like_ctrl_c, main
+from harness.cli.main import (
+    PATH_ERRNOS,
+    SUMMARY_LENGTH,
+    _groups,
+    _sentence_and_code,
+    main,
+    signals_as_interrupts,
+)
 from harness.study.study import read_study
 from harness.version import __version__
 from runs import InputError
@@ -487,7 +494,7 @@ def test_an_unknown_metric_is_answered_with_the_option_for_ones_own(tmp_path: Pa
 def test_what_is_ignored_stays_ignored(handler: signal.Handlers) -> None:
     before = signal.signal(signal.SIGHUP, handler)
     try:
-        with ended_like_ctrl_c():
+        with signals_as_interrupts():
             is_ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
         assert is_ignored == (handler is signal.SIG_IGN)
         assert signal.getsignal(signal.SIGHUP) is handler
@@ -498,11 +505,11 @@ def test_what_is_ignored_stays_ignored(handler: signal.Handlers) -> None:
 @pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGHUP])
 def test_what_a_closed_terminal_sends_ends_a_command_like_ctrl_c(sent: signal.Signals) -> None:
     before = signal.getsignal(sent)
-    with pytest.raises(KeyboardInterrupt) as caught, ended_like_ctrl_c():
+    with pytest.raises(KeyboardInterrupt) as caught, signals_as_interrupts():
         signal.raise_signal(sent)
     assert caught.value.args == (sent,)
     assert signal.getsignal(sent) is before
-    assert _answer(caught.value)[1] == 128 + sent
+    assert _sentence_and_code(caught.value)[1] == 128 + sent
 
 
 def failed(number: int, *place: object) -> OSError:
@@ -541,18 +548,18 @@ TOO_LITTLE = "Failed: memory ran out; use fewer workers (--jobs), or a machine w
 def test_what_stops_a_command_is_answered_with_a_sentence_and_a_code(
     error: BaseException, sentence: str, code: int
 ) -> None:
-    assert _answer(error) == (sentence, code)
+    assert _sentence_and_code(error) == (sentence, code)
 
 
 def test_a_module_of_ours_that_is_another_is_a_mistake_of_the_installation() -> None:
-    sentence, code = _answer(ImportError("x", name="runs.none"))
+    sentence, code = _sentence_and_code(ImportError("x", name="runs.none"))
     assert (sentence.startswith("Error: "), code) == (True, 2)
 
 
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EISDIR, errno.ENOTDIR, errno.EROFS])
 def test_a_place_where_nothing_can_be_is_named(number: int) -> None:
-    assert number in MISPLACED
-    assert _answer(failed(number, "p")) == (
+    assert number in PATH_ERRNOS
+    assert _sentence_and_code(failed(number, "p")) == (
         f"Error: p: {os.strerror(number)}; name another place.",
         2,
     )
@@ -572,7 +579,7 @@ def test_help_has_a_section_for_each_group_and_summaries_of_any_length() -> None
     printed = harness("--help").stdout
     places = [printed.index(f"{heading}:") for heading, _ in _groups()]
     assert places == sorted(places)
-    assert SUMMARY == 1000
+    assert SUMMARY_LENGTH == 1000
     names = [name for _, group in _groups() for name in group]
     width = max(map(len, names))
     for _, group in _groups():

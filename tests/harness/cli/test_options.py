@@ -13,22 +13,22 @@ from pydantic import Field, model_validator
 from harness.cli.main import Commands
 from harness.cli.options import (
     ASSIGNMENT,
-    CALLED,
     FILE,
     FOLDER,
+    OPTION_NAMES,
     PATH,
     SEED,
     SettingsCommand,
-    choice,
-    clustered,
-    given,
-    named_columns,
-    on_workers,
-    quietly,
-    refuse_typed,
-    seeded,
+    choice_option,
+    cluster_option,
+    column_names_option,
+    combined_options,
+    jobs_option,
+    quiet_option,
+    refuse_options,
+    seed_option,
+    settings_from_options,
     settings_options,
-    together,
 )
 from runs import InputError
 from runs.shared.progress import ProgressLines, SilentProgress
@@ -67,7 +67,7 @@ def command_of(settings: Any, **choices: Any) -> click.Command:
     @click.command(cls=SettingsCommand)
     @settings_options(lambda: settings, **choices)
     def show(**asked: Any) -> None:
-        click.echo(repr(given(settings, asked)))
+        click.echo(repr(settings_from_options(settings, asked)))
 
     return show
 
@@ -199,7 +199,7 @@ def test_some_fields_are_left_out_and_others_called_otherwise() -> None:
         format: str = Field("a", description="Format.")
         other: float | Literal["all"] = Field("all", description="A number or a word.")
 
-    assert CALLED == {"metrics": "--measure", "format": "--input-format"}
+    assert OPTION_NAMES == {"metrics": "--measure", "format": "--input-format"}
     found = options_of(Named, without=["other"], names={"format": "--kind"})
     assert {name: option.opts[0] for name, option in found.items()} == {
         "metrics": "--measure",
@@ -251,18 +251,18 @@ def asked(option: Callable[[Shown], Shown], *arguments: str) -> dict[str, Any]:
 
 
 def test_shared_options_have_defaults() -> None:
-    jobs = on_workers("Workers.")
+    jobs = jobs_option("Workers.")
     assert asked(jobs, "--jobs", "3") == {"n_jobs": 3}
     assert asked(jobs)["n_jobs"] == cpu_count()
     assert "--jobs" in asked(jobs, "--jobs", "0")["said"]
-    assert asked(seeded) == {"seed": 0}
-    assert "--seed" in asked(seeded, "--seed", "-1")["said"]
-    assert asked(clustered) == {"cluster": None}
-    assert isinstance(asked(quietly, "--quiet")["progress"], SilentProgress)
-    assert isinstance(asked(quietly)["progress"], ProgressLines)
-    assert asked(choice("--format", ["a", "b"], "Which.")) == {"format_": "a"}
-    assert asked(choice("--kind", ["a", "b"], "Which."), "--kind", "b") == {"kind": "b"}
-    columns = named_columns("--column", "user")
+    assert asked(seed_option) == {"seed": 0}
+    assert "--seed" in asked(seed_option, "--seed", "-1")["said"]
+    assert asked(cluster_option) == {"cluster": None}
+    assert isinstance(asked(quiet_option, "--quiet")["progress"], SilentProgress)
+    assert isinstance(asked(quiet_option)["progress"], ProgressLines)
+    assert asked(choice_option("--format", ["a", "b"], "Which.")) == {"format_": "a"}
+    assert asked(choice_option("--kind", ["a", "b"], "Which."), "--kind", "b") == {"kind": "b"}
+    columns = column_names_option("--column", "user")
     assert asked(columns, "--column", "user=1", "--column", "a=b") == {
         "column": {"user": "1", "a": "b"}
     }
@@ -271,7 +271,7 @@ def test_shared_options_have_defaults() -> None:
 
 def test_options_given_together_stand_in_their_order() -> None:
     @click.command()
-    @together(click.option("--one"), click.option("--two"))
+    @combined_options(click.option("--one"), click.option("--two"))
     def show(**_: Any) -> None: ...
 
     assert [option.name for option in show.params] == ["one", "two"]
@@ -282,7 +282,7 @@ def test_options_that_were_typed_are_refused_and_defaults_are_not() -> None:
     @click.option("-o", "--one", default=3)
     @click.option("--two", default=4)
     def show(**_: Any) -> None:
-        refuse_typed({"one"}, "this")
+        refuse_options({"one"}, "this")
 
     runner = CliRunner()
     assert runner.invoke(show, ["--two", "4"]).exit_code == 0
@@ -293,7 +293,7 @@ def test_options_that_were_typed_are_refused_and_defaults_are_not() -> None:
 
 def test_what_was_not_given_has_its_default_and_what_is_no_field_is_left_aside() -> None:
     options = {"draws": None, "sizes": (), "grey": False, "output": "x", "most": 20}
-    assert given(Settings, options) == Settings(most=20)
+    assert settings_from_options(Settings, options) == Settings(most=20)
 
 
 def test_paths_are_of_files_or_of_folders_or_of_both() -> None:

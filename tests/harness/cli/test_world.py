@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from analyses.shared.work import OtherWorld
-from harness.cli.console import MISUSED
+from harness.cli.console import EXIT_MISUSED
 from harness.cli.main import main
 from harness.readers.score_parquet import scores_from_parquet
 from harness.study.collection import collect
@@ -52,13 +52,13 @@ def test_a_folder_that_is_there_is_refused_before_anything_is_fitted(
     like: Path, tmp_path: Path
 ) -> None:
     answer = world("--like", like, "--output", tmp_path)
-    assert answer.exit_code == MISUSED
+    assert answer.exit_code == EXIT_MISUSED
     assert "--output must name a new folder" in answer.stderr
 
 
 def test_a_setting_out_of_range_is_refused(like: Path) -> None:
     answer = world("--like", like, "--liking", "9")
-    assert answer.exit_code == MISUSED
+    assert answer.exit_code == EXIT_MISUSED
     assert "--liking" in answer.stderr
 
 
