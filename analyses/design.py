@@ -24,13 +24,13 @@ from analyses.significance.effects import Components, variance_components
 from analyses.significance.paired_tests import for_all_pairs, pair_means_and_deviations
 from analyses.significance.permutation import pair_indices
 from analyses.significance.power import (
+    EffectDistribution,
     EffectPrior,
-    Likely,
     detectable_effect,
-    effects_of,
     expected_share,
     needed_users,
     resampled_effects,
+    standardised_effects,
     users_for_share,
 )
 from analyses.significance.question import Standard, standardised
@@ -117,10 +117,10 @@ def design(work: Work, settings: Settings) -> Design:
     differ = ((means != 0) | (deviations > 0)).any(axis=0)
     pairs = np.flatnonzero(differ if differ.any() else ~differ)
     means, deviations = means[:, pairs], deviations[:, pairs]
-    effects = effects_of(means, deviations)
+    effects = standardised_effects(means, deviations)
     priors = [EffectPrior(own, n_users, len(scores.systems)) for own in effects]
-    given = zip(*(prior.given_the_pilot() for prior in priors), strict=True)
-    likely = Likely(*(np.stack(each).reshape(len(values), -1) for each in given))
+    given = zip(*(prior.posterior() for prior in priors), strict=True)
+    likely = EffectDistribution(*(np.stack(each).reshape(len(values), -1) for each in given))
     kept = (likely.variances * likely.chances).sum(axis=1) * n_users / len(pairs)
     level = np.abs(values.mean(axis=(1, 2)))
     needed = users_for_share(likely, share=settings.share, alpha=settings.alpha)
@@ -128,10 +128,10 @@ def design(work: Work, settings: Settings) -> Design:
     known = needed[np.isfinite(needed)]
     last = max(2 * n_users, 1.5 * known.max(initial=0.0), 2 * SMALLEST)
     sizes = np.unique(np.rint(np.geomspace(SMALLEST, last, N_SIZES)))
-    of_sizes = Likely(*(each[:, None] for each in likely))
+    of_sizes = EffectDistribution(*(each[:, None] for each in likely))
 
-    def users_for(differences: Floats) -> Floats:
-        effects = effects_of(np.broadcast_to(differences, deviations.shape), deviations)
+    def required_users(differences: Floats) -> Floats:
+        effects = standardised_effects(np.broadcast_to(differences, deviations.shape), deviations)
         return needed_users(effects, alpha=settings.alpha, power=settings.power)
 
     return Design(
@@ -143,8 +143,8 @@ def design(work: Work, settings: Settings) -> Design:
         differences=means,
         deviations=deviations,
         differing=np.median(differing[:, pairs], axis=1),
-        observed=users_for(np.abs(means)),
-        relative=users_for(settings.difference * level[:, None]),
+        observed=required_users(np.abs(means)),
+        relative=required_users(settings.difference * level[:, None]),
         detectable=detectable * deviations,
         needed=needed,
         replicates=_possible_users(values, pairs, priors, settings, work.seed),
@@ -174,7 +174,7 @@ def _possible_users(
     for number, prior in enumerate(priors):
         with single_threaded("blas"):
             resampled = resampled_effects(values[number : number + 1], weights)[0, pairs]
-        possible = Likely.of(prior.draw(resampled, systems, seed=seed))
+        possible = EffectDistribution.certain(prior.draw(resampled, systems, seed=seed))
         users[number] = users_for_share(possible, share=settings.share, alpha=settings.alpha)
     return users
 
@@ -330,7 +330,7 @@ class Design(Result):
         """
         low, high = self.interval
         parts = self.components
-        relative_users, absolute_users = parts.users_for(self.reliability)
+        relative_users, absolute_users = parts.required_users(self.reliability)
         return tidy(
             self.measures,
             needed=self.needed,
@@ -393,7 +393,7 @@ class Design(Result):
     def reliability_table(self) -> Table:
         """Tabulate variance components and generalizability coefficients."""
         parts = self.components
-        relative_users, absolute_users = parts.users_for(self.reliability)
+        relative_users, absolute_users = parts.required_users(self.reliability)
         shares = {
             name: [percent(share) for share in column]
             for name, column in zip(("systems", self.units, "rest"), parts.shares.T, strict=True)
@@ -478,7 +478,7 @@ class Design(Result):
                 f"{self.measures[most]} needs {user_count(self.needed[most])} {self.units}, "
                 f"{times} times as many as {self.measures[fewest]}."
             )
-        users, _ = self.components.users_for(self.reliability)
+        users, _ = self.components.required_users(self.reliability)
         order = np.argsort(users, kind="stable")
         fewest, most = int(order[0]), int(order[-1])
         reached = f"a reliability (E rho²) of {rounded(self.reliability, 2)}"

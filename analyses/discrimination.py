@@ -30,8 +30,8 @@ from analyses.significance.effects import effects
 from analyses.significance.permutation import Method, pair_indices
 from analyses.significance.power import REPLICATES, PowerSamples, resample_power
 from analyses.significance.question import (
-    JOINT,
-    OF_MEANS,
+    JOINT_TESTS,
+    TESTS_OF_MEANS,
     Correction,
     Question,
     Standard,
@@ -151,12 +151,12 @@ class Settings(Question):
 
     @model_validator(mode="after")
     def _askable(self) -> Settings:
-        if self.baseline and self.correction in JOINT:
+        if self.baseline and self.correction in JOINT_TESTS:
             raise ValueError(
                 f"the correction {self.correction!r} tests all pairs of systems at once; with a "
                 "baseline, choose 'bonferroni', 'holm' or 'bh'"
             )
-        if self.across_measures and (self.correction in JOINT or self.correction == "none"):
+        if self.across_measures and (self.correction in JOINT_TESTS or self.correction == "none"):
             raise ValueError(
                 f"the correction {self.correction!r} is not made across measures; choose "
                 "'bonferroni', 'holm' or 'bh'"
@@ -204,7 +204,7 @@ def discrimination(work: Work, settings: Settings) -> Discrimination:
         (first, second),
         scales=tuple(scales.get(measure) for measure in scores.measures),
         groups=within,
-        replicates=settings.replicates if settings.test in OF_MEANS else 0,
+        replicates=settings.replicates if settings.test in TESTS_OF_MEANS else 0,
         seed=work.seed,
         n_jobs=work.n_jobs,
         runs=scores.runs,

@@ -20,7 +20,7 @@ from analyses.shared.sentences import letter_groups, letters_by_system, listed
 from analyses.shared.table import Table
 from analyses.significance.effects import mean_limits
 from analyses.significance.permutation import pair_differences, pair_indices
-from analyses.significance.question import JOINT, by_user_id
+from analyses.significance.question import JOINT_TESTS, by_user_id
 from runs.shared.arrays import Floats, Masks, Numbers
 from runs.shared.errors import counted
 from runs.shared.settings import Permutations
@@ -66,7 +66,7 @@ def systems(work: Work, settings: Settings) -> Systems:
     scores = work.scores.select(work.scores.measures.reported)
     scores.require("a comparison")
     with work.progress("Comparing systems", settings.permutations) as bar:
-        adjusted = JOINT[settings.correction](
+        adjusted = JOINT_TESTS[settings.correction](
             by_user_id(scores),
             permutations=settings.permutations,
             seed=work.seed,

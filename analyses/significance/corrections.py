@@ -33,11 +33,13 @@ def bonferroni(p: Floats) -> Floats:
     Bounds the chance of any false rejection in the family, however the tests depend on each
     other. :func:`holm` rejects all that this does, and more.
 
-    The result: adjusted p-values of the same shape.
+    ``p``: p-values of shape (..., m), a family along the last axis. The result: adjusted p-values
+    of the same shape.
 
     Dunn (1961), Multiple comparisons among means.
     """
-    return np.minimum(p.shape[-1] * p, 1.0)
+    n_tests = p.shape[-1]
+    return np.minimum(n_tests * p, 1.0)
 
 
 def holm(p: Floats) -> Floats:
@@ -48,13 +50,15 @@ def holm(p: Floats) -> Floats:
     Bounds the chance of any false rejection in the family, however the tests depend on each
     other.
 
-    The result: adjusted p-values of the same shape.
+    ``p``: p-values of shape (..., m), a family along the last axis. The result: adjusted p-values
+    of the same shape.
 
     Holm (1979), A simple sequentially rejective multiple test procedure.
     """
     order = np.argsort(p, axis=-1, kind="stable")
     factors = np.arange(p.shape[-1], 0, -1.0)
-    steps = np.maximum.accumulate(np.take_along_axis(p, order, axis=-1) * factors, axis=-1)
+    multiplied = np.take_along_axis(p, order, axis=-1) * factors
+    steps = np.maximum.accumulate(multiplied, axis=-1)
     adjusted = np.empty_like(p)
     np.put_along_axis(adjusted, order, np.minimum(steps, 1.0), axis=-1)
     return adjusted
@@ -68,7 +72,8 @@ def benjamini_hochberg(p: Floats) -> Floats:
     Bounds the expected share of false rejections among the rejections (the false discovery
     rate), if tests are independent or depend positively. Pairs that share a system need not.
 
-    The result: adjusted p-values of the same shape.
+    ``p``: p-values of shape (..., m), a family along the last axis. The result: adjusted p-values
+    of the same shape.
 
     Benjamini & Hochberg (1995), Controlling the false discovery rate.
     """
@@ -79,8 +84,12 @@ def benjamini_hochberg(p: Floats) -> Floats:
 
 SIGNS_AT_ONCE = 512
 SIGNS_PER_TASK = 2048
-# Distances of pairs under random signs, and swaps of users' scores, that are held at a time.
-DISTANCES_AT_ONCE = SWAPS_AT_ONCE = 1 << 21
+
+DISTANCES_AT_ONCE = 1 << 21
+"""Distances of pairs under random signs that are held at a time."""
+
+SWAPS_AT_ONCE = 1 << 21
+"""Swaps of users' scores that are held at a time."""
 
 
 def max_t_test(
@@ -102,20 +111,24 @@ def max_t_test(
     each user's vector of differences to be symmetric as a whole; else it holds for many users.
     Scores are on the grid of :func:`to_grid`; what it cannot tell apart is a tie, and counts.
 
-    The result: adjusted p-values of shape (n_measures, n_pairs), at least 1 / (permutations + 1).
-    Memory beyond scores on the grid is below 300 MB for each job, and 100 bytes for each measure
-    and pair.
+    Scores are of shape (n_measures, n_systems, n_users); ``advance`` is called with the number of
+    permutations finished since its last call. The result: adjusted p-values of shape (n_measures,
+    n_pairs), at least 1 / (permutations + 1). Memory beyond scores on the grid is below 300 MB for
+    each job, and 100 bytes for each measure and pair.
 
     Westfall & Young (1993), Resampling-based multiple testing, sections 2.3 and 2.6; Phipson &
     Smyth (2010) for the +1.
     """
     grid = to_grid(scores)
-    families = [Family.of(one) for one in grid]
+    families = [Family.from_scores(measure_scores) for measure_scores in grid]
     count = partial(_count_maxima, grid, families, seed=seed)
-    p = monte_carlo_p(
+    p_values = monte_carlo_p(
         count, permutations, draws_per_task=SIGNS_PER_TASK, n_jobs=n_jobs, advance=advance
     )
-    return np.array([family.never_falling(row) for family, row in zip(families, p, strict=True)])
+    adjusted = [
+        family.step_down(measure_p) for family, measure_p in zip(families, p_values, strict=True)
+    ]
+    return np.array(adjusted)
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,49 +136,71 @@ class Family:
     """Pairs of one measure, in falling order of z.
 
     Arrays are of shape (n_pairs,): ``order`` has the numbers of the pairs, ``first`` and ``second``
-    their systems, ``scales`` 1 / sigma (0 where systems are equal but for rounding), ``observed``
-    z. By the tolerance sums on the grid may differ where true sums tie.
+    their systems, ``inverse_sigmas`` 1 / sigma (0 where systems are equal but for rounding),
+    ``observed`` z. By the tolerance sums on the grid may differ where true sums tie.
     """
 
     order: Numbers
     first: Numbers
     second: Numbers
-    scales: Floats
+    inverse_sigmas: Floats
     observed: Floats
     tolerance: float
 
     @classmethod
-    def of(cls, grid: Floats) -> Family:
-        """Standardise the observed sums of gridded scores (n_systems, n_users)."""
+    def from_scores(cls, grid: Floats) -> Family:
+        """Standardise the observed sums of one measure's gridded scores (n_systems, n_users).
+
+        Pairs are put in falling order of z; z is 0 where systems are equal but for rounding.
+        """
         tolerance = 2.0 * grid.shape[1]
-        sums = PairSums.of(grid, n_powers=1)
+        sums = PairSums.from_scores(grid, n_powers=1)
         sigma = sums.deviations
-        scales = np.divide(1.0, sigma, out=np.zeros(len(sigma)), where=sigma > tolerance)
-        observed = sums.totals * scales
+        is_different = sigma > tolerance
+        inverse_sigmas = np.divide(1.0, sigma, out=np.zeros(len(sigma)), where=is_different)
+        observed = sums.totals * inverse_sigmas
         order = np.argsort(-observed, kind="stable")
         first, second = pair_indices(len(grid))
-        pairs = (first[order], second[order], scales[order], observed[order])
-        return cls(order, *pairs, tolerance)
+        return cls(
+            order=order,
+            first=first[order],
+            second=second[order],
+            inverse_sigmas=inverse_sigmas[order],
+            observed=observed[order],
+            tolerance=tolerance,
+        )
 
-    def count(self, flipped: Floats) -> Longs:
-        """Count for each pair the signs whose maximum reaches z; sums are (n_systems, n_signs).
+    def count_maxima(self, flipped: Floats) -> Longs:
+        """Count for each pair the signs under which the step-down maximum is at least its z.
 
-        Three arrays of at most 16 MB are held at a time.
+        ``flipped``: sums of the systems' scores under random signs, (n_systems, n_signs). Counts
+        are of shape (n_pairs,), in falling order of z. Three arrays of at most 16 MB are held at a
+        time.
         """
         counts = np.zeros(len(self.order), dtype=np.int64)
         at_once = max(1, DISTANCES_AT_ONCE // len(self.order))
         for start in range(0, flipped.shape[1], at_once):
-            counts += self._count_few(flipped[:, start : start + at_once])
+            block = flipped[:, start : start + at_once]
+            counts += self._count_maxima_in_block(block)
         return counts
 
-    def _count_few(self, flipped: Floats) -> Longs:
-        distances = np.abs(flipped[self.first] - flipped[self.second]) + self.tolerance
-        distances *= self.scales[:, np.newaxis]
-        maxima = np.maximum.accumulate(distances[::-1], axis=0)[::-1]
-        return np.count_nonzero(maxima >= self.observed[:, np.newaxis], axis=1)
+    def _count_maxima_in_block(self, flipped: Floats) -> Longs:
+        """Count, for each pair in falling order of z, the signs whose maximum is at least its z.
 
-    def never_falling(self, p: Floats) -> Floats:
-        """Raise p-values that fall below one of a larger z."""
+        The maximum is over the pair and all pairs of smaller z. ``flipped``: sums of the systems'
+        scores under random signs, (n_systems, n_signs). A distance within the tolerance counts.
+        """
+        distances = np.abs(flipped[self.first] - flipped[self.second]) + self.tolerance
+        distances *= self.inverse_sigmas[:, np.newaxis]
+        maxima = np.maximum.accumulate(distances[::-1], axis=0)[::-1]
+        is_extreme = maxima >= self.observed[:, np.newaxis]
+        return np.count_nonzero(is_extreme, axis=1)
+
+    def step_down(self, p: Floats) -> Floats:
+        """Raise p-values, of shape (n_pairs,), that are below the p-value of a pair of larger z.
+
+        p-values go in and out in the order of `pair_indices`.
+        """
         raised = np.empty_like(p)
         raised[self.order] = np.maximum.accumulate(p[self.order])
         return raised
@@ -174,11 +209,16 @@ class Family:
 def _count_maxima(
     grid: Floats, families: list[Family], start: int, stop: int, *, seed: int
 ) -> Longs:
-    """Count the permutations ``start`` to ``stop`` whose maximum reaches each pair's z."""
-    counts = np.zeros((len(grid), len(families[0].order)), dtype=np.int64)
+    """Count the permutations ``start`` to ``stop`` whose maximum is at least each pair's z.
+
+    From gridded scores of shape (n_measures, n_systems, n_users) and a family for each measure;
+    counts are of shape (n_measures, n_pairs), in the order of `pair_indices`.
+    """
+    n_pairs = len(families[0].order)
+    counts = np.zeros((len(grid), n_pairs), dtype=np.int64)
     for flipped in flipped_sums(grid, start, stop, seed=seed, block=SIGNS_AT_ONCE):
         for measure, family in enumerate(families):
-            counts[measure, family.order] += family.count(flipped[measure])
+            counts[measure, family.order] += family.count_maxima(flipped[measure])
     return counts
 
 
@@ -206,11 +246,12 @@ def tukey_test(
     depend on the number of jobs or the order of summation. Sums that the grid cannot tell apart
     tie, and count.
 
-    The result: adjusted p-values of shape (n_measures, n_pairs), at least 1 / (permutations + 1).
-    That the chance of any false rejection is bounded is proved if all systems are alike; a pair
-    that is alike among others that are not is tested against a wider range, which errs on the safe
-    side. Memory beyond two copies of the scores is below 100 MB for each job, or 16 bytes for each
-    user and system.
+    Scores are of shape (n_measures, n_systems, n_users); ``advance`` is called with the number of
+    permutations finished since its last call. The result: adjusted p-values of shape (n_measures,
+    n_pairs), at least 1 / (permutations + 1). That the chance of any false rejection is bounded is
+    proved if all systems are alike; a pair that is alike among others that are not is tested
+    against a wider range, which errs on the safe side. Memory beyond two copies of the scores is
+    below 100 MB for each job, or 16 bytes for each user and system.
 
     Carterette (2012), Multiple testing in statistical analysis of systems-based information
     retrieval experiments; Tukey (1953); Phipson & Smyth (2010) for the +1.
@@ -219,21 +260,24 @@ def tukey_test(
     # Users first, measures last: a user's scores are dealt out in rows that lie together.
     by_user = np.ascontiguousarray(grid.transpose(2, 1, 0))
     count = partial(_count_ranges, by_user, seed=seed)
-    part = SHUFFLES_PER_TASK
-    return monte_carlo_p(count, permutations, draws_per_task=part, n_jobs=n_jobs, advance=advance)
+    return monte_carlo_p(
+        count, permutations, draws_per_task=SHUFFLES_PER_TASK, n_jobs=n_jobs, advance=advance
+    )
 
 
 def _count_ranges(by_user: Floats, start: int, stop: int, *, seed: int) -> Longs:
-    """Count the permutations whose range of sums is at least each pair's difference.
+    """Count the permutations whose range of sums is at least each pair's observed difference.
 
-    From gridded scores of shape (n_users, n_systems, n_measures) to (n_measures, n_pairs).
+    From gridded scores of shape (n_users, n_systems, n_measures), for the permutations ``start`` to
+    ``stop``. Counts are of shape (n_measures, n_pairs). Sums within 2 n_users of the grid tie.
     """
-    from analyses.significance.permutation_loops import add_dealt_out
+    from analyses.significance.permutation_loops import add_permuted_scores
 
     n_users, n_systems, n_measures = by_user.shape
     first, second = pair_indices(n_systems)
     totals = by_user.sum(axis=0)
-    thresholds = np.abs(totals[first] - totals[second]).T - 2 * n_users
+    observed = np.abs(totals[first] - totals[second]).T
+    thresholds = observed - 2 * n_users
     counts = np.zeros(thresholds.shape, dtype=np.int64)
     n_swaps = n_users * (n_systems - 1)
     at_once = max(1, min(SHUFFLES_AT_ONCE, SWAPS_AT_ONCE // max(1, n_swaps)))
@@ -241,9 +285,9 @@ def _count_ranges(by_user: Floats, start: int, stop: int, *, seed: int) -> Longs
         end = min(begin + at_once, stop)
         swaps = random_swaps(begin, end, n_users=n_users, n_systems=n_systems, seed=seed)
         sums = np.zeros((end - begin, n_systems, n_measures))
-        add_dealt_out(by_user, swaps, sums)
-        for widths in np.ptp(sums, axis=1):
-            counts += widths[:, np.newaxis] >= thresholds
+        add_permuted_scores(by_user, swaps, sums)
+        for measure_ranges in np.ptp(sums, axis=1):
+            counts += measure_ranges[:, np.newaxis] >= thresholds
     return counts
 
 
@@ -256,8 +300,9 @@ def random_swaps(
     the j are of shape (stop - start, n_users, n_systems - 1).
     """
     n_swaps = n_systems - 1
-    halves = random_uint32(
-        start, stop, n_halves=n_users * n_swaps, seed=seed, purpose=SHUFFLING
-    ).reshape(-1, n_users, n_swaps)
+    n_halves = n_users * n_swaps
+    halves = random_uint32(start, stop, n_halves=n_halves, seed=seed, purpose=SHUFFLING)
+    halves = halves.reshape(-1, n_users, n_swaps)
     systems = whole_numbers_below(halves, np.arange(2, n_systems + 1))
-    return systems.astype(np.uint8 if n_systems <= 256 else np.uint16)
+    dtype = np.uint8 if n_systems <= 256 else np.uint16
+    return systems.astype(dtype)

@@ -14,9 +14,9 @@ from analyses.shared.scores import RunDeviations
 from analyses.significance.paired_tests import (
     exponents,
     for_all_pairs,
-    in_steps,
     means_and_deviations,
     normalised,
+    rounded_steps,
 )
 from analyses.significance.permutation import ROUNDING, pair_indices
 from runs.shared.arrays import Floats, mean_in_order
@@ -55,24 +55,33 @@ class Effects:
 
 
 def effects(scores: Floats, *, level: float = 0.95, runs: RunDeviations | None = None) -> Effects:
-    """Measure the difference between the systems of every pair, for every measure."""
-    columns = for_all_pairs(normalised(scores), _columns_of_rows)
+    """Measure the difference between the systems of every pair, for every measure.
+
+    Scores are of shape (n_measures, n_systems, n_users), ``level`` is that of the intervals, and
+    ``runs`` the deviations of single runs of the systems, which widen them.
+    """
+    columns = for_all_pairs(normalised(scores), _statistics_of_rows)
     means, deviations, better, worse, equal = np.moveaxis(columns, 2, 0)
     powers = exponents(scores)[:, :, 0]
-    differences, spreads = np.ldexp(means, powers), np.ldexp(deviations, powers)
-    (first, second), n_users = pair_indices(scores.shape[1]), scores.shape[2]
-    sources: list[VarianceSource] = [(spreads**2 / n_users, n_users - 1)]
+    differences = np.ldexp(means, powers)
+    standard_deviations = np.ldexp(deviations, powers)
+    n_users = scores.shape[2]
+    first, second = pair_indices(scores.shape[1])
+    sources: list[VarianceSource] = [(standard_deviations**2 / n_users, n_users - 1)]
     if runs is not None:
-        of_runs, freedom = runs.variances()
-        sources += [(of_runs[:, side], freedom[side]) for side in (first, second)]
-    reaches = half_widths_from(sources, level=level)
+        run_variances, degrees_of_freedom = runs.variances()
+        for side in (first, second):
+            sources.append((run_variances[:, side], degrees_of_freedom[side]))
+    half_widths = half_widths_from(sources, level=level)
+    is_without_effect = (means == 0) & (deviations == 0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        standardised = np.where((means == 0) & (deviations == 0), 0.0, means / deviations)
+        standardised = np.where(is_without_effect, 0.0, means / deviations)
+    second_means = mean_in_order(scores)[:, second]
     return Effects(
         differences=differences,
-        lower=differences - reaches,
-        upper=differences + reaches,
-        relative=ratio_or_nan(differences, np.abs(mean_in_order(scores))[:, second]),
+        lower=differences - half_widths,
+        upper=differences + half_widths,
+        relative=ratio_or_nan(differences, np.abs(second_means)),
         standardised=standardised,
         better=better,
         worse=worse,
@@ -81,10 +90,11 @@ def effects(scores: Floats, *, level: float = 0.95, runs: RunDeviations | None =
 
 
 def mean_limits(scores: Floats, *, level: float, runs: RunDeviations | None = None) -> Limits:
-    """Give the confidence limits of the systems' means over users, or over users and runs.
+    """Compute the confidence limits of the systems' means over users, or over users and runs.
 
-    Scores are of shape (n_measures, n_systems, n_users); limits of (n_measures, n_systems), by
-    Student's t or, with several runs of a system, by Welch's approximation.
+    Scores are of shape (n_measures, n_systems, n_users); lower and upper limits of (n_measures,
+    n_systems), by Student's t or, with several runs of a system, by Welch's approximation. NaN for
+    a single user.
     """
     means = mean_in_order(scores)
     n_users = scores.shape[2]
@@ -92,16 +102,24 @@ def mean_limits(scores: Floats, *, level: float, runs: RunDeviations | None = No
     sources: list[VarianceSource] = [(deviations**2 / n_users, n_users - 1)]
     if runs is not None:
         sources.append(runs.variances())
-    reaches = half_widths_from(sources, level=level)
-    return means - reaches, means + reaches
+    half_widths = half_widths_from(sources, level=level)
+    return means - half_widths, means + half_widths
 
 
-def _columns_of_rows(differences: Floats) -> Floats:
-    """Mean, deviation, and shares of users above, below and at 0, of shape (n_rows, 5)."""
-    steps, n_users = in_steps(differences), differences.shape[1]
-    sides = (steps > 0, steps < 0, steps == 0)
-    shares = [np.count_nonzero(side, axis=1) / n_users for side in sides]
-    return np.stack([*means_and_deviations(differences), *shares], axis=1)
+def _statistics_of_rows(differences: Floats) -> Floats:
+    """Compute five columns from differences of normalised scores (n_rows, n_users).
+
+    They are mean, standard deviation, and shares of users above, below and at 0, as an array of
+    shape (n_rows, 5). Differences below about 12 decimals are 0; the deviation of a single user is
+    NaN.
+    """
+    n_users = differences.shape[1]
+    steps = rounded_steps(differences)
+    means, deviations = means_and_deviations(differences)
+    better = np.count_nonzero(steps > 0, axis=1) / n_users
+    worse = np.count_nonzero(steps < 0, axis=1) / n_users
+    equal = np.count_nonzero(steps == 0, axis=1) / n_users
+    return np.stack([means, deviations, better, worse, equal], axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,49 +151,61 @@ class Components:
     relative_high: Floats
     absolute: Floats
 
-    def users_for(self, reliability: float) -> tuple[Floats, Floats]:
-        r"""Give the users that make :math:`E\rho^2` and :math:`\Phi` so high; infinite if none."""
+    def required_users(self, reliability: float) -> tuple[Floats, Floats]:
+        r"""Compute how many users make :math:`E\rho^2`, and :math:`\Phi`, as high as this.
+
+        Both are whole numbers of at least 1, of shape (n_measures,); infinite where systems do not
+        vary.
+        """
+        for_relative = self._required_users(self.interaction, reliability)
+        for_absolute = self._required_users(self.users + self.interaction, reliability)
+        return for_relative, for_absolute
+
+    def _required_users(self, noise: Floats, reliability: float) -> Floats:
+        """Compute the fewest users for a reliability, with this variance of a user's score.
+
+        Arrays are of shape (n_measures,); infinite where systems do not vary.
+        """
         odds = reliability / (1 - reliability)
-        noises = self.interaction, self.users + self.interaction
         # Whole users, one at least; what is a rounding error above one is that.
-        needed = [np.ceil(odds * _ratio(noise, self.systems) - 1e-9) for noise in noises]
-        first, second = np.where(self.systems > 0, np.maximum(needed, 1.0), np.inf)
-        return first, second
+        n_users = np.ceil(odds * _ratio(noise, self.systems) - 1e-9)
+        return np.where(self.systems > 0, np.maximum(n_users, 1.0), np.inf)
 
     @property
     def shares(self) -> Floats:
-        """Of the whole variance: systems, users, interaction, (n_measures, 3)."""
-        parts = np.stack([self.systems, self.users, self.interaction], axis=1)
-        return np.asarray(_ratio(parts, parts.sum(axis=1, keepdims=True)))
+        """Shares of systems, users and interaction in the total variance, (n_measures, 3)."""
+        variances = np.stack([self.systems, self.users, self.interaction], axis=1)
+        total = variances.sum(axis=1, keepdims=True)
+        return np.asarray(_ratio(variances, total))
 
 
 def variance_components(values: Floats, *, level: float = 0.95) -> Components:
-    """Take scores (n_measures, n_systems, n_users) apart by the analysis of variance.
+    """Split scores (n_measures, n_systems, n_users) by the analysis of variance.
 
-    There are two systems and two users at least.
+    There are at least two systems and two users. ``level`` is that of the interval of the relative
+    reliability.
 
     Brennan (2001), Generalizability Theory; Urbano, Marrero & Martín (2013), On the measurement of
     test collection reliability; Feldt (1965), The approximate sampling distribution of
     Kuder-Richardson reliability coefficient twenty.
     """
     _, n_systems, n_users = values.shape
-    by_system, by_user = values.mean(axis=2), values.mean(axis=1)
-    whole = values.mean(axis=(1, 2), keepdims=True)
-    left = values - by_system[:, :, None] - by_user[:, None, :] + whole
-    freedom = n_systems - 1, (n_systems - 1) * (n_users - 1)
-    least = n_users * n_systems * (ROUNDING * np.abs(values).max(axis=(1, 2))) ** 2
-    of_systems, of_users, noise = (
-        np.where(squares > least, squares, 0.0)
-        for squares in (
-            n_users * by_system.var(axis=1, ddof=1),
-            n_systems * by_user.var(axis=1, ddof=1),
-            (left**2).sum(axis=(1, 2)) / freedom[1],
-        )
-    )
-    systems = np.maximum(of_systems - noise, 0.0) / n_users
-    users = np.maximum(of_users - noise, 0.0) / n_systems
-    tails = (1 + level) / 2, (1 - level) / 2
-    low, high = (1 - fdtri(*freedom, tail) * _ratio(noise, of_systems) for tail in tails)
+    by_system = values.mean(axis=2)
+    by_user = values.mean(axis=1)
+    grand_mean = values.mean(axis=(1, 2), keepdims=True)
+    residuals = values - by_system[:, :, None] - by_user[:, None, :] + grand_mean
+    system_df = n_systems - 1
+    residual_df = (n_systems - 1) * (n_users - 1)
+    rounding = ROUNDING * np.abs(values).max(axis=(1, 2))
+    threshold = n_users * n_systems * rounding**2
+    system_squares = _above(threshold, n_users * by_system.var(axis=1, ddof=1))
+    user_squares = _above(threshold, n_systems * by_user.var(axis=1, ddof=1))
+    noise = _above(threshold, (residuals**2).sum(axis=(1, 2)) / residual_df)
+    systems = np.maximum(system_squares - noise, 0.0) / n_users
+    users = np.maximum(user_squares - noise, 0.0) / n_systems
+    noise_ratio = _ratio(noise, system_squares)
+    low = 1 - fdtri(system_df, residual_df, (1 + level) / 2) * noise_ratio
+    high = 1 - fdtri(system_df, residual_df, (1 - level) / 2) * noise_ratio
     return Components(
         systems=systems,
         users=users,
@@ -187,7 +217,12 @@ def variance_components(values: Floats, *, level: float = 0.95) -> Components:
     )
 
 
-def _ratio(above: Floats, below: Floats) -> Floats:
-    """Divide; by nothing, what is positive gives infinity, and nothing is unknown."""
+def _above(threshold: Floats, squares: Floats) -> Floats:
+    """Set mean squares to 0 where they are not above the threshold; both (n_measures,)."""
+    return np.where(squares > threshold, squares, 0.0)
+
+
+def _ratio(numerator: Floats, denominator: Floats) -> Floats:
+    """Divide arrays; by 0, a positive number gives infinity, and 0 gives NaN."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(above / below)
+        return np.asarray(numerator / denominator)

@@ -14,10 +14,10 @@ from functools import cached_property
 import numpy as np
 from scipy.special import comb
 
-from analyses.significance.exact import Found, distinct_sizes, smallest_significant
+from analyses.significance.exact import PAndCriticalSum, distinct_sizes, smallest_significant
 from runs.shared.arrays import Floats, Numbers
 
-MOST_ENUMERATED = 40
+MAX_ENUMERATED_USERS = 40
 """Differing users whose signs are counted."""
 
 TIES = 1e-9
@@ -29,28 +29,31 @@ MERGED = TIES / 1024
 LONG = 1 << 14
 """Lists of so many sums are walked by compiled loops, which cost half a second once."""
 
-MOST_LISTED = 1 << 20
+MAX_LISTED_SUMS = 1 << 20
 """Sums of all users that are listed at a time, in six arrays of 8 MB."""
 
 REFINEMENT = 1 << 10
 """Parts into which a step of the search is divided that holds more sums."""
 
 
-def by_enumeration(differences: Floats, *, alpha: float) -> Found:
+def by_enumeration(differences: Floats, *, alpha: float) -> PAndCriticalSum:
     """Count all 2^n sign assignments from the distinct signed sums of two parts of the users.
 
     Horowitz & Sahni (1974): both lists rise, so that the sums in the upper tail are counted by
     search; the lower tail mirrors it. Ties between differences shorten the lists.
 
-    There are at most 40 differences that are not 0, and at least one. A list has at most about
-    2^20 sums: time grows as 2^(n/2), and memory is below 250 MB for any differences.
+    Differences are of shape (n_users,): at most 40 are not 0, and at least one. A list has at most
+    about 2^20 sums: time grows as 2^(n/2), and memory is below 250 MB for any differences.
 
-    The result: the p-value, and the smallest significant sum; NaN if no sum is significant.
+    The result: the p-value of the observed sum, and the smallest sum that is significant at alpha;
+    NaN if no sum is significant.
     """
     sizes, n_users = distinct_sizes(differences)
-    sums = _SumsOfParts.of(sizes, n_users)
-    p = sums.tail(float(np.abs(differences.sum())))
-    if 1 / sums.n_half > alpha:
+    sums = _SumsOfParts.from_sizes(sizes, n_users)
+    observed = float(np.abs(differences.sum()))
+    p = sums.tail(observed)
+    smallest_p = 1 / sums.n_half
+    if smallest_p > alpha:
         return p, float("nan")
     deviation = float(np.sqrt((n_users * sizes * sizes).sum()))
     return p, _smallest_significant_sum(sums, alpha=alpha, deviation=deviation)
@@ -59,31 +62,41 @@ def by_enumeration(differences: Floats, *, alpha: float) -> Found:
 def _smallest_significant_sum(sums: _SumsOfParts, *, alpha: float, deviation: float) -> float:
     """Find the smallest sum that at most a share alpha of all sums reaches; NaN if there is none.
 
-    A search in steps comes close to it. The sums within the last step are counted before they are
-    listed. If there are more than 2^20, the steps are made finer. Sums within a step as short as
-    the tolerance are ties: then the first sum after the step is taken.
+    ``deviation``: standard deviation of the sum under random signs. A search in steps comes close
+    to it. The sums within the last step are counted before they are listed. If there are more than
+    2^20, the steps are made finer. Sums within a step as short as the tolerance are ties: then the
+    first sum after the step is taken.
     """
     tolerance = sums.tolerance
-    step = max(deviation / max(len(sums.left.values), len(sums.right.values)), tolerance)
+    n_longest = max(len(sums.left.values), len(sums.right.values))
+    step = max(deviation / n_longest, tolerance)
     near = smallest_significant(
         sums.tail, alpha=alpha, deviation=deviation, farthest=sums.largest + step, step=step
     )
-    first, last = sums.places(near - step - 2 * tolerance), sums.places(near)
-    while step > tolerance and (last - first).sum() > MOST_LISTED:
+    first = sums.places(near - step - 2 * tolerance)
+    last = sums.places(near)
+    while step > tolerance and (last - first).sum() > MAX_LISTED_SUMS:
         start = near - step
         step = max(step / REFINEMENT, tolerance)
         near = smallest_significant(
             sums.tail, alpha=alpha, deviation=deviation, farthest=near, step=step, start=start
         )
-        first, last = sums.places(near - step - 2 * tolerance), sums.places(near)
-    if (last - first).sum() > MOST_LISTED:
+        first = sums.places(near - step - 2 * tolerance)
+        last = sums.places(near)
+    if (last - first).sum() > MAX_LISTED_SUMS:
         return sums.smallest_at(last)
     candidates, counts = sums.between(first, last)
     # Sign assignments that give a candidate or a larger sum; what ties with it counts as larger.
-    n_from = sums.count_at(last) + np.append(np.cumsum(counts[::-1])[::-1], 0.0)
+    n_from = sums.count_at(last) + _sums_from_each(counts)
     n_extreme = n_from[np.searchsorted(candidates, candidates - tolerance)]
     significant = candidates[n_extreme <= alpha * sums.n_half]
     return float(significant[0]) if len(significant) else sums.smallest_at(last)
+
+
+def _sums_from_each(counts: Floats) -> Floats:
+    """Add up the counts from each place to the end: shape (n + 1,), with 0 at the end."""
+    from_end = np.cumsum(counts[::-1])
+    return np.append(from_end[::-1], 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +111,10 @@ class _SignedSums:
     n_signs: float
 
     def with_user(self, size: float, *, width: float) -> _SignedSums:
-        """Add a user; sums that round to the same multiple of the width become one."""
+        """Add a user whose difference has this size, in two ways: with each sign.
+
+        Sums that round to the same multiple of the width become one.
+        """
         if self.n_signs > len(self.values) >= LONG:
             from analyses.significance.permutation_loops import add_user
 
@@ -116,25 +132,33 @@ class _SignedSums:
         return _merge(values, counts, 2 * self.n_signs, width=width)
 
     def with_users(self, size: float, n_users: int, *, width: float) -> _SignedSums:
-        """Add users whose differences have one size."""
+        """Add users whose differences all have this size, each with either sign.
+
+        Sums that round to the same multiple of the width become one.
+        """
         if n_users == 1:
             return self.with_user(size, width=width)
         n_plus = np.arange(n_users + 1.0)
         shifts = size * (2 * n_plus - n_users)
         values = np.add.outer(shifts, self.values).ravel()
-        counts = np.multiply.outer(comb(n_users, n_plus), self.counts).ravel()
+        n_ways = comb(n_users, n_plus)
+        counts = np.multiply.outer(n_ways, self.counts).ravel()
         order = np.argsort(values, kind="stable")
         n_signs = np.ldexp(self.n_signs, n_users)
         return _merge(values[order], counts[order], float(n_signs), width=width)
 
 
 def _merge(values: Floats, counts: Floats, n_signs: float, *, width: float) -> _SignedSums:
-    """Merge rising sums that round to the same multiple of the width."""
+    """Merge rising sums that round to the same multiple of the width, and add up their counts.
+
+    Values and counts are of shape (n_sums,); a merged sum has the value of the smallest.
+    """
     if np.diff(values).min(initial=np.inf) > width:
         return _SignedSums(values, counts, n_signs)
     bins = np.rint(values / width)
     starts = np.flatnonzero(np.diff(bins, prepend=-np.inf))
-    return _SignedSums(values[starts], np.add.reduceat(counts, starts), n_signs)
+    merged_counts = np.add.reduceat(counts, starts)
+    return _SignedSums(values[starts], merged_counts, n_signs)
 
 
 NO_USERS = _SignedSums(np.zeros(1), np.ones(1), 1.0)
@@ -153,19 +177,22 @@ class _SumsOfParts:
     largest: float
 
     @classmethod
-    def of(cls, sizes: Floats, n_users: Numbers) -> _SumsOfParts:
+    def from_sizes(cls, sizes: Floats, n_users: Numbers) -> _SumsOfParts:
         """Add the users of each size of differences to the part that has fewer sums.
 
-        Distinct sizes and their numbers of users are of shape (n_sizes,).
+        Distinct sizes, above 0, and their numbers of users are of shape (n_sizes,).
         """
-        left = right = NO_USERS
+        left = NO_USERS
+        right = NO_USERS
         width = float(MERGED * sizes.max())
-        for size, n_alike in zip(sizes.tolist(), n_users.tolist(), strict=True):
+        for size, n_users_of_size in zip(sizes.tolist(), n_users.tolist(), strict=True):
             if len(left.values) <= len(right.values):
-                left = left.with_users(size, n_alike, width=width)
+                left = left.with_users(size, n_users_of_size, width=width)
             else:
-                right = right.with_users(size, n_alike, width=width)
-        return cls(left, right, float(TIES * sizes.max()), float((n_users * sizes).sum()))
+                right = right.with_users(size, n_users_of_size, width=width)
+        tolerance = float(TIES * sizes.max())
+        largest = float((n_users * sizes).sum())
+        return cls(left, right, tolerance, largest)
 
     @property
     def n_half(self) -> float:
@@ -173,8 +200,12 @@ class _SumsOfParts:
         return self.left.n_signs * self.right.n_signs / 2
 
     def tail(self, total: float) -> float:
-        """Give the share of the sign assignments whose absolute sum is at least the total."""
-        return min(1.0, self.count_from(total - self.tolerance) / self.n_half)
+        """Compute the share of the sign assignments whose absolute sum is at least the total.
+
+        A sum that is smaller by less than the tolerance is a tie, and counts. At most 1.
+        """
+        n_extreme = self.count_from(total - self.tolerance)
+        return min(1.0, n_extreme / self.n_half)
 
     @property
     def are_long(self) -> bool:
@@ -182,47 +213,62 @@ class _SumsOfParts:
         return len(self.left.values) >= LONG
 
     def places(self, total: float) -> Numbers:
-        """For each left sum, find the first right one that makes at least the total."""
+        """For each left sum, find the first right sum that adds up with it to at least the total.
+
+        Places are of shape (n_left_sums,): the number of right sums where none is large enough.
+        """
         if self.are_long:
             from analyses.significance.permutation_loops import first_places
 
             return first_places(self.left.values, self.right.values, total)
-        return np.searchsorted(self.right.values, total - self.left.values)
+        smallest = total - self.left.values
+        return np.searchsorted(self.right.values, smallest)
 
     @cached_property
     def right_counts_from(self) -> Floats:
         """Sign assignments of the right part that give each sum or a larger one; 0 at the end."""
-        return np.append(np.cumsum(self.right.counts[::-1])[::-1], 0.0)
+        return _sums_from_each(self.right.counts)
 
     def count_from(self, total: float) -> float:
         """Count the sign assignments of all users whose sum is at least the total."""
         if self.are_long:
             from analyses.significance.permutation_loops import count_from
 
-            left, right = self.left, self.right
-            return count_from(left.values, left.counts, right.values, right.counts, total)
+            return count_from(
+                self.left.values, self.left.counts, self.right.values, self.right.counts, total
+            )
         return self.count_at(self.places(total))
 
     def count_at(self, places: Numbers) -> float:
-        """Count the sign assignments of sums from these places on; (n_left_sums,)."""
-        return float((self.left.counts * self.right_counts_from[places]).sum())
+        """Count the sign assignments that give, with each left sum, a right sum from its place on.
+
+        Places among the right sums are of shape (n_left_sums,).
+        """
+        n_right = self.right_counts_from[places]
+        return float((self.left.counts * n_right).sum())
 
     def between(self, first: Numbers, last: Numbers) -> tuple[Floats, Floats]:
-        """List the sums between places, rising, and the sign assignments of each.
+        """List the sums of all users between places, rising, and the sign assignments of each.
 
-        Places of right sums are those of each left sum, (n_left_sums,); sums are (n_sums,).
+        For each left sum, the right sums from its ``first`` place to before its ``last`` are taken;
+        both are of shape (n_left_sums,). Sums and counts are of shape (n_sums,).
         """
         n_right = last - first
         starts = np.cumsum(n_right) - n_right
         left = np.repeat(np.arange(len(n_right)), n_right)
-        right = np.arange(len(left)) + (first - starts)[left]
+        offsets = first - starts
+        right = np.arange(len(left)) + offsets[left]
         values = self.left.values[left] + self.right.values[right]
         order = np.argsort(values)
         counts = self.left.counts[left] * self.right.counts[right]
         return values[order], counts[order]
 
     def smallest_at(self, places: Numbers) -> float:
-        """Find the smallest sum from these places on, (n_left_sums,); NaN if there is none."""
-        is_there = places < len(self.right.values)
-        sums = self.left.values[is_there] + self.right.values[places[is_there]]
+        """Find the smallest sum of a left sum and the right sum at its place.
+
+        Places are of shape (n_left_sums,). NaN if all are behind the last right sum.
+        """
+        has_right_sum = places < len(self.right.values)
+        right_places = places[has_right_sum]
+        sums = self.left.values[has_right_sum] + self.right.values[right_places]
         return float(sums.min()) if len(sums) else float("nan")

@@ -27,20 +27,26 @@ from runs.shared.arrays import Floats, Longs, Numbers
 
 Tail = Callable[[float], float]
 
-REACH = 8.6
+TAIL_DEVIATIONS = 8.6
 """Beyond this many standard deviations a sum of random signs has a probability below 2e-16."""
 
 NORMAL = NormalDist()
 
 # Counting.
-MOST_CONVOLVED = 200
+MAX_CONVOLVED_USERS = 200
 """Differing users whose signs are counted on a lattice."""
 
-COST_OF_COUNT, COST_OF_ARRAY, COST_OF_SUBSET = 0.4, 3000.0, 4.0
+COST_OF_COUNT = 0.4
+COST_OF_ARRAY = 3000.0
+COST_OF_SUBSET = 4.0
 """Nanoseconds for a count, an array of counts and a subset: they balance the two parts."""
 
-MOST_LISTED = 18
-MOST_COUNTED_IN_32_BITS = 31
+MAX_LISTED_SIZES = 18
+"""Largest number of sizes whose subsets are listed."""
+
+MAX_SIZES_IN_32_BITS = 31
+"""Numbers of subsets of so many sizes are held as 32-bit integers."""
+
 LOOKS = 10
 """How often a search for a critical value looks at the tail."""
 
@@ -55,10 +61,26 @@ CHUNK = 1 << 15
 FEW_SIZES = 1 << 12
 """Whole numbers below this are counted without being sorted."""
 
-N_TERMS, MOST_TERMS = 32, 1 << 16
-QUIET, DECAY = 1e-8, 37.0
-REVIVAL_REACH, REVIVAL = 40.0, 1e-9
-MOST_LOOKS = 12
+N_TERMS = 32
+"""Terms of the series that is summed for all pairs at once."""
+
+MAX_TERMS = 1 << 16
+"""Longest series of a single pair."""
+
+NEGLIGIBLE_REST = 1e-8
+"""A series is long enough if the second half of its terms adds up to less, in absolute value."""
+
+DECAY = 37.0
+"""A characteristic function below e^-37 has died away."""
+
+REVIVAL_ANGLE = 40.0
+"""Angle, for the largest difference, up to which revivals are looked for."""
+
+REVIVAL = 1e-9
+"""A characteristic function that exceeds this again has a revival."""
+
+N_REFINEMENTS = 12
+"""Number of halvings in which critical values of many pairs are searched."""
 
 LOG_COSINE = (
     1 / 2,
@@ -80,8 +102,11 @@ CLOSING = 0.2
 """How far a look is moved towards the middle, as a share of the square of what is left."""
 
 
-def hoeffding_reach(alpha: float) -> float:
-    """Give the z from which on every sum of random signs is significant: 2 exp(-z^2/2) = alpha."""
+def hoeffding_deviations(alpha: float) -> float:
+    """Compute the z from which on every sum of random signs is significant.
+
+    It solves 2 exp(-z^2/2) = alpha (Hoeffding 1963); in standard deviations of the sum.
+    """
     return float(np.sqrt(2 * np.log(2 / alpha)))
 
 
@@ -96,96 +121,133 @@ def smallest_significant(
 ) -> float:
     """Find the smallest total = start + k step, k > 0, with tail(total) <= alpha.
 
-    The tail falls, and the farthest total is known to be significant. The normal approximation
-    with this deviation says where to look first. Every look is where the normal quantiles of the
-    p-values at both ends meet, moved towards the middle so that both ends close in, and so near the
-    middle that no more than a look is lost to halving: the ITP method of Oliveira & Takahashi
-    (2021). Flat and steep places do no harm.
+    ``tail`` computes the p-value of a total, and falls; the farthest total is known to be
+    significant. The normal approximation with this deviation says where to look first. Every look
+    is where the normal quantiles of the p-values at both ends meet, moved towards the middle so
+    that both ends close in, and so near the middle that no more than a look is lost to halving: the
+    ITP method of Oliveira & Takahashi (2021). Flat and steep places do no harm.
     """
-    wanted = -NORMAL.inv_cdf(alpha / 2)
+    critical_quantile = -NORMAL.inv_cdf(alpha / 2)
     highest = round((farthest - start) / step)
-    low, high = 0, highest
-    below, above = wanted, max(highest / (deviation / step) - wanted, 0.0)
-    most = 2.0 ** highest.bit_length()
+    low = 0
+    high = highest
+    # Distances of the normal quantiles at both ends from the critical one.
+    low_distance = critical_quantile
+    high_distance = max(highest / (deviation / step) - critical_quantile, 0.0)
+    largest_width = 2.0 ** highest.bit_length()
     while high - low > 1:
-        width, middle = high - low, (low + high) / 2
-        root = low + width * below / (below + above) if below + above > 0 else middle
-        shift = min(CLOSING * width * width / highest, abs(middle - root))
-        reach = max(most - width / 2, 0.0)
-        guess = root + copysign(shift, middle - root)
-        k = round(min(max(guess, middle - reach), middle + reach))
-        k = min(max(k, low + 1), high - 1)
+        guess = _next_guess(low, high, low_distance, high_distance, highest, largest_width)
+        k = min(max(guess, low + 1), high - 1)
         p = tail(start + k * step)
-        distance = abs(wanted + NORMAL.inv_cdf(min(max(p, 1e-300), 1.0) / 2))
+        quantile = NORMAL.inv_cdf(min(max(p, 1e-300), 1.0) / 2)
+        distance = abs(critical_quantile + quantile)
         if p <= alpha:
-            high, above = k, distance
+            high = k
+            high_distance = distance
         else:
-            low, below = k, distance
-        most /= 2
+            low = k
+            low_distance = distance
+        largest_width /= 2
     return start + high * step
 
 
-Found = tuple[float, float]
+def _next_guess(
+    low: int,
+    high: int,
+    low_distance: float,
+    high_distance: float,
+    highest: int,
+    largest_width: float,
+) -> int:
+    """Choose the number of steps at which the ITP method looks next.
+
+    Ends are numbers of steps, distances those of the normal quantiles at the ends from the critical
+    one, ``highest`` the number of steps at the beginning, and ``largest_width`` what halving alone
+    would have left of them. The result can be an end.
+    """
+    width = high - low
+    middle = (low + high) / 2
+    both_distances = low_distance + high_distance
+    root = low + width * low_distance / both_distances if both_distances > 0 else middle
+    shift = min(CLOSING * width * width / highest, abs(middle - root))
+    radius = max(largest_width - width / 2, 0.0)
+    guess = root + copysign(shift, middle - root)
+    return round(min(max(guess, middle - radius), middle + radius))
+
+
+PAndCriticalSum = tuple[float, float]
 """A p-value, and the smallest absolute sum whose p-value is at most alpha; NaN where none is."""
 
 
 def p_on_lattice(differences: Floats) -> float:
-    """Give the p-value of whole differences: by counting for at most 200 that are not 0.
+    """Compute the p-value of whole differences: by counting for at most 200 that are not 0.
 
     Counts are positive, so that even the smallest p-value is precise in all but the last digits;
     the cost grows with the square of the number of users times the size of their differences.
-    Fourier sums may carry the smallest p-values slightly below 0. The sum of the differences is
-    not 0; of more than 200 it is at most 8.6 sigma.
+    Fourier sums may carry the smallest p-values slightly below 0. Differences are of shape
+    (n_users,); their sum is not 0; of more than 200 it is at most 8.6 sigma.
     """
-    sizes, counts, unit = _in_units(differences)
-    total = abs(float(differences.sum())) / unit
-    return _lattice_tail(sizes, counts, nearest=total, farthest=total)(total)
+    sizes, counts, divisor = _divided_sizes(differences)
+    total = abs(float(differences.sum())) / divisor
+    tail = _lattice_tail(sizes, counts, nearest=total, farthest=total)
+    return tail(total)
 
 
-def by_lattice(differences: Floats, *, alpha: float) -> Found:
-    """Give the same p-value, and the smallest significant sum, from the same counts.
+def by_lattice(differences: Floats, *, alpha: float) -> PAndCriticalSum:
+    """Compute the p-value of whole differences, and the smallest significant sum, from counts.
 
-    Not all differences are 0; alpha is above 2 exp(-8.6^2 / 2).
+    Differences are of shape (n_users,), not all 0; alpha is above 2 exp(-8.6^2 / 2). The p-value is
+    that of `p_on_lattice`. The smallest sum is NaN if no sum is significant.
     """
-    sizes, counts, unit = _in_units(differences)
-    deviation, highest = float(np.sqrt((counts * sizes**2).sum())), float((counts * sizes).sum())
+    sizes, counts, divisor = _divided_sizes(differences)
+    deviation = float(np.sqrt((counts * sizes**2).sum()))
+    highest = float((counts * sizes).sum())
     # Sums have the parity of the largest one; beyond that, or Hoeffding's, all is significant.
     parity = highest % 2
-    n_steps = int(min(np.ceil(hoeffding_reach(alpha) * deviation), highest) - parity + 1) // 2
-    farthest, total = parity + 2 * n_steps, abs(float(differences.sum())) / unit
-    looked_at = max(farthest, min(total, REACH * deviation))
-    tail = _lattice_tail(sizes, counts, nearest=parity, farthest=looked_at)
+    limit = min(np.ceil(hoeffding_deviations(alpha) * deviation), highest)
+    n_steps = int(limit - parity + 1) // 2
+    farthest = parity + 2 * n_steps
+    total = abs(float(differences.sum())) / divisor
+    farthest_look = max(farthest, min(total, TAIL_DEVIATIONS * deviation))
+    tail = _lattice_tail(sizes, counts, nearest=parity, farthest=farthest_look)
     p = tail(total)
-    if np.ldexp(1.0, 1 - int(counts.sum())) > alpha:
+    smallest_p = np.ldexp(1.0, 1 - int(counts.sum()))
+    if smallest_p > alpha:
         return p, float("nan")
-    return p, unit * smallest_significant(
+    critical = smallest_significant(
         tail, alpha=alpha, deviation=deviation, farthest=farthest, step=2.0, start=parity
     )
+    return p, divisor * critical
 
 
-def by_product(differences: Floats, *, alpha: float) -> Found:
-    """Sum the Fourier series with true cosines until its terms have died away.
+def by_product(differences: Floats, *, alpha: float) -> PAndCriticalSum:
+    """Compute the p-value, and the smallest significant sum, from a series of true cosines.
 
     Nothing is assumed about the differences: the series is doubled until the second half of its
-    terms adds up to less than 1e-8 in absolute value. NaN if 65,536 terms do not suffice, as where
-    all differences are multiples of one size. The sum is at most 8.6 sigma, and so is a sum that is
-    significant at alpha; of more than 40 differences that are not 0.
+    terms adds up to less than 1e-8 in absolute value. Both are NaN if 65,536 terms do not suffice,
+    as where all differences are multiples of one size. Differences are of shape (n_users,); more
+    than 40 are not 0. The sum is at most 8.6 sigma, and so is a sum that is significant at alpha.
     """
     deviation = float(np.sqrt((differences * differences).sum()))
     total = abs(float(differences.sum()))
-    farthest = hoeffding_reach(alpha) * deviation
-    tail = _product_tail(differences, farthest=max(farthest, min(total, REACH * deviation)))
+    farthest = hoeffding_deviations(alpha) * deviation
+    farthest_look = max(farthest, min(total, TAIL_DEVIATIONS * deviation))
+    tail = _product_tail(differences, farthest=farthest_look)
     p = tail(total)
     if np.isnan(p):
         return p, p
     step = deviation / STEPS_PER_DEVIATION
-    return p, smallest_significant(
+    critical = smallest_significant(
         tail, alpha=alpha, deviation=deviation, farthest=farthest, step=step
     )
+    return p, critical
 
 
 def p_by_series(totals: Floats, powers: Floats) -> Floats:
-    r"""Sum the Fourier series of many pairs at once, from power sums (n_pairs, 8) of d^2, d^4, ...
+    r"""Compute the p-values of many pairs at once, by Fourier series from power sums.
+
+    Totals are the absolute sums of the differences d, of shape (n_pairs,), as are the p-values;
+    powers the sums of d^2, d^4, ..., of shape (n_pairs, 8).
 
     On a circle of length :math:`L = t + 8.6\,\sigma`, with :math:`h = 2\pi/L`,
 
@@ -197,75 +259,107 @@ def p_by_series(totals: Floats, powers: Floats) -> Floats:
     <= 2 sigma. Sums are over at least 200 differing users per pair, t > 0; errors may carry the
     smallest p-values slightly below 0.
     """
-    steps = 2 * np.pi / (totals + REACH * np.sqrt(powers[:, 0]))
-    return _sum_series(steps, totals, _series_characteristic(powers, steps))
+    lengths = totals + TAIL_DEVIATIONS * np.sqrt(powers[:, 0])
+    steps = 2 * np.pi / lengths
+    characteristic = _series_characteristic(powers, steps)
+    return _sum_series(steps, totals, characteristic)
 
 
 def critical_by_series(powers: Floats, *, alpha: float) -> Floats:
     """Find the smallest absolute sums whose p-values are at most alpha, of shape (n_pairs,).
 
-    The normal approximation is where the search begins; the smooth p-value is then halved in
-    until float64 can tell no more.
+    From power sums of the differences d, of shape (n_pairs, 8): of d^2, d^4, ... The search begins
+    at the normal approximation; the smooth p-value is then searched by secants and halving until
+    float64 can tell no more.
     """
     deviations = np.sqrt(powers[:, 0])
-    high = hoeffding_reach(alpha) * deviations
-    steps = 2 * np.pi / (high + REACH * deviations)
+    high = hoeffding_deviations(alpha) * deviations
+    steps = 2 * np.pi / (high + TAIL_DEVIATIONS * deviations)
     characteristic = _series_characteristic(powers, steps)
     low = np.zeros_like(high)
-    totals = -NORMAL.inv_cdf(alpha / 2) * deviations
-    for _ in range(MOST_LOOKS):
+    quantile = NORMAL.inv_cdf(alpha / 2)
+    totals = -quantile * deviations
+    densities = 2 * NORMAL.pdf(quantile) / deviations
+    for _ in range(N_REFINEMENTS):
         p = _sum_series(steps, totals, characteristic)
-        significant = p <= alpha
-        low, high = np.where(significant, low, totals), np.where(significant, totals, high)
-        density = 2 * NORMAL.pdf(NORMAL.inv_cdf(alpha / 2)) / deviations
-        guesses = totals + (p - alpha) / density
-        totals = np.where((guesses > low) & (guesses < high), guesses, (low + high) / 2)
+        is_significant = p <= alpha
+        low = np.where(is_significant, low, totals)
+        high = np.where(is_significant, totals, high)
+        guesses = totals + (p - alpha) / densities
+        is_inside = (guesses > low) & (guesses < high)
+        totals = np.where(is_inside, guesses, (low + high) / 2)
     return high
 
 
-def revives(differences: Floats) -> bool:
-    """Tell whether the characteristic function grows again where `p_by_series` has stopped.
+def has_revival(differences: Floats) -> bool:
+    """Check whether the characteristic function grows again where `p_by_series` has stopped.
 
-    It does when the differences nearly share one size: then they nearly form a lattice.
+    It does when the differences, of shape (n_users,), nearly share one size: then they nearly form
+    a lattice.
     """
     sizes, counts = distinct_sizes(differences)
     # Farther sums than 8.6 standard deviations are never asked for.
     deviation = np.sqrt((differences * differences).sum())
-    step = _step(differences, min(abs(float(differences.sum())), REACH * float(deviation)))
-    last = int(np.ceil(REVIVAL_REACH / (sizes.max() * step)))
+    total = abs(float(differences.sum()))
+    step = _angle_step(differences, min(total, TAIL_DEVIATIONS * float(deviation)))
+    last = int(np.ceil(REVIVAL_ANGLE / (sizes.max() * step)))
     numbers, products = characteristic_function(sizes, counts, step=step, n_angles=last)
-    return bool((np.abs(products[numbers > N_TERMS]) > REVIVAL).any())
+    later_products = products[numbers > N_TERMS]
+    return bool((np.abs(later_products) > REVIVAL).any())
 
 
 def distinct_sizes(differences: NDArray[np.number]) -> tuple[Floats, Numbers]:
-    """Give the distinct absolute differences except 0 and how often each occurs, frequent first."""
+    """Find the distinct absolute differences except 0, and how often each occurs.
+
+    Both are of shape (n_sizes,): the most frequent first, equally frequent ones in falling size.
+    """
     sizes = np.abs(differences)
-    if sizes.max(initial=0) < FEW_SIZES and np.array_equal(whole := sizes.astype(np.intp), sizes):
-        counts = np.bincount(whole)
+    if _are_small_integers(sizes):
+        counts = np.bincount(sizes.astype(np.intp))
         sizes = np.arange(len(counts))
     else:
         sizes, counts = np.unique(sizes, return_counts=True)
-    some = np.flatnonzero((sizes > 0) & (counts > 0))
-    order = some[np.lexsort((-sizes[some], -counts[some]))]
+    places = np.flatnonzero((sizes > 0) & (counts > 0))
+    order = places[np.lexsort((-sizes[places], -counts[places]))]
     return sizes[order].astype(np.float64), counts[order]
 
 
-def _in_units(differences: Floats) -> tuple[Floats, Numbers, int]:
-    """Give distinct sizes in units of their common divisor, their counts, and the divisor."""
+def _are_small_integers(sizes: NDArray[np.number]) -> bool:
+    """Check whether all sizes are integers below `FEW_SIZES`, which are counted unsorted."""
+    if sizes.max(initial=0) >= FEW_SIZES:
+        return False
+    return np.array_equal(sizes.astype(np.intp), sizes)
+
+
+def _divided_sizes(differences: Floats) -> tuple[Floats, Numbers, int]:
+    """Find distinct sizes of whole differences, divided by their greatest common divisor.
+
+    Sizes, and how often each occurs, are of shape (n_sizes,); the divisor comes last.
+    """
     sizes, counts = distinct_sizes(differences)
-    unit = int(np.gcd.reduce(sizes.astype(np.int64)))
-    return sizes / unit, counts, unit
+    divisor = int(np.gcd.reduce(sizes.astype(np.int64)))
+    return sizes / divisor, counts, divisor
 
 
 def _lattice_tail(sizes: Floats, counts: Numbers, *, nearest: float, farthest: float) -> Tail:
-    """Give the tail of whole sizes, at totals of the right parity from nearest to farthest."""
-    n_users, highest = int(counts.sum()), int((counts * sizes).sum())
-    if n_users > MOST_CONVOLVED:
+    """Prepare p-values of sums of whole sizes, for totals from ``nearest`` to ``farthest``.
+
+    Distinct sizes and their numbers of users are of shape (n_sizes,). Totals have the parity of the
+    largest sum. At most 200 users are counted, more are summed by Fourier series.
+    """
+    n_users = int(counts.sum())
+    highest = int((counts * sizes).sum())
+    if n_users > MAX_CONVOLVED_USERS:
         return _periodic_tail(sizes, counts, farthest=farthest)
-    every = np.sort(np.repeat(sizes.astype(np.int64), counts))
+    all_sizes = np.sort(np.repeat(sizes.astype(np.int64), counts))
     # With plus signs adding up to k the signed sum is 2 k - highest; the upper tail mirrors.
-    count_up_to = subset_counter(every, highest=(highest - int(nearest)) // 2, n_looks=LOOKS)
-    return lambda total: float(np.ldexp(count_up_to((highest - int(total)) // 2), 1 - n_users))
+    count_up_to = subset_counter(all_sizes, highest=(highest - int(nearest)) // 2, n_looks=LOOKS)
+
+    def tail(total: float) -> float:
+        n_subsets = count_up_to((highest - int(total)) // 2)
+        return float(np.ldexp(n_subsets, 1 - n_users))
+
+    return tail
 
 
 def subset_counter(sizes: Longs, *, highest: int, n_looks: int) -> Callable[[int], float]:
@@ -273,11 +367,14 @@ def subset_counter(sizes: Longs, *, highest: int, n_looks: int) -> Callable[[int
 
     The small sizes are added one by one to an array of counts; the subsets of the few large ones,
     for which that array would be long, are listed: so many that the work of all looks is least.
+    Sizes are of shape (n_sizes,); the function that is returned takes the limit, ``n_looks`` times.
     """
     lengths = np.minimum(np.cumsum(sizes), highest)
-    adding = np.cumsum(np.append(0.0, COST_OF_COUNT * lengths + COST_OF_ARRAY))
-    n_large = np.arange(min(len(sizes), MOST_LISTED) + 1)
-    work = adding[len(sizes) - n_large] + n_looks * COST_OF_SUBSET * 2.0**n_large
+    costs = np.append(0.0, COST_OF_COUNT * lengths + COST_OF_ARRAY)
+    cost_of_adding = np.cumsum(costs)
+    n_large = np.arange(min(len(sizes), MAX_LISTED_SIZES) + 1)
+    cost_of_looks = n_looks * COST_OF_SUBSET * 2.0**n_large
+    work = cost_of_adding[len(sizes) - n_large] + cost_of_looks
     n_small = len(sizes) - int(np.argmin(work))
     listed = np.zeros(1, dtype=np.int64)
     for size in sizes[n_small:]:
@@ -292,73 +389,101 @@ def subset_counter(sizes: Longs, *, highest: int, n_looks: int) -> Callable[[int
 
 
 def _cumulate(sizes: list[int], *, highest: int) -> NDArray[np.uint32] | Floats:
-    """Count the subsets with sums of at most -1, 0, 1, ..., the highest that matters."""
-    kind = np.uint32 if len(sizes) <= MOST_COUNTED_IN_32_BITS else np.float64
-    counts, longer = np.empty((2, min(sum(sizes), highest) + 2), dtype=kind)
-    counts[:2] = 0, 1
-    length, n_subsets = 2, 1
+    """Count the subsets with sums of at most -1, 0, 1, ..., the highest that matters.
+
+    The length is 2 more than the highest sum, or than the sum of all sizes if that is smaller.
+    """
+    dtype = np.uint32 if len(sizes) <= MAX_SIZES_IN_32_BITS else np.float64
+    n_counts = min(sum(sizes), highest) + 2
+    counts, new_counts = np.empty((2, n_counts), dtype=dtype)
+    counts[0] = 0
+    counts[1] = 1
+    length = 2
+    n_subsets = 1
     for size in sizes:
-        length, before = min(length + size, len(counts)), length
-        counts[before:length] = n_subsets
-        longer[:size] = counts[: min(size, length)]
-        np.add(counts[size:length], counts[: max(0, length - size)], out=longer[size:length])
-        counts, longer = longer, counts
+        old_length = length
+        length = min(old_length + size, n_counts)
+        counts[old_length:length] = n_subsets
+        new_counts[:size] = counts[: min(size, length)]
+        shifted = counts[: max(0, length - size)]
+        np.add(counts[size:length], shifted, out=new_counts[size:length])
+        counts, new_counts = new_counts, counts
         n_subsets *= 2
     return counts[:length]
 
 
 def _periodic_tail(sizes: Floats, counts: Numbers, *, farthest: float) -> Tail:
-    r"""Sum over the full period of the characteristic function, ties counted exactly.
+    r"""Prepare p-values as sums over the full period of the characteristic function.
 
-    The signed sum of integers has the parity of the total t, so with n odd,
+    Distinct whole sizes and their numbers of users are of shape (n_sizes,); ties count exactly. The
+    signed sum of integers has the parity of the total t, so with n odd,
     :math:`n \ge (t + 8.6\,\sigma)/2`, and :math:`h = \pi/n`
 
     .. math:: p = 1 - \frac1n \Big[ (t - 1) + 2 \sum_{k=1}^{(n-1)/2}
               \varphi(kh) \frac{\sin((t-1)kh)}{\sin(kh)} \Big]
 
-    up to 2e-16 (Hoeffding) and rounding.
+    up to 2e-16 (Hoeffding) and rounding, for t up to the farthest.
     """
-    reach = farthest + REACH * float(np.sqrt((counts * sizes**2).sum()))
-    nodes = int(np.ceil(reach / 2)) // 2 * 2 + 1
-    step = np.pi / nodes
-    numbers, products = characteristic_function(sizes, counts, step=step, n_angles=nodes // 2)
+    deviation = float(np.sqrt((counts * sizes**2).sum()))
+    length = farthest + TAIL_DEVIATIONS * deviation
+    n_nodes = int(np.ceil(length / 2)) // 2 * 2 + 1
+    step = np.pi / n_nodes
+    numbers, products = characteristic_function(sizes, counts, step=step, n_angles=n_nodes // 2)
     angles = step * numbers
     weights = products / np.sin(angles)
 
-    def p_beyond(total: float) -> float:
+    def tail(total: float) -> float:
         waves = (weights * np.sin((total - 1) * angles)).sum()
-        return float(1 - ((total - 1) + 2 * waves) / nodes)
+        return float(1 - ((total - 1) + 2 * waves) / n_nodes)
 
-    return p_beyond
+    return tail
 
 
 def _product_tail(differences: Floats, *, farthest: float) -> Tail:
-    """Give the tail up to the farthest total; it is NaN where the series does not die away."""
+    """Prepare p-values of totals up to the farthest, by a series of products of cosines.
+
+    Differences are of shape (n_users,). The p-values are NaN where no series of at most 65,536
+    terms dies away.
+    """
     sizes, counts = distinct_sizes(differences)
-    step = _step(differences, farthest)
-    for n_terms in _lengths(sizes, counts, step):
+    step = _angle_step(differences, farthest)
+    for n_terms in _series_lengths(sizes, counts, step):
         numbers, products = characteristic_function(sizes, counts, step=step, n_angles=n_terms)
         terms = _fourier_terms(step * farthest * numbers, numbers, products)
-        if np.abs(terms[numbers > n_terms // 2]).sum() < QUIET:
+        second_half = terms[numbers > n_terms // 2]
+        if np.abs(second_half).sum() < NEGLIGIBLE_REST:
             return partial(_sum_product, step, numbers, products)
     return lambda total: float("nan")
 
 
 def _sum_product(step: float, numbers: Numbers, products: Floats, total: float) -> float:
+    """Compute the p-value of a total from products of cosines at some multiples of the step.
+
+    The numbers of the multiples and the products are of shape (n_terms,).
+    """
     terms = _fourier_terms(step * total * numbers, numbers, products)
     return float(1 - step * total / np.pi - terms.sum())
 
 
-def _step(differences: Floats, farthest: float) -> float:
+def _angle_step(differences: Floats, farthest: float) -> float:
+    """Compute the step of angles for a circle of the farthest total and 8.6 deviations.
+
+    Differences are of shape (n_users,).
+    """
     deviation = np.sqrt((differences * differences).sum())
-    return float(2 * np.pi / (farthest + REACH * deviation))
+    return float(2 * np.pi / (farthest + TAIL_DEVIATIONS * deviation))
 
 
-def _lengths(sizes: Floats, counts: Numbers, step: float) -> Iterator[int]:
-    """Numbers of terms to try: twice what decay and revivals ask for, then doubled."""
-    angle = max(_decay_angle(sizes, counts), REVIVAL_REACH / sizes.max())
-    n_terms = 2 * max(N_TERMS, int(np.ceil(min(angle / step, MOST_TERMS))))
-    while n_terms <= MOST_TERMS:
+def _series_lengths(sizes: Floats, counts: Numbers, step: float) -> Iterator[int]:
+    """Yield numbers of terms to try: twice what decay and revivals need, then doubled.
+
+    Distinct absolute differences and their numbers of users are of shape (n_sizes,); ``step`` is
+    the step of angles. Nothing more is yielded above 65,536.
+    """
+    angle = max(_decay_angle(sizes, counts), REVIVAL_ANGLE / sizes.max())
+    n_angles = int(np.ceil(min(angle / step, MAX_TERMS)))
+    n_terms = 2 * max(N_TERMS, n_angles)
+    while n_terms <= MAX_TERMS:
         yield n_terms
         n_terms *= 2
 
@@ -368,22 +493,29 @@ def _decay_angle(sizes: Floats, counts: Numbers) -> float:
 
     :math:`|\cos x| \le e^{-x^2/2}` for :math:`|x| \le \pi/2`, hence
     :math:`|\varphi(\theta)| \le e^{-E(\theta)}` with E half of :math:`\theta^2` times the sum of
-    squares of the sizes up to :math:`\pi / 2\theta`. This is the smallest angle where E reaches 37;
-    if there is none, the angle where E is largest.
+    squares of the sizes up to :math:`\pi / 2\theta`. This is the smallest angle where E is at least
+    37; if there is none, the angle where E is largest. Distinct absolute differences and their
+    numbers of users are of shape (n_sizes,).
     """
     order = np.argsort(sizes)
     squares = np.cumsum(counts[order] * sizes[order] ** 2)
-    widest = np.pi / 2 / sizes[order]
-    wanted = np.sqrt(2 * DECAY / squares)
-    reached = wanted <= widest
-    if reached.any():
-        return float(wanted[reached].min())
-    return float(widest[np.argmax(widest**2 * squares)])
+    widest_angles = np.pi / 2 / sizes[order]
+    decayed_angles = np.sqrt(2 * DECAY / squares)
+    is_decayed = decayed_angles <= widest_angles
+    if is_decayed.any():
+        return float(decayed_angles[is_decayed].min())
+    best = np.argmax(widest_angles**2 * squares)
+    return float(widest_angles[best])
 
 
 def _series_characteristic(powers: Floats, steps: Floats) -> Floats:
-    """Give the characteristic functions at 1, 2, ..., 32 steps, of shape (n_pairs, 32)."""
-    squares = np.multiply.outer(steps, np.arange(1, N_TERMS + 1)) ** 2
+    """Compute the characteristic functions at 1, 2, ..., 32 steps, of shape (n_pairs, 32).
+
+    From power sums of the differences, of shape (n_pairs, 8), and the pairs' steps of angles, of
+    shape (n_pairs,), by the power series of the logarithm of the cosine.
+    """
+    angles = np.multiply.outer(steps, np.arange(1, N_TERMS + 1))
+    squares = angles**2
     logarithms = np.zeros_like(squares)
     for order in reversed(range(len(LOG_COSINE))):
         logarithms += LOG_COSINE[order] * powers[:, order, np.newaxis]
@@ -392,15 +524,24 @@ def _series_characteristic(powers: Floats, steps: Floats) -> Floats:
 
 
 def _sum_series(steps: Floats, totals: Floats, characteristic: Floats) -> Floats:
-    turns, numbers = steps * totals, np.arange(1, N_TERMS + 1)
-    terms = _fourier_terms(np.multiply.outer(turns, numbers), numbers, characteristic)
+    """Compute the p-values of totals from characteristic functions at 1, 2, ..., 32 steps.
+
+    Steps of angles, totals and p-values are of shape (n_pairs,), the functions of (n_pairs, 32).
+    """
+    turns = steps * totals
+    numbers = np.arange(1, N_TERMS + 1)
+    angles = np.multiply.outer(turns, numbers)
+    terms = _fourier_terms(angles, numbers, characteristic)
     return 1 - turns / np.pi - terms.sum(axis=1)
 
 
 def _fourier_terms(
     angles: NDArray[np.floating], numbers: Numbers, characteristic: Floats
 ) -> Floats:
-    """Terms (2/pi) sin(k h t) phi(k h) / k from the angles k h t and the numbers k."""
+    """Compute the terms (2/pi) sin(k h t) phi(k h) / k, of the shape of the angles.
+
+    From the angles k h t, the numbers k of shape (n_terms,), and the characteristic function phi.
+    """
     return (2 / np.pi) * np.sin(angles) * characteristic / numbers
 
 
@@ -418,42 +559,57 @@ def characteristic_function(
     numbers k of the angles where the product may exceed e^-50 in size, and the products there.
     """
     turns = sizes * (step / np.pi)
-    reach = int(min(COARSE_TURNS / turns.max(), n_angles // 2))
-    numbers = np.arange(1 + reach, n_angles + 1 + reach, 2 * reach + 1)
-    if reach > 0:
-        numbers = _screen(numbers, turns, counts, slack=reach * turns)
-        numbers = np.add.outer(numbers, np.arange(-reach, reach + 1)).ravel()
+    radius = int(min(COARSE_TURNS / turns.max(), n_angles // 2))
+    numbers = np.arange(1 + radius, n_angles + 1 + radius, 2 * radius + 1)
+    if radius > 0:
+        numbers = _screen(numbers, turns, counts, slack=radius * turns)
+        neighbours = np.arange(-radius, radius + 1)
+        numbers = np.add.outer(numbers, neighbours).ravel()
         numbers = numbers[numbers <= n_angles]
-    numbers = _screen(numbers, turns, counts, slack=np.zeros_like(turns))
+    no_slack = np.zeros_like(turns)
+    numbers = _screen(numbers, turns, counts, slack=no_slack)
     return numbers, _multiply_cosines(numbers, turns, counts)
 
 
 def _screen(numbers: Numbers, turns: Floats, counts: Numbers, *, slack: Floats) -> Numbers:
-    """Keep the multiples of the step where the bound, less the slack, is not negligible."""
+    """Select the multiples of a step where the bound of the product of cosines is not negligible.
+
+    Numbers of the multiples are of shape (n_angles,). ``turns``: the step times each distinct
+    absolute difference, over pi; with its number of users and its slack, in turns, of shape
+    (n_sizes,). The slack is taken off the distances from multiples of pi, for the neighbours of an
+    angle.
+    """
     bounds = np.zeros(len(numbers))
     start = 0
     while start < len(turns) and len(numbers) > 0:
-        some = slice(start, start + max(1, CHUNK // len(numbers)))
-        start = some.stop
-        distances = np.multiply.outer(numbers, turns[some])
+        chunk = slice(start, start + max(1, CHUNK // len(numbers)))
+        start = chunk.stop
+        distances = np.multiply.outer(numbers, turns[chunk])
         distances -= np.rint(distances)
-        distances = np.maximum(np.abs(distances) - slack[some], 0.0)
-        bounds -= (counts[some] * distances * distances).sum(axis=1)
-        kept = bounds * (np.pi**2 / 2) > NEGLIGIBLE
-        numbers, bounds = numbers[kept], bounds[kept]
+        distances = np.maximum(np.abs(distances) - slack[chunk], 0.0)
+        bounds -= (counts[chunk] * distances * distances).sum(axis=1)
+        may_matter = bounds * (np.pi**2 / 2) > NEGLIGIBLE
+        numbers = numbers[may_matter]
+        bounds = bounds[may_matter]
     return numbers
 
 
 def _multiply_cosines(numbers: Numbers, turns: Floats, counts: Numbers) -> Floats:
-    """Products over all sizes; the cosine of a whole number of half turns is exactly +-1."""
+    """Multiply the cosines of all users at multiples of a step: products of shape (n_angles,).
+
+    ``numbers``: those of the multiples. ``turns``: the step times each distinct absolute
+    difference, over pi; with its number of users of shape (n_sizes,). The cosine of a whole number
+    of half turns is exactly +-1.
+    """
     logarithms = np.zeros(len(numbers))
     n_half_turns = np.zeros(len(numbers))
     width = max(1, CHUNK // max(1, len(numbers)))
     for start in range(0, len(turns), width):
-        some = slice(start, start + width)
-        distances = np.multiply.outer(numbers, turns[some])
+        chunk = slice(start, start + width)
+        distances = np.multiply.outer(numbers, turns[chunk])
         nearest = np.rint(distances)
         cosines = np.cos(np.pi * (distances - nearest))
-        logarithms += (counts[some] * np.log(cosines)).sum(axis=1)
-        n_half_turns += (counts[some] * nearest).sum(axis=1)
-    return np.where(n_half_turns % 2 == 0, 1.0, -1.0) * np.exp(logarithms)
+        logarithms += (counts[chunk] * np.log(cosines)).sum(axis=1)
+        n_half_turns += (counts[chunk] * nearest).sum(axis=1)
+    signs = np.where(n_half_turns % 2 == 0, 1.0, -1.0)
+    return signs * np.exp(logarithms)

@@ -22,16 +22,21 @@ from analyses.significance.permutation import ROUNDING, pair_indices
 from runs.shared.arrays import Floats, Longs, Numbers
 from runs.shared.parallel import delayed, run_in_threads, single_threaded
 
-# So many differences at a time stay in the cache.
 BLOCK = 1 << 17
-# Differences are told apart by steps of 2^-40 of the scores: about 12 decimals.
-STEPS = 40
-# Up to so many differing users the distribution of signed ranks is computed exactly.
-MOST_RANKED_EXACTLY = 50
-# Differences of pairs of systems, or their samples, that are held at a time: 32 MB.
+"""Differences of users at a time: so many stay in the cache."""
+
+STEP_BITS = 40
+"""Differences are distinguished by steps of 2^-40 of the scores: about 12 decimals."""
+
+MAX_USERS_RANKED_EXACTLY = 50
+"""Up to so many differing users the distribution of signed ranks is computed exactly."""
+
 VALUES_AT_ONCE = 1 << 22
-# Differences of two gridded scores that can be rounding alone, in steps of the grid.
-NOISE = 2.0
+"""Differences of pairs of systems, or their samples, that are held at a time: 32 MB."""
+
+ROUNDING_STEPS = 2.0
+"""Differences of two gridded scores that can be rounding alone, in steps of the grid."""
+
 SAMPLES_AT_ONCE = 512
 TIE = 1e-9
 
@@ -49,55 +54,76 @@ def for_all_pairs(scores: Floats, statistic: Callable[[Floats], NDArray[Value]])
     """
     n_measures, n_systems, n_users = scores.shape
     first, second = pair_indices(n_systems)
-    n_tests, n_rows = n_measures * len(first), max(1, BLOCK // max(1, n_users))
-    parts = []
+    n_tests = n_measures * len(first)
+    n_rows = max(1, BLOCK // max(1, n_users))
+    blocks = []
     for start in range(0, n_tests, n_rows):
-        numbers = np.arange(start, min(start + n_rows, n_tests))
-        measure, pair = np.divmod(numbers, len(first))
-        parts.append(statistic(scores[measure, first[pair]] - scores[measure, second[pair]]))
-    results = np.concatenate(parts)
+        tests = np.arange(start, min(start + n_rows, n_tests))
+        measure, pair = np.divmod(tests, len(first))
+        differences = scores[measure, first[pair]] - scores[measure, second[pair]]
+        blocks.append(statistic(differences))
+    results = np.concatenate(blocks)
     return results.reshape(n_measures, len(first), *results.shape[1:])
 
 
 def pair_means_and_deviations(scores: Floats) -> tuple[Floats, Floats]:
-    """Give means and standard deviations of the differences of all pairs, (n_measures, n_pairs)."""
+    """Compute means and standard deviations of the differences of all pairs of systems.
+
+    Scores are of shape (n_measures, n_systems, n_users), both results of (n_measures, n_pairs).
+    Rounding alone is 0; the deviation of a single user is NaN.
+    """
     columns = for_all_pairs(
         normalised(scores), lambda rows: np.stack(means_and_deviations(rows), axis=1)
     )
     powers = exponents(scores)[:, :, 0]
-    return np.ldexp(columns[:, :, 0], powers), np.ldexp(columns[:, :, 1], powers)
+    means = np.ldexp(columns[:, :, 0], powers)
+    deviations = np.ldexp(columns[:, :, 1], powers)
+    return means, deviations
 
 
 def normalised(scores: Floats) -> Floats:
-    """Scale each measure by a power of two, which is exact, to largest scores in [0.5, 1)."""
+    """Scale each measure by a power of two, which is exact, to largest scores in [0.5, 1).
+
+    Scores are of shape (n_measures, n_systems, n_users), before and after.
+    """
     return np.ldexp(scores, -exponents(scores))
 
 
 def exponents(scores: Floats) -> NDArray[np.intc]:
-    """Give the powers of two just above the largest scores, of shape (n_measures, 1, 1)."""
-    return np.frexp(np.abs(scores).max(axis=(1, 2), keepdims=True, initial=0.0))[1]
+    """Find the exponents of the powers of two just above the largest absolute scores.
+
+    Scores are of shape (n_measures, n_systems, n_users), exponents of (n_measures, 1, 1).
+    """
+    largest = np.abs(scores).max(axis=(1, 2), keepdims=True, initial=0.0)
+    _, powers = np.frexp(largest)
+    return powers
 
 
-def in_steps(differences: Floats) -> Floats:
-    """Round differences of normalised scores, so that equal sizes are equal whole numbers."""
-    return np.rint(np.ldexp(differences, STEPS))
+def rounded_steps(differences: Floats) -> Floats:
+    """Round differences of normalised scores to whole numbers of steps of 2^-40.
+
+    Sizes that are equal but for rounding become equal. The shape stays.
+    """
+    return np.rint(np.ldexp(differences, STEP_BITS))
 
 
 def means_and_deviations(differences: Floats) -> tuple[Floats, Floats]:
-    """Mean and standard deviation (divisor n - 1) of rows of differences of normalised scores.
+    """Compute mean and standard deviation (divisor n - 1) of rows of differences.
 
-    What can be rounding alone, below 2^-48 of the largest score, is 0. Each is of shape (n_rows,);
-    the deviation of a single user is NaN.
+    Differences of normalised scores are of shape (n_rows, n_users), each result of (n_rows,). What
+    can be rounding alone, below 2^-48 of the largest score, is 0. The deviation of a single user is
+    NaN.
     """
     n_users = differences.shape[1]
     means = differences.mean(axis=1)
     squares = ((differences - means[:, np.newaxis]) ** 2).sum(axis=1)
     deviations = np.sqrt(squares / (n_users - 1)) if n_users > 1 else np.full(len(means), np.nan)
-    return _without_rounding(means), _without_rounding(deviations)
+    return _zero_if_within(ROUNDING, means), _zero_if_within(ROUNDING, deviations)
 
 
-def _without_rounding(values: Floats) -> Floats:
-    return np.where(np.abs(values) <= ROUNDING, 0.0, values)
+def _zero_if_within(tolerance: float, values: Floats) -> Floats:
+    """Set values to 0 whose size is at most the tolerance."""
+    return np.where(np.abs(values) <= tolerance, 0.0, values)
 
 
 def t_test(scores: Floats) -> Floats:
@@ -122,16 +148,27 @@ def t_test(scores: Floats) -> Floats:
 
 
 def _t_of_rows(differences: Floats) -> Floats:
-    return t_of_moments(*means_and_deviations(differences), n_users=differences.shape[1])
+    """Compute the p-values of `t_test` (n_rows,) from normalised differences (n_rows, n_users)."""
+    means, deviations = means_and_deviations(differences)
+    return t_of_moments(means, deviations, n_users=differences.shape[1])
 
 
 def t_of_moments(means: Floats, deviations: Floats, *, n_users: int | Floats) -> Floats:
-    """Give the p-values of `t_test` from means and standard deviations of the differences."""
+    """Compute the p-values of `t_test` from means and standard deviations of the differences.
+
+    Both are of one shape, that of the p-values; the number of users is one for all or fits it.
+    p is 1 where the mean is 0 or there are fewer than two users, and never 0.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         statistics = np.sqrt(n_users) * np.abs(means) / deviations
     p = 2 * np.asarray(stdtr(n_users - 1, -statistics))
-    undecided = (means == 0) | (np.asarray(n_users) < 2)
-    return np.where(undecided, 1.0, np.clip(p, np.finfo(np.float64).tiny, 1.0))
+    is_undecided = (means == 0) | (np.asarray(n_users) < 2)
+    return np.where(is_undecided, 1.0, _above_zero(p))
+
+
+def _above_zero(p: Floats) -> Floats:
+    """Clip p-values to the smallest positive float64 and 1."""
+    return np.clip(p, np.finfo(np.float64).tiny, 1.0)
 
 
 def sign_test(scores: Floats) -> Floats:
@@ -157,13 +194,19 @@ def sign_test(scores: Floats) -> Floats:
 
 
 def _sign_of_rows(differences: Floats) -> Floats:
-    steps = in_steps(differences)
-    n_better, n_worse = (steps > 0).sum(axis=1), (steps < 0).sum(axis=1)
+    """Compute the p-values of `sign_test` (n_rows,) from normalised differences.
+
+    Differences are of shape (n_rows, n_users); those below about 12 decimals are 0. p is 1 where as
+    many users are better as worse, and never 0.
+    """
+    steps = rounded_steps(differences)
+    n_better = (steps > 0).sum(axis=1)
+    n_worse = (steps < 0).sum(axis=1)
     n_rarer = np.minimum(n_better, n_worse)
     # P(at most k of n) is a regularised incomplete beta function, of n - k and k + 1.
     n_commoner = np.maximum(np.maximum(n_better, n_worse), 1)
     p = 2 * np.asarray(betainc(n_commoner, n_rarer + 1, 0.5))
-    return np.where(n_better == n_worse, 1.0, np.clip(p, np.finfo(np.float64).tiny, 1.0))
+    return np.where(n_better == n_worse, 1.0, _above_zero(p))
 
 
 def wilcoxon_test(scores: Floats) -> Floats:
@@ -192,22 +235,35 @@ def wilcoxon_test(scores: Floats) -> Floats:
 
 
 def _wilcoxon_of_rows(differences: Floats) -> Floats:
+    """Compute the p-values of `wilcoxon_test` (n_rows,) from normalised differences.
+
+    Differences are of shape (n_rows, n_users). Exact for at most 50 differing users, else by the
+    normal approximation; 1 where the signed rank sum is 0, and never 0.
+    """
     ranks = signed_ranks(differences)
-    totals, n_differing = ranks.sum(axis=1), np.count_nonzero(ranks, axis=1)
+    totals = ranks.sum(axis=1)
+    n_differing = np.count_nonzero(ranks, axis=1)
     deviations = np.sqrt((ranks * ranks).sum(axis=1))
-    p = 2 * np.asarray(ndtr(-np.abs(totals) / np.maximum(deviations, 1.0)))
-    for row in np.flatnonzero((n_differing <= MOST_RANKED_EXACTLY) & (totals != 0)):
+    z = np.abs(totals) / np.maximum(deviations, 1.0)
+    p = 2 * np.asarray(ndtr(-z))
+    is_exact = (n_differing <= MAX_USERS_RANKED_EXACTLY) & (totals != 0)
+    for row in np.flatnonzero(is_exact):
         p[row] = p_on_lattice(ranks[row])
-    return np.where(totals == 0, 1.0, np.clip(p, np.finfo(np.float64).tiny, 1.0))
+    return np.where(totals == 0, 1.0, _above_zero(p))
 
 
 def signed_ranks(differences: Floats) -> Floats:
-    """Give twice the signed mean ranks of absolute differences: whole numbers, 0 for those of 0."""
+    """Compute twice the signed mean ranks of absolute differences: whole numbers.
+
+    Normalised differences and ranks are of shape (n_rows, n_users). Differences of 0 get no rank,
+    but 0; those equal to about 12 decimals tie.
+    """
     from scipy.stats import rankdata
 
-    steps = in_steps(differences)
+    steps = rounded_steps(differences)
     n_equal = (steps == 0).sum(axis=1, keepdims=True)
-    return np.sign(steps) * 2 * (rankdata(np.abs(steps), axis=1) - n_equal)
+    ranks_from_zero = rankdata(np.abs(steps), axis=1)
+    return np.sign(steps) * 2 * (ranks_from_zero - n_equal)
 
 
 def sakai_test(scores: Floats, *, replicates: int, seed: int, n_jobs: int = 1) -> Floats:
@@ -237,30 +293,36 @@ def sakai_test(scores: Floats, *, replicates: int, seed: int, n_jobs: int = 1) -
     n_measures, n_systems, n_users = scores.shape
     n_pairs = len(pair_indices(n_systems)[0])
     step = max(1, VALUES_AT_ONCE // (n_pairs * max(n_users, SAMPLES_AT_ONCE)))
-    test = delayed(partial(_bootstrap_measures, replicates=replicates, seed=seed))
-    tasks = (test(scores[start : start + step]) for start in range(0, n_measures, step))
+    bootstrap = delayed(partial(_bootstrap_measures, replicates=replicates, seed=seed))
+    tasks = (bootstrap(scores[start : start + step]) for start in range(0, n_measures, step))
     with single_threaded("blas"):
-        return np.concatenate(run_in_threads(tasks, n_jobs=n_jobs))
+        p_values = run_in_threads(tasks, n_jobs=n_jobs)
+    return np.concatenate(p_values)
 
 
 def _bootstrap_measures(scores: Floats, *, replicates: int, seed: int) -> Floats:
+    """Compute the achieved significance levels of all pairs, for a few measures at once.
+
+    Scores are of shape (n_measures, n_systems, n_users), levels, in (0, 1], of (n_measures,
+    n_pairs). The samples of users depend on the seed and the number of users alone.
+    """
     n_measures, n_systems, n_users = scores.shape
     grid = to_grid(scores)
+    rows = grid.reshape(-1, n_users)
     n_pairs = len(pair_indices(n_systems)[0])
     at_once = max(1, VALUES_AT_ONCE // (n_measures * max(n_users, SAMPLES_AT_ONCE)))
 
     @lru_cache(maxsize=1)
-    def centred(start: int) -> _CentredPairs:
-        return _CentredPairs.of(grid, slice(start, start + at_once))
+    def centred_pairs(start: int) -> _CentredPairs:
+        return _CentredPairs.from_scores(grid, slice(start, start + at_once))
 
     counts = np.zeros((n_measures, n_pairs), dtype=np.int64)
     block = max(1, min(SAMPLES_AT_ONCE, WEIGHTS_AT_ONCE // n_users))
-    draws = draw_weights(n_users, replicates=replicates, seed=seed, block=block)
-    for _, weights in draws:
-        sums = (grid.reshape(-1, n_users) @ weights.T).reshape(n_measures, n_systems, -1)
+    for _, weights in draw_weights(n_users, replicates=replicates, seed=seed, block=block):
+        sums = (rows @ weights.T).reshape(n_measures, n_systems, -1)
         for start in range(0, n_pairs, at_once):
-            pairs = centred(start)
-            counts[:, start : start + at_once] += pairs.count_as_extreme(sums, weights)
+            n_extreme = centred_pairs(start).count_as_extreme(sums, weights)
+            counts[:, start : start + at_once] += n_extreme
     return np.asarray((counts + 1) / (replicates + 1))
 
 
@@ -286,13 +348,21 @@ class _CentredPairs:
     powers: NDArray[np.intc]
 
     @classmethod
-    def of(cls, grid: Floats, pairs: slice) -> _CentredPairs:
-        """Centre the differences of pairs in gridded scores (n_measures, n_systems, n_users)."""
-        first, second = (side[pairs] for side in pair_indices(grid.shape[1]))
+    def from_scores(cls, grid: Floats, pairs: slice) -> _CentredPairs:
+        """Centre the differences of pairs in gridded scores (n_measures, n_systems, n_users).
+
+        ``pairs``: a slice of the pairs in the order of `pair_indices`. A mean of at most one step
+        of the grid can be rounding, and is 0.
+        """
+        n_users = grid.shape[2]
+        all_first, all_second = pair_indices(grid.shape[1])
+        first = all_first[pairs]
+        second = all_second[pairs]
         differences = grid[:, first] - grid[:, second]
-        means = _beyond(NOISE / 2, differences.sum(axis=2) / grid.shape[2])
+        means = _zero_if_within(ROUNDING_STEPS / 2, differences.sum(axis=2) / n_users)
         differences -= means[:, :, np.newaxis]
-        return cls(first, second, means, *_gridded_squares(differences))
+        squares, powers = _gridded_squares(differences)
+        return cls(first, second, means, squares, powers)
 
     def count_as_extreme(self, sums: Floats, weights: Floats) -> Longs:
         """Count the samples whose t is at least as far from 0 as the observed one.
@@ -302,32 +372,43 @@ class _CentredPairs:
         """
         n_users = weights.shape[1]
         means = self.means[:, :, np.newaxis]
-        observed = self._mean_squares(self.squares.sum(axis=2, keepdims=True), n_users)
-        threshold = _squared_t(means, observed) * (1 - TIE)
-        shifts = (sums[:, self.first] - sums[:, self.second]) / n_users
-        shifts = _beyond(NOISE, shifts - means)
+        observed_squares = self._mean_squares(self.squares.sum(axis=2, keepdims=True), n_users)
+        threshold = _squared_t(means, observed_squares) * (1 - TIE)
+        sample_means = (sums[:, self.first] - sums[:, self.second]) / n_users
+        shifts = _zero_if_within(ROUNDING_STEPS, sample_means - means)
         products = self.squares.reshape(-1, n_users) @ weights.T
         squares = self._mean_squares(products.reshape(shifts.shape), n_users)
-        statistics = _squared_t(shifts, np.maximum(squares - shifts**2, 0.0))
-        return np.count_nonzero(statistics >= threshold, axis=2)
+        variances = np.maximum(squares - shifts**2, 0.0)
+        is_extreme = _squared_t(shifts, variances) >= threshold
+        return np.count_nonzero(is_extreme, axis=2)
 
     def _mean_squares(self, sums: Floats, n_users: int) -> Floats:
+        """Divide sums of the whole-number squares by the users, in steps of the grid, squared.
+
+        Sums are of shape (n_measures, n_pairs, n_samples).
+        """
         return np.ldexp(sums, self.powers) / n_users
 
 
 def _gridded_squares(centred: Floats) -> tuple[Floats, NDArray[np.intc]]:
-    """Square, and round every row to whole numbers, times a power of two, whose sums are exact."""
+    """Square numbers, and round every row to whole numbers whose sums are exact in float64.
+
+    Squares, of shape (n_measures, n_pairs, n_users) as the numbers are, are the whole numbers times
+    2^powers; the powers are of shape (n_measures, n_pairs, 1).
+    """
     squares = centred**2
+    n_users = squares.shape[2]
     largest = squares.max(axis=2, keepdims=True, initial=0.0)
-    powers = np.frexp(largest * squares.shape[2])[1] - 52
+    _, sum_powers = np.frexp(largest * n_users)
+    powers = sum_powers - 52
     return np.rint(np.ldexp(squares, -powers)), powers
 
 
-def _beyond(noise: float, values: Floats) -> Floats:
-    return np.where(np.abs(values) <= noise, 0.0, values)
-
-
 def _squared_t(means: Floats, variances: Floats) -> Floats:
-    """Square of t but for a constant: 0 where the mean is 0, infinite without variance."""
+    """Compute the square of t but for a constant: 0 if the mean is 0, infinite if no variance.
+
+    Means and variances are of one shape, or fit each other.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(means == 0, 0.0, means**2 / variances)
+        ratios = means**2 / variances
+    return np.where(means == 0, 0.0, ratios)

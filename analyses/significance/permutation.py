@@ -12,7 +12,7 @@ recommend it for information retrieval.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property, partial
 
@@ -21,44 +21,63 @@ from numpy.typing import NDArray
 
 from analyses.intervals.resampling import SIGNS, Advance, monte_carlo_p, random_uint32
 from analyses.shared.exact_sums import to_grid
-from analyses.significance.enumeration import MOST_ENUMERATED, by_enumeration
+from analyses.significance.enumeration import MAX_ENUMERATED_USERS, by_enumeration
 from analyses.significance.exact import (
     LOG_COSINE,
-    MOST_CONVOLVED,
-    REACH,
+    MAX_CONVOLVED_USERS,
+    TAIL_DEVIATIONS,
     by_lattice,
     by_product,
     critical_by_series,
+    has_revival,
     p_by_series,
-    revives,
 )
 from runs.shared.arrays import Floats, Longs, Numbers
 
 # P@k up to k = 100, reciprocal ranks up to 10, and tables rounded to three, four or five decimals.
 SCALES = (*range(1, 101), 420, 840, 1000, 2520, 10_000, 100_000)
 TOLERANCE = 1e-10
-MOST_NODES = 1 << 24
+MAX_NODES = 1 << 24
 ALPHA = 0.05
-SERIES_USERS, SERIES_SPREAD, N_REVIVAL_CHECKS = 200, 2.0, 3
+
+SERIES_USERS = 200
+"""Smallest number of differing users for the series from power sums."""
+
+SERIES_SPREAD = 2.0
+"""The series needs 8.6 times the largest difference to be at most this many deviations."""
+
+N_REVIVAL_CHECKS = 3
+"""Number of pairs whose characteristic function is checked for revivals."""
+
 # Means that differ by less than this share of the largest score differ by rounding only.
 ROUNDING = 2.0**-48
-BLOCK, PERMUTATIONS_PER_TASK = 1024, 2048
+
+BLOCK = 1024
+PERMUTATIONS_PER_TASK = 2048
+
 # Random signs, sums and differences of this many users or systems are held at a time: 64 MB.
 NUMBERS_AT_ONCE = 1 << 23
 BITS_PER_HALF = 32
 
 
 def find_scale(scores: Floats) -> int | None:
-    """Find the smallest usual scale that makes all scores integers."""
-    few = scores.flat[:: max(1, scores.size // 64)]
-    return next((c for c in SCALES if on_lattice(few, c) and on_lattice(scores, c)), None)
+    """Find the smallest usual scale that makes all scores integers; None if there is none."""
+    sampled_scores = scores.flat[:: max(1, scores.size // 64)]
+    for scale in SCALES:
+        if on_lattice(sampled_scores, scale) and on_lattice(scores, scale):
+            return scale
+    return None
 
 
 def on_lattice(scores: Floats, scale: int, *, tolerance: float = TOLERANCE) -> bool:
-    """Tell whether scaled scores are integers, up to the tolerance and not by being tiny."""
+    """Check whether scores times the scale are integers, up to the tolerance.
+
+    False where scaled scores are as small as the tolerance allows: those are no integers.
+    """
     scaled = scores * scale
     furthest = np.abs(scaled - np.rint(scaled)).max(initial=0.0)
-    return bool(furthest <= tolerance * min(1.0, np.abs(scaled).max(initial=0.0)))
+    largest = np.abs(scaled).max(initial=0.0)
+    return bool(furthest <= tolerance * min(1.0, largest))
 
 
 def pair_indices(n_systems: int) -> tuple[Numbers, Numbers]:
@@ -69,6 +88,8 @@ def pair_indices(n_systems: int) -> tuple[Numbers, Numbers]:
 
 def pair_differences(values: Floats, axis: int = -1) -> Floats:
     """Subtract the second of every two numbers along an axis from the first.
+
+    The axis then has one entry for each pair, in the order of `pair_indices`.
 
     Examples
     --------
@@ -94,23 +115,37 @@ class PairSums:
     powers: Floats
 
     @classmethod
-    def of(cls, scores: Floats, *, n_powers: int) -> PairSums:
+    def from_scores(cls, scores: Floats, *, n_powers: int) -> PairSums:
         """Sum over users, in a fixed order, for all pairs of scores (n_systems, n_users).
 
-        Four arrays of at most 16 MB, or of one difference of each user, are held at a time.
+        ``n_powers``: how many of the sums of d^2, d^4, ... are computed. Four arrays of at most
+        16 MB, or of one difference of each user, are held at a time.
         """
         n_systems, n_users = scores.shape
         at_once = max(1, NUMBERS_AT_ONCE // (4 * max(1, n_users)))
-        rows = [
-            _sum_differences(scores[i] - scores[start : start + at_once], n_powers)
-            for i in range(n_systems)
-            for start in range(i + 1, max(n_systems, i + 2), at_once)
-        ]
-        return cls(*(np.concatenate(column) for column in zip(*rows, strict=True)))
+        blocks = []
+        for first in range(n_systems):
+            # Without a second system the block is empty; it has the right shapes.
+            end = max(n_systems, first + 2)
+            for start in range(first + 1, end, at_once):
+                second_scores = scores[start : start + at_once]
+                blocks.append(_sum_differences(scores[first] - second_scores, n_powers))
+        n_differing, totals, largest, powers = zip(*blocks, strict=True)
+        return cls(
+            n_differing=np.concatenate(n_differing),
+            totals=np.concatenate(totals),
+            largest=np.concatenate(largest),
+            powers=np.concatenate(powers),
+        )
 
-    def select(self, kept: Numbers) -> PairSums:
-        """Keep some pairs."""
-        return PairSums(*(getattr(self, part.name)[kept] for part in fields(self)))
+    def select(self, pairs: Numbers) -> PairSums:
+        """Select pairs by their numbers."""
+        return PairSums(
+            n_differing=self.n_differing[pairs],
+            totals=self.totals[pairs],
+            largest=self.largest[pairs],
+            powers=self.powers[pairs],
+        )
 
     @cached_property
     def deviations(self) -> Floats:
@@ -120,31 +155,37 @@ class PairSums:
     @cached_property
     def standardised(self) -> Floats:
         """Test statistic in standard deviations: z = t / sigma, 0 where all d are 0."""
-        return np.divide(
-            self.totals, self.deviations, out=np.zeros(len(self.totals)), where=self.deviations > 0
-        )
+        zeros = np.zeros(len(self.totals))
+        return np.divide(self.totals, self.deviations, out=zeros, where=self.deviations > 0)
 
     @cached_property
     def bounds(self) -> tuple[Floats, Floats]:
-        """Give bounds of p: 2^(1 - n), and Hoeffding's (1963) 2 exp(-z^2 / 2); they are never 0."""
+        """Bounds of p: 2^(1 - n), and Hoeffding's (1963) 2 exp(-z^2 / 2); they are never 0.
+
+        Lower and upper bounds are of shape (n_pairs,).
+        """
         tiny = np.finfo(np.float64).tiny
         lower = np.ldexp(1.0, 1 - np.maximum(self.n_differing, 1))
-        return np.maximum(lower, tiny), np.clip(2 * np.exp(-0.5 * self.standardised**2), tiny, 1.0)
+        upper = 2 * np.exp(-0.5 * self.standardised**2)
+        return np.maximum(lower, tiny), np.clip(upper, tiny, 1.0)
 
 
 def _sum_differences(differences: Floats, n_powers: int) -> tuple[Numbers, Floats, Floats, Floats]:
+    """Compute the fields of `PairSums` from differences of pairs (n_pairs, n_users).
+
+    Number of users who differ, absolute sum, largest absolute difference, each of shape (n_pairs,);
+    sums of the second, fourth, ... powers, of shape (n_pairs, n_powers).
+    """
     squares = differences * differences
     powers = np.empty((len(differences), n_powers))
     product = squares.copy()
     for order in range(n_powers):
         powers[:, order] = product.sum(axis=1)
         product *= squares
-    return (
-        np.count_nonzero(differences, axis=1),
-        np.abs(differences.sum(axis=1)),
-        np.abs(differences).max(axis=1, initial=0.0),
-        powers,
-    )
+    n_differing = np.count_nonzero(differences, axis=1)
+    totals = np.abs(differences.sum(axis=1))
+    largest = np.abs(differences).max(axis=1, initial=0.0)
+    return n_differing, totals, largest, powers
 
 
 class Method(StrEnum):
@@ -200,7 +241,7 @@ def exact_test(
     3. Scores on a lattice: counting for at most 200 differing users, a finite Fourier sum for more.
     4. At most 40 differing users: counting by enumeration.
     5. At least 200 differing users and no difference too large: a Fourier series from power sums,
-       unless the characteristic function of one of the three riskiest such pairs revives.
+       unless the characteristic function of one of the three riskiest such pairs has_revival.
     6. The Fourier series of a product of cosines, where it dies away.
     7. Otherwise p is NaN, to be drawn by Monte-Carlo.
 
@@ -229,67 +270,96 @@ def exact_test(
     >>> exact_test(np.array([[3.0, 2.0, 1.0], [0.0, 0.0, 0.0]])).p.round(12)
     array([0.25])
     """
+    n_systems, n_users = scores.shape
     if pairs is None:
-        pairs = np.arange(len(scores) * (len(scores) - 1) // 2)
-    found = scale or find_scale(scores)
-    # No pair whose mean is within 8.6 standard deviations may need too many nodes.
-    if found and REACH * np.ptp(scores) * found * np.sqrt(scores.shape[1]) <= MOST_NODES:
-        unit = 1 / found
-        values = np.rint(scores * found)
-        sums = PairSums.of(values, n_powers=1).select(pairs)
-        few = sums.n_differing <= MOST_CONVOLVED
-        regular = np.where(few, Method.CONVOLUTION, Method.LATTICE)
+        pairs = np.arange(n_systems * (n_systems - 1) // 2)
+    lattice_scale = scale or find_scale(scores)
+    if lattice_scale and _needed_nodes(scores, lattice_scale) <= MAX_NODES:
+        unit = 1 / lattice_scale
+        values = np.rint(scores * lattice_scale)
+        sums = PairSums.from_scores(values, n_powers=1).select(pairs)
+        is_convolved = sums.n_differing <= MAX_CONVOLVED_USERS
+        regular = np.where(is_convolved, Method.CONVOLUTION, Method.LATTICE)
     else:
         # Division by a power of two is exact, and sixteenth powers stay in range.
-        unit = float(np.ldexp(1.0, int(np.frexp(np.abs(scores).max(initial=0.0))[1])))
+        _, exponent = np.frexp(np.abs(scores).max(initial=0.0))
+        unit = float(np.ldexp(1.0, int(exponent)))
         values = scores / unit
-        sums = PairSums.of(values, n_powers=len(LOG_COSINE)).select(pairs)
+        sums = PairSums.from_scores(values, n_powers=len(LOG_COSINE)).select(pairs)
         regular = _choose_off_lattice(sums, values, pairs)
-    rounding = ROUNDING * values.shape[1] * np.abs(values).max(initial=0.0)
-    extremes = [sums.totals <= rounding, sums.standardised > REACH]
+    rounding = ROUNDING * n_users * np.abs(values).max(initial=0.0)
+    extremes = [sums.totals <= rounding, sums.standardised > TAIL_DEVIATIONS]
     methods = np.select(extremes, [Method.EQUAL_MEANS, Method.BOUND], default=regular)
-    p, required = _p_and_critical(sums, values, pairs, regular, alpha=alpha)
-    p = np.where(methods == Method.BOUND, sums.bounds[1], p)
+    lower_bounds, upper_bounds = sums.bounds
+    p, critical_sums = _p_and_critical(sums, values, pairs, regular, alpha=alpha)
+    p = np.where(methods == Method.BOUND, upper_bounds, p)
     p[methods == Method.EQUAL_MEANS] = 1.0
-    required *= unit / max(1, scores.shape[1])
+    required = critical_sums * (unit / max(1, n_users))
     methods[np.isnan(p)] = Method.MONTE_CARLO
     required[methods == Method.MONTE_CARLO] = np.nan
-    return PairTests(np.clip(p, *sums.bounds), methods, required)
+    return PairTests(np.clip(p, lower_bounds, upper_bounds), methods, required)
+
+
+def _needed_nodes(scores: Floats, scale: int) -> float:
+    """Compute how many nodes a pair may need whose mean is within 8.6 standard deviations.
+
+    Scores are of shape (n_systems, n_users); the scale makes them integers.
+    """
+    n_users = scores.shape[1]
+    return float(TAIL_DEVIATIONS * np.ptp(scores) * scale * np.sqrt(n_users))
 
 
 def _choose_off_lattice(sums: PairSums, values: Floats, pairs: Numbers) -> NDArray[np.str_]:
-    moderate = REACH * sums.largest <= SERIES_SPREAD * sums.deviations
-    many = sums.n_differing >= SERIES_USERS
-    methods = np.where(moderate & many, Method.SERIES, Method.PRODUCT)
-    methods[sums.n_differing <= MOST_ENUMERATED] = Method.ENUMERATION
+    """Choose a method for each pair of scores (n_systems, n_users) that are on no lattice.
+
+    ``sums``: those of the pairs that are tested, with powers up to the 16th; ``pairs``: their
+    numbers, of shape (n_pairs,). Enumeration for few users, the series for many without a large
+    difference, else the product.
+    """
+    is_moderate = TAIL_DEVIATIONS * sums.largest <= SERIES_SPREAD * sums.deviations
+    has_enough_users = sums.n_differing >= SERIES_USERS
+    methods = np.where(is_moderate & has_enough_users, Method.SERIES, Method.PRODUCT)
+    methods[sums.n_differing <= MAX_ENUMERATED_USERS] = Method.ENUMERATION
     series = np.flatnonzero(methods == Method.SERIES)
     # By Cauchy & Schwarz n sum d^4 >= (sum d^2)^2, with equality if all sizes are equal: the
     # riskiest pairs are those whose differences come closest to sharing one size.
     flatness = sums.n_differing[series] * sums.powers[series, 1] / sums.powers[series, 0] ** 2
     riskiest = series[np.argsort(flatness, kind="stable")[:N_REVIVAL_CHECKS]]
-    if any(revives(differences) for differences in _differences(values, pairs[riskiest])):
-        methods[series] = Method.PRODUCT
+    for differences in _differences(values, pairs[riskiest]):
+        if has_revival(differences):
+            methods[series] = Method.PRODUCT
+            break
     return methods
 
 
 def _p_and_critical(
     sums: PairSums, values: Floats, pairs: Numbers, methods: NDArray[np.str_], *, alpha: float
-) -> Floats:
-    """Give p-values and the smallest significant sums, (2, n_pairs); NaN where no user differs."""
-    found = np.full((2, len(pairs)), np.nan)
+) -> tuple[Floats, Floats]:
+    """Compute p-values, and the smallest sums that are significant at alpha, by the methods.
+
+    Scores are of shape (n_systems, n_users); ``pairs`` are numbers of pairs, with their sums and
+    methods, of shape (n_pairs,). Both results are of this shape; NaN where no user differs and
+    where the method finds none.
+    """
+    p_values = np.full(len(pairs), np.nan)
+    critical_sums = np.full(len(pairs), np.nan)
     series = np.flatnonzero(methods == Method.SERIES)
     if len(series) > 0:
         powers = sums.powers[series]
-        found[0, series] = p_by_series(sums.totals[series], powers)
-        found[1, series] = critical_by_series(powers, alpha=alpha)
-    for method, find in PAIRWISE.items():
-        chosen = np.flatnonzero((methods == method) & (sums.n_differing > 0))
-        some = _differences(values, pairs[chosen])
-        found[:, chosen] = np.reshape([find(d, alpha=alpha) for d in some], (-1, 2)).T
-    return found
+        p_values[series] = p_by_series(sums.totals[series], powers)
+        critical_sums[series] = critical_by_series(powers, alpha=alpha)
+    for method, test in PAIRWISE.items():
+        tested = np.flatnonzero((methods == method) & (sums.n_differing > 0))
+        for place, differences in zip(tested, _differences(values, pairs[tested]), strict=True):
+            p_values[place], critical_sums[place] = test(differences, alpha=alpha)
+    return p_values, critical_sums
 
 
 def _differences(values: Floats, pairs: Numbers) -> Iterator[Floats]:
+    """Yield the users' differences (n_users,) of pairs, given by their numbers.
+
+    Scores are of shape (n_systems, n_users).
+    """
     first, second = pair_indices(len(values))
     for i, j in zip(first[pairs], second[pairs], strict=True):
         yield values[i] - values[j]
@@ -305,22 +375,26 @@ def random_signs(start: int, stop: int, *, n_users: int, seed: int) -> Floats:
     """
     n_halves = -(-n_users // BITS_PER_HALF)
     halves = random_uint32(start, stop, n_halves=n_halves, seed=seed, purpose=SIGNS)
-    octets = np.ascontiguousarray(halves.astype("<u4", copy=False)).view(np.uint8)
+    little_endian = np.ascontiguousarray(halves.astype("<u4", copy=False))
+    octets = little_endian.view(np.uint8)
     bits = np.unpackbits(octets, axis=1, count=n_users, bitorder="little")
     return (1 - 2 * bits.view(np.int8)).astype(np.float64)
 
 
 def flipped_sums(grid: Floats, start: int, stop: int, *, seed: int, block: int) -> Iterator[Floats]:
-    """Sum gridded scores under the signs ``start`` to ``stop``: (n_measures, n_systems, block).
+    """Yield the sums over users of gridded scores under the random signs ``start`` to ``stop``.
 
-    A block is shorter where signs of all users, or sums of all systems, need more than 64 MB.
+    From scores of shape (n_measures, n_systems, n_users), in blocks of shape (n_measures,
+    n_systems, block). A block is shorter where signs of all users, or sums of all systems, need
+    more than 64 MB.
     """
-    n_users = grid.shape[2]
+    n_measures, n_systems, n_users = grid.shape
     rows = grid.reshape(-1, n_users)
     block = max(1, min(block, NUMBERS_AT_ONCE // max(n_users, len(rows))))
     for begin in range(start, stop, block):
-        signs = random_signs(begin, min(begin + block, stop), n_users=n_users, seed=seed)
-        yield (rows @ signs.T).reshape(*grid.shape[:2], -1)
+        end = min(begin + block, stop)
+        signs = random_signs(begin, end, n_users=n_users, seed=seed)
+        yield (rows @ signs.T).reshape(n_measures, n_systems, -1)
 
 
 def monte_carlo_test(
@@ -363,14 +437,20 @@ def monte_carlo_test(
     array([[1.]])
     """
     count = partial(count_as_extreme, to_grid(scores), seed=seed)
-    part = PERMUTATIONS_PER_TASK
-    return monte_carlo_p(count, permutations, draws_per_task=part, n_jobs=n_jobs, advance=advance)
+    return monte_carlo_p(
+        count,
+        permutations,
+        draws_per_task=PERMUTATIONS_PER_TASK,
+        n_jobs=n_jobs,
+        advance=advance,
+    )
 
 
 def count_as_extreme(grid: Floats, start: int, stop: int, *, seed: int) -> Longs:
     """Count the permutations whose sum is at least as far from 0 as the observed one.
 
-    Counts are of permutations ``start`` to ``stop``, of shape (n_measures, n_pairs).
+    From gridded scores of shape (n_measures, n_systems, n_users), for the permutations ``start`` to
+    ``stop``. Counts are of shape (n_measures, n_pairs). Sums within 2 n_users of the grid tie.
     """
     from analyses.significance.permutation_loops import add_extreme
 

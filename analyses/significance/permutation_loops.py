@@ -11,12 +11,16 @@ from runs.shared.compiled import jit
 
 @jit()
 def first_places(left: Floats, right: Floats, total: float) -> NDArray[np.intp]:
-    """For each left sum, find the first right one that makes at least the total; both rise."""
+    """For each left sum, find the first right sum that adds up with it to at least the total.
+
+    Both lists rise; ``left`` is of shape (n_left,), as are the places. A place is ``len(right)``
+    where no right sum is large enough.
+    """
     places = np.empty(len(left), dtype=np.intp)
     place = len(right)
     for number in range(len(left)):
-        wanted = total - left[number]
-        while place > 0 and right[place - 1] >= wanted:
+        smallest = total - left[number]
+        while place > 0 and right[place - 1] >= smallest:
             place -= 1
         places[number] = place
     return places
@@ -26,13 +30,17 @@ def first_places(left: Floats, right: Floats, total: float) -> NDArray[np.intp]:
 def count_from(
     left: Floats, left_counts: Floats, right: Floats, right_counts: Floats, total: float
 ) -> float:
-    """Count the signs with which a left and a right sum make at least the total; both rise."""
+    """Count the sign assignments whose left and right sums add up to at least the total.
+
+    Sums are of shape (n_left,) and (n_right,), and rise; counts, of the same shapes, are the
+    numbers of sign assignments that give each sum.
+    """
     place = len(right)
     n_right = 0.0
     n_signs = 0.0
     for number in range(len(left)):
-        wanted = total - left[number]
-        while place > 0 and right[place - 1] >= wanted:
+        smallest = total - left[number]
+        while place > 0 and right[place - 1] >= smallest:
             place -= 1
             n_right += right_counts[place]
         n_signs += left_counts[number] * n_right
@@ -41,45 +49,54 @@ def count_from(
 
 @jit()
 def add_user(values: Floats, counts: Floats, size: float, width: float) -> tuple[Floats, Floats]:
-    """Add a user to rising sums, which become less or more by the size of his difference.
+    """Add a user to rising sums: each becomes smaller or larger by the size of his difference.
 
-    Sums that round to the same multiple of the width become one.
+    Values and counts (sign assignments of each sum) are of shape (n_sums,). Returned are the new
+    sums, at most 2 n_sums, rising, and their counts. Sums that round to the same multiple of the
+    width become one, with the value of the smallest.
     """
     n_sums = len(values)
-    longer = np.empty(2 * n_sums)
-    longer_counts = np.empty(2 * n_sums)
-    below, above, last = 0, 0, -1
+    new_values = np.empty(2 * n_sums)
+    new_counts = np.empty(2 * n_sums)
+    below = 0
+    above = 0
+    last = -1
     last_bin = -np.inf
     while above < n_sums:
         if below < n_sums and values[below] - size <= values[above] + size:
-            value, count = values[below] - size, counts[below]
+            value = values[below] - size
+            count = counts[below]
             below += 1
         else:
-            value, count = values[above] + size, counts[above]
+            value = values[above] + size
+            count = counts[above]
             above += 1
         value_bin = np.rint(value / width)
         if value_bin == last_bin:
-            longer_counts[last] += count
+            new_counts[last] += count
         else:
             last += 1
-            longer[last], longer_counts[last] = value, count
+            new_values[last] = value
+            new_counts[last] = count
             last_bin = value_bin
-    return longer[: last + 1].copy(), longer_counts[: last + 1].copy()
+    return new_values[: last + 1].copy(), new_counts[: last + 1].copy()
 
 
 @jit()
 def add_extreme(counts: NDArray[np.int64], flipped: Floats, thresholds: Floats) -> None:
-    """Count the sums of pairs of systems that are at least as far from 0 as the thresholds.
+    """Count the permutations whose sum for a pair of systems is at least its threshold from 0.
 
-    Flipped sums are of shape (n_measures, n_systems, n_permutations), the others of (n_measures,
-    n_pairs), in the order of `pair_indices`.
+    Adds to the counts in place. Flipped sums of the systems' scores are of shape (n_measures,
+    n_systems, n_permutations), counts and thresholds of (n_measures, n_pairs), in the order of
+    `pair_indices`.
     """
     n_measures, n_systems, n_permutations = flipped.shape
     for measure in range(n_measures):
         pair = 0
         for first in range(n_systems):
             for second in range(first + 1, n_systems):
-                threshold, count = thresholds[measure, pair], 0
+                threshold = thresholds[measure, pair]
+                count = 0
                 for place in range(n_permutations):
                     distance = flipped[measure, first, place] - flipped[measure, second, place]
                     count += abs(distance) >= threshold
@@ -88,22 +105,26 @@ def add_extreme(counts: NDArray[np.int64], flipped: Floats, thresholds: Floats) 
 
 
 @jit()
-def add_dealt_out(by_user: Floats, swaps: NDArray[np.uint8 | np.uint16], sums: Floats) -> None:
-    """Add every user's scores to the systems that they are dealt to by `tukey.random_swaps`.
+def add_permuted_scores(
+    by_user: Floats, swaps: NDArray[np.uint8 | np.uint16], sums: Floats
+) -> None:
+    """Add every user's scores to the systems to which they are permuted, in place.
 
-    Users in the outer loop: a user's scores stay in the cache for all permutations. Sums are of
-    shape (n_permutations, n_systems, n_measures).
+    ``by_user``: scores of shape (n_users, n_systems, n_measures). ``swaps``: those of
+    `corrections.random_swaps`, of shape (n_permutations, n_users, n_systems - 1). ``sums``: of
+    shape (n_permutations, n_systems, n_measures), to which scores are added. Users are in the outer
+    loop: a user's scores stay in the cache for all permutations.
     """
     n_users, n_systems, n_measures = by_user.shape
-    dealt = np.empty(n_systems, dtype=np.int64)
+    targets = np.empty(n_systems, dtype=np.int64)
     for user in range(n_users):
         for permutation in range(len(swaps)):
             for system in range(n_systems):
-                dealt[system] = system
+                targets[system] = system
             for swap in range(n_systems - 1):
-                other = swaps[permutation, user, swap]
-                dealt[swap + 1], dealt[other] = dealt[other], dealt[swap + 1]
+                partner = swaps[permutation, user, swap]
+                targets[swap + 1], targets[partner] = targets[partner], targets[swap + 1]
             for system in range(n_systems):
-                target = dealt[system]
+                target = targets[system]
                 for measure in range(n_measures):
                     sums[permutation, target, measure] += by_user[user, system, measure]

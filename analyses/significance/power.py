@@ -17,113 +17,153 @@ from analyses.shared.limits import SMALLEST_RATIO, normal_limits
 from analyses.shared.scores import RunDeviations
 from analyses.significance.paired_tests import for_all_pairs, normalised
 from analyses.significance.permutation import ROUNDING, find_scale
-from runs.shared.arrays import Floats, Numbers
+from runs.shared.arrays import Floats, Masks, Numbers
 from runs.shared.parallel import delayed, run_in_threads, single_threaded
 from runs.shared.streams import random_uniforms
 
-MOST = 1e12
-"""More users than this are never reached."""
+MAX_USERS = 1e12
+"""A share that needs more users than this is out of reach."""
 
-LARGEST = 1e6
+MAX_EFFECT = 1e6
 """Effects of pairs in which all users differ alike, and beyond all that is of use."""
 
-FEWEST = 2
-GOOD_GUESS = 1e6
-"""From here on the normal approximation is good to a millionth."""
+MIN_USERS = 2
+NORMAL_FROM = 1e6
+"""From so many users on the normal approximation is good to a millionth."""
 
-N_COMPONENTS, EM_STEPS = 16, 200
-LEAST_VARIANCE, WIDEST = 0.2, 100.0
-"""Variance of effects of the closest systems, in that of the pilot's noise; and the largest."""
+N_COMPONENTS = 16
+"""Number of variances of effects in the prior."""
 
-CLOSEST, MORE_STEPS = 0.05, 1000
-"""Smallest variance and steps of EM for the number of users itself, where intervals have the above:
-a fresh sample then reaches the share in more populations (docs/guides/how-many-users.md)."""
+EM_STEPS = 200
+SMALLEST_VARIANCE = 0.2
+"""For intervals: steps of EM, and variance of effects of the closest systems, in that of the
+pilot's noise."""
 
-FEWER_EQUAL, MORE_OR_FEWER = 0.1, 0.15
-"""Every step of EM makes the share of equal pairs smaller, by this over the number of systems. For
-intervals, the second number is added in every other draw, and taken off in the others."""
+EM_STEPS_FOR_USERS = 1000
+SMALLEST_VARIANCE_FOR_USERS = 0.05
+"""The same for the number of users itself: a fresh sample then reaches the share in more
+populations (docs/guides/how-many-users.md)."""
+
+LARGEST_VARIANCE = 100.0
+"""Largest variance of effects."""
+
+EQUAL_PAIRS_PENALTY = 0.1
+"""Every step of EM makes the share of equal pairs smaller, by this over the number of systems."""
+
+PENALTY_VARIATION = 0.15
+"""For intervals, this is added to the penalty in every other draw, and subtracted in the others."""
 
 FEWEST_DRAWS = 16
 """Draws that are made together, however many pairs there are."""
 
 Pairs = tuple[Numbers, Numbers]
+"""Numbers of the first and of the second systems of pairs, each of shape (n_pairs,)."""
 
-STEPS = 60
+N_HALVINGS = 60
 """Halvings of an interval, to the last digit."""
 
 
 def t_power(effects: Floats, n_users: Floats | float, *, alpha: float) -> Floats:
-    r"""Give the chance that the two-sided paired t-test finds a difference.
+    r"""Compute the chance that the two-sided paired t-test finds a difference.
 
     .. math:: P(|T'_{n-1}(\delta \sqrt n)| \ge t_{n-1;\,1-\alpha/2})
 
-    with the noncentral t, exact for normal differences.
+    with the noncentral t, exact for normal differences. Effects :math:`\delta` are standardised
+    differences; they and the numbers of users (at least 2) fit each other in shape.
     """
     df = np.asarray(n_users, dtype=np.float64) - 1
-    reach = stdtrit(df, 1 - alpha / 2)
-    # Where the noncentral t is not known it is nil: far below what is reached.
-    centre = np.minimum(np.sqrt(df + 1) * effects, LARGEST)
-    below, above = (np.nan_to_num(nctdtr(df, centre, end)) for end in (-reach, reach))
-    return np.asarray(below + 1 - above)
+    critical_t = stdtrit(df, 1 - alpha / 2)
+    # Where the noncentral t is not known it is nil: far below the critical value.
+    noncentrality = np.minimum(np.sqrt(df + 1) * effects, MAX_EFFECT)
+    below = np.nan_to_num(nctdtr(df, noncentrality, -critical_t))
+    not_above = np.nan_to_num(nctdtr(df, noncentrality, critical_t))
+    return np.asarray(below + 1 - not_above)
 
 
 def needed_users(effects: Floats, *, alpha: float, power: float) -> Floats:
-    """Give the fewest users with whom the paired t-test has a power (Sakai 2016, section 3.1).
+    """Compute the fewest users with whom the paired t-test has a power (Sakai 2016, section 3.1).
 
-    These are whole numbers, infinite where there is no difference.
+    Effects are standardised differences, at least 0; numbers of users are of the same shape. They
+    are whole numbers, infinite where there is no difference or 1e12 users are too few.
 
     Sakai (2016), Topic set size design, Information Retrieval Journal 19(3).
     """
-    reach = float(ndtri(1 - alpha / 2))
-    centre = _least(lambda at: float(ndtr(at - reach) + ndtr(-at - reach)) >= power, 100.0)
+    critical_z = float(ndtri(1 - alpha / 2))
+
+    def has_power(mean_z: float) -> bool:
+        return float(ndtr(mean_z - critical_z) + ndtr(-mean_z - critical_z)) >= power
+
+    mean_z = _smallest_sufficient(has_power, 100.0)
     # Guesses by the normal distribution; infinite where there is no difference.
     with np.errstate(divide="ignore"):
-        guesses = np.ceil((centre / effects) ** 2 + reach**2 / 2)
-    found = np.where(guesses < MOST, np.maximum(guesses, FEWEST), np.inf)
-    searched = found < GOOD_GUESS
-    found[searched] = _next_to(effects[searched], found[searched], alpha=alpha, power=power)
-    return found
+        guesses = np.ceil((mean_z / effects) ** 2 + critical_z**2 / 2)
+    n_users = np.where(guesses < MAX_USERS, np.maximum(guesses, MIN_USERS), np.inf)
+    is_searched = n_users < NORMAL_FROM
+    n_users[is_searched] = _search_users(
+        effects[is_searched], n_users[is_searched], alpha=alpha, power=power
+    )
+    return n_users
 
 
-def _next_to(effects: Floats, guesses: Floats, *, alpha: float, power: float) -> Floats:
-    """Step from guesses to the fewest users with the power."""
-    found = guesses.copy()
-    while (short := t_power(effects, found, alpha=alpha) < power).any():
-        found[short] += 1
+def _search_users(effects: Floats, guesses: Floats, *, alpha: float, power: float) -> Floats:
+    """Step from guesses, one user at a time, to the fewest users with whom the t-test has a power.
+
+    Standardised effects, guesses and numbers of users are of shape (n_effects,).
+    """
+    n_users = guesses.copy()
     while True:
-        fewer = np.maximum(found - 1, FEWEST)
-        ample = (fewer < found) & (t_power(effects, fewer, alpha=alpha) >= power)
-        if not ample.any():
-            return found
-        found[ample] -= 1
+        has_too_few = t_power(effects, n_users, alpha=alpha) < power
+        if not has_too_few.any():
+            break
+        n_users[has_too_few] += 1
+    while True:
+        fewer = np.maximum(n_users - 1, MIN_USERS)
+        has_spare = (fewer < n_users) & (t_power(effects, fewer, alpha=alpha) >= power)
+        if not has_spare.any():
+            return n_users
+        n_users[has_spare] -= 1
 
 
-def _least(is_enough: Callable[[float], bool], most: float) -> float:
-    """Halve an interval from 0 on."""
-    low, high = 0.0, most
-    for _ in range(STEPS):
+def _smallest_sufficient(is_sufficient: Callable[[float], bool], highest: float) -> float:
+    """Find the smallest number from 0 to the highest that is sufficient, by halving.
+
+    The function holds from some number on; the highest is returned if it holds for no smaller one.
+    """
+    low = 0.0
+    high = highest
+    for _ in range(N_HALVINGS):
         middle = (low + high) / 2
-        low, high = (low, middle) if is_enough(middle) else (middle, high)
+        if is_sufficient(middle):
+            high = middle
+        else:
+            low = middle
     return high
 
 
 def detectable_effect(n_users: int, *, alpha: float, power: float) -> float:
-    """Give the least effect that the paired t-test finds with a power; NaN for a single user."""
-    if n_users < FEWEST:
+    """Compute the smallest standardised effect that the paired t-test finds with a power.
+
+    NaN for a single user.
+    """
+    if n_users < MIN_USERS:
         return float("nan")
-    most = 100 * float(stdtrit(n_users - 1, 1 - alpha / 2))
-    return _least(lambda at: bool(t_power(np.array(at), n_users, alpha=alpha) >= power), most)
+    highest = 100 * float(stdtrit(n_users - 1, 1 - alpha / 2))
+
+    def has_power(effect: float) -> bool:
+        return bool(t_power(np.array(effect), n_users, alpha=alpha) >= power)
+
+    return _smallest_sufficient(has_power, highest)
 
 
 @dataclass(frozen=True, eq=False)
 class EffectPrior:
-    r"""What is to be thought of the effects of one measure that a pilot of N users observed.
+    r"""Empirical Bayes prior of the effects of one measure that a pilot of N users observed.
 
-    What is observed, :math:`\hat\delta`, varies by 1 / N about the effect, so large effects are too
-    large on average (the winner's curse). Effects are taken to be normal about 0 with a variance
-    :math:`\tau_k^2` that is one of several, with chances that are fitted by EM: most systems may
-    be close, and some far from all. Given what was observed, an effect is of component k with the
-    chance :math:`r_k`, and then normal about :math:`B_k \hat\delta` with the variance
+    An observed effect, :math:`\hat\delta`, varies by 1 / N about the true effect, so large effects
+    are too large on average (the winner's curse). Effects are taken to be normal about 0 with a
+    variance :math:`\tau_k^2` that is one of several, with chances that are fitted by EM: most
+    systems may be close, and some far from all. Given what was observed, an effect is of component
+    k with the chance :math:`r_k`, and then normal about :math:`B_k \hat\delta` with the variance
     :math:`B_k / N`, where :math:`B_k = \tau_k^2 / (\tau_k^2 + 1/N)`.
 
     Parameters
@@ -134,7 +174,7 @@ class EffectPrior:
         Number of users.
     n_systems
         Number of systems.
-    least
+    smallest_variance
         Smallest variance of a component that is not 0, times N.
 
     References
@@ -146,106 +186,148 @@ class EffectPrior:
     effects: Floats
     n_pilot: int
     n_systems: int
-    least: float = LEAST_VARIANCE
+    smallest_variance: float = SMALLEST_VARIANCE
 
     @cached_property
     def variances(self) -> Floats:
-        """The variances of the components, from equal systems to the largest effect."""
-        top = np.clip((self.effects**2).max(initial=0.0), 4 / self.n_pilot, WIDEST)
-        wide = np.geomspace(self.least / self.n_pilot, top, N_COMPONENTS - 1)
-        return np.concatenate([[0.0], wide])
+        """The variances of the components, from 0 (equal systems) to the largest effect.
 
-    def chances(self, weights: Floats, fewer: Floats | float, *, steps: int = EM_STEPS) -> Floats:
-        """Give the chances of each pair's components, fitted with weights (n_draws, n_pairs).
+        Of shape (n_components,), rising.
+        """
+        largest_square = (self.effects**2).max(initial=0.0)
+        largest = np.clip(largest_square, 4 / self.n_pilot, LARGEST_VARIANCE)
+        smallest = self.smallest_variance / self.n_pilot
+        positive = np.geomspace(smallest, largest, N_COMPONENTS - 1)
+        return np.concatenate([[0.0], positive])
 
-        All are of equal systems where none differ. Otherwise every step of EM makes the share of
-        equal pairs smaller by ``fewer`` / S, with one number for all draws or one for each.
+    def chances(self, weights: Floats, penalty: Floats | float, *, steps: int = EM_STEPS) -> Floats:
+        """Fit the chances of each pair's components, with weights of pairs (n_draws, n_pairs).
+
+        Every step of EM makes the share of equal pairs smaller by the penalty over the number of
+        systems, with one number for all draws or one for each. If no pair differs, all are equal.
         The result: of shape (n_draws, n_components, n_pairs).
         """
+        n_draws = len(weights)
         if not self.effects.any():
-            equal = np.arange(N_COMPONENTS)[:, None] == np.zeros(len(self.effects))
-            return np.broadcast_to(equal.astype(float), (len(weights), *equal.shape))
+            is_zero = np.arange(N_COMPONENTS)[:, None] == np.zeros(len(self.effects))
+            return np.broadcast_to(is_zero.astype(float), (n_draws, *is_zero.shape))
         total = self.variances[:, None] + 1 / self.n_pilot
-        logs = -0.5 * (np.log(total) + self.effects**2 / total)
-        likely = np.exp(logs - logs.max(axis=0))
+        log_likelihoods = -0.5 * (np.log(total) + self.effects**2 / total)
+        likelihoods = np.exp(log_likelihoods - log_likelihoods.max(axis=0))
         shares = weights / weights.sum(axis=1, keepdims=True)
-        prior = np.full((len(weights), N_COMPONENTS), 1 / N_COMPONENTS)
+        prior = np.full((n_draws, N_COMPONENTS), 1 / N_COMPONENTS)
         with single_threaded("blas"):
             for _ in range(steps):
-                prior = prior * ((shares / np.maximum(prior @ likely, SMALLEST_RATIO)) @ likely.T)
-                prior[:, 0] = np.maximum(prior[:, 0] - fewer / self.n_systems, 0.0)
+                evidence = np.maximum(prior @ likelihoods, SMALLEST_RATIO)
+                prior = prior * ((shares / evidence) @ likelihoods.T)
+                prior[:, 0] = np.maximum(prior[:, 0] - penalty / self.n_systems, 0.0)
                 prior /= prior.sum(axis=1, keepdims=True)
-        found = prior[:, :, None] * likely
-        return np.asarray(found / np.maximum(found.sum(axis=1, keepdims=True), SMALLEST_RATIO))
+        joint = prior[:, :, None] * likelihoods
+        evidence = np.maximum(joint.sum(axis=1, keepdims=True), SMALLEST_RATIO)
+        return np.asarray(joint / evidence)
 
-    def kept(self, variances: Floats) -> Floats:
-        """Give the part B of effects of these variances that is no noise."""
+    def shrinkage_factors(self, variances: Floats) -> Floats:
+        """Compute the factors B, in [0, 1), by which observed effects are shrunk towards 0.
+
+        ``variances``: those of the true effects, of any shape, that of the result.
+        """
         return np.asarray(variances / (variances + 1 / self.n_pilot))
 
-    def given_the_pilot(self) -> Likely:
-        """Give what may be each effect, in arrays of shape (n_components, n_pairs)."""
-        fine, once = replace(self, least=CLOSEST), np.ones((1, len(self.effects)))
-        kept = self.kept(fine.variances)[:, None]
-        (chances,) = fine.chances(once, FEWER_EQUAL, steps=MORE_STEPS)
-        return Likely(
-            kept * self.effects, np.broadcast_to(kept / self.n_pilot, chances.shape), chances
-        )
+    def posterior(self) -> EffectDistribution:
+        """Compute what the true effects may be, in arrays of shape (n_components, n_pairs)."""
+        fine = replace(self, smallest_variance=SMALLEST_VARIANCE_FOR_USERS)
+        equal_weights = np.ones((1, len(self.effects)))
+        (chances,) = fine.chances(equal_weights, EQUAL_PAIRS_PENALTY, steps=EM_STEPS_FOR_USERS)
+        factors = self.shrinkage_factors(fine.variances)[:, None]
+        variances = np.broadcast_to(factors / self.n_pilot, chances.shape)
+        return EffectDistribution(factors * self.effects, variances, chances)
 
     def draw(self, resampled: Floats, systems: Pairs, *, seed: int) -> Floats:
-        r"""Draw effects that may be behind those that the pilot observed, (n_draws, n_pairs).
+        r"""Draw true effects that may be behind those that the pilot observed, (n_draws, n_pairs).
 
         Draw k is :math:`B \hat\delta + \sqrt{B} (\delta^*_k - \hat\delta)` with effects
-        :math:`\delta^*` of resampled users, of shape (n_pairs, n_draws), which know how pairs
-        depend on each other. The components are fitted to systems with random weights (Bayesian
+        :math:`\delta^*` of resampled users, of shape (n_pairs, n_draws), which have the dependence
+        between pairs. The components are fitted to systems with random weights (Bayesian
         bootstrap; Rubin 1981), and their variances divided by a random
         :math:`\chi^2_{S-1} / (S - 1)`, as S systems tell little of how much effects vary. Nor does
         a pilot tell equal systems from nearly equal ones: more pairs are taken for equal in every
         other draw, and fewer in the others.
 
-        Memory beyond the resampled effects and those that are drawn is below 150 MB.
+        ``systems``: numbers of the two systems of each pair. Memory beyond the resampled effects
+        and those that are drawn is below 150 MB.
         """
         n_pairs, n_draws = resampled.shape
         at_once = max(FEWEST_DRAWS, NUMBERS_AT_ONCE // (N_COMPONENTS * n_pairs))
         effects = np.empty((n_draws, n_pairs))
         for start in range(0, n_draws, at_once):
             draws = np.arange(start, min(start + at_once, n_draws))
-            effects[draws] = self._draw(draws, resampled[:, draws], systems, seed=seed)
+            effects[draws] = self._draw_block(draws, resampled[:, draws], systems, seed=seed)
         return effects
 
-    def _draw(self, draws: Numbers, resampled: Floats, systems: Pairs, *, seed: int) -> Floats:
-        """Give the draws of these numbers, which do not depend on the others."""
-        n_pairs, n_systems = len(resampled), self.n_systems
-        columns = n_systems + n_pairs + 1
-        places = np.add.outer(draws * columns, np.arange(columns))
-        uniforms = random_uniforms(places.ravel(), seed, "design", "effects")
-        of_systems, of_pairs, of_scale = np.split(
-            uniforms.reshape(places.shape), [n_systems, n_systems + n_pairs], axis=1
-        )
-        exponential = -np.log(of_systems)
+    def _draw_block(
+        self, draws: Numbers, resampled: Floats, systems: Pairs, *, seed: int
+    ) -> Floats:
+        """Draw true effects for the draws of these numbers: shape (n_draws, n_pairs).
+
+        A draw depends on its number and the seed, not on the other draws. ``resampled``: effects of
+        resampled users, (n_pairs, n_draws); ``systems``: numbers of the two systems of each pair.
+        """
+        n_pairs = len(resampled)
+        n_systems = self.n_systems
+        n_columns = n_systems + n_pairs + 1
+        positions = np.add.outer(draws * n_columns, np.arange(n_columns))
+        uniforms = random_uniforms(positions.ravel(), seed, "design", "effects")
+        uniforms = uniforms.reshape(positions.shape)
+        system_uniforms = uniforms[:, :n_systems]
+        pair_uniforms = uniforms[:, n_systems:-1]
+        scale_uniforms = uniforms[:, -1:]
+        system_weights = -np.log(system_uniforms)
         first, second = systems
-        fewer = FEWER_EQUAL + MORE_OR_FEWER * np.where(draws % 2, 1, -1)
-        chances = self.chances(exponential[:, first] * exponential[:, second], fewer)
-        chosen = (np.cumsum(chances, axis=1) < of_pairs[:, None]).sum(axis=1)
-        factors = chdtri(n_systems - 1, of_scale) / (n_systems - 1)
-        kept = self.kept(self.variances[np.minimum(chosen, N_COMPONENTS - 1)] / factors)
-        return np.asarray(kept * self.effects + np.sqrt(kept) * (resampled.T - self.effects))
+        pair_weights = system_weights[:, first] * system_weights[:, second]
+        signs = np.where(draws % 2, 1, -1)
+        penalties = EQUAL_PAIRS_PENALTY + PENALTY_VARIATION * signs
+        cumulated = np.cumsum(self.chances(pair_weights, penalties), axis=1)
+        components = (cumulated < pair_uniforms[:, None]).sum(axis=1)
+        components = np.minimum(components, N_COMPONENTS - 1)
+        divisors = chdtri(n_systems - 1, scale_uniforms) / (n_systems - 1)
+        factors = self.shrinkage_factors(self.variances[components] / divisors)
+        deviations = resampled.T - self.effects
+        return np.asarray(factors * self.effects + np.sqrt(factors) * deviations)
 
 
-class Likely(NamedTuple):
-    """What may be the effects: means and variances of normals, and the chance of each."""
+class EffectDistribution(NamedTuple):
+    """Mixture of normal distributions of the effects of pairs: true values and uncertainty.
+
+    Means, variances and chances (weights) of the normal distributions fit each other in shape,
+    (..., n_pairs); the last two may be numbers.
+    """
 
     means: Floats
     variances: Floats
     chances: Floats
 
     @classmethod
-    def of(cls, effects: Floats) -> Likely:
-        """Take effects for known."""
-        return cls(effects, np.zeros(()), np.ones(()))
+    def certain(cls, effects: Floats) -> EffectDistribution:
+        """Take effects, of shape (..., n_pairs), as known: without variance."""
+        return cls(means=effects, variances=np.zeros(()), chances=np.ones(()))
+
+    def broadcast_to(self, shape: tuple[int, ...]) -> EffectDistribution:
+        """Repeat the three arrays to one shape, without a copy."""
+        return EffectDistribution(
+            means=np.broadcast_to(self.means, shape),
+            variances=np.broadcast_to(self.variances, shape),
+            chances=np.broadcast_to(self.chances, shape),
+        )
+
+    def rows(self, index: slice | int) -> EffectDistribution:
+        """Select rows of the first axis of all three arrays, which have one shape."""
+        return EffectDistribution(
+            means=self.means[index], variances=self.variances[index], chances=self.chances[index]
+        )
 
 
-def expected_share(effects: Likely, n_users: Floats | float, *, alpha: float) -> Floats:
-    r"""Give the share of pairs that are expected significant with so many users.
+def expected_share(effects: EffectDistribution, n_users: Floats | float, *, alpha: float) -> Floats:
+    r"""Compute the share of pairs that are expected significant with so many users.
 
     .. math:: P\left(|Z| \ge t_{n-1;\,1-\alpha/2}\right), \quad
               Z \sim N(\sqrt n\, \delta,\; 1 + n v)
@@ -253,8 +335,8 @@ def expected_share(effects: Likely, n_users: Floats | float, *, alpha: float) ->
     in the mean over the effects :math:`\delta` along the last axis, by their chances, each known
     with the variance v: the assurance of O'Hagan, Stevens & Campbell (2005).
 
-    The result: means over pairs, of shape (...). Arrays of 16 MB, or of one number for each pair,
-    are held at a time.
+    Numbers of users fit the effects without their last axis. The result: means over pairs, of
+    shape (...). Arrays of 16 MB, or of one number for each pair, are held at a time.
     """
     users = np.asarray(n_users, dtype=np.float64)
     shape = np.broadcast_shapes(users.shape, effects.means.shape[:-1])
@@ -263,67 +345,96 @@ def expected_share(effects: Likely, n_users: Floats | float, *, alpha: float) ->
         return _mean_share(effects, users[..., None], alpha=alpha)
     shares = np.empty(shape)
     users = np.broadcast_to(users, shape)
-    parts = Likely(*(np.broadcast_to(part, (*shape, n_pairs)) for part in effects))
+    broadcast = effects.broadcast_to((*shape, n_pairs))
     at_once = max(1, NUMBERS_AT_ONCE // (n_pairs * math.prod(shape[1:])))
+    if len(shape) > 1 and at_once == 1:
+        for row in range(shape[0]):
+            shares[row] = expected_share(broadcast.rows(row), users[row], alpha=alpha)
+        return shares
     for start in range(0, shape[0], at_once):
-        rows = slice(start, start + at_once)
-        part = Likely(*(array[rows] for array in parts))
-        if len(shape) > 1 and at_once == 1:
-            part = Likely(*(array[0] for array in part))
-            shares[start] = expected_share(part, users[start], alpha=alpha)
-        else:
-            shares[rows] = _mean_share(part, users[rows, ..., None], alpha=alpha)
+        block = slice(start, start + at_once)
+        shares[block] = _mean_share(broadcast.rows(block), users[block, ..., None], alpha=alpha)
     return shares
 
 
-def _mean_share(effects: Likely, users: Floats, *, alpha: float) -> Floats:
-    """Give the mean share for effects (..., n_pairs) and numbers of users (..., 1)."""
-    spread = np.sqrt(1 + users * effects.variances)
-    centre = np.sqrt(users) * effects.means
-    reach = stdtrit(users - 1, 1 - alpha / 2)
-    found = ndtr((centre - reach) / spread) + ndtr((-centre - reach) / spread)
+def _mean_share(effects: EffectDistribution, users: Floats, *, alpha: float) -> Floats:
+    """Compute the mean over pairs of the chance of significance, weighted by chances: (...).
+
+    The distribution of effects is of shape (..., n_pairs), numbers of users of (..., 1).
+    """
+    deviation = np.sqrt(1 + users * effects.variances)
+    mean_t = np.sqrt(users) * effects.means
+    critical_t = stdtrit(users - 1, 1 - alpha / 2)
+    above = ndtr((mean_t - critical_t) / deviation)
+    below = ndtr((-mean_t - critical_t) / deviation)
     chances = np.broadcast_to(effects.chances, effects.means.shape)
-    return np.asarray((found * chances).sum(axis=-1) / chances.sum(axis=-1))
+    weighted = (above + below) * chances
+    return np.asarray(weighted.sum(axis=-1) / chances.sum(axis=-1))
 
 
-def users_for_share(effects: Likely, *, share: float, alpha: float) -> Floats:
-    """Search the fewest users for a share of the pairs: the inverse of `expected_share`.
+def users_for_share(effects: EffectDistribution, *, share: float, alpha: float) -> Floats:
+    """Search the fewest users for a share of significant pairs: inverts `expected_share`.
 
-    Infinite where even `MOST` are too few.
+    The distribution of effects is of shape (..., n_pairs), numbers of users of (...). Infinite
+    where even 1e12 are too few.
     """
     shape = effects.means.shape[:-1]
-    low, high = np.full(shape, FEWEST - 1.0), np.full(shape, MOST)
+    low = np.full(shape, MIN_USERS - 1.0)
+    high = np.full(shape, MAX_USERS)
     is_reached = expected_share(effects, high, alpha=alpha) >= share
-    while (unsure := is_reached & (high - low > 1)).any():
-        some = Likely(*(each[unsure] if each.ndim else each for each in effects))
-        lower, upper = low[unsure], high[unsure]
+    while True:
+        is_unsure = is_reached & (high - low > 1)
+        if not is_unsure.any():
+            return np.where(is_reached, high, np.inf)
+        unsure = EffectDistribution(
+            means=effects.means[is_unsure],
+            variances=_select_if_array(effects.variances, is_unsure),
+            chances=_select_if_array(effects.chances, is_unsure),
+        )
+        lower = low[is_unsure]
+        upper = high[is_unsure]
         middle = np.clip(np.floor(np.sqrt(lower * upper)), lower + 1, upper)
-        enough = expected_share(some, middle, alpha=alpha) >= share
-        low[unsure], high[unsure] = np.where(enough, (lower, middle), (middle, upper))
-    return np.where(is_reached, high, np.inf)
+        is_enough = expected_share(unsure, middle, alpha=alpha) >= share
+        low[is_unsure] = np.where(is_enough, lower, middle)
+        high[is_unsure] = np.where(is_enough, middle, upper)
 
 
-def effects_of(means: Floats, deviations: Floats) -> Floats:
-    """Divide means by deviations: 0 where means are equal, `LARGEST` where all differ alike."""
+def _select_if_array(values: Floats, mask: Masks) -> Floats:
+    """Select rows by a mask; a number, an array without axes, stays as it is."""
+    return values[mask] if values.ndim else values
+
+
+def standardised_effects(means: Floats, deviations: Floats) -> Floats:
+    """Divide means by standard deviations of the same shape.
+
+    0 where means are equal, plus or minus `MAX_EFFECT` where all users differ alike.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.clip(np.where(means == 0, 0.0, means / deviations), -LARGEST, LARGEST)
+        ratios = np.where(means == 0, 0.0, means / deviations)
+    return np.clip(ratios, -MAX_EFFECT, MAX_EFFECT)
 
 
 def resampled_effects(values: Floats, weights: Floats) -> Floats:
-    """Give the standardised differences of all pairs for resampled users.
+    """Compute the standardised differences of all pairs for resampled users.
 
-    The result: effects of shape (n_measures, n_pairs, n_replicates).
+    Scores are of shape (n_measures, n_systems, n_users); weights say how often each user is drawn,
+    of shape (n_replicates, n_users). The result: of shape (n_measures, n_pairs, n_replicates).
     """
     return for_all_pairs(normalised(values), lambda rows: _weighted_effects(rows, weights))
 
 
 def _weighted_effects(differences: Floats, weights: Floats) -> Floats:
-    """Divide weighted means of rows (n_rows, n_users) by their deviations: (n_rows, n_weights)."""
+    """Divide weighted means of normalised differences by their weighted standard deviations.
+
+    Differences are of shape (n_rows, n_users), weights of (n_replicates, n_users) with the mean 1,
+    effects of (n_rows, n_replicates). A mean that is rounding alone gives 0.
+    """
     n_users = differences.shape[1]
     means = differences @ weights.T / n_users
-    squares = (differences * differences) @ weights.T / n_users
-    variances = np.maximum(squares - means**2, 0.0) * n_users / (n_users - 1)
-    return effects_of(np.where(np.abs(means) <= ROUNDING, 0.0, means), np.sqrt(variances))
+    mean_squares = (differences * differences) @ weights.T / n_users
+    variances = np.maximum(mean_squares - means**2, 0.0) * n_users / (n_users - 1)
+    means = np.where(np.abs(means) <= ROUNDING, 0.0, means)
+    return standardised_effects(means, np.sqrt(variances))
 
 
 REPLICATES = 400
@@ -373,32 +484,41 @@ def resample_power(
     n_jobs: int = 1,
     runs: RunDeviations | None = None,
 ) -> PowerSamples:
-    r"""Compute discriminative power again for users, and runs, drawn with replacement.
+    r"""Compute discriminative power for users, and runs, drawn with replacement.
 
     The p-values of a replicate come from the normal approximation
     :math:`p \approx 2 \Phi(-z)`, :math:`z = (|\sum_u w_u d_u| - c) / \sqrt{\sum_u w_u d_u^2}`, with
     the continuity correction c, one unit, for scores on a lattice. Powers are scaled to be that of
-    the users as they are in the mean: resampling adds noise, which makes them larger. Groups of
-    pairs, as those of some systems, are given as weights, of shape (n_groups, n_pairs).
+    the users as they are in the mean: resampling adds noise, which makes them larger.
 
+    Scores are of shape (n_measures, n_systems, n_users), their p-values of (n_measures, n_pairs).
+    ``scales``: for each measure the factor that makes its scores integers, None to look for it.
+    ``groups``: weights of pairs, as those of some systems, of shape (n_groups, n_pairs). With fewer
+    than two replicates, bands are NaN and powers empty.
     Memory beyond two copies of the scores: for each job, 3 numbers for each pair and replicate and
     one for each pair and block of users (300 MB for 200 systems), and 100 MB.
     """
     if replicates < 2:
         unknown = np.full(p.shape, np.nan)
         return PowerSamples(np.empty((len(p), 0)), np.empty((len(p), 0, 0)), unknown, unknown)
-    blocks = random_blocks(values.shape[2], n_blocks=N_BLOCKS, seed=seed)
+    n_measures, n_systems, n_users = values.shape
+    blocks = random_blocks(n_users, n_blocks=N_BLOCKS, seed=seed)
     n_blocks = int(blocks.max()) + 1
     weights = resampled_users(0, replicates, n_users=n_blocks, seed=seed).T
-    noise = np.zeros((*values.shape[:2], replicates))
+    noise = np.zeros((n_measures, n_systems, replicates))
     noise[:] = run_noise(runs, replicates=replicates, seed=seed)
     tasks = (
         delayed(_resample_measure)(scores, observed, pairs, scale, groups, blocks, weights, shifts)
         for scores, observed, scale, shifts in zip(values, p, scales, noise, strict=True)
     )
     with single_threaded("blas"):
-        results = run_in_threads(tasks, n_jobs=n_jobs)
-    return PowerSamples(*(np.array(column) for column in zip(*results, strict=True)))
+        samples = run_in_threads(tasks, n_jobs=n_jobs)
+    return PowerSamples(
+        powers=np.array([sample.powers for sample in samples]),
+        crossed=np.array([sample.crossed for sample in samples]),
+        curve_low=np.array([sample.curve_low for sample in samples]),
+        curve_high=np.array([sample.curve_high for sample in samples]),
+    )
 
 
 def _resample_measure(
@@ -410,48 +530,72 @@ def _resample_measure(
     blocks: Numbers,
     weights: Floats,
     shifts: Floats,
-) -> tuple[Floats, ...]:
-    found = scale or find_scale(values)
+) -> PowerSamples:
+    """Compute discriminative power of one measure for resampled users.
+
+    Scores are of shape (n_systems, n_users), p-values as observed of (n_pairs,), weights of groups
+    of pairs of (n_groups, n_pairs), numbers of the users' blocks of (n_users,), weights of blocks
+    of (n_blocks, n_replicates), shifts of the systems' means of (n_systems, n_replicates). Arrays
+    of the result have no axis of measures.
+    """
+    n_users = values.shape[1]
+    lattice_scale = scale or find_scale(values)
+    unit = 1 / lattice_scale if lattice_scale else 0.0
     order = np.argsort(blocks, kind="stable")
-    scaled = np.float64(1 / found if found else 0.0), shifts * values.shape[1]
-    grid, unit, shifts = _to_grid(values[:, order], *scaled)
-    firsts = np.searchsorted(blocks[order], np.arange(len(weights)))
-    p = _normal_p(grid, pairs, float(unit), firsts, weights, shifts)
-    powers, crossed = p.sum(axis=0), p[:, :N_CROSSED].T @ groups.T
+    power = _grid_power(values)
+    grid = np.rint(np.ldexp(values[:, order], power))
+    starts = np.searchsorted(blocks[order], np.arange(len(weights)))
+    p = _normal_p(
+        grid,
+        pairs,
+        unit=float(np.ldexp(unit, power)),
+        starts=starts,
+        weights=weights,
+        shifts=np.ldexp(shifts * n_users, power),
+    )
+    powers = p.sum(axis=0)
+    crossed = p[:, :N_CROSSED].T @ groups.T
     powers *= observed.sum() / max(powers.mean(), SMALLEST_RATIO)
     p.sort(axis=0)
-    low, high = normal_limits(-np.sort(-observed), p[::-1], bounds=(0.0, 1.0))
-    return powers, crossed, low, high
+    falling_observed = -np.sort(-observed)
+    low, high = normal_limits(falling_observed, p[::-1], bounds=(0.0, 1.0))
+    return PowerSamples(powers, crossed, low, high)
 
 
-def _to_grid(values: Floats, *others: Floats | np.float64) -> tuple[Floats, ...]:
-    """Round scores to whole numbers so small that sums of squared differences are exact.
+def _grid_power(values: Floats) -> int:
+    """Find the power of two that makes scores (n_systems, n_users) large whole numbers.
 
-    Other numbers are given in the same units.
+    They are so small that sums of squared differences over users are exact in float64.
     """
-    bits = (51 - int(np.ceil(np.log2(values.shape[1])))) // 2
+    n_users = values.shape[1]
+    bits = (51 - int(np.ceil(np.log2(n_users)))) // 2
     _, exponent = np.frexp(np.abs(values).max(initial=0.0))
-    power = bits - int(exponent)
-    return np.rint(np.ldexp(values, power)), *(np.ldexp(each, power) for each in others)
+    return bits - int(exponent)
 
 
 def _normal_p(
-    grid: Floats, pairs: Pairs, unit: float, firsts: Numbers, weights: Floats, shifts: Floats
+    grid: Floats, pairs: Pairs, *, unit: float, starts: Numbers, weights: Floats, shifts: Floats
 ) -> Floats:
-    """Approximate the p-values of weighted users, of shape (n_pairs, n_weightings).
+    """Approximate the p-values of weighted users, of shape (n_pairs, n_replicates).
 
-    The users of a block lie together, from the first of each on; weights are those of the blocks,
-    of shape (n_blocks, n_weightings). Totals of systems are shifted, (n_systems, n_weightings).
+    ``grid``: scores of shape (n_systems, n_users); the users of a block lie together, from its
+    start on, of shape (n_blocks,). ``unit``: the continuity correction. Weights are those of the
+    blocks, of shape (n_blocks, n_replicates); shifts are added to the totals of the systems,
+    (n_systems, n_replicates). p is 1 for a pair without variance or difference.
     """
     from scipy.special import erfc
 
-    totals = np.add.reduceat(grid, firsts, axis=1) @ weights + shifts
-    squares = _squares(grid, pairs, firsts)
-    p = np.empty((len(squares), weights.shape[1]))
-    at_once = max(1, NUMBERS_AT_ONCE // weights.shape[1])
-    for start in range(0, len(p), at_once):
+    totals = np.add.reduceat(grid, starts, axis=1) @ weights + shifts
+    squares = _squared_differences(grid, pairs, starts)
+    all_first, all_second = pairs
+    n_pairs = len(squares)
+    n_replicates = weights.shape[1]
+    p = np.empty((n_pairs, n_replicates))
+    at_once = max(1, NUMBERS_AT_ONCE // n_replicates)
+    for start in range(0, n_pairs, at_once):
         rows = slice(start, start + at_once)
-        first, second = (side[rows] for side in pairs)
+        first = all_first[rows]
+        second = all_second[rows]
         variances = squares[rows] @ weights
         sizes = np.maximum(np.abs(totals[first] - totals[second]) - unit, 0.0)
         z = np.divide(sizes, np.sqrt(2 * variances), out=sizes, where=variances > 0)
@@ -459,17 +603,28 @@ def _normal_p(
     return p
 
 
-def _squares(grid: Floats, pairs: Pairs, firsts: Numbers) -> Floats:
-    """Sum the squared differences of all pairs over blocks, from products: (n_pairs, n_blocks)."""
-    sizes = np.diff(firsts, append=grid.shape[1])
-    blocks = np.repeat(np.arange(len(firsts)), sizes)
-    users = np.zeros((len(firsts), len(grid), sizes.max()))
-    users[blocks, :, np.arange(len(blocks)) - firsts[blocks]] = grid.T
-    squares = np.empty((len(pairs[0]), len(firsts)))
-    at_once = max(1, NUMBERS_AT_ONCE // len(grid) ** 2)
-    for start in range(0, len(firsts), at_once):
-        some = users[start : start + at_once]
-        products = (some @ some.swapaxes(1, 2)).transpose(1, 2, 0)
-        of_first, of_second = (products[side, side] for side in pairs)
-        squares[:, start : start + at_once] = of_first + of_second - 2 * products[pairs]
+def _squared_differences(grid: Floats, pairs: Pairs, starts: Numbers) -> Floats:
+    """Sum the squared differences of all pairs over blocks of users: (n_pairs, n_blocks).
+
+    From whole-number scores of shape (n_systems, n_users), whose products are exact; the users of a
+    block lie together, from its start on, of shape (n_blocks,).
+    """
+    n_systems, n_users = grid.shape
+    n_blocks = len(starts)
+    block_sizes = np.diff(starts, append=n_users)
+    blocks = np.repeat(np.arange(n_blocks), block_sizes)
+    places = np.arange(n_users) - starts[blocks]
+    padded = np.zeros((n_blocks, n_systems, block_sizes.max()))
+    padded[blocks, :, places] = grid.T
+    first, second = pairs
+    squares = np.empty((len(first), n_blocks))
+    at_once = max(1, NUMBERS_AT_ONCE // n_systems**2)
+    for start in range(0, n_blocks, at_once):
+        scores = padded[start : start + at_once]
+        products = (scores @ scores.swapaxes(1, 2)).transpose(1, 2, 0)
+        first_squares = products[first, first]
+        second_squares = products[second, second]
+        squares[:, start : start + at_once] = (
+            first_squares + second_squares - 2 * products[first, second]
+        )
     return squares

@@ -37,16 +37,16 @@ Test = Literal["exact", "monte-carlo", "t", "wilcoxon", "sign", "bootstrap"]
 Standard = Literal["normal", "uniform", "empirical"]
 Correction = Literal["none", "bonferroni", "holm", "bh", "max-t", "tukey"]
 
-PLAIN = {"t": t_test, "wilcoxon": wilcoxon_test, "sign": sign_test}
+DETERMINISTIC_TESTS = {"t": t_test, "wilcoxon": wilcoxon_test, "sign": sign_test}
 """Tests without a setting."""
 
 ADJUSTMENTS = {"bonferroni": bonferroni, "holm": holm, "bh": benjamini_hochberg}
 """Corrections of p-values, along the last axis."""
 
-JOINT: Mapping[str, Callable[..., Floats]] = {"max-t": max_t_test, "tukey": tukey_test}
+JOINT_TESTS: Mapping[str, Callable[..., Floats]] = {"max-t": max_t_test, "tukey": tukey_test}
 """Corrections that are tests of all pairs of systems at once."""
 
-OF_MEANS = ("exact", "monte-carlo", "t", "bootstrap")
+TESTS_OF_MEANS = ("exact", "monte-carlo", "t", "bootstrap")
 """Tests of the difference in means; the others are of ranks or signs."""
 
 DRAWS = {"exact": 100_000, "monte-carlo": 100_000, "bootstrap": 10_000}
@@ -54,7 +54,7 @@ DRAWS_OF_CORRECTION = {"max-t": 100_000, "tukey": 5_000}
 SCALE_TOLERANCE = 1e-6
 
 UNIFORM_SLOPE = 0.15
-"""Of a standard deviation in the linear form: 3.3 deviations to either side span all."""
+"""Score of a standard deviation in the linear form: 3.3 deviations to either side span all."""
 
 
 class Question(AnalysisSettings):
@@ -90,43 +90,63 @@ class Question(AnalysisSettings):
 
 
 def pair_tests(work: Work, question: Question, pairs: Numbers, *, advance: Advance) -> PairTests:
-    """Test pairs, given by their numbers, of systems for every measure."""
+    """Test pairs of systems, given by their numbers, for every measure.
+
+    ``work`` has the scores, seed and number of jobs; ``question`` the settings of the test.
+    ``advance`` is called with the number of permutations (monte-carlo) or measures finished. Arrays
+    of the result are of shape (n_measures, n_pairs); required differences are NaN but for "exact".
+    """
     if question.test == "exact":
-        return _exactly(work, question, pairs, advance=advance)
-    scores = work.scores.weighted_values if question.test in PLAIN else by_user_id(work.scores)
+        return _exact_tests(work, question, pairs, advance=advance)
     if question.test == "monte-carlo":
-        p = _draw(scores, work, question, advance=advance)
+        p = _draw_p_values(by_user_id(work.scores), work, question, advance=advance)
     elif question.test == "bootstrap":
+        scores = by_user_id(work.scores)
         p = sakai_test(scores, replicates=question.draws, seed=work.seed, n_jobs=work.n_jobs)
+        advance(len(p))
     else:
-        p = PLAIN[question.test](scores)
-    if question.test != "monte-carlo":
+        test = DETERMINISTIC_TESTS[question.test]
+        p = test(work.scores.weighted_values)
         advance(len(p))
     p = p[:, pairs]
-    return PairTests(p, np.full(p.shape, question.test), np.full(p.shape, np.nan))
+    methods = np.full(p.shape, question.test)
+    no_required_difference = np.full(p.shape, np.nan)
+    return PairTests(p, methods, no_required_difference)
 
 
 def correct(p: Floats, work: Work, question: Question) -> Floats | None:
-    """Adjust p-values, of shape (n_measures, n_pairs), in one family a measure; None for none."""
-    name = question.correction
-    if name == "none":
+    """Adjust p-values, of shape (n_measures, n_pairs), with a family for each measure.
+
+    None if the question has no correction. max-T and Tukey's HSD compute p-values of their own from
+    the scores in ``work``, for all pairs, and do not use ``p``.
+    """
+    correction = question.correction
+    if correction == "none":
         return None
-    if name in ADJUSTMENTS:
-        return ADJUSTMENTS[name](p)
-    permutations = question.permutations or DRAWS_OF_CORRECTION[name]
+    if correction in ADJUSTMENTS:
+        adjust = ADJUSTMENTS[correction]
+        return adjust(p)
+    joint_test = JOINT_TESTS[correction]
+    permutations = question.permutations or DRAWS_OF_CORRECTION[correction]
     scores = by_user_id(work.scores)
-    return JOINT[name](scores, permutations=permutations, seed=work.seed, n_jobs=work.n_jobs)
+    return joint_test(scores, permutations=permutations, seed=work.seed, n_jobs=work.n_jobs)
 
 
 def check_scales(scores: Scores, scales: Mapping[Measure, int]) -> None:
-    """Refuse a scale that does not make its measure's scores integers."""
+    """Refuse, with InputError, a scale that does not make its measure's scores integers."""
     for measure, values in zip(scores.measures, scores.weighted_values, strict=True):
         scale = scales.get(measure)
         if scale and not on_lattice(values, scale, tolerance=SCALE_TOLERANCE):
             raise InputError(f"the scores of {measure} are not multiples of 1/{scale}.")
 
 
-def _exactly(work: Work, question: Question, pairs: Numbers, *, advance: Advance) -> PairTests:
+def _exact_tests(work: Work, question: Question, pairs: Numbers, *, advance: Advance) -> PairTests:
+    """Test pairs exactly; draw random signs for pairs for which no exact method is safe.
+
+    ``work`` has scores, scales, seed and number of jobs; pairs are given by their numbers.
+    ``advance`` is called with 1 after each measure. Arrays of the result are of shape (n_measures,
+    n_pairs).
+    """
     scores = work.scores
     tasks = (
         delayed(exact_test)(
@@ -139,39 +159,54 @@ def _exactly(work: Work, question: Question, pairs: Numbers, *, advance: Advance
         results.append(result)
         advance(1)
     p = np.array([result.p for result in results])
-    missing = np.isnan(p)
-    measures = np.flatnonzero(missing.any(axis=1))
-    if len(measures) > 0:
-        drawn = _draw(by_user_id(scores)[measures], work, question, advance=None)
-        p[measures] = np.where(missing[measures], drawn[:, pairs], p[measures])
     methods = np.array([result.methods for result in results])
-    return PairTests(p, methods, np.array([result.required for result in results]))
+    required = np.array([result.required for result in results])
+    is_missing = np.isnan(p)
+    measures = np.flatnonzero(is_missing.any(axis=1))
+    if len(measures) > 0:
+        sampled_p = _draw_p_values(by_user_id(scores)[measures], work, question, advance=None)
+        p[measures] = np.where(is_missing[measures], sampled_p[:, pairs], p[measures])
+    return PairTests(p, methods, required)
 
 
-def _draw(values: Floats, work: Work, question: Question, *, advance: Advance | None) -> Floats:
+def _draw_p_values(
+    values: Floats, work: Work, question: Question, *, advance: Advance | None
+) -> Floats:
+    """Compute p-values of all pairs by random signs, of shape (n_measures, n_pairs).
+
+    Scores are of shape (n_measures, n_systems, n_users), in the order of user ids; ``work`` has the
+    seed and number of jobs, ``question`` the number of draws.
+    """
     return monte_carlo_test(
         values, permutations=question.draws, seed=work.seed, n_jobs=work.n_jobs, advance=advance
     )
 
 
 def by_user_id(scores: Scores) -> Floats:
-    """Order users by id, so that what is drawn stays with the users."""
+    """Order weighted scores by user id, so that random draws do not depend on the order of users.
+
+    The result: of shape (n_measures, n_systems, n_users).
+    """
     return scores.weighted_values[:, :, np.argsort(scores.users, kind="stable")]
 
 
 def standardised(work: Work, standard: Standard | None) -> Work:
-    """Give work on standardised scores; the work itself if no standard is asked for."""
+    """Replace the scores by standardised ones, without runs.
+
+    Without a standard ``work`` is returned as it is. The new work has the seed, number of jobs and
+    progress of the old one.
+    """
     if standard is None:
         return work
-    scores = work.scores
-    standardised_scores = replace(scores, values=standardise(scores.values, standard), runs=None)
+    standardised_values = standardise(work.scores.values, standard)
+    standardised_scores = replace(work.scores, values=standardised_values, runs=None)
     return ScoresWork(
         standardised_scores, seed=work.seed, n_jobs=work.n_jobs, progress=work.progress
     )
 
 
 def standardise(values: Floats, standard: Standard) -> Floats:
-    r"""Say how a score stands among the scores that all systems have for a user.
+    r"""Compare every score with the scores that all systems have for the same user.
 
     With mean and standard deviation over the systems, z is what a score deviates by.
 
@@ -185,14 +220,15 @@ def standardise(values: Floats, standard: Standard) -> Floats:
     whom all systems serve alike has one score, .5, or 1 if empirical.
     """
     if standard == "empirical":
-        shares = np.zeros(values.shape)
-        for other in np.moveaxis(values, 1, 0):
-            shares += other[:, None, :] <= values
-        return shares / values.shape[1]
+        n_not_higher = np.zeros(values.shape)
+        for system_values in np.moveaxis(values, 1, 0):
+            n_not_higher += system_values[:, None, :] <= values
+        return n_not_higher / values.shape[1]
     centred = values - values.mean(axis=1, keepdims=True)
-    spread = values.std(axis=1, ddof=1, keepdims=True)
+    deviations = values.std(axis=1, ddof=1, keepdims=True)
     differs = np.ptp(values, axis=1, keepdims=True) > 0
-    deviates = np.divide(centred, spread, out=np.zeros(values.shape), where=differs)
+    zeros = np.zeros(values.shape)
+    z = np.divide(centred, deviations, out=zeros, where=differs)
     if standard == "normal":
-        return np.asarray(ndtr(deviates))
-    return np.clip(UNIFORM_SLOPE * deviates + 0.5, 0.0, 1.0)
+        return np.asarray(ndtr(z))
+    return np.clip(UNIFORM_SLOPE * z + 0.5, 0.0, 1.0)

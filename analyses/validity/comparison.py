@@ -18,7 +18,13 @@ from analyses.shared.sentences import listed
 from analyses.shared.work import ScoresWork
 from analyses.significance.paired_tests import t_of_moments
 from analyses.significance.permutation import pair_differences, pair_indices
-from analyses.significance.question import ADJUSTMENTS, OF_MEANS, Question, correct, pair_tests
+from analyses.significance.question import (
+    ADJUSTMENTS,
+    TESTS_OF_MEANS,
+    Question,
+    correct,
+    pair_tests,
+)
 from runs import InputError
 from runs.shared.arrays import Floats, Masks, Numbers
 
@@ -324,7 +330,7 @@ def resampled_rates(
     crossed = np.repeat(rates[..., :N_CROSSED, np.newaxis], len(groups), axis=-1)
     # Student's t is like any test of means.
     adjustments = ("none", *ADJUSTMENTS)
-    if question.test not in OF_MEANS or question.correction not in adjustments:
+    if question.test not in TESTS_OF_MEANS or question.correction not in adjustments:
         return rates, crossed
     # References are few, and tested once.
     tested = lru_cache(maxsize=8)(lambda number: _tested(comparison.true, number, users, question))

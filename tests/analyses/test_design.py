@@ -14,12 +14,12 @@ from analyses.shared.scores import Scores
 from analyses.shared.work import ScoresWork
 from analyses.significance.effects import variance_components
 from analyses.significance.power import (
+    EffectDistribution,
     EffectPrior,
-    Likely,
     detectable_effect,
-    effects_of,
     expected_share,
     needed_users,
+    standardised_effects,
     users_for_share,
 )
 from runs import InputError
@@ -265,7 +265,7 @@ def test_the_summary_has_medians_over_pairs_and_shares(odd: Design, values: np.n
         detectable = detectable_effect(N_USERS, alpha=0.01, power=0.9)
         assert row.detectable_median == pytest.approx(detectable * np.median(deviations))
         parts = variance_components(scores[None])
-        users_for_reliability = parts.users_for(0.9)
+        users_for_reliability = parts.required_users(0.9)
         assert row.var_systems == pytest.approx(parts.systems[0])
         assert row.var_users == pytest.approx(parts.users[0])
         assert row.var_interaction == pytest.approx(parts.interaction[0])
@@ -297,9 +297,9 @@ def test_curves_are_the_expected_share_of_the_shrunken_effects(
     """From 10 users to half as many again as are needed, or twice the pilot's."""
     for number, scores in enumerate(values[:, :3]):
         gaps = differences_of(scores)
-        effects = effects_of(gaps.mean(axis=1), gaps.std(axis=1, ddof=1))
-        likely = EffectPrior(effects, N_USERS, 3).given_the_pilot()
-        flat = Likely(*(each.ravel() for each in likely))
+        effects = standardised_effects(gaps.mean(axis=1), gaps.std(axis=1, ddof=1))
+        likely = EffectPrior(effects, N_USERS, 3).posterior()
+        flat = EffectDistribution(*(each.ravel() for each in likely))
         needed = users_for_share(flat, share=0.6, alpha=0.01)
         assert odd.needed[number] == needed
         shares = [expected_share(flat, size, alpha=0.01) for size in odd.sizes]

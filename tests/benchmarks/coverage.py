@@ -41,7 +41,7 @@ from analyses.shared.limits import variance_stabilised
 from analyses.shared.measure_estimates import Estimates
 from analyses.significance.paired_tests import pair_means_and_deviations, t_of_moments
 from analyses.significance.permutation import pair_indices
-from analyses.significance.power import Likely, effects_of, users_for_share
+from analyses.significance.power import EffectDistribution, standardised_effects, users_for_share
 from analyses.significance.question import Question
 from analyses.sparsity import Settings as SparsitySettings
 from analyses.sparsity import sparsity
@@ -388,7 +388,9 @@ def validity(everybody: Lists, rng: np.random.Generator, kind: Population) -> St
 
 def users_needed(everybody: Lists, rng: np.random.Generator, kind: Population) -> Study:
     """Plan a study from a pilot."""
-    likely = Likely.of(effects_of(*pair_means_and_deviations(everybody.scores.values)))
+    likely = EffectDistribution.certain(
+        standardised_effects(*pair_means_and_deviations(everybody.scores.values))
+    )
     known = users_for_share(likely, share=0.8, alpha=0.05)
 
     def study(work: Lists, users: Numbers) -> Intervals:

@@ -134,14 +134,14 @@ def test_coefficients_and_their_interval_are_those_of_brennan() -> None:
 
 def test_users_for_a_reliability_are_those_that_reach_it() -> None:
     # As Urbano, Marrero & Martin (2013) compute them.
-    assert [n.tolist() for n in variance_components(BRENNAN).users_for(0.95)] == [[85], [112]]
+    assert [n.tolist() for n in variance_components(BRENNAN).required_users(0.95)] == [[85], [112]]
 
 
 def test_systems_that_are_alike_are_never_told_apart_reliably(rng: np.random.Generator) -> None:
     found = variance_components(np.tile(rng.random(20), (1, 3, 1)))
     assert found.systems.tolist() == [0.0]
     noisy = variance_components(np.array([[[0.0, 1.0], [1.0, 0.0]]]))
-    assert [n.tolist() for n in noisy.users_for(0.95)] == [[np.inf], [np.inf]]
+    assert [n.tolist() for n in noisy.required_users(0.95)] == [[np.inf], [np.inf]]
 
 
 def test_limits_of_means_are_those_of_students_t(rng: np.random.Generator) -> None:
@@ -194,12 +194,12 @@ def test_one_user_is_enough_at_least() -> None:
         relative_high=nothing,
         absolute=nothing,
     )
-    first, second = parts.users_for(0.5)
+    first, second = parts.required_users(0.5)
     assert first.tolist() == [1, np.inf]
     assert second.tolist() == [1, np.inf]
     # Of odds of 4, (0.5 + 1.5) / 1 takes 8 users exactly.
     whole = Components(*(np.array([n]) for n in (1.0, 0.5, 1.5)), *[nothing[:1]] * 4)
-    assert [n.tolist() for n in whole.users_for(0.8)] == [[6], [8]]
+    assert [n.tolist() for n in whole.required_users(0.8)] == [[6], [8]]
 
 
 def test_users_that_are_alike_have_no_variance(rng: np.random.Generator) -> None:

@@ -38,7 +38,7 @@ def test_the_smallest_significant_sum_is_among_all_sums(differences: Floats, alp
 def test_finer_steps_find_the_same_sum(differences: Floats, alpha: float) -> None:
     """If no sum may be listed, the search goes on to the tolerance of ties."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(enumeration, "MOST_LISTED", 0)
+        patch.setattr(enumeration, "MAX_LISTED_SUMS", 0)
         _, smallest = by_enumeration(differences, alpha=alpha)
     assert smallest == pytest.approx(smallest_sum(differences, alpha), nan_ok=True)
 
@@ -97,7 +97,7 @@ def test_memory_is_within_the_bound_that_is_stated(within_memory: WithinMemory) 
     """Whatever ties there are among as many users as are ever enumerated."""
     within_memory(
         """
-        n = MOST_ENUMERATED
+        n = MAX_ENUMERATED_USERS
         cases = [
             rng.normal(0.2, 1.0, n),
             rng.standard_cauchy(n),
@@ -113,7 +113,7 @@ def test_memory_is_within_the_bound_that_is_stated(within_memory: WithinMemory) 
         """,
         preparation="""
         import numpy as np
-        from analyses.significance.enumeration import MOST_ENUMERATED, by_enumeration
+        from analyses.significance.enumeration import MAX_ENUMERATED_USERS, by_enumeration
         rng = np.random.default_rng(1)
         for differences in (rng.normal(size=32), np.append(rng.normal(size=31), [1.0] * 4)):
             by_enumeration(differences, alpha=0.05)

@@ -14,16 +14,16 @@ from scipy.stats import t as student
 from analyses.significance import exact
 from analyses.significance.exact import (
     LOG_COSINE,
-    REACH,
+    TAIL_DEVIATIONS,
     by_lattice,
     by_product,
     characteristic_function,
     critical_by_series,
     distinct_sizes,
-    hoeffding_reach,
+    has_revival,
+    hoeffding_deviations,
     p_by_series,
     p_on_lattice,
-    revives,
     smallest_significant,
     subset_counter,
 )
@@ -44,7 +44,7 @@ ALPHA = 0.05
 @pytest.fixture
 def by_fourier(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have the Fourier sum used for few users, too."""
-    monkeypatch.setattr(exact, "MOST_CONVOLVED", 0)
+    monkeypatch.setattr(exact, "MAX_CONVOLVED_USERS", 0)
 
 
 @given(arrays(np.float64, st.integers(1, 12), elements=st.integers(-9, 9)).filter(np.sum))
@@ -53,13 +53,13 @@ def test_on_a_lattice_all_sign_assignments_are_counted(differences: Floats) -> N
 
 
 def with_total(differences: Floats) -> bool:
-    return bool(0 < abs(differences.sum()) <= REACH * np.sqrt((differences**2).sum()))
+    return bool(0 < abs(differences.sum()) <= TAIL_DEVIATIONS * np.sqrt((differences**2).sum()))
 
 
 @given(arrays(np.float64, st.integers(1, 40), elements=st.integers(-9, 9)).filter(with_total))
 def test_the_fourier_sum_agrees_with_dynamic_programming(differences: Floats) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(exact, "MOST_CONVOLVED", 0)
+        patch.setattr(exact, "MAX_CONVOLVED_USERS", 0)
         found = p_on_lattice(differences)
     assert found == pytest.approx(p_by_dynamic_programming(differences), abs=1e-13)
 
@@ -149,7 +149,7 @@ def test_the_series_agrees_with_a_longer_one_of_plain_cosines(
     n_users: int, shift: float, rng: np.random.Generator
 ) -> None:
     differences = rng.uniform(-1, 1, size=n_users) + shift
-    sums = PairSums.of(one_pair(differences), n_powers=len(LOG_COSINE))
+    sums = PairSums.from_scores(one_pair(differences), n_powers=len(LOG_COSINE))
     found = p_by_series(sums.totals, sums.powers)[0]
     expected = p_by_long_series(differences, n_terms=300)
     assert found == pytest.approx(expected, abs=1e-9 if n_users == 200 else 1e-12)
@@ -186,8 +186,8 @@ def test_the_smallest_significant_step_is_found(step: int, deviation: float, lat
 
 def test_from_hoeffdings_reach_on_every_sum_is_significant() -> None:
     """2 exp(-z² / 2) = .05 for z = sqrt(2 log 40) = 2.7162."""
-    assert hoeffding_reach(0.05) == pytest.approx(2.716203)
-    assert 2 * np.exp(-(hoeffding_reach(0.001) ** 2) / 2) == pytest.approx(0.001)
+    assert hoeffding_deviations(0.05) == pytest.approx(2.716203)
+    assert 2 * np.exp(-(hoeffding_deviations(0.001) ** 2) / 2) == pytest.approx(0.001)
 
 
 TAILS: dict[str, Callable[[float], float]] = {
@@ -255,7 +255,7 @@ def test_critical_values_of_counts_and_of_fourier_sums_are_the_same(
     differences: Floats = 3.0 * rng.integers(-9, 10, 60).astype(np.float64)
     p, by_sums = by_lattice(differences, alpha=alpha)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(exact, "MOST_CONVOLVED", 200)
+        patch.setattr(exact, "MAX_CONVOLVED_USERS", 200)
         by_counts = by_lattice(differences, alpha=alpha)
     assert p == pytest.approx(by_counts[0], abs=1e-13)
     assert by_sums == by_counts[1]
@@ -311,7 +311,7 @@ def test_a_characteristic_function_revives_where_sizes_nearly_agree(
     numbers = np.arange(33, int(np.ceil(40 / (sizes.max() * step))) + 1)
     products = np.cos(step * np.multiply.outer(numbers, sizes)).prod(axis=1)
     assert (np.abs(products) > 1e-9).any() == grows_again
-    assert revives(differences) == grows_again
+    assert has_revival(differences) == grows_again
 
 
 # What is counted, and where cosines are multiplied

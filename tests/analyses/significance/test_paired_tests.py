@@ -12,13 +12,13 @@ from scipy import stats
 
 from analyses.intervals.resampling import resampled_users
 from analyses.significance.paired_tests import (
-    MOST_RANKED_EXACTLY,
+    MAX_USERS_RANKED_EXACTLY,
     exponents,
     for_all_pairs,
-    in_steps,
     means_and_deviations,
     normalised,
     pair_means_and_deviations,
+    rounded_steps,
     sakai_test,
     sign_test,
     signed_ranks,
@@ -33,7 +33,7 @@ from tests.analyses.significance.references import Floats, pair_scores, some_sco
 @pytest.mark.parametrize("thirds", [(1, 2, 1), (2, 3, 1), (0, 1, 1)])
 def test_equal_differences_of_thirds_are_equal_in_steps(thirds: tuple[int, int, int]) -> None:
     low, high, size = (whole / 3 for whole in thirds)
-    assert in_steps(np.array(high - low)) == in_steps(np.array(size))
+    assert rounded_steps(np.array(high - low)) == rounded_steps(np.array(size))
 
 
 SMALLEST = np.finfo(np.float64).tiny
@@ -99,7 +99,7 @@ def test_few_users_with_ties_and_zeros_are_counted_exactly(scores: Floats) -> No
     np.testing.assert_allclose(wilcoxon_test(scores), expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize("n_users", [5, 25, MOST_RANKED_EXACTLY])
+@pytest.mark.parametrize("n_users", [5, 25, MAX_USERS_RANKED_EXACTLY])
 def test_without_ties_it_gives_what_scipy_computes_exactly(
     n_users: int, rng: np.random.Generator
 ) -> None:
@@ -258,4 +258,4 @@ def test_ranks_that_balance_are_no_difference() -> None:
 
 
 def test_steps_are_a_trillionth_or_so() -> None:
-    assert in_steps(np.array([2.0**-40, -(2.0**-41) * 1.01, 2.0**-42])).tolist() == [1, -1, 0]
+    assert rounded_steps(np.array([2.0**-40, -(2.0**-41) * 1.01, 2.0**-42])).tolist() == [1, -1, 0]

@@ -17,17 +17,17 @@ from analyses.shared.limits import ratio_limits
 from analyses.significance.paired_tests import pair_means_and_deviations, t_test
 from analyses.significance.permutation import exact_test, pair_indices
 from analyses.significance.power import (
-    LARGEST,
+    MAX_EFFECT,
     REPLICATES,
+    EffectDistribution,
     EffectPrior,
-    Likely,
     PowerSamples,
     detectable_effect,
-    effects_of,
     expected_share,
     needed_users,
     resample_power,
     resampled_effects,
+    standardised_effects,
     t_power,
     users_for_share,
 )
@@ -95,7 +95,7 @@ def test_the_expected_share_of_pairs_is_that_of_normal_effects_beyond_t_of_n_min
     """Three possible effects, of which the second is twice as likely as the others."""
     means, variances = np.array([0.0, 0.8, -2.0]), np.array([0.0, 0.3, 0.1])
     chances = np.array([0.5, 1.0, 0.5])
-    share = expected_share(Likely(means, variances, chances), n_users, alpha=0.1)
+    share = expected_share(EffectDistribution(means, variances, chances), n_users, alpha=0.1)
     reach = student.ppf(0.95, n_users - 1)
     z = norm(np.sqrt(n_users) * means, np.sqrt(1 + n_users * variances))
     powers = z.sf(reach) + z.cdf(-reach)
@@ -103,7 +103,9 @@ def test_the_expected_share_of_pairs_is_that_of_normal_effects_beyond_t_of_n_min
 
 
 def test_one_user_less_gives_less_than_the_share_of_pairs() -> None:
-    known = Likely.of(np.array([[0.1, 0.4, 0.9], [0.3, 0.5, 3.0], [0.01, 0.02, 0.03]]))
+    known = EffectDistribution.certain(
+        np.array([[0.1, 0.4, 0.9], [0.3, 0.5, 3.0], [0.01, 0.02, 0.03]])
+    )
     users = users_for_share(known, share=0.8, alpha=0.05)
     assert (expected_share(known, users, alpha=0.05) >= 0.8).all()
     assert (expected_share(known, users - 1, alpha=0.05) < 0.8).all()
@@ -111,7 +113,10 @@ def test_one_user_less_gives_less_than_the_share_of_pairs() -> None:
 
 def test_two_users_are_enough_for_the_largest_effects_and_none_for_no_effect() -> None:
     effects = np.array([[1e6], [0.0]])
-    assert users_for_share(Likely.of(effects), share=0.8, alpha=0.05).tolist() == [2, np.inf]
+    assert users_for_share(EffectDistribution.certain(effects), share=0.8, alpha=0.05).tolist() == [
+        2,
+        np.inf,
+    ]
     assert needed_users(effects.ravel(), alpha=0.05, power=0.8).tolist() == [2, np.inf]
 
 
@@ -124,7 +129,13 @@ def test_the_least_effect_that_is_found_has_the_power(n_users: int) -> None:
 
 def test_an_effect_is_a_mean_in_deviations() -> None:
     means, deviations = np.array([0.3, -0.3, 0.0, 0.2, -0.2]), np.array([0.6, 0.1, 0.0, 0.0, 0.0])
-    assert effects_of(means, deviations).tolist() == [0.5, -0.3 / 0.1, 0.0, LARGEST, -LARGEST]
+    assert standardised_effects(means, deviations).tolist() == [
+        0.5,
+        -0.3 / 0.1,
+        0.0,
+        MAX_EFFECT,
+        -MAX_EFFECT,
+    ]
 
 
 def test_effects_of_resampled_users_are_those_of_repeated_users(rng: np.random.Generator) -> None:
@@ -167,7 +178,7 @@ def test_effects_given_the_pilot_keep_their_part_that_is_no_noise() -> None:
     r"""B = v / (v + 1 / N); the mean is B times the effect, and the variance B / N."""
     effects, n_users = np.array([0.3, -0.8]), 40
     prior = EffectPrior(effects, n_pilot=n_users, n_systems=3)
-    likely = prior.given_the_pilot()
+    likely = prior.posterior()
     largest = 0.8**2
     kept = np.array([0.0, largest / (largest + 1 / n_users)])
     np.testing.assert_allclose(likely.means[[0, -1]], kept[:, None] * effects)
@@ -191,7 +202,7 @@ def test_small_effects_shrink_more_than_large_ones_of_few_systems() -> None:
     first, second = pair_indices(8)
     worth = np.array([3.0, *np.linspace(0, 0.1, 7)])
     effects = (worth[first] - worth[second]) / 2**0.5
-    likely = EffectPrior(effects, n_pilot=100, n_systems=8).given_the_pilot()
+    likely = EffectPrior(effects, n_pilot=100, n_systems=8).posterior()
     assert likely.chances.sum(axis=0) == pytest.approx(np.ones(len(effects)))
     kept = (likely.means * likely.chances).sum(axis=0) / np.where(effects == 0, 1, effects)
     assert kept[:7].min() > 0.95
@@ -199,13 +210,13 @@ def test_small_effects_shrink_more_than_large_ones_of_few_systems() -> None:
 
 
 def test_systems_that_never_differ_have_no_effect() -> None:
-    likely = EffectPrior(np.zeros(6), n_pilot=100, n_systems=4).given_the_pilot()
-    flat = Likely(*(each.ravel() for each in likely))
+    likely = EffectPrior(np.zeros(6), n_pilot=100, n_systems=4).posterior()
+    flat = EffectDistribution(*(each.ravel() for each in likely))
     assert users_for_share(flat, share=0.8, alpha=0.05) == np.inf
 
 
 def test_effects_that_are_known_need_the_users_of_each() -> None:
-    known = Likely.of(np.array([[0.3, 0.3, 0.3]]))
+    known = EffectDistribution.certain(np.array([[0.3, 0.3, 0.3]]))
     (found,) = users_for_share(known, share=0.8, alpha=0.05)
     assert found == pytest.approx(needed_users(np.array([0.3]), alpha=0.05, power=0.8)[0], abs=2)
 
@@ -235,7 +246,7 @@ def test_users_for_a_share_of_pairs_are_right_in_new_samples(world: str, n_users
         rng = np.random.default_rng([seed, n_users])
         worth = 0.05 * rng.standard_t(1.5, 12) if world == "tails" else rng.normal(0, 0.1, 12)
         worth[0] = -3 if world == "one far" else worth[0]
-        true = Likely.of((worth[first] - worth[second]) / 2**0.5)
+        true = EffectDistribution.certain((worth[first] - worth[second]) / 2**0.5)
         truth = users_for_share(true, share=0.8, alpha=0.05)
         pilot = worth[:, None] + rng.normal(size=(12, n_users)) + rng.normal(size=n_users)
         found, low, high = from_pilot(pilot, seed=seed, rng=rng)
@@ -247,13 +258,13 @@ def test_users_for_a_share_of_pairs_are_right_in_new_samples(world: str, n_users
 
 def from_pilot(pilot: Floats, *, seed: int, rng: np.random.Generator) -> tuple[float, float, float]:
     n_systems, n_users = pilot.shape
-    (effects,) = effects_of(*pair_means_and_deviations(pilot[None]))
+    (effects,) = standardised_effects(*pair_means_and_deviations(pilot[None]))
     prior = EffectPrior(effects, n_users, n_systems)
-    likely = Likely(*(each.ravel() for each in prior.given_the_pilot()))
+    likely = EffectDistribution(*(each.ravel() for each in prior.posterior()))
     found = users_for_share(likely, share=0.8, alpha=0.05)
     weights = rng.multinomial(n_users, np.full(n_users, 1 / n_users), size=200).astype(np.float64)
     (resampled,) = resampled_effects(pilot[None], weights)
-    drawn = Likely.of(prior.draw(resampled, pair_indices(n_systems), seed=seed))
+    drawn = EffectDistribution.certain(prior.draw(resampled, pair_indices(n_systems), seed=seed))
     replicates = users_for_share(drawn, share=0.8, alpha=0.05)
     low, high = np.quantile(replicates, [0.025, 0.975], method="inverted_cdf")
     return float(found), float(low), float(high)
@@ -385,14 +396,14 @@ def test_possible_effects_and_shares_do_not_depend_on_blocks(
     resampled = prior.effects[:, np.newaxis] + rng.normal(size=(15, 40)) / 7
     systems = pair_indices(6)
     effects = prior.draw(resampled, systems, seed=3)
-    grid = Likely.of(effects.reshape(8, 5, 15))
+    grid = EffectDistribution.certain(effects.reshape(8, 5, 15))
     sizes = np.array([10.0, 20.0, 50.0, 100.0, 1000.0])
     shares = expected_share(grid, sizes, alpha=0.05)
     monkeypatch.setattr("analyses.significance.power.NUMBERS_AT_ONCE", 1)
     np.testing.assert_allclose(prior.draw(resampled, systems, seed=3), effects, rtol=1e-12)
     np.testing.assert_array_equal(expected_share(grid, sizes, alpha=0.05), shares)
-    users = users_for_share(Likely.of(effects), share=0.8, alpha=0.05)
-    reached = expected_share(Likely.of(effects), users, alpha=0.05)
+    users = users_for_share(EffectDistribution.certain(effects), share=0.8, alpha=0.05)
+    reached = expected_share(EffectDistribution.certain(effects), users, alpha=0.05)
     assert (reached[np.isfinite(users)] >= 0.8).all()
 
 
@@ -402,7 +413,7 @@ def test_shares_of_many_pairs_keep_within_their_memory(
 ) -> None:
     """Effects of 200 systems in 300 draws take 46 MB, and six such arrays were held."""
     effects = rng.normal(size=(300, 19_900))
-    expected_share(Likely.of(effects), 50.0, alpha=0.05)
+    expected_share(EffectDistribution.certain(effects), 50.0, alpha=0.05)
     assert peak_megabytes() < 120 + effects.nbytes / 2**20
 
 
@@ -431,8 +442,8 @@ def test_em_takes_two_hundred_steps_unless_asked_for_others() -> None:
 
 def test_the_number_of_users_has_components_of_a_twentieth_of_the_noise_and_1000_steps() -> None:
     prior = EffectPrior(np.array([0.1, 0.5, -1.2]), n_pilot=50, n_systems=3)
-    fine = EffectPrior(prior.effects, 50, 3, least=0.05)
-    likely = prior.given_the_pilot()
+    fine = EffectPrior(prior.effects, 50, 3, smallest_variance=0.05)
+    likely = prior.posterior()
     (expected,) = fine.chances(np.ones((1, 3)), 0.1, steps=1000)
     np.testing.assert_array_equal(likely.chances, expected)
     kept = fine.variances / (fine.variances + 1 / 50)
@@ -478,24 +489,26 @@ def test_many_users_are_guessed_by_the_normal_distribution() -> None:
 def test_more_than_a_trillion_users_are_never_reached() -> None:
     effects = np.array([1e-5, 1e-7])
     assert np.isfinite(needed_users(effects, alpha=0.05, power=0.8)).tolist() == [True, False]
-    shares = users_for_share(Likely.of(effects[:, None]), share=0.8, alpha=0.05)
+    shares = users_for_share(EffectDistribution.certain(effects[:, None]), share=0.8, alpha=0.05)
     assert np.isfinite(shares).tolist() == [True, False]
 
 
 def test_the_largest_effect_is_a_million() -> None:
-    found = effects_of(np.array([1.0, -1.0, 2e7]), np.array([0.0, 0.0, 1.0]))
+    found = standardised_effects(np.array([1.0, -1.0, 2e7]), np.array([0.0, 0.0, 1.0]))
     assert found.tolist() == [1e6, -1e6, 1e6]
 
 
 def test_two_users_are_the_fewest_that_are_searched() -> None:
     assert needed_users(np.array([50.0]), alpha=0.5, power=0.2).tolist() == [2]
-    assert users_for_share(Likely.of(np.array([[50.0]])), share=0.2, alpha=0.5).tolist() == [2]
+    assert users_for_share(
+        EffectDistribution.certain(np.array([[50.0]])), share=0.2, alpha=0.5
+    ).tolist() == [2]
     assert np.isnan(detectable_effect(1, alpha=0.05, power=0.8))
     assert detectable_effect(2, alpha=0.05, power=0.8) > 1
 
 
 def test_shares_are_of_every_row_of_users_and_effects() -> None:
-    effects = Likely.of(np.array([[0.1, 0.4], [0.9, 1.4]]))
+    effects = EffectDistribution.certain(np.array([[0.1, 0.4], [0.9, 1.4]]))
     sizes = np.array([10.0, 100.0])
     found = expected_share(effects, sizes[:, None], alpha=0.05)
     assert found.shape == (2, 2)

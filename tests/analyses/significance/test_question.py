@@ -167,7 +167,7 @@ def test_joint_corrections_draw_as_often_as_the_help_says(
         asked.append(options)
         return scores[:, 0, :3]
 
-    monkeypatch.setitem(question_module.JOINT, correction, test)
+    monkeypatch.setitem(question_module.JOINT_TESTS, correction, test)
     values = np.arange(24.0).reshape(2, 3, 4)
     users = np.array(["d", "b", "c", "a"])
     question = Question(correction=correction, permutations=given)
