@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 
 from analyses.shared.measure import Measure
 from harness.readers.score_files import Line, heading_and_rows, read_numbers
-from harness.readers.scores import measure_at
+from harness.readers.scores import measure_at, measure_named
+from harness.readers.table import Table, table_of
+from harness.readers.table_files import read_table
 from runs import InputError
 from runs.shared.arrays import Floats
 from runs.shared.fields import distinct_names, is_number, require_width
+from runs.shared.files import read_bytes
 from runs.tables.hints import Meaning, hint_of
+from runs.tables.roles import SCORES, Role
+from runs.tables.sniff import trec_kind
+
+ALL: Final = "all"
+"""What trec_eval calls the mean over the topics."""
+
+MEAN: Final = "mean"
+CUTOFF: Final = "cutoff"
+"""Columns of our tables of means."""
 
 SYSTEM_HEADERS = ("", "system", "run", "name", "model")
 
@@ -34,7 +48,11 @@ def is_means_table(path: Path) -> bool:
     The latter has ids of topics in its first column, as its heading says, or no column of names at
     all: all its fields are numbers, and none of the usual headings is above the first.
     """
-    if path.is_dir() or path.suffix in (".parquet", ".json", ".feather"):
+    if path.is_dir() or path.suffix in (".parquet", ".feather"):
+        return False
+    if long_means(path) is not None:
+        return True
+    if path.suffix == ".json":
         return False
     (_, heading), rows = _without_index(*heading_and_rows(path))
     if _has_topics(heading):
@@ -65,6 +83,9 @@ def read_means(path: Path) -> Means:
         If a mean is missing or no number, a name is there twice, or there are fewer than two
         systems or measures.
     """
+    means = long_means(path)
+    if means is not None:
+        return means
     heading_line, rows = _without_index(*heading_and_rows(path))
     if any(row[:1] == ["Test result:"] for _, row in rows):
         finding = "this is hyper.result of RecBole; a table with a row for each system is needed."
@@ -84,6 +105,89 @@ def read_means(path: Path) -> Means:
             f"{len(names)}."
         )
     return Means(values, measures, systems)
+
+
+def long_means(path: Path) -> Means | None:
+    """Read means that stand one in a row or in JSON, as our commands write them; else None.
+
+    A row names the system and the measure, perhaps its cut-off, and no topic, or ``all`` of them.
+    """
+    import pandas as pd
+
+    content = read_bytes(path)
+    if trec_kind(content) or b"\n" not in content.strip():
+        return None
+    table = read_table(path, content, SCORES) if _may_be_long(content) else None
+    if isinstance(table, Mapping):
+        records = _records_of_document(table)
+        if not records:
+            return None
+        table = table_of(pd.DataFrame(records), SCORES, label=str(path), unit="row")
+    if table is None or not (table.has(Role.SYSTEM) and table.has(Role.MEASURE)):
+        return None
+    names = [str(name) for name in table.frame.columns]
+    if not table.has(Role.SCORE) or not (MEAN in names or _has_means_alone(table)):
+        return None
+    measures = table.column(Role.MEASURE).astype(str)
+    if CUTOFF in names:
+        cutoffs = table.frame[CUTOFF].fillna("").astype(str)
+        is_cut = cutoffs != ""
+        measures = measures.where(~is_cut, measures + "@" + cutoffs)
+    frame = pd.DataFrame(
+        {
+            "system": table.column(Role.SYSTEM).astype(str),
+            "measure": measures,
+            "mean": table.numbers(Role.SCORE),
+        }
+    )
+    for place in np.flatnonzero(frame.duplicated(["system", "measure"]))[:1]:
+        raise table.error(int(place), "the mean of a system by a measure is there twice.")
+    wide = frame.pivot(index="measure", columns="system", values="mean")
+    wide = wide.reindex(index=frame["measure"].unique(), columns=frame["system"].unique())
+    for row, column in np.argwhere(wide.isna().to_numpy())[:1]:
+        raise InputError(
+            f"{path}: system {wide.columns[column]!r} has no mean by {wide.index[row]}."
+        )
+    return Means(
+        values=wide.to_numpy(dtype=np.float64),
+        measures=tuple(measure_named(name) for name in wide.index),
+        systems=tuple(wide.columns),
+    )
+
+
+def _may_be_long(content: bytes) -> bool:
+    """Tell JSON, and text whose heading names a measure, from other files."""
+    heading = content.partition(b"\n")[0].decode("utf-8", errors="replace")
+    names = re.split(r"[,;\t]", heading)
+    hints = [hint for hint in map(hint_of, names) if hint is not None]
+    is_long = any(hint.meaning == Meaning.MEASURE for hint in hints)
+    return is_long or content.lstrip()[:1] in (b"{", b"[")
+
+
+def _has_means_alone(table: Table) -> bool:
+    """Tell whether no row is of a single topic."""
+    if not table.has(Role.USER):
+        return True
+    return set(table.ids(Role.USER).tolist()) == {ALL}
+
+
+def _records_of_document(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """List the means in what ``harness evaluate`` or ``harness table`` writes as JSON.
+
+    Returns
+    -------
+    A record for each mean, with system, measure and mean; none for other documents.
+    """
+    records = []
+    for run in document.get("runs", ()):
+        if isinstance(run, Mapping) and isinstance(run.get(ALL), Mapping) and "topics" not in run:
+            for measure, mean in run[ALL].items():
+                records.append({"system": run.get("system"), "measure": measure, "mean": mean})
+    for row in document.get("means", ()):
+        for measure, mean in row.items():
+            if measure != "system":
+                records.append({"system": row.get("system"), "measure": measure, "mean": mean})
+    return records
 
 
 def _without_index(heading: Line, rows: list[Line]) -> tuple[Line, list[Line]]:

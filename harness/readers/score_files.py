@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
@@ -188,6 +188,8 @@ def _is_of_study(path: Path) -> bool:
 
 def _read_long(path: Path, columns: ColumnNames | None) -> pd.DataFrame | None:
     """Read a table of several measures, with a row for each topic or score; None for others."""
+    import pandas as pd
+
     if not path.is_file():
         return None
     content = read_bytes(path)
@@ -197,14 +199,45 @@ def _read_long(path: Path, columns: ColumnNames | None) -> pd.DataFrame | None:
     if kind := trec_kind(content):
         raise InputError(f"{path}: this is {kind}, not scores; `harness evaluate` scores runs.")
     table = read_table(path, content, SCORES, columns)
+    if isinstance(table, Mapping):
+        records = _records_of_evaluation(table)
+        if not records:
+            raise InputError(
+                f"{path}: there are no scores of topics in it. `harness evaluate -q --format json` "
+                "writes them."
+            )
+        table = table_of(pd.DataFrame(records), SCORES, label=str(path), unit="row")
     if not isinstance(table, Table):
         return None
+    if "mean" in table.frame and table.has(Role.SYSTEM) and table.has(Role.MEASURE):
+        raise InputError(
+            f"{path}: these are means, and scores of each topic are needed: "
+            "`harness evaluate -q`, or scores.parquet of a study."
+        )
     of_system = PER_USER.fullmatch(path.stem)
     if of_system is None:
         return long_frame_of(table, system=path.stem)
     system, cutoff = of_system.groups()
     names = [f"{name}@{cutoff}" if are_metrics([name]) else name for name in table.frame.columns]
     return long_frame_of(replace(table, frame=table.frame.set_axis(names, axis=1)), system=system)
+
+
+def _records_of_evaluation(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """List the scores in what ``harness evaluate -q`` writes as JSON; none in other documents."""
+    records = []
+    for run in document.get("runs", ()):
+        topics = run.get("topics", {}) if isinstance(run, Mapping) else {}
+        for topic, scores in topics.items():
+            for measure, score in scores.items():
+                records.append(
+                    {
+                        "system": run.get("system"),
+                        "measure": measure,
+                        "topic": topic,
+                        "score": score,
+                    }
+                )
+    return records
 
 
 def _printed_by_evaluator(content: bytes, path: Path) -> pd.DataFrame | None:

@@ -271,8 +271,13 @@ def _are_means_in(long_frame: pd.DataFrame, label: str) -> NDArray[np.bool_]:
     )
     is_mean = are_mean_rows([str(user) for user in wide.index], wide.to_numpy())
     mean_ids = [str(user) for user in wide.index[is_mean]]
-    if not mean_ids or len(mean_ids) == len(wide):
+    if not mean_ids:
         return np.zeros(len(long_frame), dtype=np.bool_)
+    if len(mean_ids) == len(wide):
+        raise InputError(
+            f"{label}: only means over the topics are in it ({mean_ids[0]!r}), and scores of each "
+            "topic are needed: `harness evaluate -q`, or scores.parquet of a study."
+        )
     warn_of_means(mean_ids, label)
     return long_frame["user"].isin(mean_ids).to_numpy()
 

@@ -74,7 +74,7 @@ WORDS: Final[Mapping[Meaning, str]] = {
     Meaning.EVENT: "event events action behavior behaviour interaction ereignis evento aktion",
     Meaning.SYSTEM: "system run tag model algorithm",
     Meaning.MEASURE: "measure metric",
-    Meaning.VALUE: "value",
+    Meaning.VALUE: "value mean",
     Meaning.INDEX: "index unnamed row rownum",
     Meaning.ATTRIBUTE: (
         "category categories genre genres brand price preis precio prix prezzo preco amount cost "
