@@ -81,7 +81,7 @@ def assessors(work: Work, settings: Settings) -> Assessors:
         replicates=settings.replicates,
         seed=work.seed,
     )
-    comparison = Comparison.of(work)
+    comparison = Comparison.of_work(work)
     measures = comparison.measured.measures
     reported = measures.indices(measures.reported)
     means, true_means = comparison.means()

@@ -36,7 +36,7 @@ class Settings(Question):
     samples: Repeats = Field(20, ge=1, description="Number of random samples at each level.")
 
     def check(self, study: StudyFacts) -> None:
-        """Refuse a study that has no truth."""
+        """Refuse a study that has no truth, with SettingError."""
         if not study.has_truth:
             raise SettingError(
                 "test",
@@ -57,13 +57,18 @@ def validity(work: Work, settings: Settings) -> Validity:
     The truth is the same measure on true judgements, and each reference that the truth names.
     Measures that have no value on the truth are left out.
     """
-    truth, comparison = work.truth, Comparison.of(work)
-    measured, true = comparison.measured, comparison.true
-    users = JointUsers.of(measured, true, replicates=settings.replicates, seed=work.seed)
+    truth = work.truth
+    comparison = Comparison.of_work(work)
+    measured = comparison.measured
+    true = comparison.true
+    users = JointUsers.of_scores(measured, true, replicates=settings.replicates, seed=work.seed)
     resampled = ResampledComparison(comparison, users, work.families)
-    kept = popular = None
-    with work.progress("Comparing with the truth", 3 + 2 * settings.judgements) as bar:
-        tau, regret = resampled.tau(), resampled.regret()
+    curves_at_random = None
+    curves_without_popular = None
+    n_steps = 5 if settings.judgements else 3
+    with work.progress("Comparing with the truth", n_steps) as bar:
+        tau = resampled.tau()
+        regret = resampled.regret()
         bar.advance()
         p, true_p = comparison.p_values(work, settings)
         bar.advance()
@@ -71,10 +76,11 @@ def validity(work: Work, settings: Settings) -> Validity:
         bar.advance()
         if settings.judgements:
             loss = LossOfJudgements(work, comparison, settings.replicates // 2)
-            kept = loss.at_random(settings.levels, n_samples=settings.samples)
+            curves_at_random = loss.curves_at_random(settings.levels, n_samples=settings.samples)
             bar.advance()
-            popular = loss.of_popular(POPULAR_LEVELS)
+            curves_without_popular = loss.curves_without_popular(POPULAR_LEVELS)
             bar.advance()
+    unmeasured = [str(m) for m in work.scores.measures if m not in measured.measures]
     return Validity(
         measures=measured.measures,
         systems=measured.systems,
@@ -91,13 +97,15 @@ def validity(work: Work, settings: Settings) -> Validity:
         p=p,
         true_p=true_p,
         attainable=comparison.attainable(),
-        kept=kept,
-        popular=popular,
+        kept=curves_at_random,
+        popular=curves_without_popular,
         n_users=len(measured.users),
         n_true_users=len(true.users),
         n_shared=len(np.intersect1d(measured.users, true.users)),
-        unmeasured=tuple(str(m) for m in work.scores.measures if m not in measured.measures),
+        unmeasured=tuple(unmeasured),
         notes=truth.notes,
-        **settings.model_dump(include={"test", "correction", "alpha"}),
+        test=settings.test,
+        correction=settings.correction,
+        alpha=settings.alpha,
         origin=truth.origin,
     )

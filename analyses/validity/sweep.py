@@ -29,8 +29,9 @@ from analyses.shared.sentences import join_pairs, listed
 from analyses.shared.table import Table
 from analyses.shared.work import Bias, OtherWorld
 from analyses.significance.question import Question, Test
-from analyses.validity.comparison import Comparison, PairVerdicts, ratio_of
+from analyses.validity.comparison import Comparison
 from analyses.validity.loss_curves import LossOfJudgements
+from analyses.validity.pair_verdicts import PairVerdicts, share_of_pairs
 from analyses.validity.truth_agreement import ITSELF
 from analyses.validity.validity_result import LEAST_TAU, draw_robustness
 from runs import InputError
@@ -47,24 +48,28 @@ if TYPE_CHECKING:
 
 Multiple = Annotated[float, Field(ge=0, le=10)]
 
-SAME = 1e-9
+TIE_TOLERANCE = 1e-9
 """Taus that differ by less are equal."""
 
-USUAL = 1.0
+STUDY_WORLD = 1.0
 """The strength of the bias, and the density, of the study's own world."""
 
-IDEAL, ROBUSTNESS, POWER, WRONG = "ideal", "robustness", "power", "wrong"
+ATTAINABLE = "ideal"
+ROBUSTNESS = "robustness"
+POWER = "power"
+WRONG_SIGN = "wrong"
+
 LABELS = {
-    IDEAL: ("Attainable validity", "expected tau-b with the true ordering"),
+    ATTAINABLE: ("Attainable validity", "expected tau-b with the true ordering"),
     ROBUSTNESS: ("Robustness", "tau-b with all judgements"),
     POWER: ("Significant pairs", "share of the pairs"),
-    WRONG: ("Significant pairs with the wrong sign", "share of the significant pairs"),
+    WRONG_SIGN: ("Significant pairs with the wrong sign", "share of the significant pairs"),
     ITSELF: ("Validity by the same measure", "tau-b with the true ordering"),
 }
-"""Titles and axes of aspects; others are validity by a reference."""
+"""Title and axis of each aspect; others are validity by a reference."""
 
-FOLLOWED = {"both": "popularity and liking", "exposure": "popularity", "liking": "liking"}
-"""What observation follows by the strengths, by what they multiply."""
+BIAS_IN_WORDS = {"both": "popularity and liking", "exposure": "popularity", "liking": "liking"}
+"""What observation depends on, by the bias that the strengths multiply."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,20 +107,24 @@ class WorldQuestion:
 
     def __call__(self, work: Work) -> WorldAspects:
         """Compare the measures of a world with its truth, and with themselves."""
-        comparison = Comparison.of(work)
-        means, true = comparison.means()
+        comparison = Comparison.of_work(work)
+        means, true_means = comparison.means()
         p, true_p = comparison.p_values(work, self.question)
-        verdicts = PairVerdicts.of_means(means, p, true, true_p, alpha=self.question.alpha)
+        verdicts = PairVerdicts.of_means(means, p, true_means, true_p, alpha=self.question.alpha)
         loss = LossOfJudgements(work, comparison, replicates=0)
-        rows = [
-            *tau_b(np.broadcast_to(means, true.shape), true),
-            comparison.attainable()[1],
-            mean_of_defined(loss.at_random(self.levels, n_samples=self.samples).itself),
-            verdicts.significant[0].mean(axis=-1),
-            ratio_of(verdicts.wrong, verdicts.significant)[1],
-        ]
-        aspects = (ITSELF, *map(str, work.truth.references), IDEAL, ROBUSTNESS, POWER, WRONG)
-        return WorldAspects(comparison.measured.measures, aspects, np.array(rows))
+        curves = loss.curves_at_random(self.levels, n_samples=self.samples)
+        taus = tau_b(np.broadcast_to(means, true_means.shape), true_means)
+        # By the first reference, which comes after the measure itself.
+        attainable = comparison.attainable()[1]
+        wrong_sign = share_of_pairs(verdicts.wrong, verdicts.significant)[1]
+        power = verdicts.significant[0].mean(axis=-1)
+        robustness = mean_of_defined(curves.itself)
+        references = [str(reference) for reference in work.truth.references]
+        return WorldAspects(
+            comparison.measured.measures,
+            aspects=(ITSELF, *references, ATTAINABLE, ROBUSTNESS, POWER, WRONG_SIGN),
+            values=np.array([*taus, attainable, robustness, power, wrong_sign]),
+        )
 
 
 class Settings(Question):
@@ -136,7 +145,7 @@ class Settings(Question):
     densities: Annotated[
         tuple[Annotated[float, Field(gt=0)], ...], AfterValidator(without_repetition)
     ] = Field(
-        (USUAL,),
+        (STUDY_WORLD,),
         min_length=1,
         description="Numbers of ratings, as multiples of that of the study's world.",
     )
@@ -148,23 +157,31 @@ class Settings(Question):
     samples: Repeats = Field(10, ge=1, description="Number of random samples at each level.")
 
     def other_worlds(self, seed: int) -> list[OtherWorld]:
-        """Give the worlds by strength, density and number, none depending on the others."""
+        """List the worlds by rising strength, rising density and number.
+
+        The seed of a world depends on these three and on ``seed`` alone, not on other worlds.
+        """
         points = product(sorted(self.strengths), sorted(self.densities), range(self.worlds))
         worlds = []
         for strength, density, number in points:
             words = random_words(1, seed, "worlds", repr(strength), repr(density), number)
-            worlds.append(OtherWorld(strength, density, int(words[0] >> np.uint64(33)), self.bias))
+            world_seed = int(words[0] >> np.uint64(33))
+            worlds.append(OtherWorld(strength, density, world_seed, self.bias))
         return worlds
 
     def check(self, study: StudyFacts) -> None:
-        """Refuse a study that has no world, and worlds that cannot be."""
-        for key, points in (("strengths", self.strengths), ("densities", self.densities)):
-            for point in points:
-                at = (point, USUAL) if key == "strengths" else (USUAL, point)
-                try:
-                    study.require_world(OtherWorld(*at, seed=0, bias=self.bias))
-                except InputError as error:
-                    raise SettingError(key, str(error)) from None
+        """Refuse, with SettingError, a study without a world, and worlds that are impossible."""
+        for strength in self.strengths:
+            self._check_world(study, "strengths", OtherWorld(strength, STUDY_WORLD, 0, self.bias))
+        for density in self.densities:
+            self._check_world(study, "densities", OtherWorld(STUDY_WORLD, density, 0, self.bias))
+
+    def _check_world(self, study: StudyFacts, key: str, world: OtherWorld) -> None:
+        """Raise SettingError of the setting ``key`` if the study cannot have this world."""
+        try:
+            study.require_world(world)
+        except InputError as error:
+            raise SettingError(key, str(error)) from None
 
 
 @analysis(
@@ -176,18 +193,22 @@ class Settings(Question):
 )
 def validity_sweep(work: Work, settings: Settings) -> ValiditySweep:
     """Train the systems in many simulated worlds, and compare the measures in each."""
-    asked = Question(**settings.model_dump(include=set(Question.model_fields)))
-    question = WorldQuestion(asked, settings.levels, settings.samples)
-    found = list(work.in_worlds(settings.other_worlds(work.seed), question))
-    strengths, densities = (tuple(sorted(x)) for x in (settings.strengths, settings.densities))
-    every = np.stack([each.values for each in found], axis=-1)
+    question = Question(**settings.model_dump(include=set(Question.model_fields)))
+    world_question = WorldQuestion(question, settings.levels, settings.samples)
+    worlds = settings.other_worlds(work.seed)
+    aspects_of_worlds: list[WorldAspects] = list(work.in_worlds(worlds, world_question))
+    strengths = tuple(sorted(settings.strengths))
+    densities = tuple(sorted(settings.densities))
+    values = np.stack([aspects.values for aspects in aspects_of_worlds], axis=-1)
+    n_aspects, n_measures, _ = values.shape
+    shape = (n_aspects, n_measures, len(strengths), len(densities), settings.worlds)
     return ValiditySweep(
-        measures=found[0].measures,
-        aspects=found[0].aspects,
+        measures=aspects_of_worlds[0].measures,
+        aspects=aspects_of_worlds[0].aspects,
         strengths=strengths,
         densities=densities,
         bias=settings.bias,
-        values=every.reshape(*every.shape[:2], len(strengths), len(densities), settings.worlds),
+        values=values.reshape(shape),
     )
 
 
@@ -209,7 +230,7 @@ class ValiditySweep(Result):
 
     @property
     def n_worlds(self) -> int:
-        """Worlds of each strength and density."""
+        """Number of worlds of each strength and density."""
         return self.values.shape[-1]
 
     @property
@@ -224,36 +245,43 @@ class ValiditySweep(Result):
 
     @cached_property
     def limits(self) -> tuple[Floats, Floats]:
-        """95 % limits of the means over worlds."""
-        lowest = [0.0 if aspect in (POWER, WRONG) else -1.0 for aspect in self.aspects]
-        each = zip(self.values, lowest, strict=True)
-        limits = [interval_over_worlds(own, bounds=(least, 1.0)) for own, least in each]
-        low, high = np.stack(limits, axis=1)
-        return low, high
+        """95 % limits of the means over worlds: two arrays of the shape of ``means``."""
+        lows = []
+        highs = []
+        for aspect, values in zip(self.aspects, self.values, strict=True):
+            lowest = 0.0 if aspect in (POWER, WRONG_SIGN) else -1.0
+            low, high = interval_over_worlds(values, bounds=(lowest, 1.0))
+            lows.append(low)
+            highs.append(high)
+        return np.stack(lows), np.stack(highs)
 
     @cached_property
-    def turned(self) -> list[tuple[str, str]]:
+    def reversals(self) -> list[tuple[str, str]]:
         """Pairs of measures, the first more valid at one strength, the second at another.
 
         Both beyond noise over the same worlds, for all pairs and strengths at once (Bonferroni).
         """
-        n_measures, n_strengths = len(self.measures), len(self.strengths)
-        at_once = n_strengths * n_measures * (n_measures - 1) // 2
-        values = self.values[self.aspects.index(self.main), :, :, self._usual(self.densities)]
-        pairs = []
+        n_measures = len(self.measures)
+        n_pairs = n_measures * (n_measures - 1) // 2
+        n_intervals = n_pairs * len(self.strengths)
+        aspect = self._aspect_index(None)
+        values = self.values[aspect, :, :, _study_index(self.densities)]
+        reversals = []
         for first, second in combinations(range(n_measures), 2):
-            low, high = interval_over_worlds(values[first] - values[second], at_once=at_once)
+            differences = values[first] - values[second]
+            low, high = interval_over_worlds(differences, at_once=n_intervals)
             if (low > 0).any() and (high < 0).any():
-                pairs.append((str(self.measures[first]), str(self.measures[second])))
-        return pairs
+                reversals.append((str(self.measures[first]), str(self.measures[second])))
+        return reversals
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give ``validity_sweep``: one row per aspect, measure, strength and density.
+        """Tabulate ``validity_sweep``: one row per aspect, measure, strength and density.
 
         Columns aspect, metric, cutoff, strength, density, mean, sd (over worlds), low, high (95 %
         of the mean), worlds (in which it is defined).
         """
         low, high = self.limits
+        is_defined = ~np.isnan(self.values)
         frame = tidy(
             {"aspect": self.aspects},
             self.measures,
@@ -263,18 +291,20 @@ class ValiditySweep(Result):
             sd=deviation_of_defined(self.values),
             low=low,
             high=high,
-            worlds=np.count_nonzero(~np.isnan(self.values), axis=-1),
+            worlds=np.count_nonzero(is_defined, axis=-1),
         )
         return {"validity_sweep": frame}
 
     @table("validity_sweep", "validity of each measure, by the strength of the bias")
     def by_strength(self, *, aspect: str | None = None) -> Table:
         """Tabulate the means over worlds at each strength: of validity, or another aspect."""
-        place, density = self._place(aspect), self._usual(self.densities)
-        means = self.means[place, :, :, density]
-        columns: dict[str, Any] = {"measure": map(str, self.measures)}
-        columns |= zip((f"{strength:g}" for strength in self.strengths), means.T, strict=True)
-        title = f"{self._labels(place)[0]}, by the strength of the bias"
+        index = self._aspect_index(aspect)
+        means = self.means[index, :, :, _study_index(self.densities)]
+        columns: dict[str, Any] = {"measure": [str(measure) for measure in self.measures]}
+        for strength, means_at_strength in zip(self.strengths, means.T, strict=True):
+            columns[f"{strength:g}"] = means_at_strength
+        aspect_title, _ = self._labels(index)
+        title = f"{aspect_title}, by the strength of the bias"
         return Table.from_columns("validity_sweep", title, self.caption(), columns)
 
     @figure(
@@ -284,20 +314,32 @@ class ValiditySweep(Result):
         comparable=False,
     )
     def plot(self, ax: Axes, *, aspect: str | None = None, density: float | None = None) -> None:
-        """Draw the means of one aspect, by default validity, against the strength of the bias."""
-        d = self._usual(self.densities) if density is None else self.densities.index(density)
-        place, along = self._place(aspect), np.asarray(self.strengths)
-        spread = deviation_of_defined(self.values)
-        every = (each[place, :, :, d] for each in (self.means, *self.limits, spread))
+        """Draw the means of one aspect against the strength of the bias.
+
+        By default, these are validity by the first reference, and the density of the study's world.
+        """
+        index = self._aspect_index(aspect)
+        density_index = (
+            _study_index(self.densities) if density is None else self.densities.index(density)
+        )
+        strengths = np.asarray(self.strengths)
+        lows, highs = self.limits
+        means = self.means[index, :, :, density_index]
+        low_limits = lows[index, :, :, density_index]
+        high_limits = highs[index, :, :, density_index]
+        deviations = deviation_of_defined(self.values[index, :, :, density_index])
         styles = category_styles(self.measures.labels)
+        curves = zip(styles, means, low_limits, high_limits, deviations, strict=True)
         bands = "Bands: 95 % intervals of the mean over worlds."
         whiskers = "Vertical lines: one standard deviation over worlds."
-        for (label, style), mean, low, high, sd in zip(styles, *every, strict=True):
-            draw_band(ax, along, (low, high), style, label=label, explanation=bands)
-            ends = (mean - sd, mean + sd)
-            draw_whiskers(ax, along, mean, ends, style, label=label, explanation=whiskers)
-        title, axis = self._labels(place)
-        ax.set(xlabel=f"strength of {FOLLOWED[self.bias]}", ylabel=axis, title=title)
+        for (label, style), mean, low, high, deviation in curves:
+            limits = (low, high)
+            draw_band(ax, strengths, limits, style, label=label, explanation=bands)
+            ends = (mean - deviation, mean + deviation)
+            draw_whiskers(ax, strengths, mean, ends, style, label=label, explanation=whiskers)
+        title, axis = self._labels(index)
+        bias = BIAS_IN_WORDS[self.bias]
+        ax.set(xlabel=f"strength of {bias}", ylabel=axis, title=title)
         label_curves(ax)
 
     @figure(
@@ -307,71 +349,104 @@ class ValiditySweep(Result):
     )
     def plot_robustness(self, ax: Axes, *, strength: float | None = None) -> None:
         """Draw one point a measure: its means at one strength, by default next to the study's."""
-        s = self._usual(self.strengths) if strength is None else self.strengths.index(strength)
-        at = slice(None), s, self._usual(self.densities)
-        taus, low, high = (each[self._place(None)][at] for each in (self.means, *self.limits))
-        robustness = self.means[self._place(ROBUSTNESS)][at]
-        limits = (low, high)
-        draw_robustness(ax, self.measures.labels, robustness, taus, limits, over="worlds")
-        ax.set_title(f"strength of {FOLLOWED[self.bias]}: {self.strengths[s]:g}")
+        strength_index = (
+            _study_index(self.strengths) if strength is None else self.strengths.index(strength)
+        )
+        density_index = _study_index(self.densities)
+        validity = self._aspect_index(None)
+        robustness = self._aspect_index(ROBUSTNESS)
+        lows, highs = self.limits
+        means = self.means[:, :, strength_index, density_index]
+        low_limits = lows[validity, :, strength_index, density_index]
+        high_limits = highs[validity, :, strength_index, density_index]
+        draw_robustness(
+            ax,
+            self.measures.labels,
+            means[robustness],
+            means[validity],
+            limits=(low_limits, high_limits),
+            over="worlds",
+        )
+        bias = BIAS_IN_WORDS[self.bias]
+        ax.set_title(f"strength of {bias}: {self.strengths[strength_index]:g}")
 
-    def _place(self, aspect: str | None) -> int:
+    def _aspect_index(self, aspect: str | None) -> int:
+        """Look up the position of an aspect; None is validity by the first reference."""
         return panel_index(self.aspects, self.main if aspect is None else aspect)
 
-    def _labels(self, place: int) -> tuple[str, str]:
-        aspect = self.aspects[place]
-        return LABELS.get(aspect, (f"Validity by true {aspect}", "tau-b with the true ordering"))
-
-    def _usual(self, places: Sequence[float]) -> int:
-        """Number what is next to the study's own world."""
-        return int(np.argmin(np.abs(np.asarray(places) - USUAL)))
+    def _labels(self, index: int) -> tuple[str, str]:
+        """Look up the title of the aspect at a position, and the label of its axis."""
+        aspect = self.aspects[index]
+        by_reference = (f"Validity by true {aspect}", "tau-b with the true ordering")
+        return LABELS.get(aspect, by_reference)
 
     def caption(self) -> str:
-        """Say what the worlds are, and what the curves are."""
+        """Describe the worlds and the curves."""
         return (
             f"Means over {self.n_worlds} simulated worlds at each strength of the bias, each with "
             "its own ratings, split and training. At strength 0, the observed ratings do not "
-            f"depend on {FOLLOWED[self.bias]}; at 1, they do as in the study's world. Validity is "
-            "tau-b with the true ordering of the systems, robustness mean tau-b with the ordering "
-            "on all judgements when judgements are lost; higher is better."
+            f"depend on {BIAS_IN_WORDS[self.bias]}; at 1, they do as in the study's world. "
+            "Validity is tau-b with the true ordering of the systems, robustness mean tau-b with "
+            "the ordering on all judgements when judgements are lost; higher is better."
         )
 
     def caption_of(self, part: str) -> str:
-        """Say at which strength means of robustness and validity are compared."""
-        strength = self.strengths[self._usual(self.strengths)]
+        """Describe the figure of robustness and validity, whose part is called means."""
+        strength = self.strengths[_study_index(self.strengths)]
         return (
             f"Mean robustness and validity over {self.n_worlds} simulated worlds, at strength "
             f"{strength:g} of the bias; higher is better for both."
         )
 
     def findings(self) -> Sequence[str]:
-        """Say what changes with the strength of the bias, and which conclusions depend on it."""
-        density, ends = self._usual(self.densities), (self.strengths[0], self.strengths[-1])
-        ranges = []
-        for place in map(self._place, (self.main, IDEAL, ROBUSTNESS, POWER, WRONG)):
-            first, last = mean_of_defined(self.means[place, :, [0, -1], density])
-            title, _ = self._labels(place)
-            name = f"{title[0].lower()}{title[1:]}"
-            ranges.append(f"{name} from {rounded(first, 2)} to {rounded(last, 2)}")
-        leaders = []
-        for strength, taus in zip(self.strengths, self.means[1, :, :, density].T, strict=True):
-            least = max(LEAST_TAU, np.fmax.reduce(taus) - SAME)
-            best = [str(m) for m, tau in zip(self.measures, taus, strict=True) if tau >= least]
-            leaders.append(f"{listed(best or ['no measure'])} at strength {strength:g}")
-        turned = f" ({join_pairs(self.turned)})" if self.turned else ""
-        n_pairs = len(self.measures) * (len(self.measures) - 1) // 2
+        """State what changes with the strength of the bias, and which conclusions depend on it."""
+        weakest = self.strengths[0]
+        strongest = self.strengths[-1]
+        ranges = listed(self._ranges())
+        leaders = "; ".join(self._leaders())
+        n_measures = len(self.measures)
+        all_pairs = counted(n_measures * (n_measures - 1) // 2, "pair of measures")
+        n_reversals = len(self.reversals)
+        names = f" ({join_pairs(self.reversals)})" if self.reversals else ""
         return [
-            f"From strength {ends[0]:g} to {ends[1]:g} of the bias, means over measures change: "
-            f"{listed(ranges)}.",
-            f"The most valid measure by true {self.main} is {'; '.join(leaders)}.",
-            f"{len(self.turned)} of {counted(n_pairs, 'pair of measures')} reverse significantly "
-            "between "
-            f"strengths{turned}.",
+            f"From strength {weakest:g} to {strongest:g} of the bias, means over measures change: "
+            f"{ranges}.",
+            f"The most valid measure by true {self.main} is {leaders}.",
+            f"{n_reversals} of {all_pairs} reverse significantly between strengths{names}.",
         ]
 
+    def _ranges(self) -> list[str]:
+        """Write how the mean over measures of each aspect changes from first to last strength."""
+        density_index = _study_index(self.densities)
+        ranges = []
+        for aspect in (self.main, ATTAINABLE, ROBUSTNESS, POWER, WRONG_SIGN):
+            index = self._aspect_index(aspect)
+            at_both_ends = self.means[index, :, [0, -1], density_index]
+            start, end = mean_of_defined(at_both_ends)
+            title, _ = self._labels(index)
+            name = title[0].lower() + title[1:]
+            ranges.append(f"{name} from {rounded(start, 2)} to {rounded(end, 2)}")
+        return ranges
+
+    def _leaders(self) -> list[str]:
+        """Write which measures are most valid at each strength; none if below `LEAST_TAU`."""
+        taus_by_strength = self.means[1, :, :, _study_index(self.densities)].T
+        leaders = []
+        for strength, taus in zip(self.strengths, taus_by_strength, strict=True):
+            lowest = max(LEAST_TAU, np.fmax.reduce(taus) - TIE_TOLERANCE)
+            best = [str(self.measures[number]) for number in np.flatnonzero(taus >= lowest)]
+            names = listed(best) if best else "no measure"
+            leaders.append(f"{names} at strength {strength:g}")
+        return leaders
+
     def cautions(self) -> Sequence[str]:
-        """Say what simulated worlds cannot show."""
+        """State what simulated worlds cannot show."""
         return [
             "The sweep holds for its simulated worlds, split and systems; the strength of the bias "
             "in real data is unknown."
         ]
+
+
+def _study_index(multiples: Sequence[float]) -> int:
+    """Look up the position of the strength, or density, that is nearest to the study's world."""
+    return int(np.argmin(np.abs(np.asarray(multiples) - STUDY_WORLD)))

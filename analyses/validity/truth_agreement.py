@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 
@@ -15,24 +16,32 @@ from analyses.shared.families import N_CROSSED, Families, SubsetValues
 from analyses.shared.limits import TAU_FACTOR, Limits, arcsine_limits, standard_deviations
 from analyses.shared.scores import Scores
 from analyses.significance.question import Question
-from analyses.validity.comparison import (
-    Comparison,
-    JointUsers,
-    PairVerdicts,
-    regret,
-    resampled_rates,
-)
+from analyses.validity.comparison import Comparison, JointUsers, regret
+from analyses.validity.pair_verdicts import PairVerdicts, resampled_rates
 from runs.shared.arrays import Floats, Masks
 
-TAUS, SHARES, REGRETS = (-1.0, 1.0), (0.0, 1.0), (0.0, np.inf)
-"""The lowest and the highest value there is."""
+ITSELF = "itself"
+"""The name of the truth that is the same measure, on the true judgements."""
+
+Bounds: TypeAlias = tuple[float, float]
+"""The lowest and the highest value that there is."""
+
+TAU_BOUNDS: Bounds = (-1.0, 1.0)
+SHARE_BOUNDS: Bounds = (0.0, 1.0)
+REGRET_BOUNDS: Bounds = (0.0, np.inf)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Uncertain:
-    """Numbers of one kind with their 95 % limits over users and systems; arrays of one shape.
+    """Numbers of one quantity with their 95 % limits over users and systems; arrays of one shape.
 
-    Limits are NaN where they are not known.
+    Parameters
+    ----------
+    values
+        The numbers.
+    users, systems, both
+        Lower and upper limits over users, over systems, and over users and systems; NaN where
+        they are not known.
     """
 
     values: Floats
@@ -41,35 +50,57 @@ class Uncertain:
     both: tuple[Floats, ...]
 
     def columns(self, name: str, prefix: str = "") -> dict[str, Floats]:
-        """Give columns of a frame: the numbers, and their limits over users, systems and both."""
-        sides = {"": self.users, "systems_": self.systems, "both_": self.both}
-        limits = {
-            f"{prefix}{side}{end}": limit
-            for side, pair in sides.items()
-            for end, limit in zip(("low", "high"), pair, strict=True)
-        }
-        return {name: self.values, **limits}
+        """Collect columns of a frame: the numbers, and their limits over users, systems and both.
+
+        ``prefix`` begins the names of limits: low, high, systems_low, ..., both_high.
+        """
+        columns = {name: self.values}
+        limits_by_source = {"": self.users, "systems_": self.systems, "both_": self.both}
+        for source, (low, high) in limits_by_source.items():
+            columns[f"{prefix}{source}low"] = low
+            columns[f"{prefix}{source}high"] = high
+        return columns
 
     def part(self, number: int) -> Uncertain:
-        """Take one of the first axis."""
-        sides = (self.users, self.systems, self.both)
-        users, systems, both = (tuple(x[number] for x in pair) for pair in sides)
-        return Uncertain(self.values[number], users, systems, both)
+        """Select one position of the first axis."""
+        users = tuple(limits[number] for limits in self.users)
+        systems = tuple(limits[number] for limits in self.systems)
+        over_both = tuple(limits[number] for limits in self.both)
+        return Uncertain(self.values[number], users, systems, over_both)
 
 
-def _around(values: Floats, reach: Floats, extent: tuple[float, float]) -> Limits:
-    return np.clip(values - reach, *extent), np.clip(values + reach, *extent)
+def _limits_around(values: Floats, half_widths: Floats, bounds: Bounds) -> Limits:
+    """Compute limits on both sides of values, of the same shape, within bounds."""
+    lowest, highest = bounds
+    lower = values - half_widths
+    upper = values + half_widths
+    return np.clip(lower, lowest, highest), np.clip(upper, lowest, highest)
 
 
 def written_interval(limits: tuple[Floats, ...], *place: int, decimals: int | None = None) -> str:
-    """Print an interval, such as [.25, 1.00]; empty if it is not known."""
-    found = Estimate(np.nan, *(float(limit[place]) for limit in limits))
-    return found.interval if decimals is None else found.bracketed(decimals)
+    """Print one interval, such as [.25, 1.00]; empty if it is not known.
+
+    ``limits`` are arrays of lower and upper limits, ``place`` the position in both. Without
+    ``decimals``, as many are printed as the interval supports.
+    """
+    low, high = limits
+    estimate = Estimate(np.nan, float(low[place]), float(high[place]))
+    return estimate.interval if decimals is None else estimate.bracketed(decimals)
 
 
 @dataclass(frozen=True, eq=False)
 class ResampledComparison:
-    """A comparison, and the same over resampled users and subsets of the systems."""
+    """A comparison with the truth, also over resampled users and subsets of the systems.
+
+    Parameters
+    ----------
+    comparison
+        Measured and true scores.
+    users
+        The users that are resampled.
+    families
+        The families of the systems, of which subsets are drawn.
+    """
 
     comparison: Comparison
     users: JointUsers
@@ -78,12 +109,14 @@ class ResampledComparison:
     @cached_property
     def means(self) -> Floats:
         """Mean scores, of shape (n_measures, n_systems)."""
-        return self.comparison.means()[0]
+        means, _ = self.comparison.means()
+        return means
 
     @cached_property
     def true_means(self) -> Floats:
         """True means, of shape (n_truths, n_measures, n_systems)."""
-        return self.comparison.means()[1]
+        _, true_means = self.comparison.means()
+        return true_means
 
     @cached_property
     def resampled_means(self) -> Floats:
@@ -93,88 +126,120 @@ class ResampledComparison:
     @cached_property
     def resampled_true_means(self) -> Floats:
         """True means of the same, of shape (n_truths, n_measures, n_replicates, n_systems)."""
-        return np.asarray(self._resampled(self.comparison.true)[self.comparison.references])
+        true_means = self._resampled(self.comparison.true)
+        return np.asarray(true_means[self.comparison.references])
 
     def _resampled(self, scores: Scores) -> Floats:
-        return np.moveaxis(
-            self.users.means(scores.weighted_values, scores.users, scores.runs), -1, 1
-        )
+        """Average scores over resampled users and runs: (n_measures, n_replicates, n_systems)."""
+        means = self.users.means(scores.weighted_values, scores.users, scores.runs)
+        return np.moveaxis(means, -1, 1)
 
     @cached_property
     def tau_replicates(self) -> Floats:
         """tau-b over resampled users, of shape (n_truths, n_measures, n_replicates)."""
-        return _tau(self.resampled_means, self.resampled_true_means)
+        return _tau_b(self.resampled_means, self.resampled_true_means)
 
     @cached_property
     def within(self) -> SubsetValues:
-        """tau-b within subsets of the systems, of shape (n_truths, n_measures)."""
-        subsets, some = self._subsets, self._subsets[:N_CROSSED]
-        means, true = self.means[:, np.newaxis], self.true_means[:, :, np.newaxis]
-        resampled, true_resampled = (
-            each[..., :N_CROSSED, :] for each in (self.resampled_means, self.resampled_true_means)
-        )
-        values = [subset_taus(means, of_truth, subsets)[..., 0] for of_truth in true]
-        crossed = [subset_taus(resampled, of_truth, some) for of_truth in true_resampled]
-        both = np.stack(values), np.stack(crossed).swapaxes(-1, -2)
+        """tau-b within subsets of the systems, of shape (n_truths, n_measures, n_subsets).
+
+        The first subsets are crossed with as many resamples of the users.
+        """
+        subsets = self._subsets()
+        means = self.means[:, np.newaxis]
+        taus = []
+        for reference in self.true_means[:, :, np.newaxis]:
+            taus.append(subset_taus(means, reference, subsets)[..., 0])
+        resampled_means = self.resampled_means[..., :N_CROSSED, :]
+        resampled_taus = []
+        for reference in self.resampled_true_means[..., :N_CROSSED, :]:
+            resampled_taus.append(subset_taus(resampled_means, reference, subsets[:N_CROSSED]))
         # Where all systems are in their order, moved replicates, and subsets, do not vary.
-        return SubsetValues(self.families.n_families, *both, self.tau_replicates)
+        crossed = np.stack(resampled_taus).swapaxes(-1, -2)
+        return SubsetValues(
+            self.families.n_families,
+            values=np.stack(taus),
+            crossed=crossed,
+            resampled=self.tau_replicates,
+        )
 
     def tau(self) -> Uncertain:
-        """Compare orderings by tau-b."""
-        taus = _tau(self.means, self.true_means)
-        users = arcsine_limits(taus, self.tau_replicates)
-        systems = _around(taus, self.within.half_widths(), TAUS)
-        both = self.within.half_widths_over_both(
-            standard_deviations(TAU_FACTOR * self.tau_replicates) ** 2
-        )
-        return Uncertain(taus, users, systems, _around(taus, both, TAUS))
+        """Compare measured and true orderings by tau-b, (n_truths, n_measures), with all limits."""
+        taus = _tau_b(self.means, self.true_means)
+        user_variances = standard_deviations(TAU_FACTOR * self.tau_replicates) ** 2
+        half_widths = self.within.half_widths()
+        half_widths_over_both = self.within.half_widths_over_both(user_variances)
+        user_limits = arcsine_limits(taus, self.tau_replicates)
+        system_limits = _limits_around(taus, half_widths, TAU_BOUNDS)
+        limits_over_both = _limits_around(taus, half_widths_over_both, TAU_BOUNDS)
+        return Uncertain(taus, user_limits, system_limits, limits_over_both)
 
     def regret(self) -> Uncertain:
-        """Give the truth lost by choices; the best of others is no smooth function of systems.
+        """Compute the regret of every measure, (n_truths, n_measures), with limits over users.
 
-        No more is lost than lies between the best and the worst system, in any resample.
+        Those over systems are NaN: the best of other systems is no smooth function of them. Upper
+        limits are at most the widest range between the best and the worst system in any resample.
         """
-        lost = regret(self.means, self.true_means)
+        regrets = regret(self.means, self.true_means)
         resampled = regret(self.resampled_means, self.resampled_true_means)
-        low, high = symmetric_interval(lost, resampled, bounds=REGRETS)
-        ranges = np.ptp(self.resampled_true_means, axis=-1)
-        widest = np.fmax.reduce(ranges, axis=-1, initial=0.0)
-        users = low, np.minimum(high, np.maximum(widest, np.ptp(self.true_means, axis=-1)))
-        unknown = np.full(lost.shape, np.nan)
-        return Uncertain(lost, users, (unknown, unknown), (unknown, unknown))
+        low, high = symmetric_interval(regrets, resampled, bounds=REGRET_BOUNDS)
+        resampled_ranges = np.ptp(self.resampled_true_means, axis=-1)
+        widest_range = np.fmax.reduce(resampled_ranges, axis=-1, initial=0.0)
+        widest_range = np.maximum(widest_range, np.ptp(self.true_means, axis=-1))
+        user_limits = (low, np.minimum(high, widest_range))
+        no_limits = np.full(regrets.shape, np.nan)
+        unknown = (no_limits, no_limits)
+        return Uncertain(regrets, user_limits, systems=unknown, both=unknown)
 
     def rates(self, p: Floats, true_p: Floats, question: Question) -> Uncertain:
-        """Give power, type III and inverted; over users, those of the report measures alone."""
+        """Compute power, type III and inverted, of shape (n_rates, n_truths, n_measures).
+
+        Limits that use resampled users are those of the report measures alone; others are NaN, as
+        are limits of what does not vary.
+
+        Parameters
+        ----------
+        p, true_p
+            p-values of measured and true differences, of shapes (n_measures, n_pairs) and
+            (n_truths, n_measures, n_pairs).
+        question
+            The significance test, its correction and alpha.
+        """
         verdicts = PairVerdicts.of_means(
             self.means, p, self.true_means, true_p, alpha=question.alpha
         )
         measures = self.comparison.measured.measures
-        numbers = measures.indices(measures.reported)
-        pairs = pair_masks(self._subsets)
+        report_measures = measures.indices(measures.reported)
+        is_pair = pair_masks(self._subsets())
         resampled, crossed = resampled_rates(
-            self.comparison, numbers, self.users, question, pairs[:N_CROSSED]
+            self.comparison, report_measures, self.users, question, is_pair[:N_CROSSED]
         )
-        observed = verdicts.rates()
-        within = SubsetValues(
-            self.families.n_families, np.moveaxis(verdicts.rates(pairs), 0, -1), crossed
+        rates = verdicts.rates()
+        rates_in_subsets = np.moveaxis(verdicts.rates(is_pair), 0, -1)
+        within = SubsetValues(self.families.n_families, rates_in_subsets, crossed)
+        half_widths = within.half_widths()
+        user_variances = standard_deviations(resampled) ** 2
+        half_widths_over_both = within.half_widths_over_both(user_variances)
+        half_widths_over_both = np.where(half_widths > 0, half_widths_over_both, np.nan)
+        user_limits = symmetric_interval(rates, resampled, bounds=SHARE_BOUNDS)
+        system_limits = _limits_around(rates, half_widths, SHARE_BOUNDS)
+        limits_over_both = _limits_around(rates, half_widths_over_both, SHARE_BOUNDS)
+        return Uncertain(
+            rates,
+            nan_if_constant(user_limits),
+            nan_if_constant(system_limits),
+            nan_if_constant(limits_over_both),
         )
-        systems = within.half_widths()
-        both = within.half_widths_over_both(standard_deviations(resampled) ** 2)
-        both = np.where(systems > 0, both, np.nan)
-        limits = (
-            symmetric_interval(observed, resampled, bounds=SHARES),
-            *(_around(observed, reach, SHARES) for reach in (systems, both)),
-        )
-        return Uncertain(observed, *map(nan_if_constant, limits))
 
-    @property
     def _subsets(self) -> Masks:
+        """Draw subsets of the systems, (n_subsets, n_systems), or look them up."""
         return self.families.subsets(seed=self.users.seed)
 
 
-def _tau(means: Floats, true_means: Floats) -> Floats:
+def _tau_b(means: Floats, true_means: Floats) -> Floats:
+    """Compare means, (n_measures, ..., n_systems), with those of every truth by tau-b.
+
+    ``true_means`` have the shape (n_truths, n_measures, ..., n_systems), the result that without
+    the last axis.
+    """
     return tau_b(np.broadcast_to(means, true_means.shape), true_means)
-
-
-ITSELF = "itself"
-"""The name of the truth that is the same measure, on the true judgements."""

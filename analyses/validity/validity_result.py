@@ -27,11 +27,12 @@ from analyses.shared.measure import Measures, tidy
 from analyses.shared.measure_estimates import Estimates
 from analyses.shared.number_format import Cell, common_decimals, rounded
 from analyses.shared.result import Result, figure, table
-from analyses.shared.sentences import applicable, best_measures_sentence, listed
+from analyses.shared.sentences import best_measures_sentence, listed
 from analyses.shared.table import Table
 from analyses.significance.question import Correction, Test
-from analyses.validity.comparison import RATES, VERDICTS, PairVerdicts, put_first, regret_share
+from analyses.validity.comparison import mark_best_systems, regret_share
 from analyses.validity.loss_curves import TruthCurves
+from analyses.validity.pair_verdicts import RATES, VERDICTS, PairVerdicts
 from analyses.validity.truth_agreement import ITSELF, Uncertain, written_interval
 from runs import InputError
 from runs.shared.arrays import Floats, Numbers
@@ -42,8 +43,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-Known = TypeVar("Known")
-
+Value = TypeVar("Value")
 
 WITH_TRUTH = "tau-b with the true ordering"
 
@@ -66,13 +66,13 @@ RATES_IN_WORDS = (
     "the share with the wrong sign. Inverted: of the pairs whose true scores differ significantly, "
     "the share that the measure orders the other way, significantly or not."
 )
-REGRET = (
+REGRET_IN_WORDS = (
     "Regret: true score of the best system less that of the system that the measure ranks first; "
     "also as a share of the range of the true scores."
 )
 
 
-BOTH = "95 %, users and families of systems"
+OVER_USERS_AND_SYSTEMS = "95 %, users and families of systems"
 """Heading of intervals over users and systems."""
 
 
@@ -85,6 +85,10 @@ class Validity(Result):
 
     Parameters
     ----------
+    measures, systems, families
+        Labels of the axes, and the families of the systems.
+    truths
+        Names of the truths: itself, then the references.
     measured, true
         Mean scores, (n_measures, n_systems), and true ones, (n_truths, n_measures, n_systems).
     tau, tau_aps, regret
@@ -110,6 +114,10 @@ class Validity(Result):
         Users of the study, of the truth, and of both.
     unmeasured, notes
         Measures that have no value on the truth; what the truth cannot show, in sentences.
+    test, correction, alpha
+        How pairs of systems are tested.
+    origin
+        Where the truth is from, a clause for captions.
     """
 
     measures: Measures
@@ -157,51 +165,58 @@ class Validity(Result):
         return self.truths[1]
 
     def rate(self, name: str) -> Uncertain:
-        """Give the power, the share of errors of type III, or that of inverted differences."""
+        """Select power, type III or inverted by its name, of shape (n_truths, n_measures)."""
         return self.rates.part(RATES.index(name))
 
     def place(self, truth: str | None = None) -> int:
-        """Number a truth; by default the first reference."""
+        """Look up the position of a truth by name; by default that of the first reference."""
         return panel_index(self.truths, truth or self.main)
 
     def title(self, truth: str | None) -> str:
-        """Name a truth, for titles."""
-        return f"true {name}" if (name := truth or self.main) != ITSELF else "itself on the truth"
+        """Write the name of a truth for titles; by default the first reference."""
+        name = truth or self.main
+        return "itself on the truth" if name == ITSELF else f"true {name}"
 
-    def numbers(self, some: Measures) -> Numbers:
-        """Number some measures."""
-        return np.array(self.measures.indices(some), dtype=np.intp)
+    def numbers(self, measures: Measures) -> Numbers:
+        """Look up the positions of measures among all: (n_measures,)."""
+        return np.array(self.measures.indices(measures), dtype=np.intp)
 
-    def best_first(self, some: Measures, truth: str | None = None) -> list[int]:
-        """Number some measures, sorted by decreasing tau; undefined ones last."""
-        numbers = self.numbers(some)
+    def best_first(self, measures: Measures, truth: str | None = None) -> list[int]:
+        """Sort the positions of measures by decreasing tau with a truth; undefined ones last."""
+        numbers = self.numbers(measures)
         order = np.argsort(-self.tau.values[self.place(truth), numbers], kind="stable")
         return [int(number) for number in numbers[order]]
 
     def chosen(self, number: int) -> str:
-        """Name the system that a measure puts first; several, if they tie."""
-        return " = ".join(np.array(self.systems)[put_first(self.measured[number])])
+        """Name the system that a measure, given by its position, ranks first; several, if they tie.
+
+        Systems that tie are joined by " = ".
+        """
+        is_best = mark_best_systems(self.measured[number])
+        return " = ".join(np.array(self.systems)[is_best])
 
     def estimates(self) -> Estimates:
         """tau-b with the first reference, with intervals over users, and in subsets of systems."""
-        place, quantity = self.place(), f"{WITH_TRUTH} by {self.main}"
-        values, low, high = (x[place] for x in (self.tau.values, *self.tau.users))
+        place = self.place()
+        quantity = f"{WITH_TRUTH} by {self.main}"
+        tau = self.tau.part(place)
+        low, high = tau.users
         return Estimates(
             name=quantity,
             quantity=quantity,
             subject="Validity",
             best="valid",
             measures=self.measures,
-            values=values,
+            values=tau.values,
             low=low,
             high=high,
-            replicates=variance_stabilised(values, self.tau_replicates[place]),
+            replicates=variance_stabilised(tau.values, self.tau_replicates[place]),
             systems=self.within.transformed(lambda numbers: numbers[place]),
             threshold=LEAST_TAU,
         )
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give one frame: a row per truth and measure, and per level of what is kept.
+        """Tabulate one frame: a row per truth and measure, and per level of what is kept.
 
         Columns truth, metric, cutoff; kept ("all", "judgements" or "items") and level, the share
         that is kept; tau with its 95 % limits over users (low, high), over systems and over both;
@@ -213,86 +228,132 @@ class Validity(Result):
         """
         import pandas as pd
 
-        shares, (regret_low, regret_high) = self.verdicts.shares(), self.regret.users
-        columns = {
-            **self.tau.columns("tau"),
-            "tau_ap": self.tau_aps,
-            "attainable": self.attainable,
-            "true_differences": self.verdicts.sure.sum(axis=-1),
-            "inversions": self.verdicts.inverted.sum(axis=-1),
-            "regret": self.regret.values,
-            "regret_low": regret_low,
-            "regret_high": regret_high,
-            "regret_share": regret_share(self.regret.values, self.true),
-            **{name.replace(" ", "_"): shares[..., n] for n, name in enumerate(VERDICTS)},
+        columns = self._columns()
+        columns_of_all = {
+            name: values[..., np.newaxis, np.newaxis] for name, values in columns.items()
         }
+        parts = [self._rows("all", [1.0], columns_of_all)]
+        if self.kept is not None:
+            parts.append(self._curve_rows("judgements", self.kept))
+        if self.popular is not None:
+            parts.append(self._curve_rows("items", self.popular))
+        return {"validity": pd.concat(parts, ignore_index=True)}
+
+    def _columns(self) -> dict[str, NDArray[Any]]:
+        """Collect the columns of rows with all judgements: arrays of (n_truths, n_measures).
+
+        ``chosen`` has the shape (n_measures,).
+        """
+        verdicts = self.verdicts
+        columns: dict[str, NDArray[Any]] = {**self.tau.columns("tau")}
+        columns["tau_ap"] = self.tau_aps
+        columns["attainable"] = self.attainable
+        columns["true_differences"] = verdicts.truly_significant.sum(axis=-1)
+        columns["inversions"] = verdicts.inverted.sum(axis=-1)
+        columns["regret"] = self.regret.values
+        columns["regret_low"], columns["regret_high"] = self.regret.users
+        columns["regret_share"] = regret_share(self.regret.values, self.true)
+        shares = verdicts.shares()
+        for number, verdict in enumerate(VERDICTS):
+            columns[verdict.replace(" ", "_")] = shares[..., number]
         for name in RATES:
             column = name.replace(" ", "_").lower()
             columns |= self.rate(name).columns(column, f"{column}_")
-        columns["chosen"] = np.array([*map(self.chosen, range(len(self.measures)))], dtype=object)
-        everything = {name: own[..., np.newaxis, np.newaxis] for name, own in columns.items()}
-        parts = [self._rows("all", [1.0], **everything)]
-        for name, lost in (("judgements", self.kept), ("items", self.popular)):
-            if lost is not None:
-                bands = [lost.curves(n, self.measures).band for n in range(len(self.truths))]
-                low, high = map(np.stack, zip(*bands, strict=True))
-                curves = {"tau": lost.taus, "low": low, "high": high, "itself": lost.itself}
-                by_level = {name: own[..., np.newaxis, :] for name, own in curves.items()}
-                parts.append(self._rows(name, lost.levels, **by_level))
-        return {"validity": pd.concat(parts, ignore_index=True)}
+        chosen = [self.chosen(number) for number in range(len(self.measures))]
+        columns["chosen"] = np.array(chosen, dtype=object)
+        return columns
 
-    def _rows(self, kept: str, levels: Sequence[float], **columns: NDArray[Any]) -> pd.DataFrame:
-        axes = {"truth": self.truths}, self.measures, {"kept": [kept]}, {"level": levels}
-        return tidy(*axes, **columns).astype({"cutoff": "Int64"})
+    def _curve_rows(self, removed_from: str, curves: TruthCurves) -> pd.DataFrame:
+        """Tabulate tau, its band, and tau with itself, at each level of loss, for every truth.
+
+        ``removed_from`` is "judgements" or "items", the entry of the column kept.
+        """
+        lows = []
+        highs = []
+        for truth in range(len(self.truths)):
+            low, high = curves.curves(truth, self.measures).band
+            lows.append(low)
+            highs.append(high)
+        columns = {
+            "tau": curves.taus,
+            "low": np.stack(lows),
+            "high": np.stack(highs),
+            "itself": curves.itself,
+        }
+        by_level = {name: values[..., np.newaxis, :] for name, values in columns.items()}
+        return self._rows(removed_from, curves.levels, by_level)
+
+    def _rows(
+        self, removed_from: str, levels: Sequence[float], columns: Mapping[str, NDArray[Any]]
+    ) -> pd.DataFrame:
+        """Tabulate columns by truth, measure and level, with ``removed_from`` in the column kept.
+
+        Columns broadcast to (n_truths, n_measures, 1, n_levels).
+        """
+        frame = tidy(
+            {"truth": self.truths},
+            self.measures,
+            {"kept": [removed_from]},
+            {"level": levels},
+            **columns,
+        )
+        return frame.astype({"cutoff": "Int64"})
 
     @table("validity", "agreement of each measure with the true ordering of the systems")
     def agreement(self, *, truth: str | None = None, cutoff: int | None = None) -> Table:
         """Tabulate tau-b with its intervals, tau_AP, and the attainable tau-b; the best first."""
-        place, best = (
-            self.place(truth),
-            self.best_first(self.measures.reported_or_at(cutoff), truth),
-        )
-        taus, (low, high) = self.tau.values[place, best], self.tau.users
-        decimals = common_decimals(low[place, best], high[place, best])
-        columns: dict[str, Any] = {
-            "measure": [str(self.measures[n]) for n in best],
-            "tau-b": taus,
-            "95 %": [written_interval(self.tau.users, place, n, decimals=decimals) for n in best],
-            BOTH: [written_interval(self.tau.both, place, n, decimals=decimals) for n in best],
-            "tau_AP": self.tau_aps[place, best],
-            "attainable": self.attainable[place, best],
-            "tau-b, same measure": self.tau.values[0, best],
-        }
+        place = self.place(truth)
+        best = self.best_first(self.measures.reported_or_at(cutoff), truth)
+        tau = self.tau.part(place)
+        low, high = tau.users
+        decimals = common_decimals(low[best], high[best])
+        over_users = [written_interval(tau.users, n, decimals=decimals) for n in best]
+        over_both = [written_interval(tau.both, n, decimals=decimals) for n in best]
+        columns: dict[str, Any] = {"measure": [str(self.measures[n]) for n in best]}
+        columns["tau-b"] = tau.values[best]
+        columns["95 %"] = over_users
+        columns[OVER_USERS_AND_SYSTEMS] = over_both
+        columns["tau_AP"] = self.tau_aps[place, best]
+        columns["attainable"] = self.attainable[place, best]
+        columns["tau-b, same measure"] = self.tau.values[0, best]
         title = f"Agreement with {self.title(truth)}"
         return Table.from_columns("validity", title, self.caption(), columns, decimals=decimals)
 
     @table("choices", "true score lost by choosing the system that a measure ranks first")
     def choices(self, *, truth: str | None = None, cutoff: int | None = None) -> Table:
         """Tabulate the system that each measure ranks first, and its regret."""
-        place, some = self.place(truth), self.measures.reported_or_at(cutoff)
-        numbers = self.numbers(some)
-        columns = {
-            "measure": map(str, some),
-            "chosen": map(self.chosen, numbers),
-            "regret": self.regret.values[place, numbers],
-            "95 %": [written_interval(self.regret.users, place, n) for n in numbers],
-            "of range": regret_share(self.regret.values, self.true)[place, numbers],
-        }
+        place = self.place(truth)
+        measures = self.measures.reported_or_at(cutoff)
+        numbers = self.numbers(measures)
+        regret = self.regret.part(place)
+        regret_shares = regret_share(regret.values, self.true[place])
+        columns: dict[str, Any] = {"measure": [str(measure) for measure in measures]}
+        columns["chosen"] = [self.chosen(n) for n in numbers]
+        columns["regret"] = regret.values[numbers]
+        columns["95 %"] = [written_interval(regret.users, n) for n in numbers]
+        columns["of range"] = regret_shares[numbers]
         title = f"Regret by {self.title(truth)}"
-        return Table.from_columns("choices", title, REGRET, columns, decimals=3)
+        return Table.from_columns("choices", title, REGRET_IN_WORDS, columns, decimals=3)
 
     @table("verdicts", "power, type III errors and inversions")
     def pairs(self, *, truth: str | None = None, cutoff: int | None = None) -> Table:
-        """Tabulate power, type III errors and inversions, with intervals."""
-        place, rows = self.place(truth), list[list[Cell]]()
+        """Tabulate power, type III errors and inversions of the report measures, or at a cut-off.
+
+        Intervals are over users and systems where these are known, else over users.
+        """
+        place = self.place(truth)
+        rates = [self.rate(name).part(place) for name in RATES]
+        rows: list[list[Cell]] = []
         for n in self.measures.indices(self.measures.reported_or_at(cutoff)):
             row: list[Cell] = [str(self.measures[n])]
-            for rate in map(self.rate, RATES):
-                # Over users and systems where both are known, else over users.
-                both, users = (written_interval(x, place, n) for x in (rate.both, rate.users))
-                row += [float(rate.values[place, n]), both or users]
+            for rate in rates:
+                over_both = written_interval(rate.both, n)
+                row.append(float(rate.values[n]))
+                row.append(over_both or written_interval(rate.users, n))
             rows.append(row)
-        headings = ["measure", "power", BOTH, "type III", BOTH, "inverted", BOTH]
+        headings = ["measure"]
+        for name in RATES:
+            headings += [name, OVER_USERS_AND_SYSTEMS]
         title = f"Pairs of systems, by {self.title(truth)}"
         caption = f"{self._tested()} {RATES_IN_WORDS}"
         return Table("verdicts", title, caption, headings, rows, decimals=2)
@@ -301,18 +362,20 @@ class Validity(Result):
     def plot(self, ax: Axes, *, truth: str | None = None) -> None:
         """Draw tau-b of the report measures with its intervals, over users and over both."""
         numbers = self.best_first(self.measures.reported)
-        at = self.place(truth), numbers
-        names = dict(zip(self._reported.tolist(), self._labels, strict=True))
+        place = self.place(truth)
+        tau = self.tau.part(place)
+        labels = dict(zip(self._reported.tolist(), self._labels, strict=True))
         rows = np.arange(len(numbers))[::-1]
-        both = f"{self.units} and families of systems"
-        draw_intervals(ax, rows, [end[at] for end in self.tau.both], THIN, over=both)
-        draw_intervals(ax, rows, [end[at] for end in self.tau.users], THICK, over=self.units)
-        ax.plot(self.tau.values[at], rows, "o", color=colours()[0], markersize=4, label="tau-b")
-        (ideal,) = ax.plot(
-            self.attainable[at], rows, "|", color="0.4", markersize=9, label="attainable"
-        )
+        limits_over_both = [limits[numbers] for limits in tau.both]
+        limits_over_users = [limits[numbers] for limits in tau.users]
+        over_both = f"{self.units} and families of systems"
+        draw_intervals(ax, rows, limits_over_both, THIN, over=over_both)
+        draw_intervals(ax, rows, limits_over_users, THICK, over=self.units)
+        ax.plot(tau.values[numbers], rows, "o", color=colours()[0], markersize=4, label="tau-b")
+        attainable = self.attainable[place, numbers]
+        (ideal,) = ax.plot(attainable, rows, "|", color="0.4", markersize=9, label="attainable")
         explain(ideal, f"Vertical ticks: {self._attainable}")
-        ax.set_yticks(rows, [names[n] for n in numbers])
+        ax.set_yticks(rows, [labels[n] for n in numbers])
         ax.set(xlabel=WITH_TRUTH, title=self.title(truth))
         label_curves(ax)
 
@@ -325,10 +388,13 @@ class Validity(Result):
     )
     def plot_robustness(self, ax: Axes, *, truth: str | None = None) -> None:
         """Draw one point a measure: mean tau with itself under loss, and tau with the truth."""
-        place, numbers = self.place(truth), self._reported
-        taus, low, high = (x[place, numbers] for x in (self.tau.values, *self.tau.users))
-        robustness = _known(self.robustness)[numbers]
-        draw_robustness(ax, self._labels, robustness, taus, (low, high), over=self.units)
+        numbers = self._reported
+        tau = self.tau.part(self.place(truth))
+        low, high = tau.users
+        limits = (low[numbers], high[numbers])
+        robustness = _require_curves(self.robustness)[numbers]
+        taus = tau.values[numbers]
+        draw_robustness(ax, self._labels, robustness, taus, limits, over=self.units)
         ax.set_title(self.title(truth))
 
     @figure(
@@ -343,10 +409,11 @@ class Validity(Result):
         rows = np.arange(len(self._labels))[::-1]
         percent = 100 * self.verdicts.shares()[self.place(truth), self._reported]
         starts = np.cumsum(percent, axis=1) - percent
-        right, wrong, _, _, false, *_ = colours() * 5
-        each = zip(VERDICTS, (right, wrong, false, "0.6", "0.9"), strict=True)
-        for n, (name, colour) in enumerate(each):
-            ax.barh(rows, percent[:, n], left=starts[:, n], color=colour, label=name)
+        # Every theme has a colour for each, however few.
+        palette = colours() * 5
+        verdict_colours = (palette[0], palette[1], palette[4], "0.6", "0.9")
+        for n, (verdict, colour) in enumerate(zip(VERDICTS, verdict_colours, strict=True)):
+            ax.barh(rows, percent[:, n], left=starts[:, n], color=colour, label=verdict)
         ax.set_yticks(rows, self._labels)
         ax.set(xlim=(0, 100), xlabel="pairs of systems (%)", title=self.title(truth))
         label_curves(ax)
@@ -360,7 +427,7 @@ class Validity(Result):
     )
     def plot_judgements(self, ax: Axes, *, truth: str | None = None) -> None:
         """Draw tau-b with the truth against the share of judgements kept."""
-        self._plot_loss(ax, _known(self.kept), truth, "judgements kept (%)")
+        self._plot_loss(ax, _require_curves(self.kept), truth, "judgements kept (%)")
 
     @figure(
         "validity_popularity",
@@ -371,31 +438,36 @@ class Validity(Result):
     )
     def plot_popularity(self, ax: Axes, *, truth: str | None = None) -> None:
         """Draw tau-b with the truth against the share of items kept, the least popular."""
-        self._plot_loss(ax, _known(self.popular), truth, "least popular items kept (%)")
+        self._plot_loss(ax, _require_curves(self.popular), truth, "least popular items kept (%)")
 
     def _plot_loss(self, ax: Axes, curves: TruthCurves, truth: str | None, label: str) -> None:
-        drawn = curves.curves(self.place(truth), self.measures)
-        drawn.plot(ax, metric=None, over=self.units)
+        """Draw the curves of tau-b with one truth, under a label of the levels."""
+        curves_of_truth = curves.curves(self.place(truth), self.measures)
+        curves_of_truth.plot(ax, metric=None, over=self.units)
         ax.set(xlabel=label, ylabel=WITH_TRUTH, title=self.title(truth))
 
     @property
     def _reported(self) -> Numbers:
+        """Positions of the report measures."""
         return self.numbers(self.measures.reported)
 
     @property
     def _labels(self) -> tuple[str, ...]:
+        """Labels of the report measures in figures."""
         return self.measures.reported.labels
 
     def caption(self) -> str:
-        """Say what is compared with what."""
-        users = f"{counted(self.n_true_users, self.unit)} ({self.n_shared:,} in both)"
+        """Describe what is compared with what, and how to read the table."""
+        true_users = f"{counted(self.n_true_users, self.unit)} ({self.n_shared:,} in both)"
         if self.n_users == self.n_true_users == self.n_shared:
-            users = f"the same {self.units}"
+            true_users = f"the same {self.units}"
+        references = listed(self.truths[1:], "or")
+        users = counted(self.n_users, self.unit)
         return (
             f"Kendall's tau-b between the ordering of {len(self.systems)} systems by each measure "
-            f"over {counted(self.n_users, self.unit)} and their true ordering over {users} "
+            f"over {users} and their true ordering over {true_users} "
             f"{self.origin}; higher is better. True orderings are by "
-            f"{listed(self.truths[1:], 'or')}, which say how good the top of the lists really is, "
+            f"{references}, which say how good the top of the lists really is, "
             "or by the same measure with the true preferences (itself). tau_AP weights the top of "
             f"the ordering more. Attainable: {self._attainable} Intervals are those of samples of "
             f"as many {self.units}; tau-b rises with the number of {self.units}. No limit is above "
@@ -411,20 +483,23 @@ class Validity(Result):
         )
 
     def _tested(self) -> str:
-        """Say how pairs were tested."""
-        adjusted = CORRECTIONS_IN_WORDS.get(self.correction, "no correction")
+        """Describe how pairs of systems were tested, as a sentence."""
+        correction = CORRECTIONS_IN_WORDS.get(self.correction, "no correction")
+        pairs = counted(self.p.shape[1], "pair")
+        systems = counted(len(self.systems), "system")
+        users = counted(self.n_users, self.unit)
+        test = TESTS_IN_WORDS[self.test]
         return (
-            f"{counted(self.p.shape[1], 'pair')} of {counted(len(self.systems), 'system')} over "
-            f"{counted(self.n_users, self.unit)}, by {TESTS_IN_WORDS[self.test]} (alpha = "
-            f"{self.alpha:g}, {adjusted}), "
+            f"{pairs} of {systems} over {users}, by {test} (alpha = {self.alpha:g}, {correction}), "
             f"which is repeated over resampled {self.units}."
         )
 
     def caption_of(self, part: str) -> str:
-        """Say what the figure of a part shows."""
+        """Describe what the figure of a part shows: verdicts, robustness, kept or popular."""
         if part == "verdicts":
             return f"{self._tested()} {VERDICTS_IN_WORDS}"
-        over = f"{counted(len(self.systems), 'system')} over {counted(self.n_users, self.unit)}"
+        systems = counted(len(self.systems), "system")
+        over = f"{systems} over {counted(self.n_users, self.unit)}"
         if part == "robustness":
             return (
                 f"Robustness and validity of each measure, for {over}. Robustness is the mean "
@@ -432,89 +507,148 @@ class Validity(Result):
                 "lost at random; validity is tau-b with the true ordering. Higher is better for "
                 "both."
             )
-        how = "Judgements are removed at random."
+        removal = "Judgements are removed at random."
         if part != "kept":
-            how = "The judgements of the most popular items are removed first."
+            removal = "The judgements of the most popular items are removed first."
         return (
             f"Kendall's tau-b between the ordering of {over} on the judgements that are kept and "
-            f"their true ordering. {how} Higher is better."
+            f"their true ordering. {removal} Higher is better."
         )
 
     def findings(self) -> Sequence[str]:
-        """Say what is most valid, what choices cost, and what significance is worth."""
-        reported = self.measures.reported
-        numbers, place, n = self.numbers(reported), self.place(), len(reported)
-        high, ideal = self.tau.users[1][0, numbers], self.attainable[0, numbers]
-        below = [str(m) for m, is_below in zip(reported, high < ideal, strict=True) if is_below]
-        truly = put_first(self.true[place, numbers[0]])
-        regrets = self.regret.values[place, numbers]
-        n_right = int(np.count_nonzero(regrets == 0))
-        marks = self.verdicts.wrong, self.verdicts.significant
-        wrong, significant = (each[place, numbers].sum(axis=-1) for each in marks)
-        counts = zip(reported, wrong, significant, strict=True)
-        test = TESTS_IN_WORDS[self.test].removeprefix("the ")
-        many = f"{len(below)} of {counted(n, 'measure')}"
-        if len(below) == n > 1:
-            many = f"All {counted(n, 'measure')}"
-        named = f" ({listed(below)})" if 0 < len(below) < n else ""
+        """State which measures are most valid, what choices cost, and what significance is worth.
+
+        All sentences are about the report measures.
+        """
         sentences = [
             best_measures_sentence(self.under_settings(self.estimates()), self.units),
-            f"{many}{named} {'disagrees' if len(below) == 1 else 'disagree'} with the ordering by "
-            "the same measure with the true "
-            f"preferences ({spread_of(self.tau.values[0, numbers])}) by more than chance over "
-            f"{self.units} explains (attainable: {spread_of(ideal)}).",
-            f"{n_right} of {counted(n, 'measure')} {'ranks' if n_right == 1 else 'rank'} "
-            f"{listed(np.array(self.systems)[truly].tolist(), 'or')} first, which is truly best by "
-            f"{self.main}; the first system of the others is worse by at most "
-            f"{rounded(float(np.max(regrets)))}.",
-            f"Of the pairs of systems that differ significantly by a measure ({test}), the sign is "
-            f"wrong by true {self.main} in "
-            f"{listed([f'{k} of {among} ({measure})' for measure, k, among in counts])}.",
+            self._disagreement_sentence(),
+            self._choices_sentence(),
+            self._sign_sentence(),
         ]
         return [sentence for sentence in sentences if sentence]
 
+    def _disagreement_sentence(self) -> str:
+        """State how many measures disagree with their own true ordering beyond chance over users.
+
+        These are measures whose upper limit of tau-b is below what is attainable.
+        """
+        reported = self.measures.reported
+        n_measures = len(reported)
+        tau_with_itself = self.tau.part(0)
+        _, high = tau_with_itself.users
+        attainable = self.attainable[0, self._reported]
+        is_below = high[self._reported] < attainable
+        below = [str(reported[number]) for number in np.flatnonzero(is_below)]
+        measures = counted(n_measures, "measure")
+        number = f"{len(below)} of {measures}"
+        if len(below) == n_measures > 1:
+            number = f"All {measures}"
+        names = f" ({listed(below)})" if 0 < len(below) < n_measures else ""
+        verb = "disagrees" if len(below) == 1 else "disagree"
+        taus = spread_of(tau_with_itself.values[self._reported])
+        ideal_taus = spread_of(attainable)
+        return (
+            f"{number}{names} {verb} with the ordering by "
+            f"the same measure with the true preferences ({taus}) by more than chance over "
+            f"{self.units} explains (attainable: {ideal_taus})."
+        )
+
+    def _choices_sentence(self) -> str:
+        """State how many measures rank the truly best system first, and the largest regret."""
+        place = self.place()
+        regrets = self.regret.values[place, self._reported]
+        n_measures = len(regrets)
+        n_right = int(np.count_nonzero(regrets == 0))
+        verb = "ranks" if n_right == 1 else "rank"
+        is_best = mark_best_systems(self.true[place, self._reported[0]])
+        best_systems = listed(np.array(self.systems)[is_best].tolist(), "or")
+        largest_regret = rounded(float(np.max(regrets)))
+        return (
+            f"{n_right} of {counted(n_measures, 'measure')} {verb} "
+            f"{best_systems} first, which is truly best by "
+            f"{self.main}; the first system of the others is worse by at most {largest_regret}."
+        )
+
+    def _sign_sentence(self) -> str:
+        """State how many of the significant pairs have the wrong sign, measure by measure."""
+        place = self.place()
+        n_wrong = self.verdicts.wrong[place, self._reported].sum(axis=-1)
+        n_significant = self.verdicts.significant[place, self._reported].sum(axis=-1)
+        by_measure = zip(self.measures.reported, n_wrong, n_significant, strict=True)
+        numbers = [f"{k} of {n} ({measure})" for measure, k, n in by_measure]
+        test = TESTS_IN_WORDS[self.test].removeprefix("the ")
+        return (
+            f"Of the pairs of systems that differ significantly by a measure ({test}), the sign is "
+            f"wrong by true {self.main} in {listed(numbers)}."
+        )
+
     def cautions(self) -> Sequence[str]:
-        """Say what the truth cannot show."""
-        n_sure = int(self.verdicts.sure[self.place(), 0].sum())
-        sentences = {
-            f"The validity of {listed(self.unmeasured)} is unknown: the truth has no "
-            "scores by them.": bool(self.unmeasured),
-            f"Only {n_sure} of {counted(self.p.shape[1], PAIR)} "
-            f"{'has' if n_sure == 1 else 'have'} a "
-            f"significant true difference by {self.main}: power and inversions are shares of few "
-            "pairs.": n_sure < FEW_PAIRS,
-        }
-        return [*self.notes, *applicable(sentences), *self.families.cautions()]
+        """State what the truth cannot show, its own notes first."""
+        cautions = [*self.notes]
+        if self.unmeasured:
+            cautions.append(
+                f"The validity of {listed(self.unmeasured)} is unknown: the truth has no scores by "
+                "them."
+            )
+        all_pairs = counted(self.p.shape[1], PAIR)
+        is_truly_different = self.verdicts.truly_significant[self.place(), 0]
+        n_truly_different = np.count_nonzero(is_truly_different)
+        if n_truly_different < FEW_PAIRS:
+            verb = "has" if n_truly_different == 1 else "have"
+            cautions.append(
+                f"Only {n_truly_different} of {all_pairs} {verb} a significant true difference by "
+                f"{self.main}: power and inversions are shares of few pairs."
+            )
+        return [*cautions, *self.families.cautions()]
 
 
 def spread_of(taus: Floats) -> str:
-    """Print the range of some taus."""
-    low, high = (rounded(float(limit.reduce(taus)), 2) for limit in (np.fmin, np.fmax))
+    """Print the range of taus, (n_measures,), as "tau-b from .6 to .8"; NaN is left out."""
+    low = rounded(float(np.fmin.reduce(taus)), 2)
+    high = rounded(float(np.fmax.reduce(taus)), 2)
     return f"tau-b = {low}" if low == high else f"tau-b from {low} to {high}"
 
 
 def draw_robustness(
     ax: Axes, labels: Sequence[str], robustness: Floats, taus: Floats, limits: Limits, *, over: str
 ) -> None:
-    """Draw a point a measure, with the interval of its validity; both axes have one range."""
-    by_measure = zip(category_styles(labels), robustness, taus, *limits, strict=True)
-    for (label, style), robust, valid, low, high in by_measure:
-        ax.plot([robust], [valid], label=label, **{**style, "linestyle": "none"})
-        line = ax.vlines([robust], low, high, color=style["color"], linewidth=0.9)
+    """Draw a point a measure, with the interval of its validity; both axes have one range.
+
+    Parameters
+    ----------
+    ax
+        The axes.
+    labels
+        Labels of the measures.
+    robustness, taus
+        Robustness (horizontal) and validity (vertical) of each measure, of shape (n_measures,).
+    limits
+        Lower and upper limits of the validity, each of shape (n_measures,).
+    over
+        What the intervals are over, in words: users or worlds.
+    """
+    lows, highs = limits
+    by_measure = zip(category_styles(labels), robustness, taus, lows, highs, strict=True)
+    for (label, style), x, y, low, high in by_measure:
+        ax.plot([x], [y], label=label, **{**style, "linestyle": "none"})
+        line = ax.vlines([x], low, high, color=style["color"], linewidth=0.9)
         if high > low:
             explain(line, f"Vertical lines: 95 % intervals of validity over {over}.")
     # Panels that share their axes share the range of all of them.
-    drawn = np.array([*robustness, *taus, *limits[0], *limits[1]])
-    if np.isfinite(drawn).any():
-        corners = (np.nanmin(drawn), np.nanmax(drawn))
-        ax.update_datalim([(corner, corner) for corner in corners])
+    coordinates = np.concatenate([robustness, taus, lows, highs])
+    if np.isfinite(coordinates).any():
+        lowest = np.nanmin(coordinates)
+        highest = np.nanmax(coordinates)
+        ax.update_datalim([(lowest, lowest), (highest, highest)])
     diagonal = ax.axline((1.0, 1.0), slope=1, color="0.8", linewidth=0.8, zorder=0)
     explain(diagonal, "Diagonal: robustness and validity are equal.")
     ax.set(xlabel="robustness (mean tau-b)", ylabel="validity (tau-b)")
     label_curves(ax)
 
 
-def _known(value: Known | None) -> Known:
+def _require_curves(value: Value | None) -> Value:
+    """Return curves, or what is computed from them; raise InputError if there are none (None)."""
     if value is None:
         raise InputError(
             "there are no curves of validity: `judgements` is false in [analyses.validity]."

@@ -477,7 +477,7 @@ def comparison_of(work: Lists, judged: Floats) -> ResampledComparison:
     """Compare scores by some judgements with those by all."""
     true = work.scores
     measured = replace(true, values=judged)
-    joint = JointUsers.of(measured, true, replicates=REPLICATES, seed=work.seed)
+    joint = JointUsers.of_scores(measured, true, replicates=REPLICATES, seed=work.seed)
     comparison = Comparison(measured, true, np.arange(len(MEASURES))[np.newaxis])
     return ResampledComparison(comparison, joint, work.families)
 

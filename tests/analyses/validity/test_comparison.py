@@ -21,16 +21,14 @@ from analyses.significance.question import Question
 from analyses.validity.comparison import (
     Comparison,
     JointUsers,
-    PairVerdicts,
     block_sums,
-    oriented,
-    put_first,
-    ratio_of,
+    mark_best_systems,
     regret,
     regret_share,
     reliability,
-    resampled_rates,
+    with_higher_better,
 )
+from analyses.validity.pair_verdicts import PairVerdicts, resampled_rates, share_of_pairs
 from runs import InputError
 
 P = Measures([Measure("P", 5)])
@@ -44,7 +42,7 @@ def scores(values: np.ndarray, users: list[str]) -> Scores:
 def resample_jointly(
     first: Scores, second: Scores, *, replicates: int, seed: int
 ) -> tuple[NDArray[np.float64], ...]:
-    drawn = JointUsers.of(first, second, replicates=replicates, seed=seed)
+    drawn = JointUsers.of_scores(first, second, replicates=replicates, seed=seed)
     return tuple(drawn.means(scores.values, scores.users) for scores in (first, second))
 
 
@@ -119,14 +117,16 @@ def name_of(measured: float, p: float, true: float, true_p: float) -> str:
 
 @pytest.mark.parametrize("case", CASES)
 def test_every_pair_is_what_its_definition_says(case: tuple[float, ...]) -> None:
-    found = PairVerdicts.of(*(np.array([value]) for value in case), alpha=0.05)
+    found = PairVerdicts.of_differences(*(np.array([value]) for value in case), alpha=0.05)
     names = ("right", "wrong", "false positive", "missed", "no difference")
     assert found.shares().tolist() == [float(name == name_of(*case)) for name in names]
 
 
 def test_an_inversion_need_not_be_significant_but_truly_there() -> None:
     measured, true = np.array([-0.1, -0.1, 0.0]), np.array([0.2, 0.2, 0.2])
-    found = PairVerdicts.of(measured, np.ones(3), true, np.array([0.01, 0.2, 0.01]), alpha=0.05)
+    found = PairVerdicts.of_differences(
+        measured, np.ones(3), true, np.array([0.01, 0.2, 0.01]), alpha=0.05
+    )
     assert found.inverted.tolist() == [True, False, False]
 
 
@@ -134,9 +134,9 @@ def test_a_ratio_over_subsets_counts_the_pairs_of_each(rng: np.random.Generator)
     some, among = rng.random((2, 3, 10)) < 0.4, rng.random((2, 3, 10)) < 0.7
     subsets = np.array([[True, True, True, True, False], [False, True, True, True, True]])
     weights = pair_masks(subsets)
-    found = ratio_of(some, among, weights)
+    found = share_of_pairs(some, among, weights)
     for n, within in enumerate(weights.astype(bool)):
-        assert found[n] == pytest.approx(ratio_of(some[..., within], among[..., within]))
+        assert found[n] == pytest.approx(share_of_pairs(some[..., within], among[..., within]))
 
 
 def test_reliability_of_every_measure_is_as_if_it_were_alone(rng: np.random.Generator) -> None:
@@ -157,7 +157,7 @@ def test_reliability_is_not_below_0_nor_above_1() -> None:
 
 
 def test_systems_that_tie_to_ten_decimals_are_all_first() -> None:
-    found = put_first(np.array([[0.3, 0.3 + 1e-13, 0.2], [0.1, 0.3, 0.2]]))
+    found = mark_best_systems(np.array([[0.3, 0.3 + 1e-13, 0.2], [0.1, 0.3, 0.2]]))
     assert found.tolist() == [[True, True, False], [False, True, False]]
 
 
@@ -179,7 +179,7 @@ def test_shares_and_rates_of_a_case_by_hand() -> None:
     p = np.array([0.05, 0.01, 0.01, 0.01, 0.06, 0.5])
     true = np.array([0.2, 0.2, 0.2, 0.2, 0.2, 0.2])
     true_p = np.array([0.05, 0.01, 0.01, 0.06, 0.01, 0.5])
-    found = PairVerdicts.of(measured, p, true, true_p, alpha=0.05)
+    found = PairVerdicts.of_differences(measured, p, true, true_p, alpha=0.05)
     assert found.shares().tolist() == pytest.approx([2 / 6, 1 / 6, 1 / 6, 1 / 6, 1 / 6])
     assert found.rates().tolist() == pytest.approx([2 / 4, 1 / 4, 2 / 4])
     weights = np.array([[1.0, 0, 1, 0, 0, 0], [0, 0, 0, 1, 1, 1]])
@@ -216,6 +216,12 @@ def test_users_whom_the_blocks_do_not_know_get_blocks_of_their_own(
     assert ones[0, :, 0].min() >= 2
 
 
+def test_blocks_must_be_those_of_the_users() -> None:
+    there = scores(np.ones((2, 3)), ["u0", "u1", "u2"])
+    with pytest.raises(ValueError, match="blocks of shape \\(3,\\) do not fit 2 users"):
+        block_sums(there, np.array(["u0", "u1"]), np.array([0, 1, 0]), seed=1)
+
+
 def test_scores_of_which_less_is_better_change_their_sign() -> None:
     measures = Measures([Measure("P", 5), Measure("ARP", 5)], lower_is_better_for=["ARP"])
     runs = RunDeviations(
@@ -224,13 +230,13 @@ def test_scores_of_which_less_is_better_change_their_sign() -> None:
     values = np.array([[[1.0, 2.0]], [[3.0, 4.0]]])
     users = np.array(["u0", "u1"])
     known = Scores(values, measures, ("a",), users, runs)
-    found = oriented(known)
+    found = with_higher_better(known)
     assert found.values.tolist() == [[[1, 2]], [[-3, -4]]]
     assert found.runs is not None
     assert found.runs.values.tolist() == [[0.1, -0.1], [-0.2, 0.2]]
-    assert oriented(replace(known, runs=None)).runs is None
+    assert with_higher_better(replace(known, runs=None)).runs is None
     rising = replace(known, measures=Measures([Measure("P", 5), Measure("AP", 5)]))
-    assert oriented(rising).values.tolist() == values.tolist()
+    assert with_higher_better(rising).values.tolist() == values.tolist()
 
 
 NDCG, AP, ARP = Measure("nDCG", 10), Measure("AP", 10), Measure("ARP", 10)
@@ -244,7 +250,7 @@ def scored(values: Any, measures: Measures, *, systems: str = "s") -> Scores:
 
 def compared(measured: Scores, true: Scores, *references: Measure) -> Comparison:
     truth = Truth(true, references or (true.measures[0],), "of a made world")
-    return Comparison.of(ScoresWork(measured, known_truth=truth))
+    return Comparison.of_work(ScoresWork(measured, known_truth=truth))
 
 
 def test_every_measure_is_compared_with_itself_and_with_each_reference(
@@ -311,7 +317,7 @@ def drawn_rates(
         pairs = [*combinations(own, 2)]
         p = [min(factor * ttest_rel(one, other).pvalue, 1.0) for one, other in pairs]
         verdicts += [np.array([one.mean() - other.mean() for one, other in pairs]), np.array(p)]
-    return PairVerdicts.of(*verdicts, alpha=0.05).rates()
+    return PairVerdicts.of_differences(*verdicts, alpha=0.05).rates()
 
 
 @pytest.mark.parametrize(("correction", "factor"), [("none", 1), ("bonferroni", 6)])
@@ -322,7 +328,7 @@ def test_resampled_rates_are_those_of_the_t_test_on_the_users_drawn(
     worth = 0.15 * np.arange(4)[:, None]
     measured, true = (scored(worth + rng.random((2, 4, 10)), Measures([NDCG, AP])) for _ in "ab")
     comparison = compared(measured, true, AP)
-    users = JointUsers.of(measured, true, replicates=25, seed=3)
+    users = JointUsers.of_scores(measured, true, replicates=25, seed=3)
     groups = np.array([[1.0, 1, 1, 1, 1, 1], [1, 1, 0, 1, 0, 0]])
     question = Question.model_validate({"test": "t", "correction": correction})
     rates, crossed = resampled_rates(comparison, [0], users, question, groups)
@@ -340,7 +346,7 @@ def test_resampled_rates_are_only_of_tests_and_corrections_of_means(
 ) -> None:
     measured = scored(rng.random((1, 4, 10)), Measures([NDCG]))
     comparison = compared(measured, measured)
-    users = JointUsers.of(measured, measured, replicates=5, seed=3)
+    users = JointUsers.of_scores(measured, measured, replicates=5, seed=3)
     asked = {
         ("t", "none"): True,
         ("exact", "holm"): True,
@@ -364,7 +370,7 @@ def test_resampled_rates_have_the_chance_of_runs(rng: np.random.Generator) -> No
     measured = replace(scored(values[None], Measures([NDCG])), runs=runs)
     true = scored(values[None], Measures([NDCG]))
     comparison = compared(measured, true)
-    users = JointUsers.of(measured, true, replicates=40, seed=3)
+    users = JointUsers.of_scores(measured, true, replicates=40, seed=3)
     rates, _ = resampled_rates(comparison, [0], users, Question(test="t"), np.ones((1, 1)))
     noise = np.asarray(run_noise(runs, replicates=40, seed=3))[0]
     for replicate, weights in enumerate(resampled_users(0, 40, n_users=10, seed=3)):
@@ -379,8 +385,8 @@ def test_pairs_are_tested_alike_however_many_at_a_time(
 ) -> None:
     measured = scored(0.1 * np.arange(4)[:, None] + rng.random((1, 4, 10)), Measures([NDCG]))
     comparison = compared(measured, measured)
-    users = JointUsers.of(measured, measured, replicates=5, seed=3)
+    users = JointUsers.of_scores(measured, measured, replicates=5, seed=3)
     whole, _ = resampled_rates(comparison, [0], users, Question(test="t"), np.ones((1, 6)))
-    monkeypatch.setattr("analyses.validity.comparison.AT_ONCE", 1)
+    monkeypatch.setattr("analyses.validity.pair_verdicts.CELLS_AT_ONCE", 1)
     one_by_one, _ = resampled_rates(comparison, [0], users, Question(test="t"), np.ones((1, 6)))
     np.testing.assert_array_equal(one_by_one, whole)

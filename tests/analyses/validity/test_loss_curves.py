@@ -134,7 +134,7 @@ def test_random_shares_are_the_samples_of_sparsity_and_all_judgements_are_scored
     recorded = Recorded(gains)
     true = rng.random((1, 2, N_SYSTEMS, N_USERS))
     loss = loss_of(recorded, true, qrels=one_judgement_each(N_JUDGEMENTS))
-    found = loss.at_random((1.0, 0.5), n_samples=4)
+    found = loss.curves_at_random((1.0, 0.5), n_samples=4)
     everything, whole, half = recorded.masks
     assert everything.all()
     assert whole.shape == everything.shape == (N_JUDGEMENTS, 1)
@@ -164,7 +164,7 @@ def test_popular_items_are_lost_in_ten_random_orders(
     loss = loss_of(
         recorded, rng.random((1, 2, N_SYSTEMS, N_USERS)), qrels=qrels, popularity_counts=counts
     )
-    loss.of_popular((1.0, 0.75, 0.5))
+    loss.curves_without_popular((1.0, 0.75, 0.5))
     _, all_kept, three_kept, two_kept = recorded.masks
     assert all_kept.all()
     by_order = [tuple(np.unique(items[mask]).tolist()) for mask in three_kept.T]

@@ -17,8 +17,9 @@ from analyses.shared.measure import Measure, Measures
 from analyses.shared.scores import Scores
 from analyses.shared.work import ScoresWork, Truth
 from analyses.validity import Settings, Validity, validity
-from analyses.validity.comparison import Comparison, JointUsers, resampled_rates
+from analyses.validity.comparison import Comparison, JointUsers
 from analyses.validity.measure_validity import POPULAR_LEVELS
+from analyses.validity.pair_verdicts import resampled_rates
 from runs import InputError
 from tests.analyses.made import JudgedWork, Totals
 from tests.analyses.validity.test_loss_curves import one_judgement_each
@@ -98,7 +99,7 @@ def test_three_users_and_four_systems_by_hand() -> None:
     # Down d, a, b, c: above a 0 of 1 is right, above b 1 of 2, above c 2 of 3.
     assert found.tau_aps[0, 0] == pytest.approx(2 / 3 * (0 / 1 + 1 / 2 + 2 / 3) - 1)
     assert found.regret.values[0, 0] == pytest.approx(0.9 - 0.2)
-    assert found.verdicts.sure[0, 0].tolist() == [False, True, True, True, True, True]
+    assert found.verdicts.truly_significant[0, 0].tolist() == [False, True, True, True, True, True]
     assert found.verdicts.inverted[0, 0].tolist() == [False, False, True, False, True, True]
     assert found.verdicts.significant[0, 0].all()
     assert found.verdicts.right[0, 0].sum() == 2
@@ -239,7 +240,7 @@ def test_what_has_no_value_on_the_truth_is_left_out(right: Scores) -> None:
 def test_rates_over_users_are_those_of_the_test_on_who_is_drawn(rng: np.random.Generator) -> None:
     """Ten users drawn with replacement, and tested by scipy; one replicate after the other."""
     measured, true = (scores(rng.random((1, 4, 10)) + 0.1 * np.arange(4)[:, None]) for _ in "ab")
-    users = JointUsers.of(measured, true, replicates=30, seed=3)
+    users = JointUsers.of_scores(measured, true, replicates=30, seed=3)
     comparison = Comparison(measured, true, np.zeros((1, 1), dtype=np.intp))
     groups = np.array([[1.0, 1, 1, 1, 1, 1], [1, 1, 0, 1, 0, 0]])
     drawn, crossed = resampled_rates(comparison, [0], users, Settings(correction="holm"), groups)

@@ -81,7 +81,7 @@ def test_a_world_does_not_depend_on_the_others_that_are_asked_for() -> None:
 
 
 def test_measures_that_change_places_beyond_noise_are_named(found: ValiditySweep) -> None:
-    assert found.turned == [("nDCG@10", "bpref@10")]
+    assert found.reversals == [("nDCG@10", "bpref@10")]
 
 
 def test_the_frame_has_every_mean_with_its_limits(found: ValiditySweep) -> None:
@@ -394,12 +394,12 @@ def two_measures(*differences: float) -> ValiditySweep:
 def test_a_reversal_is_beyond_noise_for_all_pairs_and_strengths_at_once() -> None:
     """Of one pair and two strengths, each limit holds with 97.5 %."""
     reach = t.ppf(1 - 0.05 / (2 * 2), 2) * 0.01 / np.sqrt(3)
-    assert two_measures(1.01 * reach, -1.01 * reach).turned == [("nDCG@10", "bpref@10")]
-    assert two_measures(0.99 * reach, -1.01 * reach).turned == []
-    assert two_measures(1.01 * reach, -0.99 * reach).turned == []
-    assert two_measures(-1.01 * reach, 1.01 * reach).turned == [("nDCG@10", "bpref@10")]
+    assert two_measures(1.01 * reach, -1.01 * reach).reversals == [("nDCG@10", "bpref@10")]
+    assert two_measures(0.99 * reach, -1.01 * reach).reversals == []
+    assert two_measures(1.01 * reach, -0.99 * reach).reversals == []
+    assert two_measures(-1.01 * reach, 1.01 * reach).reversals == [("nDCG@10", "bpref@10")]
     same = two_measures(0.0, 0.0)
-    assert replace(same, values=np.zeros_like(same.values)).turned == []
+    assert replace(same, values=np.zeros_like(same.values)).reversals == []
 
 
 def test_pairs_are_counted_for_a_reversal_of_three_measures() -> None:
@@ -410,7 +410,7 @@ def test_pairs_are_counted_for_a_reversal_of_three_measures() -> None:
         values = np.zeros((6, 3, 2, 1, 3))
         values[1, 0, :, 0] = np.array([[reach], [-reach]]) + np.array([-0.01, 0.0, 0.01])
         found = stated(measures=measures, values=values, strengths=(0.0, 1.0), densities=(1.0,))
-        assert len(found.turned) == turned
+        assert len(found.reversals) == turned
         assert f"{turned} of 3 pairs of measures" in found.findings()[2]
 
 
@@ -420,7 +420,7 @@ def test_the_ideal_of_a_world_is_by_its_first_reference(true: NDArray[np.float64
     noisy = true + np.array([0.3, 0.6])[:, None, None] * rng.normal(size=true.shape)
     work = world_of(noisy, noisy)
     found = ASKED(work).values
-    comparison = Comparison.of(work)
+    comparison = Comparison.of_work(work)
     own = comparison.measured.values
     expected = [
         2 / np.pi * np.arcsin(np.sqrt(reliability(each) * reliability(own[0]))) for each in own
