@@ -84,7 +84,7 @@ replications: $(VENV)/installed
 	$(BIN)/python -m tests.benchmarks.replications "$(FOLDER)" "$(PRINT)"
 
 fuzz: $(VENV)/installed
-	$(BIN)/python -m tests.fuzzing --lines 1000000 --seed 1
+	$(BIN)/python -m tests.fuzzing --lines 1000000 --tables 5000 --seed 1
 
 # A fault that no test sees is a finding, and the exit code 1.
 planted: $(VENV)/installed

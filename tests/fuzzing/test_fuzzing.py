@@ -6,8 +6,10 @@ import pytest
 
 from tests.fuzzing import specification
 from tests.fuzzing.comparison import READERS, Reader, Tally, WrongReadError, compare_one
+from tests.fuzzing.tables import TableTally, compare_table
 
 N_LINES = 2_000
+N_TABLES = 60
 
 
 @pytest.mark.slow
@@ -17,6 +19,14 @@ def test_a_damaged_file_is_read_as_specified_or_refused(reader: Reader) -> None:
     while tally.lines < N_LINES:
         compare_one(reader, random, tally)
     assert 0 < tally.taken < tally.files
+
+
+def test_a_table_of_ratings_is_read_as_written_or_refused() -> None:
+    tally = TableTally()
+    random = Random(20261130)
+    while tally.files < N_TABLES:
+        compare_table(random, tally)
+    assert tally.read > N_TABLES / 2
 
 
 def test_a_reader_that_skips_bad_lines_is_found_out() -> None:
