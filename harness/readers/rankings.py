@@ -33,7 +33,9 @@ from runs.shared.arrays import Floats
 from runs.shared.errors import how_to_add, warn
 from runs.shared.fields import ITEM_FIELD, USER_FIELD, Pairs
 from runs.shared.files import PARQUET, read_bytes
+from runs.tables.hints import hint_of
 from runs.tables.roles import QRELS, RUNS, ColumnNames, Kind, Reason, Role
+from runs.tables.values import is_number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -257,6 +259,7 @@ def runs_of(runs: Runs) -> list[RunFile]:
                 named={**TREC_PLACES[RUNS.name], Role.SYSTEM: TAG_FIELD},
             )
         if not table.has(Role.SYSTEM):
+            _warn_of_unread_systems(table)
             return [_named(NAMELESS, replace(table, label="the run"))]
         return [_named(name, run) for name, run in table.part_by(Role.SYSTEM).items()]
     if isinstance(runs, str | PathLike):
@@ -338,7 +341,34 @@ def _runs_in(path: Path, columns: ColumnNames | None) -> list[RunFile]:
     if isinstance(table, Table) and table.has(Role.SYSTEM):
         parts = table.part_by(Role.SYSTEM)
         return [_named(name, part, path) for name, part in parts.items()]
+    if isinstance(table, Table):
+        _warn_of_unread_systems(table)
     return [_named(_stem(path), table, path)]
+
+
+def _warn_of_unread_systems(table: Table) -> None:
+    """Warn of a column that may name systems, where a table is read as one run.
+
+    Its name says nothing, and its texts follow neither from the topic nor from the item, as the
+    text of a query or the category of a product would.
+    """
+    for column in table.columns.columns:
+        if column.role != Role.UNREAD or hint_of(column.name):
+            continue
+        values = table.frame.iloc[:, column.place]
+        is_text = not any(map(is_number, column.examples))
+        if not is_text or values.nunique() > len(values) // 2:
+            continue
+        is_free = all(
+            values.groupby(table.column(role).to_numpy()).nunique().gt(1).any()
+            for role in (Role.USER, Role.ITEM)
+        )
+        if is_free:
+            warn(
+                f"{table.label}: read as one run; column {column.name!r} ({values.iloc[0]!r}, ...) "
+                "is not read. If it names systems, name it: "
+                f"`{table.columns.kind.option} system={column.name}`."
+            )
 
 
 def _named(name: str, run: Any, path: Path | None = None) -> RunFile:

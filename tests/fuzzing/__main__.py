@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 from time import perf_counter
 
 from tests.fuzzing.comparison import READERS, Tally, compare_one
-from tests.fuzzing.tables import TableTally, compare_table
+from tests.fuzzing.tables import TableTally, compare_run_table, compare_table
 
 BETWEEN_PROGRESS = 5.0
 
@@ -25,15 +27,18 @@ def main() -> None:
 
 
 def fuzz_tables(random: Random, n_tables: int) -> None:
-    """Write so many tables of ratings, and read them back."""
-    tally = TableTally()
+    """Write so many tables of ratings and of runs, and read them back."""
+    ratings = TableTally()
+    runs = TableTally()
     start = perf_counter()
-    while tally.files < n_tables:
-        compare_table(random, tally)
+    with TemporaryDirectory() as folder:
+        while ratings.files < n_tables:
+            compare_table(random, ratings)
+            compare_run_table(random, runs, Path(folder, "fuzzed.csv"))
     seconds = perf_counter() - start
     print(
-        f"{tally.read} of {tally.files} tables of ratings read, {len(tally.refusals)} refused: "
-        f"no crash, no changed meaning ({seconds:.0f} s)"
+        f"{ratings.read} of {ratings.files} tables of ratings and {runs.read} of {runs.files} "
+        f"tables of runs read, the others refused: no crash, no changed meaning ({seconds:.0f} s)"
     )
 
 

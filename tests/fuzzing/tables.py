@@ -1,7 +1,7 @@
-"""Random tables of ratings, written in a random layout, read back, and compared.
+"""Random tables of ratings and of runs, written in a random layout, read back, and compared.
 
 A table may be refused: only a person can tell what some columns hold. What is read must be what was
-written: the same users, items, numbers and times.
+written: the same users, items, numbers and times, or topics, items and scores of each system.
 """
 
 from __future__ import annotations
@@ -9,8 +9,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from random import Random
+from typing import TypeVar
 
+from harness.readers.rankings import read_run_files
 from qrels.ratings.datasets.rating_file import read_ratings
 from runs import InputError, InputWarning
 from runs.tables.source import Source
@@ -24,10 +27,17 @@ NAMES: Mapping[str, Sequence[str]] = {
     "rating": ("rating", "stars", "Book-Rating", "Bewertung", "overall"),
     "count": ("plays", "qty", "Menge", "hours"),
     "time": ("timestamp", "date", "order_dt", "Bestelldatum", "purchased_at"),
+    "topic": ("topic", "qid", "query", "user_id", "query_id"),
+    "document": ("docno", "doc_id", "item", "movieId", "docid"),
+    "score": ("score", "prediction", "sim"),
+    "rank": ("rank", "position"),
+    "system": ("system", "run", "Algorithm", "model"),
     "other": ("price", "category", "is_read", "comment", "country"),
     "": ("a", "b", "w", "x1", "foo"),
 }
 """Names of columns by what they hold; under the last, names that say nothing."""
+
+AnyRow = TypeVar("AnyRow", bound=tuple[object, ...])
 
 SEPARATORS = (",", ";", "\t", "|", "::", " ")
 
@@ -113,20 +123,111 @@ def write_table(
         columns.append((random.choice(NAMES["time"]), lambda row: str(row[3])))
     for name in random.sample(NAMES["other"], random.randint(0, 2)):
         columns.append((name, lambda row: f"{row[3] % 97 / 7:.2f}"))
+    expected = [
+        (user, item, rating if number else 1.0, time if has_time else None)
+        for user, item, rating, time in rows
+    ]
+    return spell_table(rows, columns, random), expected
+
+
+def compare_run_table(random: Random, tally: TableTally, path: Path) -> None:
+    """Write one table of runs to a file, read it, and compare.
+
+    Raises
+    ------
+    ChangedMeaningError
+        If something else was read, or the reader crashed.
+    """
+    rows = draw_run_rows(random)
+    text, expected = write_run_table(rows, random)
+    path.write_text(text, newline="")
+    tally.files += 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InputWarning)
+        try:
+            run_files = read_run_files([path])
+        except InputError as error:
+            tally.refusals.append(str(error))
+            return
+        except Exception as error:
+            raise ChangedMeaningError(f"{text[:400]!r} crashes the reader: {error!r}") from error
+    tally.read += 1
+    rows_read = [
+        (run.system, str(run.users.ids[user]), str(run.items.ids[item]), score)
+        for run in run_files
+        for user, item, score in zip(
+            run.user.tolist(), run.item.tolist(), run.score.tolist(), strict=True
+        )
+    ]
+    if sorted(map(str, rows_read)) != sorted(map(str, expected)):
+        raise ChangedMeaningError(f"of\n{text[:600]}\n{rows_read[:3]} read, not {expected[:3]}")
+
+
+RunRow = tuple[str, str, str, float, int]
+"""System, topic, item, score and rank."""
+
+
+def draw_run_rows(random: Random) -> list[RunRow]:
+    """Draw ranked lists of up to three systems."""
+    spell_topic = random.choice([str, "q{}".format, "{:05d}".format])
+    spell_item = random.choice([str, "d{}".format, "GX-{:03d}".format])
+    rows: list[RunRow] = []
+    for system in random.sample(["bm25", "ease", "3"], random.randint(1, 3)):
+        for topic in range(random.randint(3, 8)):
+            items = random.sample(range(30), random.randint(2, 6))
+            scores = sorted((round(random.gauss(0, 3), 4) for _ in items), reverse=True)
+            rows += [
+                (system, spell_topic(topic), spell_item(item), score, rank)
+                for rank, (item, score) in enumerate(zip(items, scores, strict=True), 1)
+            ]
+    return rows
+
+
+def write_run_table(
+    rows: Sequence[RunRow], random: Random
+) -> tuple[str, list[tuple[str, str, str, float]]]:
+    """Write rows under a heading, columns in any order, and say what must be read."""
+    systems = {row[0] for row in rows}
+    columns: list[tuple[str, Callable[[RunRow], str]]] = [
+        (random.choice(NAMES["topic"]), lambda row: row[1]),
+        (random.choice(NAMES["document"]), lambda row: row[2]),
+        (random.choice(NAMES["score"]), lambda row: str(row[3])),
+    ]
+    has_rank = random.random() < 0.5
+    if has_rank:
+        columns.append((random.choice(NAMES["rank"]), lambda row: str(row[4])))
+    names_systems = len(systems) > 1
+    if names_systems:
+        columns.append((random.choice(NAMES["system"]), lambda row: row[0]))
+    expected = [
+        (system if names_systems else "fuzzed", topic, item, score)
+        for system, topic, item, score, _ in rows
+    ]
+    # Of a run with ranks but without a known score, the ranks are read: another score, one order.
+    hides_names = not has_rank and not names_systems
+    return spell_table(rows, columns, random, hides_names=hides_names), expected
+
+
+def spell_table(
+    rows: Sequence[AnyRow],
+    columns: list[tuple[str, Callable[[AnyRow], str]]],
+    random: Random,
+    *,
+    hides_names: bool = True,
+) -> str:
+    """Spell rows under a heading, in any order of columns, separated and padded at random.
+
+    Some tables have an index under an empty name, some, if wanted, a name that says nothing.
+    """
     random.shuffle(columns)
     separator = random.choice(SEPARATORS)
     pad = random.choice(["", "", " "]) if separator in (",", ";", "\t", "|") else ""
     end = random.choice(["\n", "\n", "\r\n"])
     if random.random() < 0.2:
         columns.insert(0, ("", lambda row: str(rows.index(row))))
-    if random.random() < 0.1:
+    if hides_names and random.random() < 0.1:
         place = random.randrange(len(columns))
         columns[place] = (random.choice(NAMES[""]), columns[place][1])
     lines = [[name for name, _ in columns]]
     lines += [[spell(row) for _, spell in columns] for row in rows]
-    text = end.join(f"{separator}{pad}".join(line) for line in lines) + end
-    expected = [
-        (user, item, rating if number else 1.0, time if has_time else None)
-        for user, item, rating, time in rows
-    ]
-    return text, expected
+    return end.join(f"{separator}{pad}".join(line) for line in lines) + end

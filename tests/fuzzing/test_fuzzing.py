@@ -1,12 +1,13 @@
 """A small slice of what ``python -m tests.fuzzing`` does, and the specification by hand."""
 
+from pathlib import Path
 from random import Random
 
 import pytest
 
 from tests.fuzzing import specification
 from tests.fuzzing.comparison import READERS, Reader, Tally, WrongReadError, compare_one
-from tests.fuzzing.tables import TableTally, compare_table
+from tests.fuzzing.tables import TableTally, compare_run_table, compare_table
 
 N_LINES = 2_000
 N_TABLES = 60
@@ -26,6 +27,14 @@ def test_a_table_of_ratings_is_read_as_written_or_refused() -> None:
     random = Random(20261130)
     while tally.files < N_TABLES:
         compare_table(random, tally)
+    assert tally.read > N_TABLES / 2
+
+
+def test_a_table_of_runs_is_read_as_written_or_refused(tmp_path: Path) -> None:
+    tally = TableTally()
+    random = Random(20261130)
+    while tally.files < N_TABLES:
+        compare_run_table(random, tally, tmp_path / "fuzzed.csv")
     assert tally.read > N_TABLES / 2
 
 

@@ -18,7 +18,7 @@ from pyarrow import feather
 from harness import InputError, Study, score
 from harness.cli.main import main
 from harness.readers.objects import frame_of, is_frame, with_index
-from harness.readers.rankings import judgements_in, judgements_of
+from harness.readers.rankings import judgements_in, judgements_of, read_run_files
 from harness.readers.score_files import read_score_tables
 from harness.readers.table import table_of
 from harness.readers.table_files import read_table
@@ -498,3 +498,14 @@ def test_the_level_of_a_data_set_is_the_highest_of_its_official_measures(
     monkeypatch.setattr(Dataset, "has_qrels", lambda _: False)
     with pytest.raises(InputError, match="'any/test' of ir_datasets has no qrels"):
         judgements_in("any/test")
+
+
+def test_an_unread_column_that_may_name_systems_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "both.csv"
+    rows = ["1,a,3.0,bm25", "1,b,2.0,bm25", "2,a,1.0,bm25", "1,c,2.5,ease", "2,c,2.0,ease"]
+    path.write_text("\n".join(["topic,docno,score,foo", *rows, "2,b,1.5,ease"]) + "\n")
+    with pytest.warns(InputWarning, match="column 'foo' .* `--column system=foo`"):
+        run_files = read_run_files([path])
+    assert [run.system for run in run_files] == ["both"]
+    parts = read_run_files([path], {"system": "foo"})
+    assert [run.system for run in parts] == ["bm25", "ease"]
