@@ -37,6 +37,9 @@ NAMES: Mapping[str, Sequence[str]] = {
 }
 """Names of columns by what they hold; under the last, names that say nothing."""
 
+Speller = Callable[[object], str]
+"""Writes an id from a number."""
+
 AnyRow = TypeVar("AnyRow", bound=tuple[object, ...])
 
 SEPARATORS = (",", ";", "\t", "|", "::", " ")
@@ -94,8 +97,8 @@ def compare_table(random: Random, tally: TableTally) -> None:
 
 def draw_rows(random: Random) -> list[Row]:
     """Draw distinct pairs of users and items, with ratings from 1 to 5 and Unix times."""
-    spell_user = random.choice([str, "u{}".format, "{:05d}".format, "{}.0".format])
-    spell_item = random.choice([str, "b{}".format, "{:03d}".format, "X-{}".format])
+    spell_user: Speller = random.choice([str, "u{}".format, "{:05d}".format, "{}.0".format])
+    spell_item: Speller = random.choice([str, "b{}".format, "{:03d}".format, "X-{}".format])
     pairs = {(random.randrange(12), random.randrange(9)) for _ in range(random.randint(15, 40))}
     rows = []
     for user, item in random.sample(sorted(pairs), len(pairs)):
@@ -169,8 +172,8 @@ RunRow = tuple[str, str, str, float, int]
 
 def draw_run_rows(random: Random) -> list[RunRow]:
     """Draw ranked lists of up to three systems."""
-    spell_topic = random.choice([str, "q{}".format, "{:05d}".format])
-    spell_item = random.choice([str, "d{}".format, "GX-{:03d}".format])
+    spell_topic: Speller = random.choice([str, "q{}".format, "{:05d}".format])
+    spell_item: Speller = random.choice([str, "d{}".format, "GX-{:03d}".format])
     rows: list[RunRow] = []
     for system in random.sample(["bm25", "ease", "3"], random.randint(1, 3)):
         for topic in range(random.randint(3, 8)):
