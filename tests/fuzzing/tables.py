@@ -37,9 +37,6 @@ NAMES: Mapping[str, Sequence[str]] = {
 }
 """Names of columns by what they hold; under the last, names that say nothing."""
 
-Speller = Callable[[object], str]
-"""Writes an id from a number."""
-
 AnyRow = TypeVar("AnyRow", bound=tuple[object, ...])
 
 SEPARATORS = (",", ";", "\t", "|", "::", " ")
@@ -97,14 +94,14 @@ def compare_table(random: Random, tally: TableTally) -> None:
 
 def draw_rows(random: Random) -> list[Row]:
     """Draw distinct pairs of users and items, with ratings from 1 to 5 and Unix times."""
-    spell_user: Speller = random.choice([str, "u{}".format, "{:05d}".format, "{}.0".format])
-    spell_item: Speller = random.choice([str, "b{}".format, "{:03d}".format, "X-{}".format])
+    spell_user = random.choice(["{}", "u{}", "{:05d}", "{}.0"])
+    spell_item = random.choice(["{}", "b{}", "{:03d}", "X-{}"])
     pairs = {(random.randrange(12), random.randrange(9)) for _ in range(random.randint(15, 40))}
     rows = []
     for user, item in random.sample(sorted(pairs), len(pairs)):
         rating = float(random.randint(1, 5))
         time = random.randrange(10**9, 17 * 10**8)
-        rows.append((spell_user(user), spell_item(item), rating, time))
+        rows.append((spell_user.format(user), spell_item.format(item), rating, time))
     return rows
 
 
@@ -172,15 +169,15 @@ RunRow = tuple[str, str, str, float, int]
 
 def draw_run_rows(random: Random) -> list[RunRow]:
     """Draw ranked lists of up to three systems."""
-    spell_topic: Speller = random.choice([str, "q{}".format, "{:05d}".format])
-    spell_item: Speller = random.choice([str, "d{}".format, "GX-{:03d}".format])
+    spell_topic = random.choice(["{}", "q{}", "{:05d}"])
+    spell_item = random.choice(["{}", "d{}", "GX-{:03d}"])
     rows: list[RunRow] = []
     for system in random.sample(["bm25", "ease", "3"], random.randint(1, 3)):
         for topic in range(random.randint(3, 8)):
             items = random.sample(range(30), random.randint(2, 6))
             scores = sorted((round(random.gauss(0, 3), 4) for _ in items), reverse=True)
             rows += [
-                (system, spell_topic(topic), spell_item(item), score, rank)
+                (system, spell_topic.format(topic), spell_item.format(item), score, rank)
                 for rank, (item, score) in enumerate(zip(items, scores, strict=True), 1)
             ]
     return rows
