@@ -52,7 +52,8 @@ from runs.shared.progress import Cost, Progress
 Sampler: TypeAlias = Literal["random", "tpe"]
 
 MARK = "# Settings found by `harness tune`"
-PATIENCE, LAST_ATTEMPT = 10, 200
+TPE_DRAWS = 10
+MAX_DRAWS = 200
 """Draws in a row that are not new until random ones replace TPE's, and until the search ends."""
 
 
@@ -71,71 +72,141 @@ def tune(
     The tables of trials in the study folder are written after every trial; a search that was
     stopped goes on from them, and draws what it would have drawn. Results do not depend on the
     number of workers.
+
+    Parameters
+    ----------
+    study
+        A study of ratings.
+    systems
+        Labels of systems of the study; by default all that have a setting to tune.
+    metric
+        Measure to optimise, such as "nDCG@10"; without a cut-off, at the depth of the study.
+    sampler
+        How settings are drawn; see `Search.draw_new_settings`.
+    n_trials
+        Number of trials of each system, including those of earlier searches.
+    n_jobs
+        Number of processes; "tpe" uses one.
+    progress
+        Shows progress, and notes trials that fail.
+
+    Returns
+    -------
+    The searches, one for each system, with their trials.
+
+    Raises
+    ------
+    InputError
+        If the study has no ratings, a system is unknown, or a system has no setting to tune.
     """
     check(study)
-    found = find_metric(metric, available_metrics(study.metrics.plugins))
+    metric_to_optimise = find_metric(metric, available_metrics(study.metrics.plugins))
     cutoff = parse_name(metric).cutoff or study.systems.depth
-    try_out(found, cutoff)
-    spaces = _spaces(study, systems)
+    try_out(metric_to_optimise, cutoff)
+    spaces = _search_spaces(study, systems)
     _import_optuna()
     with progress("Reading the training ratings", 1) as bar:
         validation = validation_of(study)
         bar.advance()
-    searches = {
-        label: Search(study, label, found, cutoff, sampler, space, validation, n_trials)
+    searches = [
+        Search(
+            study=study,
+            label=label,
+            metric=metric_to_optimise,
+            cutoff=cutoff,
+            sampler=sampler,
+            space=space,
+            validation=validation,
+            n_trials=n_trials,
+        )
         for label, space in spaces.items()
-    }
+    ]
+    search_by_label = {search.label: search for search in searches}
     with Store(study.folder).locked():
-        for search in searches.values():
+        for search in searches:
             search.read()
-        made = sum(min(len(search.trials), n_trials) for search in searches.values())
+        n_earlier_trials = sum(min(len(search.trials), n_trials) for search in searches)
         with progress("Tuning", n_trials * len(searches)) as bar, restarts_in_silence():
-            bar.advance(made)
-            for (label, trial), outcome, cost in _outcomes([*searches.values()], n_jobs=n_jobs):
-                finding = searches[label].add(trial, outcome, cost)
+            bar.advance(n_earlier_trials)
+            for (label, trial), outcome, cost in _outcomes(searches, n_jobs=n_jobs):
+                finding = search_by_label[label].add(trial, outcome, cost)
                 if finding:
                     progress.note(f"{label}: trial {trial.number} failed: {finding}")
                 bar.advance()
-    return [*searches.values()]
+    return searches
 
 
-def _spaces(study: Study, systems: Sequence[str]) -> dict[str, Mapping[str, SearchDomain]]:
-    """Find where the settings of systems are searched, by the label of each."""
-    labels = study.systems.labels
-    require_known("the study has no system", systems, [*labels])
-    spaces = {label: search_space(find_system(name).settings) for label, name in labels.items()}
-    searched = {label: space for label, space in spaces.items() if space}
+def _search_spaces(study: Study, systems: Sequence[str]) -> dict[str, Mapping[str, SearchDomain]]:
+    """Look up the range or the choices of each setting that is searched, by label of the system.
+
+    Without ``systems``, takes all systems that have a setting to tune. Raises InputError if the
+    study has no system of a label, a system has no setting to tune, or none of a study of ratings
+    has one.
+    """
+    names_by_label = study.systems.labels
+    require_known("the study has no system", systems, [*names_by_label])
+    spaces: dict[str, Mapping[str, SearchDomain]] = {}
+    for label, name in names_by_label.items():
+        space = search_space(find_system(name).settings)
+        if space:
+            spaces[label] = space
     for label in systems:
-        if label not in searched:
+        if label not in spaces:
             raise InputError(
                 f"the system {label!r} has no setting to tune; `harness systems` shows "
                 "which systems have."
             )
-    if study.ratings is not None and not searched:
+    if study.ratings is not None and not spaces:
         with study.errors_at("systems", "names"):
             raise InputError("no system of the study has a setting to tune.")
-    return {label: searched[label] for label in systems or searched}
+    return {label: spaces[label] for label in systems or spaces}
 
 
 def _outcomes(
     searches: Sequence[Search], *, n_jobs: int
 ) -> Iterator[tuple[tuple[str, Trial], Run | str, Cost]]:
-    """Make the trials that are missing; those of TPE one by one, since each learns from others."""
-    drawn = ((search, trial) for search in searches for trial in search.drawn())
+    """Train and rank with the settings of the trials that are missing, in processes.
+
+    Yields label and trial, the run or why it failed, and the cost. Trials of TPE are made one by
+    one, since each learns from the others; at random, as many at a time as memory allows.
+    """
+    missing = ((search, trial) for search in searches for trial in search.missing_trials())
     if searches[0].sampler == "tpe":
-        tasks = (search.task(trial) for search, trial in drawn)
+        # A trial is drawn when the one before it is yielded and added to the search.
+        tasks = (search.task(trial) for search, trial in missing)
         yield from process_pool(1, return_as="generator", in_this_process=True)(tasks)
         return
-    pending = [*drawn]
-    needs = [search.needed for search, _ in pending]
-    n_jobs = workers_within(psutil.virtual_memory().available, needs, n_jobs=n_jobs)
+    pending = [*missing]
+    bytes_needed = [search.bytes_needed for search, _ in pending]
+    available_bytes = psutil.virtual_memory().available
+    n_processes = workers_within(available_bytes, bytes_needed, n_jobs=n_jobs)
     tasks = (search.task(trial) for search, trial in pending)
-    yield from process_pool(n_jobs, return_as="generator_unordered")(tasks)
+    yield from process_pool(n_processes, return_as="generator_unordered")(tasks)
 
 
 @dataclass
 class Search:
-    """A search for the settings of one system: its trials so far, by number, and what is next."""
+    """A search for the settings of one system: its trials so far, by number, and what is next.
+
+    Parameters
+    ----------
+    study
+        A study of ratings.
+    label
+        What the study calls the system in tables.
+    metric, cutoff
+        The measure to optimise.
+    sampler
+        How settings are drawn.
+    space
+        Range or choices of each setting that is searched.
+    validation
+        Ratings to learn from, and judgements to score by.
+    n_trials
+        Number of trials to make, earlier ones included.
+    trials
+        The trials that are made, by number; failed ones, too.
+    """
 
     study: Study
     label: str
@@ -158,32 +229,40 @@ class Search:
         return Measure(self.metric.label, self.cutoff)
 
     @cached_property
-    def needed(self) -> int:
-        """Bytes that a trial takes, going by what the defaults need."""
-        estimate = find_system(self.system).memory_need
+    def bytes_needed(self) -> int:
+        """Memory of the process that makes a trial, in bytes, estimated with the defaults."""
+        estimate_need = find_system(self.system).memory_need
+        if estimate_need is None:
+            return PROCESS_BYTES
         train = training_ratings(self.validation.split.train, self._positives, self.study.shift)
-        settings = read_settings(self.system, self.given)
-        return PROCESS_BYTES + (estimate(train, settings).n_bytes if estimate else 0)
+        settings = read_settings(self.system, self.fixed_settings)
+        return PROCESS_BYTES + estimate_need(train, settings).n_bytes
 
     @property
     def _positives(self) -> float | None:
+        """Lowest rating that the system learns from; None for all."""
         return self.study.systems.positives_of(self.system)
 
     @cached_property
-    def given(self) -> dict[str, Any]:
+    def fixed_settings(self) -> dict[str, Any]:
         """Settings that the study has and the search leaves as they are."""
-        given = self.study.systems.settings.get(self.system, {})
-        return {name: value for name, value in given.items() if name not in self.space}
+        settings = self.study.systems.settings.get(self.system, {})
+        return {name: value for name, value in settings.items() if name not in self.space}
 
     @cached_property
     def _defaults(self) -> dict[str, Any]:
-        return read_settings(self.system, self.given).model_dump(mode="json")
+        """All settings of the system, with those of the study; searched ones have their default."""
+        return read_settings(self.system, self.fixed_settings).model_dump(mode="json")
 
     @cached_property
     def path(self) -> Path:
-        """The table of its trials, named by all that they depend on."""
+        """The table of its trials: a file in the study folder, named by a digest of its input.
+
+        The digest is of all that trials depend on, also of the code of a user's system and metric.
+        """
         makers = [place_of(maker_of_system(self.system)), place_of(self.metric.function)]
-        users_files = [maker for maker in makers if not maker.source.is_own]
+        users_makers = [maker for maker in makers if not maker.source.is_own]
+        digests_of_users_code = [reach([maker]).digest for maker in users_makers]
         key = digest_of(
             __version__,
             (str(self.measure), self.sampler, self.study.seed),
@@ -196,112 +275,165 @@ class Search:
             self.study.metrics.average,
             self._positives,
             self.study.shift,
-            [reach([maker]).digest for maker in users_files],
+            digests_of_users_code,
         )
         return self.study.folder / "tuning" / f"{file_stem(self.label)}-{key[:12]}.csv"
 
     def read(self) -> None:
-        """Read the trials that are made."""
+        """Read the trials of earlier searches, if their table exists."""
         if self.path.exists():
             self.trials = {trial.number: trial for trial in read_trials(self.path, self.space)}
 
     def add(self, trial: Trial, outcome: Run | str, cost: Cost) -> str:
-        """Score a trial and write the table; give why it failed, if it did."""
+        """Score a trial, and write the table of all trials; return why it failed, or "".
+
+        ``outcome`` is the run of the validation users, or why training failed.
+        """
         seconds = round(cost.seconds, 3)
         if isinstance(outcome, str):
             trial = replace(trial, seconds=seconds, finding=outcome)
         else:
-            trial = replace(trial, seconds=seconds, score=self._score(outcome))
+            trial = replace(trial, seconds=seconds, score=self._mean_score(outcome))
         self.trials[trial.number] = trial
-        rows = [
-            {"trial": number, **made.settings, "score": made.score, "seconds": made.seconds}
-            | {"finding": made.finding}
-            for number, made in sorted(self.trials.items())
-        ]
-        write_atomically(self.path, pd.DataFrame(rows, dtype=object).to_csv(index=False).encode())
+        rows = []
+        for number, other in sorted(self.trials.items()):
+            row: dict[str, Any] = {"trial": number, **other.settings}
+            row["score"] = other.score
+            row["seconds"] = other.seconds
+            row["finding"] = other.finding
+            rows.append(row)
+        table = pd.DataFrame(rows, dtype=object).to_csv(index=False)
+        write_atomically(self.path, table.encode())
         return trial.finding
 
-    def _score(self, run: Run) -> float:
-        qrels, users = self.validation.qrels, self.validation.split.topics.ids
-        measures, metrics = Measures([self.measure]), {self.measure.metric: self.metric}
-        scores = score([run], qrels, measures, metrics, users=users)
+    def _mean_score(self, run: Run) -> float:
+        """Average the measure of a run over the validation users, with the weights of the study."""
+        qrels = self.validation.qrels
+        scores = score(
+            [run],
+            qrels,
+            Measures([self.measure]),
+            {self.measure.metric: self.metric},
+            users=self.validation.split.topics.ids,
+        )
         weights = user_weights(qrels, self.study.metrics.average)
-        (values,) = replace(scores, weights=weights).weighted_values[0]
-        return float(self.metric.average(values))
+        scores = replace(scores, weights=weights)
+        user_values = scores.weighted_values[0, 0]
+        return float(self.metric.average(user_values))
 
-    def drawn(self) -> Iterator[Trial]:
-        """Draw the settings of the trials that are missing; each draw sees what is made by then."""
-        tried: list[Mapping[str, Value]] = []
+    def missing_trials(self) -> Iterator[Trial]:
+        """Draw the settings of the trials that are missing; the first trial has the defaults.
+
+        Each draw knows the trials that were added before it is asked for. Ends early if the space
+        has no new settings.
+        """
+        earlier_settings: list[Mapping[str, Value]] = []
         for number in range(self.n_trials):
             if number in self.trials:
-                tried.append(self.trials[number].settings)
+                earlier_settings.append(self.trials[number].settings)
                 continue
-            defaults = {name: self._defaults[name] for name in self.space}
-            settings = self.draw_new(tried) if tried else defaults
+            settings: dict[str, Value] | None
+            if earlier_settings:
+                settings = self.draw_new_settings(earlier_settings)
+            else:
+                settings = {name: self._defaults[name] for name in self.space}
             if settings is None:
                 return
             yield Trial(number, settings)
-            tried.append(settings)
+            earlier_settings.append(settings)
 
-    def draw_new(self, tried: Sequence[Mapping[str, Value]]) -> dict[str, Value] | None:
-        """Draw settings that were not tried before; None if the space is used up.
+    def draw_new_settings(
+        self, earlier_settings: Sequence[Mapping[str, Value]]
+    ) -> dict[str, Value] | None:
+        """Draw settings that are not among those of earlier trials; None if all draws are.
 
         ``random`` draws every setting by itself (Bergstra & Bengio 2012). ``tpe`` draws settings
         that are likelier among good trials than among bad ones (Bergstra et al. 2011); a failed
         trial counts as worse than all others. Each trial has a random stream of its own.
         """
-        for attempt in range(LAST_ATTEMPT):
-            stream = content_key("search", self.study.seed, len(tried), attempt)
-            settings = self._draw(int(stream[:8], 16), learns=attempt < PATIENCE)
-            if settings not in tried:
+        for attempt in range(MAX_DRAWS):
+            stream = content_key("search", self.study.seed, len(earlier_settings), attempt)
+            seed = int(stream[:8], 16)
+            settings = self._draw_settings(seed, learns=attempt < TPE_DRAWS)
+            if settings not in earlier_settings:
                 return settings
         return None
 
-    def _draw(self, seed: int, *, learns: bool) -> dict[str, Value]:
+    def _draw_settings(self, seed: int, *, learns: bool) -> dict[str, Value]:
+        """Draw the settings that are searched; with ``learns``, TPE learns from the trials.
+
+        Without it, or without the sampler "tpe", the draw is at random.
+        """
         optuna = _import_optuna()
-        places = {name: _distribution(place, optuna) for name, place in self.space.items()}
-        is_tpe = self.sampler == "tpe" and learns
-        of = optuna.samplers.TPESampler if is_tpe else optuna.samplers.RandomSampler
-        direction = "maximize" if self.metric.higher_is_better else "minimize"
-        study = optuna.create_study(direction=direction, sampler=of(seed=seed))
-        for trial in self.trials.values() if is_tpe else ():
-            if all(trial.settings[name] in place for name, place in self.space.items()):
-                states = optuna.trial.TrialState
-                state = states.PRUNED if trial.score is None else states.COMPLETE
-                known = {"params": dict(trial.settings), "distributions": places, "state": state}
-                study.add_trial(optuna.trial.create_trial(value=trial.score, **known))
-        drawn = study.ask(places).params
-        return {
-            name: place.rounded(drawn[name]) if isinstance(place, Range) else drawn[name]
-            for name, place in self.space.items()
+        distributions = {
+            name: _optuna_distribution(domain, optuna) for name, domain in self.space.items()
         }
+        direction = "maximize" if self.metric.higher_is_better else "minimize"
+        if self.sampler == "tpe" and learns:
+            sampler = optuna.samplers.TPESampler(seed=seed)
+            study = optuna.create_study(direction=direction, sampler=sampler)
+            for trial in self.trials.values():
+                if self._is_in_space(trial):
+                    study.add_trial(_optuna_trial(trial, distributions, optuna))
+        else:
+            sampler = optuna.samplers.RandomSampler(seed=seed)
+            study = optuna.create_study(direction=direction, sampler=sampler)
+        settings: dict[str, Any] = dict(study.ask(distributions).params)
+        for name, domain in self.space.items():
+            if isinstance(domain, Range):
+                settings[name] = domain.rounded(settings[name])
+        return settings
+
+    def _is_in_space(self, trial: Trial) -> bool:
+        """Return whether all settings of a trial lie in their ranges, or among their choices."""
+        return all(trial.settings[name] in domain for name, domain in self.space.items())
 
     def task(self, trial: Trial) -> Any:
-        """Make the task of training and ranking with the settings of a trial."""
+        """Make the delayed call that trains and ranks with the settings of a trial.
+
+        Its result is label and trial, the run of the validation users or why it failed, and the
+        cost; see `try_and_rank`.
+        """
         training = training_task(self.study, self.system, self.validation.split)
-        settings = {**self.given, **trial.settings}
-        return delayed(try_and_rank)(
-            (self.label, trial), self.system, settings, replace(training, depth=self.cutoff)
-        )
+        training = replace(training, depth=self.cutoff)
+        settings = {**self.fixed_settings, **trial.settings}
+        return delayed(try_and_rank)((self.label, trial), self.system, settings, training)
 
     @property
     def best(self) -> Trial | None:
-        """The best trial, the first of equals; None if all failed."""
-        scored = [trial for _, trial in sorted(self.trials.items()) if trial.score is not None]
+        """The best trial, the first of equals; None if there is none or all failed."""
+        scored_trials = [
+            trial for _, trial in sorted(self.trials.items()) if trial.score is not None
+        ]
         sign = 1 if self.metric.higher_is_better else -1
-        return max(scored, key=lambda trial: sign * (trial.score or 0.0), default=None)
+        return max(scored_trials, key=lambda trial: sign * (trial.score or 0.0), default=None)
 
 
-def _distribution(place: SearchDomain, optuna: Any) -> Any:
-    of = optuna.distributions
-    if isinstance(place, Choice):
-        return of.CategoricalDistribution(place.values)
-    kind = of.IntDistribution if place.is_whole else of.FloatDistribution
-    return kind(place.low, place.high, log=place.log)
+def _optuna_distribution(domain: SearchDomain, optuna: Any) -> Any:
+    """Make the distribution of Optuna for a range or for choices; ``optuna`` is the module."""
+    if isinstance(domain, Choice):
+        return optuna.distributions.CategoricalDistribution(domain.values)
+    if domain.is_whole:
+        return optuna.distributions.IntDistribution(domain.low, domain.high, log=domain.log)
+    return optuna.distributions.FloatDistribution(domain.low, domain.high, log=domain.log)
+
+
+def _optuna_trial(trial: Trial, distributions: Mapping[str, Any], optuna: Any) -> Any:
+    """Make the trial of Optuna that it learns from; one that failed, without a score, is pruned."""
+    states = optuna.trial.TrialState
+    return optuna.trial.create_trial(
+        value=trial.score,
+        params=dict(trial.settings),
+        distributions=distributions,
+        state=states.PRUNED if trial.score is None else states.COMPLETE,
+    )
 
 
 def _import_optuna() -> Any:
-    """Import Optuna, and keep its log off the console; or say how it is installed."""
+    """Import Optuna, and keep its log off the console.
+
+    Raises InputError, which says how to install it, if it is missing.
+    """
     with needed_by("`harness tune`", extra="tune"):
         import optuna
     optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -309,15 +441,16 @@ def _import_optuna() -> Any:
 
 
 def require_free(path: Path) -> None:
-    """Refuse to write over a file that no search has written."""
+    """Raise InputError if a file exists that `harness tune` has not written."""
     if path.exists() and not read_text(path).startswith(MARK):
         raise InputError(f"{path} exists, and was not written by `harness tune`: move it away.")
 
 
-def write_tuned_study(source: Path, target: Path, found: Sequence[Search]) -> None:
+def write_tuned_study(source: Path, target: Path, searches: Sequence[Search]) -> None:
     """Write a study again under the name NAME-tuned, with the best settings of its systems.
 
-    Both files are in one folder, from which paths count.
+    Both files are in one folder, from which paths count. A system all of whose trials failed has
+    the settings of the study.
     """
     import tomli_w
 
@@ -325,27 +458,37 @@ def write_tuned_study(source: Path, target: Path, found: Sequence[Search]) -> No
     values["name"] += "-tuned"
     values.pop("output", None)
     systems = values.setdefault("systems", {})
-    given = systems.get("names", ())
-    names = {} if isinstance(given, str) else {label_of(name): name for name in given}
-    settings = systems.setdefault("settings", {})
-    for search in found:
-        best = {} if search.best is None else search.best.settings
-        settings[names.get(search.label, search.label)] = {**best, **search.given}
-    remark = f"{MARK} for {source.name}, by {found[0].measure} on the validation part.\n\n"
-    write_atomically(target, (remark + tomli_w.dumps(values)).encode())
+    system_names = systems.get("names", ())
+    names_by_label: dict[str, str] = {}
+    if not isinstance(system_names, str):
+        names_by_label = {label_of(name): name for name in system_names}
+    settings_by_name = systems.setdefault("settings", {})
+    for search in searches:
+        best_settings = {} if search.best is None else search.best.settings
+        name = names_by_label.get(search.label, search.label)
+        settings_by_name[name] = {**best_settings, **search.fixed_settings}
+    measure = searches[0].measure
+    remark = f"{MARK} for {source.name}, by {measure} on the validation part.\n\n"
+    text = remark + tomli_w.dumps(values)
+    write_atomically(target, text.encode())
 
 
-def comparison(found: Sequence[Search]) -> str:
-    """Tabulate what defaults and best settings reach on the validation part."""
+def comparison(searches: Sequence[Search]) -> str:
+    """Tabulate, as text, the scores of defaults and best settings on the validation part.
+
+    Each search has its trial 0. A score of trials that failed is printed as NaN or None.
+    """
     rows = []
-    for search in found:
-        scores = (trial and trial.score for trial in (search.trials[0], search.best))
-        failed = sum(trial.score is None for trial in search.trials.values())
-        rows.append((search.label, *scores, len(search.trials), failed))
+    for search in searches:
+        default_score = search.trials[0].score
+        best_score = None if search.best is None else search.best.score
+        n_failed = sum(trial.score is None for trial in search.trials.values())
+        rows.append((search.label, default_score, best_score, len(search.trials), n_failed))
     frame = pd.DataFrame(rows, columns=["system", "defaults", "best", "trials", "failed"])
+    table = frame.to_string(index=False, float_format="{:.4f}".format)
     return (
-        f"Tuning: {found[0].measure} on the validation part\n\n"
-        f"{frame.to_string(index=False, float_format='{:.4f}'.format)}\n\n"
+        f"Tuning: {searches[0].measure} on the validation part\n\n"
+        f"{table}\n\n"
         "The best of many trials looks better than it is; levels on the test part are for "
         "`harness compare`.\n"
     )

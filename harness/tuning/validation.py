@@ -25,26 +25,31 @@ def validation_of(study: Study) -> Validation:
     """Hold validation ratings out of the training part of a study, by the study's own method.
 
     A validation part that is given is taken as it is. Nothing is taken from the test part: neither
-    a rating, nor a user or an item without a training rating, nor the scale of the grades.
+    a rating, nor a user or an item without a training rating, nor the scale of the grades. Raises
+    InputError for a study of runs, or if the training part cannot be split again.
     """
     if study.ratings is None:
         with study.errors_at("runs"):
             raise InputError("tuning needs a study of ratings, this one has given runs.")
     section = study.split.within_training()
     if section.find_parts() is not None:
-        known = load_k_core(study.ratings, section)
-        return _held_out(known, section, study.ratings, seed=study.seed)
-    known = load_k_core(study.ratings, study.split)
-    train = split_ratings(known, study.split, seed=study.seed).train
+        ratings = load_k_core(study.ratings, section)
+        return _hold_out(ratings, section, study.ratings, seed=study.seed)
+    ratings = load_k_core(study.ratings, study.split)
+    train = split_ratings(ratings, study.split, seed=study.seed).train
     with prefixed_errors("the training part cannot be split again for validation"):
         # Only users and items that have a training rating.
         seed = int(content_key("validation", study.seed)[:15], 16)
-        return _held_out(k_core(train), section, study.ratings, seed=seed)
+        return _hold_out(k_core(train), section, study.ratings, seed=seed)
 
 
-def _held_out(
+def _hold_out(
     ratings: Ratings, section: SplitSection, rules: RatingsSection, *, seed: int
 ) -> Validation:
+    """Split ratings by the section [split], and judge the test part by the rules of [ratings].
+
+    The scale of the grades is that of all these ratings.
+    """
     split = split_ratings(ratings, section, seed=seed)
     threshold = relevance_threshold(rules, ratings, test=split.test)
     scale = rating_scale(ratings, threshold=threshold, rule=rules.grades)

@@ -89,13 +89,13 @@ def test_measures_are_named_with_their_options_and_cut_off() -> None:
 
 def test_missing_trials_are_drawn_and_the_first_has_the_defaults() -> None:
     search = search_of()
-    drawn = [*search.drawn()]
+    drawn = [*search.missing_trials()]
     assert [trial.number for trial in drawn] == [0, 1, 2, 3, 4]
     assert drawn[0].settings == {"factors": 30}
     assert len({trial.settings["factors"] for trial in drawn}) == 5
     # Those that are made are not drawn, and the others stay as they were.
     search.trials = {1: replace(drawn[1], score=0.5), 3: replace(drawn[3], score=None)}
-    assert [*search.drawn()] == [drawn[0], drawn[2], drawn[4]]
+    assert [*search.missing_trials()] == [drawn[0], drawn[2], drawn[4]]
 
 
 def test_settings_that_the_study_has_are_not_searched_but_kept() -> None:
@@ -103,16 +103,16 @@ def test_settings_that_the_study_has_are_not_searched_but_kept() -> None:
     space: dict[str, SearchDomain] = {"regularization": Range(1.0, 1000.0, log=True)}
     text = text.replace("[systems.", '[systems]\nnames = ["ease"]\n[systems.', 1)
     search = search_of(text=text, space=space, label="ease")
-    assert search.given == {"max_gigabytes": 2.5}
-    assert next(search.drawn()).settings == {"regularization": 300.0}
+    assert search.fixed_settings == {"max_gigabytes": 2.5}
+    assert next(search.missing_trials()).settings == {"regularization": 300.0}
 
 
 def test_a_space_without_new_settings_is_used_up() -> None:
     search = search_of(space={"factors": Range(29, 30)})
     tried = [{"factors": 29}]
-    assert search.draw_new(tried) == {"factors": 30}
-    assert search.draw_new([*tried, {"factors": 30}]) is None
-    assert [trial.settings["factors"] for trial in search.drawn()] == [30, 29]
+    assert search.draw_new_settings(tried) == {"factors": 30}
+    assert search.draw_new_settings([*tried, {"factors": 30}]) is None
+    assert [trial.settings["factors"] for trial in search.missing_trials()] == [30, 29]
 
 
 @pytest.mark.parametrize(
@@ -121,17 +121,17 @@ def test_a_space_without_new_settings_is_used_up() -> None:
 def test_draws_that_are_not_new_become_random_and_then_end(
     last: int, patience: int, n_draws: int, n_learning: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert (searching.PATIENCE, searching.LAST_ATTEMPT) == (10, 200)
-    monkeypatch.setattr(searching, "LAST_ATTEMPT", last)
-    monkeypatch.setattr(searching, "PATIENCE", patience)
+    assert (searching.TPE_DRAWS, searching.MAX_DRAWS) == (10, 200)
+    monkeypatch.setattr(searching, "MAX_DRAWS", last)
+    monkeypatch.setattr(searching, "TPE_DRAWS", patience)
     draws: list[tuple[int, bool]] = []
 
     def draw(self: Search, seed: int, *, learns: bool) -> dict[str, int]:
         draws.append((seed, learns))
         return {"factors": 5}
 
-    monkeypatch.setattr(Search, "_draw", draw)
-    assert search_of().draw_new([{"factors": 5}]) is None
+    monkeypatch.setattr(Search, "_draw_settings", draw)
+    assert search_of().draw_new_settings([{"factors": 5}]) is None
     assert [learns for _, learns in draws] == [True] * n_learning + [False] * (n_draws - n_learning)
     assert len({seed for seed, _ in draws}) == n_draws
     assert max(seed for seed, _ in draws) < 2**32
@@ -144,14 +144,14 @@ def test_draws_lie_in_the_space_and_choices_among_their_values() -> None:
         "kind": Choice(("a", "b")),
     }
     search = search_of(space=space)
-    drawn = [search._draw(seed, learns=True) for seed in range(40)]
+    drawn = [search._draw_settings(seed, learns=True) for seed in range(40)]
     assert {each["whole"] for each in drawn} == {3, 4}
     assert {each["kind"] for each in drawn} == {"a", "b"}
     penalties = [float(each["penalty"]) for each in drawn]
     assert 0.01 <= min(penalties) < 0.05
     assert 0.2 < max(penalties) <= 1
     assert sorted(penalties)[20] == pytest.approx(0.1, abs=0.1)  # evenly by logarithm
-    assert search._draw(3, learns=True) == drawn[3]
+    assert search._draw_settings(3, learns=True) == drawn[3]
 
 
 @pytest.fixture(scope="module")
@@ -165,7 +165,7 @@ def test_a_trial_needs_a_process_and_what_its_system_says(validation: Validation
     own = estimate(validation.split.train, read_settings("ease", {})).n_bytes
     assert own > 0
     for label, needed in (("ease", PROCESS_BYTES + own), ("random", PROCESS_BYTES)):
-        assert search_of(validation=validation, label=label, space={}).needed == needed
+        assert search_of(validation=validation, label=label, space={}).bytes_needed == needed
 
 
 def test_a_table_is_named_by_all_that_its_trials_depend_on(validation: Validation) -> None:

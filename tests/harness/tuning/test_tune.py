@@ -358,7 +358,7 @@ def test_draws_of_tpe_gather_where_trials_were_good() -> None:
     tried = [Trial(0, {"penalty": 0.5, "estimator": "mle"}, -5.0)]
     while len(tried) < 40:
         search.trials = dict(enumerate(tried))
-        settings = search.draw_new([trial.settings for trial in tried])
+        settings = search.draw_new_settings([trial.settings for trial in tried])
         assert settings is not None
         distance = max(float(settings["penalty"]) / 0.1, 0.1 / float(settings["penalty"]))
         score = None if settings["estimator"] == "nln" else -distance
