@@ -30,7 +30,7 @@ TYPE_CHECKING = False
 if hasattr(sys, "ps1") or "IPython" in sys.modules:
     require_own_packages()
 
-_HOMES = {
+_MODULE_OF = {
     "InputError": "runs",
     "Measure": "analyses.shared.measure",
     "Scores": "analyses.shared.scores",
@@ -54,7 +54,7 @@ _HOMES = {
     "validity": "harness.notebook",
 }
 
-__all__ = [*_HOMES]
+__all__ = [*_MODULE_OF]
 
 if TYPE_CHECKING:
     from analyses.sampled.correction import correct as correct
@@ -84,10 +84,13 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name: str) -> object:
-        """Import a name when it is first asked for."""
-        if name in _HOMES:
+        """Import a name when it is first asked for: a public name, or a built-in metric.
+
+        Raises ImportError if a package of the harness is hidden, AttributeError for other names.
+        """
+        if name in _MODULE_OF:
             require_own_packages()
-            return getattr(import_module(_HOMES[name]), name)
+            return getattr(import_module(_MODULE_OF[name]), name)
         # What is imported from here may be a folder, such as that of the metrics.
         if not name.startswith("_") and find_spec(f"{__name__}.{name}") is None:
             require_own_packages()
@@ -97,11 +100,15 @@ else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
     def __dir__() -> list[str]:
+        """List the public names, and those of the built-in metrics."""
         return [*__all__, *_metrics()]
 
 
 def _metrics() -> dict[str, "Metric"]:
-    """Give the built-in metrics by the names that they have in Python."""
+    """Collect the built-in metrics by the names that they have in Python: ``_`` for ``-``."""
     from harness.metrics.shared.register import built_in_metrics
 
-    return {name.replace("-", "_"): metric for name, metric in built_in_metrics().items()}
+    metrics_by_name: dict[str, Metric] = {}
+    for name, metric in built_in_metrics().items():
+        metrics_by_name[name.replace("-", "_")] = metric
+    return metrics_by_name

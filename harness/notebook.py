@@ -10,7 +10,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from analyses.shared.analysis import Analysis, StudyFacts, find_analysis
-from analyses.shared.measure import depth_of
+from analyses.shared.measure import Measures, depth_of
 from analyses.shared.result import Result
 from analyses.shared.scores import Scores
 from analyses.shared.work import ScoresWork, Truth
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from harness.study.work import StudyWork
 
 Loss = Literal["random", "popularity"]
-Named: TypeAlias = "str | Metric | Sequence[str | Metric]"
+MeasureNames: TypeAlias = "str | Metric | Sequence[str | Metric]"
 """A measure or several, by name or as metrics."""
 LOSSES: Mapping[str, str] = {"random": "sparsity", "popularity": "popularity"}
 """Analysis of each way in which judgements are lost."""
@@ -57,7 +57,9 @@ REFERENCES = ("nDCG@10", "P@10")
 
 
 @refuse_unknown_keywords
-def score(runs: Runs, qrels: Judgements, measures: Named, *, relevance_level: int = 1) -> Scores:
+def score(
+    runs: Runs, qrels: Judgements, measures: MeasureNames, *, relevance_level: int = 1
+) -> Scores:
     """Score runs for every user (topic) of the qrels.
 
     A user without a list in a run scores 0. Users that the qrels lack are left out, with a warning.
@@ -99,7 +101,8 @@ def score(runs: Runs, qrels: Judgements, measures: Named, *, relevance_level: in
     2     P@1      a   t1    1.0
     3     P@1      b   t1    0.0
     """
-    return _work(runs, qrels, measures, relevance_level, least=1).scores
+    work = _read_and_score(runs, qrels, measures, relevance_level=relevance_level, min_systems=1)
+    return work.scores
 
 
 @refuse_unknown_keywords
@@ -170,7 +173,21 @@ def discriminate(
     >>> discriminate(frame).dp
     array([0.25])
     """
-    return analyse("discrimination", **locals())
+    return analyse(
+        "discrimination",
+        scores,
+        test=test,
+        correction=correction,
+        across_measures=across_measures,
+        alpha=alpha,
+        permutations=permutations,
+        replicates=replicates,
+        baseline=baseline,
+        standardised=standardised,
+        margin=margin,
+        seed=seed,
+        n_jobs=n_jobs,
+    )
 
 
 @refuse_unknown_keywords
@@ -222,7 +239,15 @@ def compare_systems(
     1      b      a         1          2
     2      c      b         3          3
     """
-    return analyse("systems", **locals())
+    return analyse(
+        "systems",
+        scores,
+        correction=correction,
+        alpha=alpha,
+        permutations=permutations,
+        seed=seed,
+        n_jobs=n_jobs,
+    )
 
 
 @refuse_unknown_keywords
@@ -258,7 +283,14 @@ def correlate(
     array([[ 1., -1.],
            [-1.,  1.]])
     """
-    return analyse("correlation", **locals(), every_pair=True)
+    return analyse(
+        "correlation",
+        scores,
+        coefficient=coefficient,
+        replicates=replicates,
+        every_pair=True,
+        seed=seed,
+    )
 
 
 @refuse_unknown_keywords
@@ -309,14 +341,26 @@ def design(
     >>> design(frame).observed
     array([[4.]])
     """
-    return analyse("design", **locals())
+    return analyse(
+        "design",
+        scores,
+        difference=difference,
+        power=power,
+        alpha=alpha,
+        share=share,
+        reliability=reliability,
+        standardised=standardised,
+        replicates=replicates,
+        seed=seed,
+        n_jobs=n_jobs,
+    )
 
 
 @refuse_unknown_keywords
 def robustness(
     runs: Runs,
     qrels: Judgements,
-    measures: Named,
+    measures: MeasureNames,
     *,
     loss: Loss = "random",
     levels: Sequence[float] | None = None,
@@ -389,29 +433,47 @@ def robustness(
     0     RR    1.0  1.0
     1     RR    0.7  NaN
     """
-    given = locals()
     require_choice("loss", loss, [*LOSSES])
     if popularity is not None and loss != "popularity":
         raise InputError(f"`popularity` is for loss='popularity', got loss={loss!r}.")
     analysis: Analysis[Any, Any] = find_analysis(LOSSES[loss])
-    fields = {f for name in LOSSES.values() for f in find_analysis(name).settings.model_fields}
+    arguments: dict[str, Any] = {
+        "levels": levels,
+        "replicates": replicates,
+        "samples": samples,
+        "mode": mode,
+        "least_relevant": least_relevant,
+        "least_nonrelevant": least_nonrelevant,
+        "counted_in": counted_in,
+        "cut": cut,
+        "orders": orders,
+    }
     # What is as in the signature is left out: the other loss has no such setting.
-    defaults = {name: each.default for name, each in signature(robustness).parameters.items()}
-    chosen = {f: given[f] for f in defaults if f in fields and given[f] is not defaults[f]}
-    asked = _settings_of(analysis, chosen)
-    work = _work(
-        runs, qrels, measures, relevance_level, popularity=popularity, seed=seed, n_jobs=n_jobs
+    parameters = signature(robustness).parameters
+    changed_arguments = {
+        name: value for name, value in arguments.items() if value is not parameters[name].default
+    }
+    settings = _check_settings_of(analysis, changed_arguments)
+    work = _read_and_score(
+        runs,
+        qrels,
+        measures,
+        relevance_level=relevance_level,
+        popularity=popularity,
+        seed=seed,
+        n_jobs=n_jobs,
     )
-    systems, measured = work.scores.systems, work.scores.measures
-    asked.check(StudyFacts(systems, measured, has_training=popularity is not None))
-    return analysis(work, asked)
+    scores = work.scores
+    has_training = popularity is not None
+    settings.check(StudyFacts(scores.systems, scores.measures, has_training=has_training))
+    return analysis(work, settings)
 
 
 @refuse_unknown_keywords
 def validity(
     measured: FrameOfScores | Runs,
     truth: FrameOfScores | Judgements,
-    measures: Named = (),
+    measures: MeasureNames = (),
     *,
     qrels: Judgements | None = None,
     references: Sequence[str] | None = None,
@@ -483,40 +545,67 @@ def validity(
     0  itself      P -1.0    0.25
     1    P@10      P -1.0    0.25
     """
-    given = locals() | {"judgements": judgements and qrels is not None}
     analysis: Analysis[Any, Any] = find_analysis("validity")
-    settings = _settings_of(analysis, {f: given[f] for f in analysis.settings.model_fields})
-    work: ScoresWork | StudyWork
+    settings = _check_settings_of(
+        analysis,
+        {
+            "test": test,
+            "correction": correction,
+            "alpha": alpha,
+            "permutations": permutations,
+            "replicates": replicates,
+            "judgements": judgements and qrels is not None,
+            "levels": levels,
+            "samples": samples,
+        },
+    )
     if qrels is None:
-        scores, true = (
-            scores_of(cast("FrameOfScores", measured)),
-            scores_of(cast("FrameOfScores", truth)),
-        )
+        scores = scores_of(cast("FrameOfScores", measured))
+        true_scores = scores_of(cast("FrameOfScores", truth))
         if references is None:
-            references = [name for name in REFERENCES if measure_named(name) in true.measures]
-        known = _truth(true, references, scores.systems)
-        work = ScoresWork(scores, known_truth=known, seed=seed, n_jobs=n_jobs)
-    else:
-        references = REFERENCES if references is None else references
-        runs, judged = cast("Runs", measured), cast("Judgements", truth)
-        asked = [measures] if isinstance(measures, str | Metric) else [*measures]
-        made = _work(
-            runs, qrels, asked, relevance_level, popularity=popularity, seed=seed, n_jobs=n_jobs
+            references = [
+                name for name in REFERENCES if measure_named(name) in true_scores.measures
+            ]
+        known_truth = _make_truth(true_scores, references, scores.systems)
+        scores_work = ScoresWork(scores, known_truth=known_truth, seed=seed, n_jobs=n_jobs)
+        return analysis(scores_work, settings)
+    references = REFERENCES if references is None else references
+    runs = cast("Runs", measured)
+    all_measures = [measures] if isinstance(measures, str | Metric) else [*measures]
+    study_work = _read_and_score(
+        runs,
+        qrels,
+        all_measures,
+        relevance_level=relevance_level,
+        popularity=popularity,
+        seed=seed,
+        n_jobs=n_jobs,
+    )
+    measure_names = [str(measure) for measure in study_work.scores.measures]
+    all_measures += [name for name in references if name not in measure_names]
+    true_work = _read_and_score(
+        runs,
+        cast("Judgements", truth),
+        all_measures,
+        relevance_level=relevance_level if true_relevance_level is None else true_relevance_level,
+    )
+    known_truth = _make_truth(true_work.scores, references, study_work.scores.systems)
+    return analysis(replace(study_work, known_truth=known_truth), settings)
+
+
+def _make_truth(true_scores: Scores, references: Sequence[str], systems: Sequence[str]) -> Truth:
+    """Make a truth of true scores, in the order of the systems that were measured.
+
+    If the true scores are of other systems, their order is kept: the analysis refuses them.
+    ``references`` are names of the measures that define the true ordering.
+    """
+    if set(true_scores.systems) == set(systems):
+        indices = [true_scores.systems.index(system) for system in systems]
+        true_scores = replace(
+            true_scores, values=true_scores.values[:, indices], systems=tuple(systems)
         )
-        level = relevance_level if true_relevance_level is None else true_relevance_level
-        more = [name for name in references if name not in map(str, made.scores.measures)]
-        true = _work(runs, judged, [*asked, *more], level).scores
-        work = replace(made, known_truth=_truth(true, references, made.scores.systems))
-    return analysis(work, settings)
-
-
-def _truth(true: Scores, references: Sequence[str], systems: Sequence[str]) -> Truth:
-    """Take true scores in the order of the systems that were measured, if they are the same."""
-    if set(true.systems) == set(systems):
-        places = [true.systems.index(system) for system in systems]
-        values = true.values[:, places]
-        true = replace(true, values=values, systems=tuple(systems))
-    return Truth(true, tuple(map(measure_named, references)), "as it was given")
+    reference_measures = tuple(map(measure_named, references))
+    return Truth(true_scores, reference_measures, "as it was given")
 
 
 def analyse(
@@ -551,12 +640,16 @@ def analyse(
     (2, 3)
     """
     analysis: Analysis[Any, Result] = find_analysis(name)
-    asked = _settings_of(analysis, settings)
-    return analysis(ScoresWork(scores_of(scores), seed=seed, n_jobs=n_jobs), asked)
+    checked_settings = _check_settings_of(analysis, settings)
+    work = ScoresWork(scores_of(scores), seed=seed, n_jobs=n_jobs)
+    return analysis(work, checked_settings)
 
 
 def _measure_of(measure: object) -> str | Metric:
-    """Check one measure: a name, a metric, or a measure of ir_measures, which becomes its name."""
+    """Return a name or a metric as it is, and the name of a measure of ir_measures.
+
+    Raises InputError for any other object.
+    """
     if isinstance(measure, str | Metric):
         return measure
     if is_of_ir_measures(measure):
@@ -564,71 +657,98 @@ def _measure_of(measure: object) -> str | Metric:
     raise InputError(f"a measure is a name such as 'nDCG@10', or a metric, got {measure!r}.")
 
 
-def _work(
+def _read_metrics(measures: MeasureNames) -> tuple[Measures, dict[str, Metric]]:
+    """Read measures given by name, also of trec_eval, as metrics or as objects of ir_measures.
+
+    Returns the measures, and their metrics by name. Raises InputError if there is no measure, or
+    one is unknown.
+    """
+    from harness.study.run import check_metrics
+    from harness.study.study import MetricsSection
+
+    if isinstance(measures, str | Metric) or is_of_ir_measures(measures):
+        measures = [cast("Any", measures)]
+    names_and_metrics = [_measure_of(measure) for measure in measures]
+    if not names_and_metrics:
+        raise InputError("there is no measure: name some, such as 'nDCG@10' and 'bpref'.")
+    user_metrics = [measure for measure in names_and_metrics if isinstance(measure, Metric)]
+    metrics_by_name = available_metrics(user_metrics=user_metrics)
+    names: list[str] = []
+    for measure in names_and_metrics:
+        if isinstance(measure, str):
+            names.append(translate_name(measure, metrics_by_name))
+        else:
+            names.append(str(measure))
+    section = check_settings("the measures", MetricsSection, {"names": tuple(names), "cutoffs": ()})
+    return section.measures, check_metrics(section, user_metrics=user_metrics)
+
+
+def _read_and_score(
     runs: Runs,
     qrels: Judgements,
-    measures: Named,
-    relevance_level: int,
+    measures: MeasureNames,
     *,
+    relevance_level: int,
     popularity: Counts | None = None,
     seed: int = 0,
     n_jobs: int = 1,
-    least: int = 2,
+    min_systems: int = 2,
 ) -> StudyWork:
-    """Read and score runs, and give what an analysis may use of them."""
+    """Read and score runs, and collect all that an analysis may use of them.
+
+    The arguments are those of `score` and `robustness`. Scores of several runs of a system are
+    averaged. Warns of ties that change a mean. Raises InputError for fewer systems than
+    ``min_systems``.
+    """
     from harness.scoring.means import averaged
     from harness.scoring.score import deepest_rank
     from harness.scoring.score import score as score_runs
     from harness.scoring.tied_items import warn_of_ties
     from harness.study.collection import collect_lists
-    from harness.study.run import check_metrics
-    from harness.study.study import MetricsSection
     from harness.study.work import StudyWork
 
-    if isinstance(measures, str | Metric) or is_of_ir_measures(measures):
-        measures = [cast("Any", measures)]
-    named = [_measure_of(measure) for measure in measures]
-    own = [measure for measure in named if isinstance(measure, Metric)]
-    known = available_metrics(user_metrics=own)
-    named = [each if isinstance(each, Metric) else translate_name(each, known) for each in named]
-    if not named:
-        raise InputError("there is no measure: name some, such as 'nDCG@10' and 'bpref'.")
-    asked = {"names": tuple(map(str, named)), "cutoffs": ()}
-    section = check_settings("the measures", MetricsSection, asked)
-    metrics = check_metrics(section, user_metrics=own)
-    run_files, systems = replicates_of(runs)
+    all_measures, metrics = _read_metrics(measures)
+    run_files, system_of_each_run = replicates_of(runs)
     collection = collect_lists(
         run_files,
         judgements_of(qrels),
         relevance_level=relevance_level,
         source=str(qrels) if isinstance(qrels, str | PathLike) else "the qrels",
-        systems=systems,
+        systems=system_of_each_run,
         popularity=None if popularity is None else counts_of(popularity),
-        min_systems=least,
-        depth=deepest_rank(section.measures, metrics),
+        min_systems=min_systems,
+        depth=deepest_rank(all_measures, metrics),
     )
     catalogue = Catalogue(len(collection.items))
-    users, measured = collection.topics.ids, section.measures
-    scores = score_runs(
-        collection.runs, collection.qrels, measured, metrics, users=users, catalogue=catalogue
-    )
+
+    def score_collected(collected_runs: Sequence[Run]) -> Scores:
+        """Score runs of the collection for all its users."""
+        return score_runs(
+            collected_runs,
+            collection.qrels,
+            all_measures,
+            metrics,
+            users=collection.topics.ids,
+            catalogue=catalogue,
+        )
 
     def means_of(tied_runs: Sequence[Run]) -> Floats:
         """Compute the means of runs, of shape (n_measures, n_runs)."""
-        return score_runs(
-            tied_runs, collection.qrels, measured, metrics, users=users, catalogue=catalogue
-        ).mean_values()
+        return score_collected(tied_runs).mean_values()
 
-    depth = max(map(depth_of, measured))
+    scores = score_collected(collection.runs)
+    depth = max(map(depth_of, all_measures))
     for run in collection.runs:
         warn_of_ties(
             run,
             collection.qrels,
             depth=None if depth == inf else int(depth),
-            measures=[str(measure) for measure in measured],
+            measures=[str(measure) for measure in all_measures],
             means_of=means_of,
         )
-    replicates = Replicates.group_by_system(systems, collection.runs) if systems else None
+    replicates = None
+    if system_of_each_run:
+        replicates = Replicates.group_by_system(system_of_each_run, collection.runs)
     return StudyWork(
         name="scores",
         seed=seed,
@@ -642,7 +762,10 @@ def _work(
     )
 
 
-def _settings_of(analysis: Analysis[Any, Any], given: Mapping[str, Any]) -> Any:
-    """Check settings; None stands for the default of the analysis."""
-    known = {name: value for name, value in given.items() if value is not None}
-    return check_settings(f"analysis {analysis.name!r}", analysis.settings, known)
+def _check_settings_of(analysis: Analysis[Any, Any], values: Mapping[str, Any]) -> Any:
+    """Make the settings of an analysis; a value of None stands for its default.
+
+    Raises InputError for an unknown name, or a value that breaks a rule.
+    """
+    given_values = {name: value for name, value in values.items() if value is not None}
+    return check_settings(f"analysis {analysis.name!r}", analysis.settings, given_values)

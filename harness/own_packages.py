@@ -15,25 +15,37 @@ def require_own_packages() -> None:
         Naming the first that is hidden.
     """
     for name in OWN_PACKAGES:
+        own_file = _init_file(name)
         spec = find_spec(name)
-        found = None if spec is None or spec.origin is None else Path(spec.origin).resolve()
+        imported_file = None
+        if spec is not None and spec.origin is not None:
+            imported_file = Path(spec.origin).resolve()
         # Microsoft's recommenders, installed later, writes its files over those of ours.
-        is_other = name == "recommenders" and b"recommenders.shared" not in _own(name).read_bytes()
-        if found != _own(name) or is_other:
+        is_overwritten = (
+            name == "recommenders" and b"recommenders.shared" not in own_file.read_bytes()
+        )
+        if imported_file != own_file or is_overwritten:
             raise ImportError(misplaced(name), name=name)
 
 
 def misplaced(name: str) -> str:
-    """Say that a package is not ours, because another hides or overwrites it, and what to do."""
+    """Word that another package hides or overwrites ours of this name, and what to do."""
+    own_file = str(_init_file(name))
     spec = find_spec(name)
-    found = "none" if spec is None else spec.origin
-    place = "another in its place" if found == str(_own(name)) else found
-    remedy = "Install the harness again, in an environment of its own."
-    if found not in ("none", str(_own(name))) and "site-packages" not in str(found):
+    imported_file = "none" if spec is None else str(spec.origin)
+    place = "another in its place" if imported_file == own_file else imported_file
+    is_users_file = imported_file not in ("none", own_file) and "site-packages" not in imported_file
+    if is_users_file:
         remedy = "Rename that file or folder, or start Python in another folder."
-    needed = f"the harness needs its own package `{name}` ({_own(name)})"
-    return f"{needed}, but Python finds {place}. {remedy}"
+    else:
+        remedy = "Install the harness again, in an environment of its own."
+    return (
+        f"the harness needs its own package `{name}` ({own_file}), but Python finds {place}. "
+        f"{remedy}"
+    )
 
 
-def _own(name: str) -> Path:
-    return Path(__file__).resolve().parents[1] / name / "__init__.py"
+def _init_file(name: str) -> Path:
+    """Compose the path of the file ``__init__.py`` of one of our packages."""
+    own_folder = Path(__file__).resolve().parents[1]
+    return own_folder / name / "__init__.py"

@@ -26,7 +26,7 @@ from qrels.ranks.hidden_ranks import (
 )
 from recommenders.kernels.hidden_ranks import DEEPEST, rank_hidden
 from runs import InputError
-from runs.shared.arrays import Integers, Sparse
+from runs.shared.arrays import Floats, Integers, Sparse
 from runs.shared.errors import require_choice
 from runs.shared.files import write_atomically
 from runs.shared.parallel import on_cluster
@@ -40,11 +40,20 @@ if TYPE_CHECKING:
 Similarity: TypeAlias = "Callable[[Interactions], Sparse]"
 """Learns from training events how much each item votes for each other."""
 
-ITEM_COSINES, ALS_KNN = "item-cosines", "als-knn"
+ITEM_COSINES = "item-cosines"
+ALS_KNN = "als-knn"
+"""Names of the models."""
+
 SHOWN_BETAS: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
 SHOWN_CUTOFFS: Final[tuple[int, ...]] = (1, 5, 10, 20, 50)
-FEW: Final = 8
-"""Up to so many exponents or cut-offs, all are printed."""
+MAX_PRINTED: Final = 8
+"""Up to so many exponents or cut-offs, all are printed; of more, those above."""
+
+COMPARED_CUTOFF: Final = 10
+"""Of several models, the cut-off nearest to this one is printed."""
+
+CURVE_LABELS: Final = ["model", "weights", "validation"]
+"""Columns that distinguish the panels of the figure."""
 
 
 class RecallQuestion(RecallSettings):
@@ -83,57 +92,66 @@ class MeasuredRecalls(Result):
     @property
     def panels(self) -> tuple[str, ...]:
         """Panels of the figure: models, weights and validations."""
-        own = self.recalls[["model", "weights", "validation"]].drop_duplicates()
-        return tuple(map(", ".join, own.to_numpy()))
+        distinct_labels = self.recalls[CURVE_LABELS].drop_duplicates()
+        return tuple(", ".join(labels) for labels in distinct_labels.to_numpy())
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give both tables."""
+        """Return both tables, by name."""
         return {"values": self.values, "recalls": self.recalls}
 
     def caption(self) -> str:
         """Describe what values are means of."""
-        first = self.recalls.iloc[0]
+        models = ", ".join(self.ranks)
+        first_row = self.recalls.iloc[0]
+        n_hidden_items = first_row["hidden_items"]
+        n_users = first_row["users"]
         return (
-            f"{', '.join(self.ranks)}. Recall by popularity to the power of -beta: "
-            f"{first['hidden_items']:,} hidden items of {first['users']:,} users. Errors are over "
+            f"{models}. Recall by popularity to the power of -beta: "
+            f"{n_hidden_items:,} hidden items of {n_users:,} users. Errors are over "
             "users; of several models, of differences between them."
         )
 
     def findings(self) -> Sequence[str]:
-        """Say what to do with the values of several models."""
-        several = len(self.ranks) > 1
-        return ["With rates of these models: harness online values.csv rates.csv"] * several
+        """Name the command that compares the values with rates; nothing for a single model."""
+        if len(self.ranks) > 1:
+            return ["With rates of these models: harness online values.csv rates.csv"]
+        return []
 
     def cautions(self) -> Sequence[str]:
-        """Say what was left out."""
+        """Return the facts: what was left out."""
         return self.facts
 
     @table("recall", "recall of hidden items")
     def recall_table(self) -> Table:
-        """Tabulate a few exponents by a few cut-offs, or by the models if there are several."""
-        some, column = self.recalls, "cutoff"
-        keys = ["weights", "validation", "beta", "ceiling", "effective_share"]
-        cutoffs: Sequence[int] = SHOWN_CUTOFFS
-        if some["beta"].nunique() > FEW:
-            some = some[some["beta"].isin(SHOWN_BETAS)]
+        """Tabulate a few exponents by a few cut-offs, or by the models if there are several.
+
+        Of several models, the recalls are those at one cut-off.
+        """
+        rows = self.recalls
+        if rows["beta"].nunique() > MAX_PRINTED:
+            rows = rows[rows["beta"].isin(SHOWN_BETAS)]
+        keys = ["weights", "validation", "beta"]
         if len(self.ranks) > 1:
-            keys, column = keys[:3], "model"
-            cutoffs = (min(some["cutoff"], key=lambda cutoff: abs(cutoff - 10)),)
-        if column == "model" or some["cutoff"].nunique() > FEW:
-            some = some[some["cutoff"].isin(cutoffs)]
-        wide = some.pivot_table("value", keys, column, sort=False)
-        wide = wide.rename(columns=lambda name: f"@{name}" if column == "cutoff" else name)
+            cutoff = min(rows["cutoff"], key=lambda cutoff: abs(cutoff - COMPARED_CUTOFF))
+            rows = rows[rows["cutoff"] == cutoff]
+            wide = rows.pivot_table("value", keys, "model", sort=False)
+        else:
+            keys += ["ceiling", "effective_share"]
+            if rows["cutoff"].nunique() > MAX_PRINTED:
+                rows = rows[rows["cutoff"].isin(SHOWN_CUTOFFS)]
+            wide = rows.pivot_table("value", keys, "cutoff", sort=False)
+            wide = wide.rename(columns=lambda cutoff: f"@{cutoff}")
         return frame_table("recall", "Recall of hidden items", wide.reset_index(), self.caption())
 
     @figure("recall", "Recall over the exponent of popularity", panels="panel")
     def plot_recall(self, ax: Axes, *, panel: str) -> None:
-        """Draw recall over the exponent, a line for each cut-off."""
-        labels = self.recalls[["model", "weights", "validation"]]
-        some = self.recalls[(labels == panel.rsplit(", ", 2)).all(axis=1)]
-        draw_recalls(ax, some, title=panel)
+        """Draw recall over the exponent, a line for each cut-off; see `panels`."""
+        panel_labels = panel.rsplit(", ", 2)
+        is_of_panel = (self.recalls[CURVE_LABELS] == panel_labels).all(axis=1)
+        draw_recalls(ax, self.recalls[is_of_panel], title=panel)
 
     def write_ranks(self, folder: Path) -> None:
-        """Write the hidden items, and their ranks by the model, if there is one."""
+        """Write the hidden items, and their ranks by the model; of several models, nothing."""
         if len(self.ranks) == 1:
             (ranks,) = self.ranks.values()
             write_atomically(folder / "hidden.parquet", hidden_to_parquet(ranks.hidden))
@@ -152,48 +170,94 @@ def measure_models(
 ) -> MeasuredRecalls:
     """Train models on a part of the users of a log, and measure their recall on the others.
 
-    A model is written such as "few=item-cosines:neighbours=5": its name, which may be missing, and
-    its settings. Results depend neither on the workers nor on the cluster that ranks. Temporary
-    files lie in the folder.
+    Results depend neither on the number of workers nor on the cluster that ranks.
+
+    Parameters
+    ----------
+    path
+        Log of interactions.
+    question
+        What is asked.
+    models
+        Models such as "few=item-cosines:neighbours=5": a label, which may be missing, a name and
+        settings.
+    n_jobs
+        Number of workers.
+    cluster
+        Address of a Dask cluster that ranks, or "local"; None ranks here.
+    folder
+        Folder of temporary files.
+    progress
+        Shows progress.
+
+    Raises
+    ------
+    InputError
+        If a model is unknown, two have one label, or all users are test users.
     """
-    chosen: dict[str, Similarity] = {}
+    learners: dict[str, Similarity] = {}
     for text in models:
-        head, _, settings = text.partition(":")
-        name, _, kind = head.rpartition("=")
-        given = [each.partition("=") for each in filter(None, settings.split(","))]
-        model = model_settings(kind, {key: value for key, _, value in given})
-        label = name or (text if len(models) > 1 else str(model))
-        if label in chosen:
+        label, settings = _parse_model(text)
+        label = label or (text if len(models) > 1 else str(settings))
+        if label in learners:
             raise InputError(f"two models are called {label!r}; name them: NAME={text}.")
-        chosen[label] = similarity_of(model, seed=question.seed, n_jobs=n_jobs)
+        learners[label] = similarity_of(settings, seed=question.seed, n_jobs=n_jobs)
     with progress("Reading", 1) as bar:
-        read: dict[str, Any] = {"first_year": question.first_year, "folder": folder}
-        events = read_interactions(path, n_jobs=n_jobs, **read)
-        test_ids = draw_test_users(
-            events,
-            share=question.share,
-            max_users=question.most,
-            min_items=question.min_items,
-            seed=question.seed,
-        )
-        train, test = split_users(events, test_ids)
-        user = np.cumsum(np.diff(test.user, prepend=-1) > 0) - 1
-        test = replace(test, users=test_ids, user=user.astype(np.int32))
-        del events
+        train, test = _read_split_log(path, question, n_jobs=n_jobs, folder=folder)
         bar.advance()
     if len(train) == 0:
         raise InputError("all users are test users; nobody is left to learn from.")
-    n_train = np.count_nonzero(np.diff(train.starts))
+    n_training_users = np.count_nonzero(np.diff(train.starts))
     facts = [
-        f"{len(test_ids):,} test users with {len(test):,} events, {n_train:,} training users with "
-        f"{len(train):,}."
+        f"{len(test.users):,} test users with {len(test):,} events, "
+        f"{n_training_users:,} training users with {len(train):,}."
     ]
-    deepest, ranks = max(DEEPEST, *question.cutoffs), {}
-    with on_cluster(cluster), progress("Training and ranking", len(chosen)) as bar:
-        for label, train_model in chosen.items():
-            ranks[label] = rank_hidden(train_model(train), test, deepest=deepest, n_jobs=n_jobs)
+    deepest_rank = max(DEEPEST, *question.cutoffs)
+    ranks: dict[str, HiddenRanks] = {}
+    with on_cluster(cluster), progress("Training and ranking", len(learners)) as bar:
+        for label, learn_similarity in learners.items():
+            similarity = learn_similarity(train)
+            ranks[label] = rank_hidden(similarity, test, deepest=deepest_rank, n_jobs=n_jobs)
             bar.advance()
-    return _measured(ranks, train.event_counts(), question, facts, progress)
+    return _measure_recalls(ranks, train.event_counts(), question, facts, progress)
+
+
+def _parse_model(text: str) -> tuple[str, Any]:
+    """Parse a model such as "few=item-cosines:neighbours=5" into label and settings.
+
+    The label is "" if there is none. Raises InputError for an unknown model or setting.
+    """
+    head, _, assignments = text.partition(":")
+    label, _, name = head.rpartition("=")
+    setting_texts: dict[str, str] = {}
+    for assignment in assignments.split(","):
+        if assignment:
+            key, _, value = assignment.partition("=")
+            setting_texts[key] = value
+    return label, model_settings(name, setting_texts)
+
+
+def _read_split_log(
+    path: Path, question: RecallQuestion, *, n_jobs: int, folder: Path | None
+) -> tuple[Interactions, Interactions]:
+    """Read a log, and split its events into those of training users and of test users.
+
+    Test users are drawn as the question says, and numbered anew, from 0. Temporary files lie in
+    the folder.
+    """
+    events = read_interactions(path, n_jobs=n_jobs, first_year=question.first_year, folder=folder)
+    test_ids = draw_test_users(
+        events,
+        share=question.share,
+        max_users=question.most,
+        min_items=question.min_items,
+        seed=question.seed,
+    )
+    train, test = split_users(events, test_ids)
+    is_first_of_user = np.diff(test.user, prepend=-1) > 0
+    user_numbers = np.cumsum(is_first_of_user) - 1
+    test = replace(test, users=test_ids, user=user_numbers.astype(np.int32))
+    return train, test
 
 
 def measure_ranks(
@@ -201,7 +265,8 @@ def measure_ranks(
 ) -> MeasuredRecalls:
     """Measure recall from a table of ranks; see `read_hidden_ranks`.
 
-    Popularity is counted over the users without ranks.
+    Popularity is counted over the events of the log at ``path`` of users without ranks. Raises
+    InputError if all its users have ranks.
     """
     with progress("Reading", 1) as bar:
         first_year = question.first_year
@@ -214,54 +279,91 @@ def measure_ranks(
             f"{path}: popularity is counted over the events of users without ranks, and all users "
             f"have ranks in {rank_table}."
         )
-    counts = np.zeros(len(ranks.hidden.items), dtype=np.intp)
-    counts[ranks.hidden.items.numbers(events.items.ids)] = train.event_counts()
+    item_counts = np.zeros(len(ranks.hidden.items), dtype=np.intp)
+    item_numbers = ranks.hidden.items.numbers(events.items.ids)
+    item_counts[item_numbers] = train.event_counts()
     facts = [f"popularity counts {len(train):,} events of users without ranks."]
-    return _measured({str(rank_table): ranks}, counts, question, facts, progress)
+    return _measure_recalls({str(rank_table): ranks}, item_counts, question, facts, progress)
 
 
-def _measured(
+def _measure_recalls(
     ranks: Mapping[str, HiddenRanks],
-    counts: Integers,
+    item_counts: Integers,
     question: RecallQuestion,
     facts: Sequence[str],
     progress: Progress,
 ) -> MeasuredRecalls:
+    """Measure every recall that is asked for, from the ranks of hidden items by model.
+
+    ``item_counts``: number of training events of each hidden item, of shape (n_items,). The facts
+    go into the result.
+    """
     import pandas as pd
 
-    recalls, errors = {}, {}
+    frames: dict[tuple[str, str], pd.DataFrame] = {}
+    errors: dict[str, Floats] = {}
     with progress("Measuring recall", len(question.weights)) as bar:
         for weights in question.weights:
-            how: dict[str, Any] = {"weights": weights, "min_items": question.min_items}
-            for label, of_model in ranks.items():
-                recalls[label, weights] = measure_recall(of_model, counts, question, **how)
-            errors[weights] = errors_of_means([*ranks.values()], counts, question, **how)
+            for label, model_ranks in ranks.items():
+                frames[label, weights] = measure_recall(
+                    model_ranks,
+                    item_counts,
+                    question,
+                    weights=weights,
+                    min_items=question.min_items,
+                )
+            errors[weights] = errors_of_means(
+                [*ranks.values()],
+                item_counts,
+                question,
+                weights=weights,
+                min_items=question.min_items,
+            )
             bar.advance()
     labels = ["model", "weights"]
-    found = pd.concat(recalls, names=labels).reset_index(level=labels).reset_index(drop=True)
-    models = {label: number for number, label in enumerate(ranks)}
-    found = found.sort_values("model", kind="stable", key=lambda each: each.map(models))
+    recalls = pd.concat(frames, names=labels).reset_index(level=labels).reset_index(drop=True)
+    model_numbers = {label: number for number, label in enumerate(ranks)}
+    recalls = recalls.sort_values(
+        "model", kind="stable", key=lambda models: models.map(model_numbers)
+    )
     weights = "uniform" if "uniform" in errors else "stratified"
-    values = found[found["weights"] == weights]
-    axes = zip(values["validation"], values["beta"], values["cutoff"], strict=True)
-    measures = [name_recall(*each, weights) for each in axes]
-    values = values[["model", "value"]].assign(error=errors[weights].ravel())
+    values = _tabulate_values(recalls, weights, errors[weights])
+    return MeasuredRecalls(values, recalls.reset_index(drop=True), ranks, tuple(facts))
+
+
+def _tabulate_values(recalls: pd.DataFrame, weights: Weights, errors: Floats) -> pd.DataFrame:
+    """Tabulate the recalls of these weights: columns model, measure, value, error.
+
+    ``errors``: standard errors of shape (n_models, n_values), in the order of the recalls.
+    """
+    rows = recalls[recalls["weights"] == weights]
+    parameters = zip(rows["validation"], rows["beta"], rows["cutoff"], strict=True)
+    measures = [
+        name_recall(validation, beta, cutoff, weights) for validation, beta, cutoff in parameters
+    ]
+    values = rows[["model", "value"]].assign(error=errors.ravel())
     values.insert(1, "measure", measures)
-    recalls_, values = (frame.reset_index(drop=True) for frame in (found, values))
-    return MeasuredRecalls(values, recalls_, ranks, tuple(facts))
+    return values.reset_index(drop=True)
 
 
-def model_settings(name: str, given: Mapping[str, Any]) -> Any:
-    """Check the settings of a model, which may be texts."""
+def model_settings(name: str, settings: Mapping[str, Any]) -> Any:
+    """Check the settings of a model, which may be texts; others have their defaults.
+
+    Raises InputError for an unknown model or setting, or a value that breaks a rule.
+    """
     from recommenders.kernels.embeddings import EmbeddingSettings
     from recommenders.kernels.neighbours import ItemCosines
 
     require_choice("model", name, (ITEM_COSINES, ALS_KNN))
-    return check_settings(name, EmbeddingSettings if name == ALS_KNN else ItemCosines, given)
+    settings_class = EmbeddingSettings if name == ALS_KNN else ItemCosines
+    return check_settings(name, settings_class, settings)
 
 
 def similarity_of(model: Any, *, seed: int, n_jobs: int) -> Similarity:
-    """Give what learns the similarities of a model."""
+    """Return the function that learns the similarities of items by a model of `model_settings`.
+
+    Raises InputError if the model needs the package implicit and it is not installed.
+    """
     from recommenders.kernels.embeddings import EmbeddingSettings, import_implicit, similarity
 
     if not isinstance(model, EmbeddingSettings):

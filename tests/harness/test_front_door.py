@@ -21,12 +21,12 @@ PACKAGES = ("harness", "recommenders", "runs", "qrels", "analyses")
 @pytest.mark.parametrize("name", harness.__all__)
 def test_every_name_is_that_of_its_home(name: str) -> None:
     found = getattr(harness, name)
-    assert found is getattr(import_module(harness._HOMES[name]), name)
+    assert found is getattr(import_module(harness._MODULE_OF[name]), name)
     assert name in dir(harness)
 
 
 def test_every_home_has_its_name_in_the_front() -> None:
-    assert sorted(harness._HOMES) == sorted(harness.__all__)
+    assert sorted(harness._MODULE_OF) == sorted(harness.__all__)
 
 
 def test_an_unknown_name_is_no_attribute() -> None:

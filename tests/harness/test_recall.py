@@ -15,7 +15,7 @@ from analyses.online.experiments import read_experiments
 from analyses.recall.recall import measure_recall
 from harness.cli.main import main
 from harness.recall import (
-    FEW,
+    MAX_PRINTED,
     SHOWN_BETAS,
     SHOWN_CUTOFFS,
     MeasuredRecalls,
@@ -406,7 +406,11 @@ def test_rows_stand_model_by_model_in_the_order_given(log: Path) -> None:
 
 
 def test_a_table_has_cut_offs_beside_each_other_or_models(log: Path, tmp_path: Path) -> None:
-    assert (FEW, SHOWN_BETAS, SHOWN_CUTOFFS) == (8, (0, 0.25, 0.5, 0.75, 1), (1, 5, 10, 20, 50))
+    assert (MAX_PRINTED, SHOWN_BETAS, SHOWN_CUTOFFS) == (
+        8,
+        (0, 0.25, 0.5, 0.75, 1),
+        (1, 5, 10, 20, 50),
+    )
     one = measured(log, "item-cosines").recall_table()
     head = ["weights", "validation", "beta", "ceiling", "effective_share"]
     assert list(one.headings) == [*head, "@1", "@5"]
