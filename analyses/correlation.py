@@ -30,8 +30,9 @@ from analyses.shared.limits import (
 )
 from analyses.shared.measure import Measures, tidy
 from analyses.shared.measure_estimates import SYSTEM_LIMIT_COLUMNS, Estimates
-from analyses.shared.number_format import rounded
+from analyses.shared.number_format import Cell, rounded
 from analyses.shared.result import Result, figure, table
+from analyses.shared.scores import Scores
 from analyses.shared.sentences import join_pairs, listed
 from analyses.shared.table import Table
 from runs.shared.arrays import Floats, Masks
@@ -73,40 +74,87 @@ class Settings(AnalysisSettings):
 def correlation(work: Work, settings: Settings) -> Correlation:
     """Compare the orderings of the systems by all measures.
 
+    Raises InputError if there are fewer than two systems.
+
     Valcarce et al. (2018), sections 4.1 and 4.2.
     """
-    scores, replicates = work.scores, settings.replicates
+    scores = work.scores
     scores.require("a correlation")
     with work.progress("Correlating orderings", 1) as bar:
-        found = correlate_means(
-            scores.mean_values(),
+        means = scores.mean_values()
+        result = correlate_means(
+            means,
             measures=scores.measures,
             systems=scores.systems,
             coefficient=settings.coefficient,
         )
-        # Over other users and other runs: (n_measures, n_systems, replicates).
-        how: Any = {"replicates": replicates, "seed": work.seed}
-        resampled = resample_means(scores.weighted_values, **how) + run_noise(scores.runs, **how)
-        numbers = scores.measures.indices(scores.measures.reported)
-        compare = partial(_every_two, find_coefficient(settings.coefficient))
-        means, subsets = scores.mean_values()[numbers], work.families.subsets(seed=work.seed)
-        drawn = resampled[numbers].swapaxes(1, 2)
-        found = replace(
-            found,
+        resampled = _resampled_means(scores, replicates=settings.replicates, seed=work.seed)
+        result = _with_chance(
+            result,
+            means,
+            resampled,
             families=work.families,
-            over_users=np.moveaxis(compare(drawn), 0, -1),
-            within=SubsetValues(
-                work.families.n_families,
-                _among(compare, means, subsets),
-                np.moveaxis(_among(compare, drawn[:, :N_CROSSED], subsets[:N_CROSSED]), 0, -2),
-            ),
             n_users=len(scores.users),
-            replicates=replicates,
+            seed=work.seed,
         )
-        if replicates:
-            found = _with_intervals(found, resampled, every_pair=settings.every_pair)
+        if settings.replicates:
+            result = _with_intervals(result, resampled, every_pair=settings.every_pair)
         bar.advance()
-    return found
+    return result
+
+
+def _resampled_means(scores: Scores, *, replicates: int, seed: int) -> Floats:
+    """Draw means over other users and other runs: (n_measures, n_systems, replicates)."""
+    means = resample_means(scores.weighted_values, replicates=replicates, seed=seed)
+    return means + run_noise(scores.runs, replicates=replicates, seed=seed)
+
+
+def _with_chance(
+    result: Correlation,
+    means: Floats,
+    resampled: Floats,
+    *,
+    families: Families,
+    n_users: int,
+    seed: int,
+) -> Correlation:
+    """Add the agreement of the report measures over other users and within subsets of systems.
+
+    Parameters
+    ----------
+    result
+        The agreement of all measures.
+    means
+        Mean scores, of shape (n_measures, n_systems).
+    resampled
+        The same of resampled users, of shape (n_measures, n_systems, n_replicates).
+    families
+        The families of the systems.
+    n_users
+        Number of users.
+    seed
+        Random seed of the subsets.
+    """
+    reported = result.reported_indices
+    compare = partial(_compare_pairs, find_coefficient(result.coefficient))
+    subsets = families.subsets(seed=seed)
+    # Of shape (n_reported, n_replicates, n_systems).
+    replicated_means = resampled[reported].swapaxes(1, 2)
+    over_users = np.moveaxis(compare(replicated_means), 0, -1)
+    crossed = _compare_in_subsets(compare, replicated_means[:, :N_CROSSED], subsets[:N_CROSSED])
+    within = SubsetValues(
+        families.n_families,
+        values=_compare_in_subsets(compare, means[reported], subsets),
+        crossed=np.moveaxis(crossed, 0, -2),
+    )
+    return replace(
+        result,
+        families=families,
+        over_users=over_users,
+        within=within,
+        n_users=n_users,
+        replicates=resampled.shape[-1],
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,23 +208,29 @@ class Correlation(Result):
         return self.values[self.coefficient]
 
     def limits_over_systems(self) -> dict[str, Floats]:
-        """Give limits over systems, and over users and systems, of report measures; others NaN."""
+        """Compute limits of report measures over systems, and over users and systems, by column.
+
+        Each is of shape (n_measures, n_measures), NaN for other measures, and for all if only the
+        means are known. Limits lie within the range of the coefficient.
+        """
         limits = {name: np.full(self.taus.shape, np.nan) for name in SYSTEM_LIMIT_COLUMNS}
         if self.within is None or self.over_users is None:
             return limits
-        numbers = self.measures.indices(self.measures.reported)
-        places = np.ix_(numbers, numbers)
-        taus = self.taus[places]
+        reported = np.ix_(self.reported_indices, self.reported_indices)
+        taus = self.taus[reported]
         lowest = find_coefficient(self.coefficient).lowest(len(self.systems))
-        users = (TAU_FACTOR * standard_deviations(self.over_users)) ** 2
-        both = self.within.half_widths_over_both(users)
-        for side, reach in (("systems", self.within.half_widths()), ("both", both)):
-            limits[f"{side}_low"][places] = np.maximum(taus - reach, lowest)
-            limits[f"{side}_high"][places] = np.minimum(taus + reach, 1.0)
+        user_deviations = TAU_FACTOR * standard_deviations(self.over_users)
+        half_widths = {
+            "systems": self.within.half_widths(),
+            "both": self.within.half_widths_over_both(user_deviations**2),
+        }
+        for source, half_width in half_widths.items():
+            limits[f"{source}_low"][reported] = np.maximum(taus - half_width, lowest)
+            limits[f"{source}_high"][reported] = np.minimum(taus + half_width, 1.0)
         return limits
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give ``correlation_cutoffs`` and ``correlation_metrics``; see `among_cutoffs`.
+        """Tabulate ``correlation_cutoffs`` and ``correlation_metrics``; see `among_cutoffs`.
 
         Report measures that differ in their depths have ``correlation_measures``, too.
         """
@@ -185,13 +239,14 @@ class Correlation(Result):
             "correlation_metrics": self.among_metrics(),
         }
         if not self.measures.reported.common_depth:
-            chosen = [measure in self.measures.reported for measure in self.measures]
-            rows = self.to_frame()[np.outer(chosen, chosen).ravel()]
+            is_reported = self._is_reported()
+            is_pair = np.outer(is_reported, is_reported)
+            rows = self.to_frame()[is_pair.ravel()]
             frames["correlation_measures"] = rows.reset_index(drop=True)
         return frames
 
     def to_frame(self) -> pd.DataFrame:
-        """All pairs of measures; the second is the reference.
+        """Tabulate all pairs of measures; the second is the reference.
 
         Columns metric_a, cutoff_a, metric_b, cutoff_b, tau (the chosen coefficient), low, high
         (over users), of report measures the limits over systems (systems_low, systems_high) and
@@ -201,30 +256,43 @@ class Correlation(Result):
 
         metrics = [measure.metric for measure in self.measures]
         cutoffs = pd.array([measure.cutoff for measure in self.measures], dtype="Int64")
-        axes = (pd.DataFrame({f"metric_{x}": metrics, f"cutoff_{x}": cutoffs}) for x in "ab")
+        rows = pd.DataFrame({"metric_a": metrics, "cutoff_a": cutoffs})
+        columns = pd.DataFrame({"metric_b": metrics, "cutoff_b": cutoffs})
         further = {name: self.values[name] for name in self.values if name != self.coefficient}
-        limits = {"low": self.low, "high": self.high} | self.limits_over_systems()
-        return tidy(*axes, tau=self.taus, **limits, **further)
+        return tidy(
+            rows,
+            columns,
+            tau=self.taus,
+            low=self.low,
+            high=self.high,
+            **self.limits_over_systems(),
+            **further,
+        )
 
     def frame(self) -> pd.DataFrame:
-        """Pairs of different report measures, with the columns of `to_frame`.
+        """Tabulate pairs of different report measures, with the columns of `to_frame`.
 
         Each pair has a row; of a coefficient that is not symmetric, two: either is the reference.
         """
-        is_reported = np.isin(np.arange(len(self.measures)), self._reported)
+        is_reported = self._is_reported()
         is_pair = np.outer(is_reported, is_reported)
         if find_coefficient(self.coefficient).symmetric:
             is_pair = np.triu(is_pair, k=1)
         np.fill_diagonal(is_pair, False)
-        return self.to_frame()[is_pair.ravel()].reset_index(drop=True)
+        rows = self.to_frame()[is_pair.ravel()]
+        return rows.reset_index(drop=True)
 
     @property
-    def _reported(self) -> list[int]:
-        """The numbers of the report measures."""
+    def reported_indices(self) -> list[int]:
+        """Positions of the report measures."""
         return self.measures.indices(self.measures.reported)
 
+    def _is_reported(self) -> Masks:
+        """Mark the report measures: (n_measures,)."""
+        return np.isin(np.arange(len(self.measures)), self.reported_indices)
+
     def among_cutoffs(self) -> pd.DataFrame:
-        """Pairs of cut-offs of one metric.
+        """Tabulate pairs of cut-offs of one metric.
 
         Columns metric, cutoff_a, cutoff_b; then those of `to_frame` from tau on.
         """
@@ -233,23 +301,30 @@ class Correlation(Result):
         return frame.rename(columns={"metric_a": "metric"}).reset_index(drop=True)
 
     def among_metrics(self) -> pd.DataFrame:
-        """Pairs of metrics at one cut-off, by cut-off.
+        """Tabulate pairs of metrics at one cut-off, by cut-off.
 
         Columns metric_a, metric_b, cutoff; then those of `to_frame` from tau on.
         """
         frame = self.to_frame()
         # Whole lists are a cut-off of their own.
-        cutoff_a, cutoff_b = frame["cutoff_a"].fillna(0), frame["cutoff_b"].fillna(0)
+        cutoff_a = frame["cutoff_a"].fillna(0)
+        cutoff_b = frame["cutoff_b"].fillna(0)
         frame = frame[cutoff_a == cutoff_b].drop(columns="cutoff_b")
         frame.insert(2, "cutoff", frame.pop("cutoff_a"))
         return frame.sort_values("cutoff", kind="stable", ignore_index=True)
 
     def headline(self) -> Estimates | None:
-        """Give the mean agreement of each report measure with the others."""
-        numbers = self.measures.indices(self.measures.reported)
-        if len(numbers) < 2 or self.within is None or self.over_users is None:
+        """Estimate the mean agreement of each report measure with the others.
+
+        None if there are fewer than two report measures, or only the means are known.
+        """
+        reported = self.measures.reported
+        if len(reported) < 2 or self.within is None or self.over_users is None:
             return None
-        values, replicates = map(_beside, (self.taus[np.ix_(numbers, numbers)], self.over_users))
+        indices = self.reported_indices
+        values = _mean_with_others(self.taus[np.ix_(indices, indices)])
+        replicates = _mean_with_others(self.over_users)
+        within = self.within.transformed(_mean_with_others)
         low, high = arcsine_limits(values, replicates)
         label = find_coefficient(self.coefficient).label
         return Estimates(
@@ -257,78 +332,92 @@ class Correlation(Result):
             quantity=f"mean {label} with the other measures",
             subject="Agreement with the other measures",
             best="typical",
-            measures=self.measures.reported,
+            measures=reported,
             values=values,
             low=low,
             high=high,
             replicates=variance_stabilised(values, replicates),
-            systems=replace(self.within.transformed(_beside), resampled=replicates),
+            systems=replace(within, resampled=replicates),
         )
 
     def publications(self) -> Mapping[str, pd.DataFrame]:
-        """Give Figures 1 and 5 of Valcarce et al. (2018)."""
-        names = {"tau": "value", "metric_a": "metric_row", "metric_b": "metric_column"}
-        cutoffs = self.among_cutoffs().rename(
-            columns={"tau": "value", "cutoff_a": "cutoff_row", "cutoff_b": "cutoff_column"}
-        )
-        metrics = self.among_metrics().rename(columns=names)
+        """Tabulate Figures 1 and 5 of Valcarce et al. (2018): values by row and column."""
+        cutoff_names = {"tau": "value", "cutoff_a": "cutoff_row", "cutoff_b": "cutoff_column"}
+        metric_names = {"tau": "value", "metric_a": "metric_row", "metric_b": "metric_column"}
+        cutoffs = self.among_cutoffs().rename(columns=cutoff_names)
+        metrics = self.among_metrics().rename(columns=metric_names)
         return {
             "recsys2018-figure1": cutoffs[["metric", "cutoff_row", "cutoff_column", "value"]],
             "recsys2018-figure5": metrics[["metric_row", "metric_column", "cutoff", "value"]],
         }
 
     def findings(self) -> Sequence[str]:
-        """Say how far the report measures agree on the ordering of the systems."""
-        pairs, wide = self._pairs, self._wide()
-        known = {pair: float(self.taus[place]) for pair, place in pairs.items() if pair not in wide}
-        taus = {pair: tau for pair, tau in known.items() if not np.isnan(tau)}
+        """Write how far the report measures agree on average, and which do least and most.
+
+        Pairs with a wide interval, or without a value, are left out; empty if none is left.
+        """
+        wide_pairs = self._wide_pairs()
+        taus = {}
+        for pair, indices in self._indices_by_pair.items():
+            tau = float(self.taus[indices])
+            if pair not in wide_pairs and not np.isnan(tau):
+                taus[pair] = tau
         if not taus:
             return []
-        mean = sum(taus.values()) / len(taus)
-        lowest, highest = min(taus, key=taus.__getitem__), max(taus, key=taus.__getitem__)
-        ranges = ""
-        if taus[lowest] < taus[highest]:
-            low_tau, high_tau = self.at_once(lowest), self.at_once(highest)
-            ranges = f", from {low_tau} ({listed(lowest)}) to {high_tau} ({listed(highest)})"
-            if self.has_intervals:
-                ranges += "; the intervals hold for all pairs at once"
+        mean = rounded(sum(taus.values()) / len(taus), 2)
+        label = find_coefficient(self.coefficient).label
+        depth = self.measures.reported.title_suffix
+        pairs = "pairs"
+        if wide_pairs:
+            pairs = f"{len(taus)} of the {len(self._indices_by_pair)} pairs"
         return [
-            f"The report measures{self.measures.reported.title_suffix} agree on the ordering of "
-            f"the systems with {find_coefficient(self.coefficient).label} = {rounded(mean, 2)} on "
-            f"average over {f'{len(taus)} of the {len(pairs)} ' * bool(wide)}pairs{ranges}."
+            f"The report measures{depth} agree on the ordering of the systems with {label} = "
+            f"{mean} on average over {pairs}{self._range_in_words(taus)}."
         ]
 
+    def _range_in_words(self, taus: Mapping[tuple[str, str], float]) -> str:
+        """Write the pairs of least and largest agreement; empty if all values by pair are equal."""
+        lowest = min(taus, key=taus.__getitem__)
+        highest = max(taus, key=taus.__getitem__)
+        if taus[lowest] == taus[highest]:
+            return ""
+        least = f"{self.joint_estimate(lowest)} ({listed(lowest)})"
+        largest = f"{self.joint_estimate(highest)} ({listed(highest)})"
+        note = "; the intervals hold for all pairs at once" if self.has_intervals else ""
+        return f", from {least} to {largest}{note}"
+
     @property
-    def _pairs(self) -> dict[tuple[str, str], tuple[int, int]]:
-        """Where the pairs of report measures stand, by their labels."""
-        reported = self.measures.reported
-        places = dict(zip(reported.labels, self.measures.indices(reported), strict=True))
-        return {(a, b): (places[a], places[b]) for a, b in combinations(places, 2)}
+    def _indices_by_pair(self) -> dict[tuple[str, str], tuple[int, int]]:
+        """Positions of the measures of each pair of report measures, by their labels."""
+        labelled = zip(self.measures.reported.labels, self.reported_indices, strict=True)
+        return {
+            (a, b): (index_a, index_b) for (a, index_a), (b, index_b) in combinations(labelled, 2)
+        }
 
     @property
     def has_intervals(self) -> bool:
         """Whether there are resampled agreements of the report measures."""
         return self.over_users is not None and self.over_users.shape[-1] > 1
 
-    def at_once(self, pair: tuple[str, str]) -> Estimate:
+    def joint_estimate(self, pair: tuple[str, str]) -> Estimate:
         """Estimate the agreement of two report measures; limits hold for all pairs at once.
 
-        Measures are named by their labels. An interval for one pair, which was chosen for being
-        the lowest or the highest, holds less often than it says.
+        Measures are named by their labels. An interval for one pair, which was chosen for being the
+        lowest or the highest, holds less often than it says. Without `has_intervals` there are no
+        limits.
         """
-        row, column = self._pairs[pair]
-        tau = float(self.taus[row, column])
+        tau = float(self.taus[self._indices_by_pair[pair]])
         if self.over_users is None or not self.has_intervals:
             return Estimate(tau)
-        every_pair = self.measures.reported.labels
-        first, second = np.array([*combinations(range(len(every_pair)), 2)]).T
+        first, second = np.triu_indices(len(self.measures.reported), k=1)
         # NaN where an agreement is undefined, of all or of the resampled users.
         angles = np.arcsin(self.over_users[first, second])
-        spread = standard_deviations(angles)
+        deviations = standard_deviations(angles)
         # The pair that seems to agree most varies least by chance: it varies as pairs usually do.
-        usual = float(np.sqrt(mean_of_defined(spread**2)))
-        place = [*self._pairs].index(pair)
-        half_width = TAU_FACTOR * joint_quantile(angles) * max(float(spread[place]), usual)
+        usual_deviation = float(np.sqrt(mean_of_defined(deviations**2)))
+        position = list(self._indices_by_pair).index(pair)
+        deviation = max(float(deviations[position]), usual_deviation)
+        half_width = TAU_FACTOR * joint_quantile(angles) * deviation
         angle = float(np.arcsin(tau))
         low = np.sin(max(angle - half_width, -np.pi / 2))
         high = np.sin(min(angle + half_width, np.pi / 2))
@@ -336,30 +425,44 @@ class Correlation(Result):
 
     @table("correlation", "agreement among metrics")
     def table(self, *, cutoff: int | None = None) -> Table:
-        """Tabulate the agreement of the metrics' orderings of the systems."""
+        """Tabulate the agreement of the metrics' orderings of the systems.
+
+        Rows and columns are the report measures, or the measures at a cut-off.
+        """
         compared = self.measures.reported_or_at(cutoff)
-        numbers, labels = self.measures.indices(compared), compared.labels
-        taus = dict(zip(labels, self.taus[np.ix_(numbers, numbers)].T, strict=True))
-        label = find_coefficient(self.coefficient).label
-        note = f"{label[0].upper()}{label[1:]} between the orderings of the systems by mean score."
+        indices = self.measures.indices(compared)
+        taus = self.taus[np.ix_(indices, indices)]
+        columns: dict[str, Any] = {"metric": compared.labels}
+        for label, column in zip(compared.labels, taus.T, strict=True):
+            columns[label] = column
+        note = f"{self._label_at_start()} between the orderings of the systems by mean score."
         title = f"Agreement among metrics{compared.title_suffix}"
-        columns: dict[str, Any] = {"metric": labels, **taus}
         return Table.from_columns("correlation", title, note, columns, decimals=2)
 
-    def of_measures(self) -> Table:
+    def _label_at_start(self) -> str:
+        """Write the label of the coefficient as a sentence begins."""
+        label = find_coefficient(self.coefficient).label
+        return label[0].upper() + label[1:]
+
+    def agreement_table(self) -> Table:
         """Tabulate the report measures down and across, with intervals where there are any."""
-        numbers = self.measures.indices(self.measures.reported)
-        names = {number: str(self.measures[number]) for number in numbers}
-        rows = [
-            [name, *(self._printed(row, column) for column in names)] for row, name in names.items()
-        ]
-        headings = ["", *names.values()]
+        indices = self.reported_indices
+        names = [str(measure) for measure in self.measures.reported]
+        rows: list[list[Cell]] = []
+        for row, name in zip(indices, names, strict=True):
+            cells = [self._printed(row, column) for column in indices]
+            rows.append([name, *cells])
+        headings = ["", *names]
         return Table("agreement", "Agreement of measures", self.caption(), headings, rows)
 
     def _printed(self, row: int, column: int) -> str:
+        """Print the agreement of two measures, given by position; if they differ, its interval."""
+        tau = float(self.taus[row, column])
         if row == column:
-            return rounded(float(self.taus[row, column]))
-        return str(Estimate(*(float(x[row, column]) for x in (self.taus, self.low, self.high))))
+            return rounded(tau)
+        low = float(self.low[row, column])
+        high = float(self.high[row, column])
+        return str(Estimate(tau, low, high))
 
     @figure(
         "correlation_cutoffs",
@@ -371,122 +474,189 @@ class Correlation(Result):
     )
     @figure("correlation_metrics", "Agreement among metrics", number=5)
     def plot(self, ax: Axes, *, metric: str | None = None) -> None:
-        """Draw a table of taus: cut-offs of one metric, or metrics at one cut-off."""
+        """Draw a table of taus: cut-offs of one metric, or metrics at one cut-off.
+
+        Metrics stand in an order in which neighbours agree.
+        """
         curves = curve_styles(self.measures, metric=metric)
-        labels = {number: label.removeprefix("@") for number, label, _ in curves}
-        self._draw_table(ax, labels if metric else self._by_likeness(labels))
+        labels = {index: label.removeprefix("@") for index, label, _ in curves}
+        if metric is None:
+            order = order_by_similarity(self.taus, list(labels))
+            labels = {index: labels[index] for index in order}
+        self._draw_table(ax, labels)
         ax.set_title(panel_title(self.measures, metric=metric))
 
-    def _by_likeness(self, labels: Mapping[int, str]) -> dict[int, str]:
-        """Put measures that agree beside each other, those that agree least at the ends."""
-        return {number: labels[number] for number in order_by_likeness(self.taus, [*labels])}
-
     def _draw_table(self, ax: Axes, labels: Mapping[int, str]) -> None:
-        """Print every tau in a cell that is the darker, the higher it is among all."""
-        taus, names = self.taus[np.ix_([*labels], [*labels])], list(labels.values())
-        lowest = min(float(np.nanmin(self.taus, initial=1.0)), 1.0 - LEAST_RANGE)
-        draw_matrix(ax, taus, names, label=find_coefficient(self.coefficient).label, lowest=lowest)
+        """Print every tau in a cell that is the darker, the higher it is among all.
+
+        ``labels`` has the names of measures by their positions, in the order of the cells.
+        """
+        indices = list(labels)
+        taus = self.taus[np.ix_(indices, indices)]
+        lowest_tau = float(np.nanmin(self.taus, initial=1.0))
+        lowest = min(lowest_tau, 1.0 - LEAST_RANGE)
+        label = find_coefficient(self.coefficient).label
+        draw_matrix(ax, taus, list(labels.values()), label=label, lowest=lowest)
 
     def cautions(self) -> Sequence[str]:
-        """Say which intervals of the agreement of report measures tell nothing, or too little."""
-        wide = self._wide()
-        sentence = (
-            f"These {self.units} cannot tell how far two measures agree, as the interval is wider "
-            f"than {WIDE:g}: {join_pairs(wide)}."
-        )
-        few = self.families.cautions() if self.families else []
-        return [sentence] * bool(wide) + few
+        """Warn of pairs of report measures whose interval is too wide, and of too few systems."""
+        cautions = []
+        wide_pairs = self._wide_pairs()
+        if wide_pairs:
+            names = join_pairs(wide_pairs)
+            cautions.append(
+                f"These {self.units} cannot tell how far two measures agree, as the interval is "
+                f"wider than {WIDE:g}: {names}."
+            )
+        if self.families is not None:
+            cautions += self.families.cautions()
+        return cautions
 
-    def _wide(self) -> list[tuple[str, str]]:
-        """Name the pairs of report measures whose interval is too wide to tell anything."""
-        width = self.high - self.low
-        return [pair for pair, place in self._pairs.items() if width[place] > WIDE]
+    def _wide_pairs(self) -> list[tuple[str, str]]:
+        """Name the pairs of report measures whose interval is wider than `WIDE`."""
+        widths = self.high - self.low
+        return [pair for pair, indices in self._indices_by_pair.items() if widths[indices] > WIDE]
 
     def caption(self) -> str:
-        """Say what the numbers are, how ties count, and what the intervals are."""
+        """Write what the numbers are, how ties count, and what the intervals are."""
         coefficient = find_coefficient(self.coefficient)
-        label, users = coefficient.label[0].upper() + coefficient.label[1:], ""
+        users = ""
         if self.n_users is not None:
             users = f" over {counted(self.n_users, self.unit)}"
-        reference = "" if coefficient.symmetric else " The column is the reference of the row."
-        left_out = f"; {self.undefined:,} undefined values left out" * (self.undefined > 0)
-        intervals = (
-            f" The CSV tables have 95 % intervals, for samples of as many {self.units}{left_out}; "
-            f"with more {self.units}, measures may agree more."
+        caption = (
+            f"{self._label_at_start()} between the orderings of {len(self.systems)} systems by the "
+            f"mean scores of two measures{users}; 1 is the same ordering. {coefficient.ties}"
         )
-        return (
-            f"{label} between the orderings of {len(self.systems)} systems by the mean scores of "
-            f"two measures{users}; 1 is the same ordering. {coefficient.ties}{reference}"
-            f"{intervals * (self.replicates > 0)}"
-        )
+        if not coefficient.symmetric:
+            caption += " The column is the reference of the row."
+        if self.replicates > 0:
+            omitted = (
+                f"; {self.undefined:,} undefined values left out" if self.undefined > 0 else ""
+            )
+            caption += (
+                f" The CSV tables have 95 % intervals, for samples of as many {self.units}"
+                f"{omitted}; with more {self.units}, measures may agree more."
+            )
+        return caption
 
 
 def correlate_means(
     means: Floats, *, measures: Measures, systems: Sequence[str], coefficient: str
 ) -> Correlation:
-    """Compare orderings of which only the means are known; there are no intervals."""
+    """Compare orderings of which only the means are known; there are no intervals.
+
+    Means are of shape (n_measures, n_systems). Raises InputError if no coefficient is called so.
+    """
     find_coefficient(coefficient)
-    none = np.full((len(measures), len(measures)), np.nan)
+    unknown = np.full((len(measures), len(measures)), np.nan)
+    values = {name: _compare_pairs(compared, means) for name, compared in COEFFICIENTS.items()}
     return Correlation(
         measures=measures,
         systems=tuple(systems),
-        values={name: _every_two(one, means) for name, one in COEFFICIENTS.items()},
+        values=values,
         coefficient=coefficient,
-        low=none,
-        high=none,
+        low=unknown,
+        high=unknown,
     )
 
 
-def _with_intervals(found: Correlation, resampled: Floats, *, every_pair: bool) -> Correlation:
-    """Add intervals for pairs of measures with something in common, or for all."""
-    measures = found.measures
-    coefficient = find_coefficient(found.coefficient)
+def _with_intervals(result: Correlation, resampled: Floats, *, every_pair: bool) -> Correlation:
+    """Add intervals for pairs of measures with something in common, or for all.
+
+    ``resampled`` has the means of resampled users, of shape (n_measures, n_systems, n_replicates).
+    """
+    measures = result.measures
+    coefficient = find_coefficient(result.coefficient)
     # A measure agrees with itself under all users.
-    low, high = (np.where(np.eye(len(measures)), found.taus, np.nan) for _ in range(2))
+    is_same = np.eye(len(measures), dtype=np.bool_)
+    low = np.where(is_same, result.taus, np.nan)
+    high = low.copy()
     undefined = 0
     orderings = np.ascontiguousarray(resampled.swapaxes(1, 2))
-    for pair in combinations(range(len(measures)), 2):
-        if every_pair or measures.are_comparable(*(measures[number] for number in pair)):
-            for place in (pair,) if coefficient.symmetric else (pair, pair[::-1]):
-                agreements = coefficient.compare(*(orderings[number] for number in place))
-                low[place], high[place] = arcsine_limits(found.taus[place], agreements)
-                undefined += int(np.isnan(agreements).sum())
+    for first, second in combinations(range(len(measures)), 2):
+        if not (every_pair or measures.are_comparable(measures[first], measures[second])):
+            continue
+        cells = [(first, second)]
+        if not coefficient.symmetric:
+            cells.append((second, first))
+        for row, column in cells:
+            agreements = coefficient.compare(orderings[row], orderings[column])
+            limits = arcsine_limits(result.taus[row, column], agreements)
+            low[row, column], high[row, column] = limits
+            undefined += int(np.isnan(agreements).sum())
     if coefficient.symmetric:
-        low, high = (np.where(np.isnan(each), each.T, each) for each in (low, high))
-    return replace(found, low=low, high=high, undefined=undefined)
+        low = np.where(np.isnan(low), low.T, low)
+        high = np.where(np.isnan(high), high.T, high)
+    return replace(result, low=low, high=high, undefined=undefined)
 
 
-def _every_two(coefficient: Coefficient, means: Floats) -> Floats:
-    """Compare means (n_measures, ..., n_systems): (..., n_measures, n_measures)."""
-    every = np.moveaxis(means, 0, -2)
-    return coefficient.compare(every[..., :, None, :], every[..., None, :, :])
+def _compare_pairs(coefficient: Coefficient, means: Floats) -> Floats:
+    """Compare the orderings by every two measures, the first as the estimate.
+
+    Means are of shape (n_measures, ..., n_systems), the result (..., n_measures, n_measures).
+    """
+    orderings = np.moveaxis(means, 0, -2)
+    estimates = orderings[..., :, np.newaxis, :]
+    references = orderings[..., np.newaxis, :, :]
+    return coefficient.compare(estimates, references)
 
 
-def _among(compare: Callable[[Floats], Floats], means: Floats, subsets: Masks) -> Floats:
-    """Compare means (n_measures, ..., n_systems) in subsets: (..., n_measures, n_measures, n)."""
-    n_measures, *others, _ = means.shape
-    found = np.empty((*others, n_measures, n_measures, len(subsets)))
-    for number, some in enumerate(subsets):
-        found[..., number] = compare(means[..., some])
-    return found
+def _compare_in_subsets(
+    compare: Callable[[Floats], Floats], means: Floats, subsets: Masks
+) -> Floats:
+    """Compare the orderings by every two measures among the systems of each subset.
+
+    Parameters
+    ----------
+    compare
+        Computes (..., n_measures, n_measures) of means (n_measures, ..., n_systems).
+    means
+        Of shape (n_measures, ..., n_systems).
+    subsets
+        Which systems each subset has, of shape (n_subsets, n_systems).
+
+    Returns
+    -------
+    Agreements of shape (..., n_measures, n_measures, n_subsets).
+    """
+    n_measures = means.shape[0]
+    shape = (*means.shape[1:-1], n_measures, n_measures, len(subsets))
+    agreements = np.empty(shape)
+    for number, is_member in enumerate(subsets):
+        agreements[..., number] = compare(means[..., is_member])
+    return agreements
 
 
-def _beside(agreements: Floats) -> Floats:
-    """Average agreements of measures, (n, n, ...), with all others: (n, ...)."""
-    own = np.arange(n_measures := len(agreements))
-    others = agreements.sum(axis=1) - agreements[own, own]
-    return np.asarray(others / max(n_measures - 1, 1))
+def _mean_with_others(agreements: Floats) -> Floats:
+    """Average agreements of measures, (n, n, ...), with all others: (n, ...); 0 of one measure."""
+    n_measures = len(agreements)
+    measures = np.arange(n_measures)
+    sums = agreements.sum(axis=1)
+    with_themselves = agreements[measures, measures]
+    return np.asarray((sums - with_themselves) / max(n_measures - 1, 1))
 
 
-def order_by_likeness(taus: Floats, numbers: Sequence[int]) -> list[int]:
-    """Put numbers in an order in which neighbours agree: of the tree that joins the most alike."""
+def order_by_similarity(similarities: Floats, indices: Sequence[int]) -> list[int]:
+    """Order some rows of a matrix so that neighbours are similar.
+
+    It is the best order of the leaves of the tree that joins the most similar by their average.
+
+    Parameters
+    ----------
+    similarities
+        Of shape (n, n), 1 for the same; NaN counts as 0.
+    indices
+        The rows to order; of an order and its reverse, that which begins nearer to theirs is taken.
+    """
     from scipy.cluster.hierarchy import leaves_list, linkage
     from scipy.spatial.distance import squareform
 
-    if len(numbers) < 3:
-        return [*numbers]
-    some = np.nan_to_num(taus[np.ix_(numbers, numbers)])
-    apart = squareform(1 - (some + some.T) / 2, checks=False)
-    order = leaves_list(linkage(apart, "average", optimal_ordering=True)).tolist()
-    # Of an order and its reverse, that which begins nearer to the order given.
-    return [numbers[place] for place in (order if order[0] <= order[-1] else order[::-1])]
+    if len(indices) < 3:
+        return list(indices)
+    chosen = np.nan_to_num(similarities[np.ix_(indices, indices)])
+    distances = squareform(1 - (chosen + chosen.T) / 2, checks=False)
+    tree = linkage(distances, "average", optimal_ordering=True)
+    order = leaves_list(tree).tolist()
+    if order[0] > order[-1]:
+        order.reverse()
+    return [indices[position] for position in order]

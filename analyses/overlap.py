@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from analyses.correlation import order_by_likeness
+from analyses.correlation import order_by_similarity
 from analyses.shared.analysis import AnalysisSettings, Need, analysis
 from analyses.shared.drawing import draw_matrix
 from analyses.shared.measure import pair_labels, tidy
@@ -215,7 +215,7 @@ class Overlap(Result):
     @figure("overlap", "Overlap of the lists of every two systems", wide=True)
     def plot(self, ax: Axes) -> None:
         """Draw the matrix of shares in common, similar systems beside each other."""
-        order = order_by_likeness(self.shared, range(len(self.systems)))
+        order = order_by_similarity(self.shared, range(len(self.systems)))
         names = [self.systems[number] for number in order]
         shared = self.shared[np.ix_(order, order)]
         draw_matrix(ax, shared, names, label=f"items in common at {self.cutoff}", lowest=0.0)

@@ -60,13 +60,13 @@ def correlate(
     format_ = option_values["format_"]
     match format_:
         case "text":
-            text = result.of_measures().to_columns()
+            text = result.agreement_table().to_columns()
         case "csv":
             text = as_csv(result.to_frame())
         case "json":
             text = as_json({"correlation": result})
         case _:
-            text = FORMATS[format_]([result.of_measures()])
+            text = FORMATS[format_]([result.agreement_table()])
     click.echo(text, nl=False)
     click.echo(result.caption(), err=True)
     folder = option_values["output"]

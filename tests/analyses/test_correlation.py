@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from scipy.special import stdtrit
 from scipy.stats import norm, t
 
-from analyses.correlation import Correlation, Settings, correlate_means, order_by_likeness
+from analyses.correlation import Correlation, Settings, correlate_means, order_by_similarity
 from analyses.correlation import correlation as run
 from analyses.intervals.resampling import resample_means
 from analyses.ordering import COEFFICIENTS, tau_ap, tau_b
@@ -156,7 +156,7 @@ def test_intervals_of_the_lowest_and_the_highest_agreement_hold() -> None:
         found = correlate(Scores(values, measures, systems, users), seed=seed, replicates=100)
         ordered = sorted(pairs, key=lambda pair: float(found.taus[pair]))
         for one, other in (ordered[0], ordered[-1]):
-            limits = found.at_once((measures.labels[one], measures.labels[other]))
+            limits = found.joint_estimate((measures.labels[one], measures.labels[other]))
             n_held += int(limits.low <= truth <= limits.high)
     assert n_held >= 69
 
@@ -277,7 +277,7 @@ def test_an_interval_of_all_pairs_at_once_is_as_wide_as_the_usual_pair() -> None
     usual = np.sqrt((spreads**2).mean())
     for (row, column), spread in zip(drawn, spreads, strict=True):
         labels = found.measures.labels
-        limits = found.at_once((labels[row], labels[column]))
+        limits = found.joint_estimate((labels[row], labels[column]))
         half_width = 1.1 * factor * max(spread, usual)
         angle = np.arcsin(found.taus[row, column])
         assert limits.value == found.taus[row, column]
@@ -288,7 +288,7 @@ def test_an_interval_of_all_pairs_at_once_is_as_wide_as_the_usual_pair() -> None
 def test_an_interval_of_all_pairs_at_once_ends_at_minus_1() -> None:
     over_users = np.ones((2, 2, 4))
     over_users[0, 1] = over_users[1, 0] = [-0.9, 0.9, -0.9, 0.9]
-    limits = stated([[1.0, -0.5], [-0.5, 1.0]], over_users=over_users).at_once(("P", "AP"))
+    limits = stated([[1.0, -0.5], [-0.5, 1.0]], over_users=over_users).joint_estimate(("P", "AP"))
     assert (limits.low, limits.high) == (-1, 1)
 
 
@@ -314,7 +314,7 @@ def test_the_table_has_an_estimate_in_the_row_and_its_reference_in_the_column() 
     table = stated([[1.0, 0.5], [0.25, 1.0]]).table()
     assert [[*row] for row in table.rows] == [["P", 1.0, 0.5], ["AP", 0.25, 1.0]]
     low = np.array([[1.0, 0.4], [0.1, 1.0]])
-    table = stated([[1.0, 0.5], [0.25, 1.0]], low=low, high=low + 0.2).of_measures()
+    table = stated([[1.0, 0.5], [0.25, 1.0]], low=low, high=low + 0.2).agreement_table()
     cells = [str(cell) for row in table.rows for cell in row[1:]]
     assert cells == ["1.000", ".50 [.40, .60]", ".25 [.10, .30]", "1.000"]
 
@@ -378,11 +378,11 @@ def test_neighbours_in_the_figure_agree_most() -> None:
         (2, 3): 0.3,
     }.items():
         taus[row, column] = taus[column, row] = tau
-    assert order_by_likeness(taus, [0, 1, 2, 3]) == [0, 3, 1, 2]
-    assert order_by_likeness(taus, [1, 0]) == [1, 0]
-    assert order_by_likeness(taus, [2, 1, 0]) == [2, 1, 0]
+    assert order_by_similarity(taus, [0, 1, 2, 3]) == [0, 3, 1, 2]
+    assert order_by_similarity(taus, [1, 0]) == [1, 0]
+    assert order_by_similarity(taus, [2, 1, 0]) == [2, 1, 0]
     chain = np.array(symmetric(0.1, 0.9, 0.8))
-    assert order_by_likeness(chain, [0, 1, 2]) == [0, 2, 1]
+    assert order_by_similarity(chain, [0, 1, 2]) == [0, 2, 1]
 
 
 @pytest.mark.parametrize(("n_replicates", "has_intervals"), [(1, False), (2, True)])
@@ -391,7 +391,7 @@ def test_an_interval_needs_two_replicates(n_replicates: int, has_intervals: bool
     over_users[0, 1] = over_users[1, 0] = np.linspace(0.4, 0.6, n_replicates)
     found = stated([[1.0, 0.5], [0.5, 1.0]], over_users=over_users)
     assert found.has_intervals == has_intervals
-    limits = found.at_once(("P", "AP"))
+    limits = found.joint_estimate(("P", "AP"))
     assert np.isfinite([limits.low, limits.high]).all() == has_intervals
 
 
