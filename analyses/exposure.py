@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from functools import cached_property
+from itertools import pairwise
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,6 @@ from analyses.shared.judgement_samples import RATINGS_IN_WORDS
 from analyses.shared.measure import pair_labels, tidy
 from analyses.shared.number_format import rounded
 from analyses.shared.result import Result, figure, table
-from analyses.shared.sentences import applicable
 from analyses.shared.table import Table
 from analyses.shared.work import CountedIn, Work
 from analyses.significance.permutation import pair_differences
@@ -57,7 +57,7 @@ class Settings(AnalysisSettings):
     replicates: Repeats = Field(200, ge=0, description="Bootstrap replicates; 0: no intervals.")
 
     def check(self, study: StudyFacts) -> None:
-        """Refuse ranks that lists need not have."""
+        """Refuse, with SettingError, cut-offs that are deeper than those of the metrics."""
         deepest = max(study.measures.cutoffs, default=inf)
         if self.cutoffs is not None and max(self.cutoffs) > deepest:
             raise SettingError(
@@ -80,39 +80,44 @@ def exposure(work: Work, settings: Settings) -> Exposure:
     The catalogue is every item that has a rating (without ratings: a judgement), or that a system
     recommends. Items are as popular as they are in training, or else in the judgements.
     """
-    counted_in, counts = next(iter(work.popularity_counts.items()))
+    qrels = work.qrels
+    counted_in, *_ = work.popularity_counts
+    counts = work.popularity_counts[counted_in]
     runs = [Run(system, items) for system, items in work.recommended.items()]
     catalogue = counts >= 0
     for run in runs:
-        catalogue[run.items[run.items >= 0]] = True
-    groups = popularity_groups(counts, settings.groups)
-    relevant = np.zeros((work.qrels.n_users, settings.groups))
-    is_relevant = work.qrels.relevant
-    cells = work.qrels.users[is_relevant], groups[work.qrels.items[is_relevant]]
-    np.add.at(relevant, cells, 1.0)
-    depth = max(run.depth for run in runs)
-    cutoffs = sorted(settings.cutoffs or work.scores.measures.cutoffs or [depth])
-    shape = (len(ASPECTS), len(cutoffs), len(runs))
-    replicates = np.empty((*shape, 1 + settings.replicates))
-    recalls = np.empty((settings.groups, *shape[1:]))
-    for number, run in work.steps("Counting what is recommended", len(runs), enumerate(runs)):
-        facts = run, work.qrels, groups, relevant, catalogue
-        for some, weights in _weights(run.n_users, settings.replicates, work.seed):
-            measured = _measured(*facts, weights=weights, cutoffs=cutoffs)
-            for place, (evenness, found) in enumerate(measured):
-                replicates[:, place, number, some] = evenness
-                if some.start == 0:
-                    recalls[:, place, number] = found[0]
+        recommended_items = run.items[run.items >= 0]
+        catalogue[recommended_items] = True
+    n_groups = settings.groups
+    groups = popularity_groups(counts, n_groups)
+    items = _JudgedItems.of(qrels, groups, catalogue, n_groups=n_groups)
+    deepest = max(run.depth for run in runs)
+    cutoffs = sorted(settings.cutoffs or work.scores.measures.cutoffs or [deepest])
+    # The first of the replicates has every user once.
+    n_replicates = 1 + settings.replicates
+    n_cutoffs = len(cutoffs)
+    n_systems = len(runs)
+    values = np.empty((len(ASPECTS), n_cutoffs, n_systems, n_replicates))
+    recalls = np.empty((n_groups, n_cutoffs, n_systems))
+    for system, run in work.steps("Counting what is recommended", n_systems, enumerate(runs)):
+        for replicates, weights in _user_weights(run.n_users, settings.replicates, work.seed):
+            by_cutoff = items.measure(run, weights=weights, cutoffs=cutoffs)
+            for index, (aspects, group_recalls) in enumerate(by_cutoff):
+                values[:, index, system, replicates] = aspects
+                if replicates.start == 0:
+                    recalls[:, index, system] = group_recalls[0]
+    group_sizes = np.bincount(groups[catalogue], minlength=n_groups)
+    group_relevant = items.relevant.sum(axis=0).astype(np.int64)
     return Exposure(
         systems=tuple(run.system for run in runs),
         cutoffs=tuple(cutoffs),
-        values=replicates[..., 0],
-        replicates=replicates[..., 1:],
+        values=values[..., 0],
+        replicates=values[..., 1:],
         recalls=recalls,
-        group_sizes=np.bincount(groups[catalogue], minlength=settings.groups),
-        group_relevant=relevant.sum(axis=0).astype(np.int64),
-        n_items=int(np.count_nonzero(catalogue)),
-        n_users=work.qrels.n_users,
+        group_sizes=group_sizes,
+        group_relevant=group_relevant,
+        n_items=items.n_items,
+        n_users=qrels.n_users,
         counted_in=counted_in,
     )
 
@@ -153,42 +158,77 @@ class Exposure(Result):
     """Panels of the figure."""
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give ``exposure``, with ``..._differences`` and ``..._groups``."""
+        """Tabulate ``exposure``, with ``..._differences`` and ``..._groups``.
+
+        Columns aspect, cutoff, system, value, low, high; aspect, cutoff, system_a, system_b,
+        difference, low, high, beyond_noise; and group, items, relevant, cutoff, system, recall.
+        """
         import pandas as pd
 
-        aspects, cutoffs = {"aspect": ASPECTS}, {"cutoff": self.cutoffs}
-        systems, pairs = {"system": self.systems}, pair_labels(self.systems, "system_a", "system_b")
+        aspects = {"aspect": ASPECTS}
+        cutoffs = {"cutoff": self.cutoffs}
+        systems = {"system": self.systems}
+        pairs = pair_labels(self.systems, "system_a", "system_b")
         low, high = self._limits_of_values()
-        gaps = pair_differences(self.values)
-        least, most = np.empty((2, *gaps.shape))
-        for place in np.ndindex(gaps.shape[:-1]):
-            resampled_gaps = pair_differences(self.replicates[place], axis=-2)
-            least[place], most[place] = shifted_band(gaps[place], resampled_gaps)
-        limits = {"low": least, "high": most, "beyond_noise": (least > 0) | (most < 0)}
-        numbers = range(1, len(self.recalls) + 1)
-        sizes = {"items": self.group_sizes, "relevant": self.group_relevant}
-        groups = pd.DataFrame({"group": numbers} | sizes)
+        differences = pair_differences(self.values)
+        least, most = self._limits_of_differences(differences)
+        groups = pd.DataFrame(
+            {
+                "group": range(1, len(self.recalls) + 1),
+                "items": self.group_sizes,
+                "relevant": self.group_relevant,
+            }
+        )
+        by_pair = tidy(
+            aspects,
+            cutoffs,
+            pairs,
+            difference=differences,
+            low=least,
+            high=most,
+            beyond_noise=(least > 0) | (most < 0),
+        )
         return {
             "exposure": tidy(aspects, cutoffs, systems, value=self.values, low=low, high=high),
-            "exposure_differences": tidy(aspects, cutoffs, pairs, difference=gaps, **limits),
+            "exposure_differences": by_pair,
             "exposure_groups": tidy(groups, cutoffs, systems, recall=self.recalls),
         }
 
     def _limits_of_values(self) -> tuple[Floats, Floats]:
-        """Give intervals of the values, which end where values do."""
+        """Compute 95 % intervals of the values, of their shape, within the range of each aspect."""
         low, high = shifted_band(self.values, self.replicates)
+        # Of coverage, Gini index, entropy in bits, and PopREO.
         highest = np.array([1.0, 1.0, np.log2(self.n_items), np.inf])
         return np.maximum(low, 0.0), np.minimum(high, highest[:, np.newaxis, np.newaxis])
 
+    def _limits_of_differences(self, differences: Floats) -> tuple[Floats, Floats]:
+        """Compute 95 % intervals of the differences of every two systems.
+
+        Differences, and both limits, are of shape (n_aspects, n_cutoffs, n_pairs). Those of
+        resampled users are held for one aspect and cut-off at a time.
+        """
+        low = np.empty(differences.shape)
+        high = np.empty(differences.shape)
+        for index in np.ndindex(differences.shape[:-1]):
+            resampled = pair_differences(self.replicates[index], axis=-2)
+            low[index], high[index] = shifted_band(differences[index], resampled)
+        return low, high
+
     @table("exposure", "how evenly systems recommend the catalogue")
     def table(self, *, cutoff: int | None = None) -> Table:
-        """Tabulate the aspects by system, at the deepest cut-off unless told otherwise."""
-        if cutoff not in (None, *self.cutoffs):
+        """Tabulate the aspects by system, at a cut-off or at the deepest one.
+
+        Raises InputError if nothing was measured at the cut-off.
+        """
+        if cutoff is None:
+            cutoff = self.cutoffs[-1]
+        if cutoff not in self.cutoffs:
             depths = ", ".join(map(str, self.cutoffs))
             raise InputError(f"nothing was measured at cut-off {cutoff}; there are {depths}.")
-        place = -1 if cutoff is None else self.cutoffs.index(cutoff)
-        columns = {"system": self.systems} | dict(zip(ASPECTS, self.values[:, place], strict=True))
-        title = f"Exposure of items at cut-off {self.cutoffs[place]}"
+        values = self.values[:, self.cutoffs.index(cutoff)]
+        columns: dict[str, Any] = {"system": self.systems}
+        columns |= dict(zip(ASPECTS, values, strict=True))
+        title = f"Exposure of items at cut-off {cutoff}"
         return Table.from_columns("exposure", title, self.caption(), columns)
 
     @figure(
@@ -199,66 +239,81 @@ class Exposure(Result):
     )
     def plot(self, ax: Axes, *, aspect: str | None = None) -> None:
         """Draw one aspect of every system against the cut-off, with 95 % intervals."""
-        number = panel_index(ASPECTS, aspect)
-        values = self.values[number]
-        low, high = (limits[number] for limits in self._limits_of_values())
+        aspect_number = panel_index(ASPECTS, aspect)
+        values = self.values[aspect_number]
+        low, high = self._limits_of_values()
+        lows = low[aspect_number]
+        highs = high[aspect_number]
         n_replicates = self.replicates.shape[-1]
         lines = f"Vertical lines: 95 % bootstrap over {self.units} ({n_replicates:,} replicates)."
         cutoffs = np.array(self.cutoffs)
-        by_system = zip(category_styles(self.systems), values.T, low.T, high.T, strict=True)
-        for (label, style), curve, *limits in by_system:
-            ends = (limits[0], limits[1])
-            draw_whiskers(ax, cutoffs, curve, ends, style, label=label, explanation=lines)
-        ax.set(xlabel="cut-off", title=ASPECTS[number])
+        for system, (label, style) in enumerate(category_styles(self.systems)):
+            limits = (lows[:, system], highs[:, system])
+            draw_whiskers(
+                ax, cutoffs, values[:, system], limits, style, label=label, explanation=lines
+            )
+        ax.set(xlabel="cut-off", title=ASPECTS[aspect_number])
         label_curves(ax)
 
     def caption(self) -> str:
-        """Say what the aspects are."""
+        """Write what the aspects are."""
+        users = counted(self.n_users, self.unit)
+        most_bits = np.log2(self.n_items)
+        ratings = RATINGS_IN_WORDS[self.counted_in]
         return (
             f"Coverage: share of the {self.n_items:,} items of the catalogue that are recommended "
-            f"to any of {counted(self.n_users, self.unit)}. Gini index: 0 if all items are "
-            "recommended "
-            "equally often, close to 1 if only a few are. Shannon entropy of the recommendations: "
-            f"in bits, at most {np.log2(self.n_items):.3g}. PopREO: standard deviation of recall "
-            f"over {len(self.recalls)} groups of items by popularity "
-            f"({RATINGS_IN_WORDS[self.counted_in]}), divided by its mean; 0 if all groups have the "
-            "same recall."
+            f"to any of {users}. Gini index: 0 if all items are recommended equally often, close "
+            "to 1 if only a few are. Shannon entropy of the recommendations: in bits, at most "
+            f"{most_bits:.3g}. PopREO: standard deviation of recall over {len(self.recalls)} "
+            f"groups of items by popularity ({ratings}), divided by its mean; 0 if all groups have "
+            "the same recall."
         )
 
     def findings(self) -> Sequence[str]:
-        """Say which systems have the extreme coverage and PopREO, at the deepest cut-off."""
-        (low, high), (even, uneven) = map(self._ends, ("coverage", "PopREO"))
+        """Name the systems with the extreme coverage and PopREO, at the deepest cut-off."""
+        lowest, highest = self._extreme_systems("coverage")
+        most_even, least_even = self._extreme_systems("PopREO")
         return (
-            f"Coverage of the catalogue at cut-off {self.cutoffs[-1]} is lowest for {low} and "
-            f"highest for {high}.",
+            f"Coverage of the catalogue at cut-off {self.cutoffs[-1]} is lowest for {lowest} and "
+            f"highest for {highest}.",
             f"PopREO, the difference in recall between popular and unpopular items, is smallest "
-            f"for {even} and largest for {uneven}.",
+            f"for {most_even} and largest for {least_even}.",
         )
 
-    def _ends(self, aspect: str) -> tuple[str, str]:
-        """Name the systems with the lowest and the highest value at the deepest cut-off."""
+    def _extreme_systems(self, aspect: str) -> tuple[str, str]:
+        """Name the systems with the lowest and the highest value at the deepest cut-off.
+
+        Each has its value in brackets; both are "no system" if every value is undefined.
+        """
         values = self.values[ASPECTS.index(aspect), -1]
         if np.isnan(values).all():
-            return ("no system",) * 2
-        ends = (int(np.nanargmin(values)), int(np.nanargmax(values)))
-        low, high = (f"{self.systems[end]} ({rounded(float(values[end]))})" for end in ends)
-        return low, high
+            return "no system", "no system"
+        lowest = int(np.nanargmin(values))
+        highest = int(np.nanargmax(values))
+        return self._with_value(lowest, values), self._with_value(highest, values)
+
+    def _with_value(self, system: int, values: Floats) -> str:
+        """Write the name of a system, by number, with its value among those of all (n_systems,)."""
+        return f"{self.systems[system]} ({rounded(float(values[system]))})"
 
     def cautions(self) -> Sequence[str]:
-        """Say why there are no p-values, and which groups are left out."""
-        empty = int(np.count_nonzero(self.group_relevant == 0))
-        sentences = {
+        """Write why there are no p-values, and which groups are left out."""
+        n_empty = int(np.count_nonzero(self.group_relevant == 0))
+        cautions = [
             "Coverage, Gini index, Shannon entropy and PopREO are computed over all "
             f"{self.units} at once, so paired tests do not apply; exposure_differences.csv has "
-            "bootstrap intervals of the differences between systems.": True,
-            f"PopREO leaves out {empty} of the {len(self.recalls)} groups of items by popularity, "
-            f"which have no item that is relevant to any {self.unit}.": empty > 0,
-        }
-        return applicable(sentences)
+            "bootstrap intervals of the differences between systems."
+        ]
+        if n_empty > 0:
+            cautions.append(
+                f"PopREO leaves out {n_empty} of the {len(self.recalls)} groups of items by "
+                f"popularity, which have no item that is relevant to any {self.unit}."
+            )
+        return cautions
 
 
 def gini(counts: Floats) -> Floats:
-    r"""Give the Gini index of counts along the last axis.
+    r"""Compute the Gini index of counts along the last axis: (..., n) to (...).
 
     .. math:: G = \frac{\sum_j (2j - n - 1) c_{(j)}}{n \sum_j c_j}
 
@@ -266,20 +321,26 @@ def gini(counts: Floats) -> Floats:
     where all are 0.
     """
     n = counts.shape[-1]
-    ranked = np.sort(counts, axis=-1) @ (2.0 * np.arange(1, n + 1) - n - 1)
-    return ratio_or_nan(ranked, n * counts.sum(axis=-1))
+    coefficients = 2.0 * np.arange(1, n + 1) - n - 1
+    weighted_sums = np.sort(counts, axis=-1) @ coefficients
+    return ratio_or_nan(weighted_sums, n * counts.sum(axis=-1))
 
 
 def shannon_entropy(counts: Floats) -> Floats:
-    r"""Give the entropy of shares, :math:`-\sum_j p_j \log_2 p_j`, along the last axis."""
+    r"""Compute the entropy in bits of shares, :math:`-\sum_j p_j \log_2 p_j`, along the last axis.
+
+    Counts of shape (..., n) are divided by their sums; NaN where all are 0.
+    """
     shares = ratio_or_nan(counts, counts.sum(axis=-1, keepdims=True))
-    return np.asarray(entr(shares).sum(axis=-1) / np.log(2))
+    nats = entr(shares).sum(axis=-1)
+    return np.asarray(nats / np.log(2))
 
 
 def pop_reo(recalls: Floats) -> Floats:
-    """Give the standard deviation over the mean of the recalls of groups, along the last axis.
+    """Divide the deviation of the recalls of groups by their mean: (..., n_groups) to (...).
 
-    Groups without relevant items, NaN, are left out; without any that is found it is NaN.
+    It is the standard deviation. Groups without relevant items, whose recall is NaN, are left out.
+    NaN where nothing relevant is found in any group.
 
     Zhu, Wang & Caverlee (SIGIR 2020), ranking-based equal opportunity, with groups by popularity.
     """
@@ -293,51 +354,106 @@ def popularity_groups(counts: NDArray[np.integer], n_groups: int) -> Numbers:
 
     An item belongs where the middle of its ratings falls when items are laid in a row, rising; of
     equally popular ones the higher number comes last.
+
+    Counts are numbers of ratings, of shape (n_items,), below 0 for none. The result has the group
+    of each item, from 0, of the same shape.
     """
-    known = np.maximum(counts, 0)
-    order = np.argsort(known, kind="stable")
-    before_middle = 2 * np.cumsum(known[order]) - known[order]
+    n_ratings = np.maximum(counts, 0)
+    order = np.argsort(n_ratings, kind="stable")
+    rising = n_ratings[order]
+    # Twice the number of ratings before the middle of each item.
+    doubled_middles = 2 * np.cumsum(rising) - rising
+    doubled_total = max(2 * int(n_ratings.sum()), 1)
     groups = np.empty(len(counts), dtype=np.intp)
-    groups[order] = n_groups * before_middle // max(2 * int(known.sum()), 1)
+    groups[order] = n_groups * doubled_middles // doubled_total
     return groups
 
 
-def _weights(n_users: int, replicates: int, seed: int) -> Iterator[tuple[slice, Floats]]:
-    """Give all users once, as replicate 0, and then resampled users, some replicates at a time."""
-    draws = draw_weights(n_users, replicates=replicates, seed=seed)
-    moved = ((slice(some.start + 1, some.stop + 1), weights) for some, weights in draws)
-    return chain([(slice(0, 1), np.ones((1, n_users)))], moved)
+def _user_weights(n_users: int, replicates: int, seed: int) -> Iterator[tuple[slice, Floats]]:
+    """Draw how often users count: all once, as replicate 0, then some replicates at a time.
 
-
-def _measured(
-    run: Run,
-    qrels: Qrels,
-    groups: Numbers,
-    relevant: Floats,
-    catalogue: Masks,
-    *,
-    weights: Floats,
-    cutoffs: Sequence[int],
-) -> Iterator[tuple[Floats, Floats]]:
-    """Measure the lists of a system at every cut-off, users weighed, (n_replicates, n_users).
-
-    Relevant items of users are counted by group, of shape (n_users, n_groups).
+    Yields the replicates as a slice of all, and the weights of shape (n_replicates, n_users).
     """
-    from scipy.sparse import csr_array
+    yield slice(0, 1), np.ones((1, n_users))
+    for resampled, weights in draw_weights(n_users, replicates=replicates, seed=seed):
+        yield slice(resampled.start + 1, resampled.stop + 1), weights
 
-    known, numbers = np.count_nonzero(catalogue), np.cumsum(catalogue) - 1
-    counts, found = np.zeros((len(weights), known)), np.zeros(relevant.shape)
-    is_relevant = np.append(qrels.relevant, False)[match(run, qrels)]
-    for first, last in pairwise([0, *cutoffs]):
-        listed = run.items[:, first:last]
-        user, rank = np.nonzero(listed != NO_ITEM)
-        # Which items of the catalogue users are recommended.
-        places = (user, numbers[listed[user, rank]])
-        held = csr_array((np.ones(len(user)), places), shape=(len(listed), known))
-        counts += np.asarray(held.T @ weights.T).T
-        user, rank = np.nonzero(is_relevant[:, first:last])
-        np.add.at(found, (user, groups[listed[user, rank]]), 1.0)
-        recalls = ratio_or_nan(weights @ found, weights @ relevant)
-        covered = np.count_nonzero(counts, axis=1) / known
-        evenness = [covered, gini(counts), shannon_entropy(counts), pop_reo(recalls)]
-        yield np.array(evenness), recalls
+
+@dataclass(frozen=True, eq=False)
+class _JudgedItems:
+    """Items of a catalogue in groups by popularity, with the judgements of the users.
+
+    Parameters
+    ----------
+    qrels
+        The judgements.
+    groups
+        Number of the group of each item, of shape (n_items,).
+    catalogue
+        Which items are in the catalogue, of shape (n_items,).
+    relevant
+        Number of relevant items of each user in each group, of shape (n_users, n_groups).
+    """
+
+    qrels: Qrels
+    groups: Numbers
+    catalogue: Masks
+    relevant: Floats
+
+    @classmethod
+    def of(cls, qrels: Qrels, groups: Numbers, catalogue: Masks, *, n_groups: int) -> _JudgedItems:
+        """Count the relevant items of each user in each group."""
+        users = qrels.users[qrels.relevant]
+        item_groups = groups[qrels.items[qrels.relevant]]
+        relevant = np.zeros((qrels.n_users, n_groups))
+        np.add.at(relevant, (users, item_groups), 1.0)
+        return cls(qrels, groups, catalogue, relevant)
+
+    @cached_property
+    def n_items(self) -> int:
+        """Number of items in the catalogue."""
+        return int(np.count_nonzero(self.catalogue))
+
+    def measure(
+        self, run: Run, *, weights: Floats, cutoffs: Sequence[int]
+    ) -> Iterator[tuple[Floats, Floats]]:
+        """Measure the lists of a system at every cut-off, with users weighed.
+
+        Parameters
+        ----------
+        run
+            The lists.
+        weights
+            Weights of the users in each replicate, of shape (n_replicates, n_users).
+        cutoffs
+            Rising.
+
+        Yields
+        ------
+        For each cut-off the values of `ASPECTS`, of shape (n_aspects, n_replicates), and the recall
+        of each group, of shape (n_replicates, n_groups); NaN where nothing is relevant.
+        """
+        from scipy.sparse import csr_array
+
+        # Places of the items among those of the catalogue.
+        columns = np.cumsum(self.catalogue) - 1
+        counts = np.zeros((len(weights), self.n_items))
+        n_found = np.zeros(self.relevant.shape)
+        judgements = match(run, self.qrels)
+        # Position -1, of items without a judgement, is that of the last.
+        relevant_or_unjudged = np.append(self.qrels.relevant, False)
+        is_relevant = relevant_or_unjudged[judgements]
+        for first, last in pairwise([0, *cutoffs]):
+            items = run.items[:, first:last]
+            user, rank = np.nonzero(items != NO_ITEM)
+            entries = (user, columns[items[user, rank]])
+            shape = (len(items), self.n_items)
+            is_recommended = csr_array((np.ones(len(user)), entries), shape=shape)
+            counts += np.asarray(is_recommended.T @ weights.T).T
+            user, rank = np.nonzero(is_relevant[:, first:last])
+            found_groups = self.groups[items[user, rank]]
+            np.add.at(n_found, (user, found_groups), 1.0)
+            recalls = ratio_or_nan(weights @ n_found, weights @ self.relevant)
+            coverage = np.count_nonzero(counts, axis=1) / self.n_items
+            aspects = [coverage, gini(counts), shannon_entropy(counts), pop_reo(recalls)]
+            yield np.array(aspects), recalls

@@ -5,10 +5,10 @@ Figures 3 and 7 of Valcarce et al. (2018).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,8 +44,14 @@ if TYPE_CHECKING:
 Cut = Literal["items", "ratings"]
 Removed = Literal["most popular", "least popular"]
 
-Choice = tuple[Cut, Removed, CountedIn]
-"""What a level is a share of, which items go first, and where popularity is counted."""
+
+class RemovalRule(NamedTuple):
+    """What a level is a share of, which items go first, and where popularity is counted."""
+
+    cut: Cut
+    removed: Removed
+    counted_in: CountedIn
+
 
 LEAST_AREA = 0.5
 """Measures with a smaller mean tau are not robust; see docs/methods/thresholds.md."""
@@ -83,22 +89,29 @@ def popularity(work: Work, settings: Settings) -> Popularity:
     Checks hold the results of other choices: levels as shares of the items or of their ratings,
     popularity counted in other ratings, and, as a control, removal of the least popular items.
     """
-    counted_in, _ = settings.item_counts(work)
-    counts = work.popularity_counts
-    chosen: Choice = (settings.cut, "most popular", counted_in)
-    every = [chosen, *(c for c in product(get_args(Cut), get_args(Removed), counts) if c != chosen)]
-    sum_samples = work.rescorer(len(settings.levels) * (settings.orders + len(every) - 1))
-    found = [
-        _removal(choice, sum_samples, work, settings, is_chosen=choice == chosen)
-        for choice in work.steps("Taking popular items away", len(every), every)
-    ]
+    counted_in, item_counts = settings.item_counts(work)
+    chosen_rule = RemovalRule(settings.cut, "most popular", counted_in)
+    rules = [chosen_rule]
+    for combination in product(get_args(Cut), get_args(Removed), work.popularity_counts):
+        rule = RemovalRule(*combination)
+        if rule != chosen_rule:
+            rules.append(rule)
+    n_levels = len(settings.levels)
+    n_checks = len(rules) - 1
+    sum_samples = work.rescorer(n_levels * (settings.orders + n_checks))
+    removals = []
+    for rule in work.steps("Taking popular items away", len(rules), rules):
+        is_chosen = rule == chosen_rule
+        removals.append(_removal(rule, sum_samples, work, settings, is_chosen=is_chosen))
+    chosen, *checks = removals
+    is_in_catalogue = item_counts >= 0
     return Popularity(
         measures=work.scores.measures,
         levels=settings.levels,
         orders=settings.orders,
-        chosen=found[0],
-        checks=tuple(found[1:]),
-        n_items=int(np.count_nonzero(counts[counted_in] >= 0)),
+        chosen=chosen,
+        checks=tuple(checks),
+        n_items=int(np.count_nonzero(is_in_catalogue)),
         families=work.families,
         n_users=work.qrels.n_users,
     )
@@ -155,9 +168,9 @@ class Popularity(Result):
     levels
         Shares kept, label of the second axis.
     orders
-        Random orders of equally popular items, over which what was chosen is averaged.
+        Number of random orders of equally popular items, over which ``chosen`` is averaged.
     chosen
-        What was found of the choice that was made.
+        The results with the chosen settings.
     checks
         The same of other choices of ``cut``, of the items that go first, and of ``counted_in``;
         without replicates.
@@ -179,25 +192,36 @@ class Popularity(Result):
     @property
     def curves(self) -> Curves:
         """The taus, with their bands and areas."""
-        found = self.chosen
         return Curves(
-            self.measures, self.levels, found.taus, found.replicates, found.within, self.families
+            self.measures,
+            self.levels,
+            self.chosen.taus,
+            self.chosen.replicates,
+            self.chosen.within,
+            self.families,
         )
 
     def estimates(self) -> Estimates:
-        """Areas under the curves with their intervals."""
+        """Estimate the areas under the curves with their intervals."""
         return self.curves.estimates(
             loss="loss of the judgements of popular items", threshold=LEAST_AREA
         )
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give ``popularity`` with ``..._areas`` and ``..._area_differences``, and the checks."""
+        """Tabulate ``popularity`` with ``..._areas`` and ``..._area_differences``, and the checks.
+
+        The curves have columns metric, cutoff, level, tau, sd (over orders), low, high (95 %, over
+        users), judgements, cut, removed, counted_in and further coefficients; checks lack the
+        limits.
+        """
         import pandas as pd
 
-        frame = self._frame(self.chosen)
-        for place, limits in enumerate(self.curves.band):
-            frame.insert(5 + place, ("low", "high")[place], limits.ravel())
-        checks = [self._frame(check) for check in self.checks]
+        frame = self._tabulate(self.chosen)
+        low, high = self.curves.band
+        after_deviation = 1 + list(frame).index("sd")
+        frame.insert(after_deviation, "low", low.ravel())
+        frame.insert(after_deviation + 1, "high", high.ravel())
+        checks = [self._tabulate(check) for check in self.checks]
         return {
             "popularity": frame,
             "popularity_areas": self.curves.areas(),
@@ -205,17 +229,18 @@ class Popularity(Result):
             "popularity_checks": pd.concat(checks, ignore_index=True),
         }
 
-    def _frame(self, found: Removal) -> pd.DataFrame:
+    def _tabulate(self, removal: Removal) -> pd.DataFrame:
+        """Tabulate the curves of one removal: a row for each measure and level."""
         return tidy(
             self.measures,
             {"level": self.levels},
-            tau=found.taus,
-            sd=found.deviations,
-            judgements=found.n_kept,
-            cut=found.cut,
-            removed=found.removed,
-            counted_in=found.counted_in,
-            **found.coefficients,
+            tau=removal.taus,
+            sd=removal.deviations,
+            judgements=removal.n_kept,
+            cut=removal.cut,
+            removed=removal.removed,
+            counted_in=removal.counted_in,
+            **removal.coefficients,
         )
 
     @figure(
@@ -232,96 +257,175 @@ class Popularity(Result):
         Metrics have their bands drawn.
         """
         self.curves.plot(ax, metric=metric, over=self.units)
-        of = "items" if self.chosen.cut == "items" else "items, by ratings,"
-        ax.set_xlabel(f"least popular {of} kept (%)")
+        items = "items" if self.chosen.cut == "items" else "items, by ratings,"
+        ax.set_xlabel(f"least popular {items} kept (%)")
 
     def cautions(self) -> Sequence[str]:
         """Name the metrics whose ordering never changes."""
         return self.curves.cautions()
 
     def caption(self) -> str:
-        """Say what the curves are, and where popularity was counted."""
+        """Write what the curves are, and where popularity was counted."""
         ratings = RATINGS_IN_WORDS[self.chosen.counted_in]
         shares = f"the {self.n_items:,} items"
         if self.chosen.cut == "ratings":
             shares = f"the {ratings} of {shares}"
         n_systems = self.families.n_systems
+        users = counted(self.n_users, self.unit)
+        orders = counted(self.orders, "order")
+        highest = percent(max(self.levels))
+        lowest = percent(min(self.levels))
         return (
-            f"Kendall's tau-b between the orderings of {n_systems} systems on the judgements "
-            "of the least popular items and on all judgements of "
-            f"{counted(self.n_users, self.unit)}. "
-            f"Shares are of {shares}, and areas are mean taus from {percent(max(self.levels))} to "
-            f"{percent(min(self.levels))} of them; popularity is an item's number of {ratings}. "
-            f"Equally popular items are removed in random order: mean of "
-            f"{counted(self.orders, 'order')}. "
-            f"{HIGHER_IS_BETTER}"
+            f"Kendall's tau-b between the orderings of {n_systems} systems on the judgements of "
+            f"the least popular items and on all judgements of {users}. Shares are of {shares}, "
+            f"and areas are mean taus from {highest} to {lowest} of them; popularity is an item's "
+            f"number of {ratings}. Equally popular items are removed in random order: mean of "
+            f"{orders}. {HIGHER_IS_BETTER}"
         )
 
 
 def _removal(
-    choice: Choice, sum_samples: SumSamples, work: Work, settings: Settings, *, is_chosen: bool
+    rule: RemovalRule,
+    sum_samples: SumSamples,
+    work: Work,
+    settings: Settings,
+    *,
+    is_chosen: bool,
 ) -> Removal:
     """Compare the orderings on the judgements kept with those on all.
 
-    Only what is chosen has bands, subsets, and several orders of equally popular items.
+    Parameters
+    ----------
+    rule
+        Which items are removed.
+    sum_samples
+        Scores samples of the judgements, in sums over blocks of users.
+    work
+        The study.
+    settings
+        Levels, numbers of replicates and of orders of equally popular items.
+    is_chosen
+        Only the chosen rule has bands, subsets of systems, and several orders of equally popular
+        items.
     """
-    qrels, runs, measures = work.qrels, work.scores.runs, work.scores.measures
-    cut, removed, where = choice
-    levels, counts = settings.levels, work.popularity_counts[where]
-    replicates, orders = (settings.replicates, settings.orders) if is_chosen else (0, 1)
-    every = work.families.subsets(seed=work.seed)
-    subsets = every if is_chosen else every[:0]
-    resampling = Resampling.of(qrels.n_users, replicates=replicates, seed=work.seed, runs=runs)
-    ties = (random_words(len(counts), work.seed, "popularity", order) for order in range(orders))
-    how: Any = {"levels": levels, "cut": cut, "removed": removed}
-    kept = (keep_items(qrels, counts, ties=own, **how) for own in ties)
-    # Where no items at a cut are equally popular, orders keep the same judgements.
-    flat, of_order = _distinct(kept)
-    sums = sum_samples(flat, blocks=resampling.blocks)
-    means = sum_over_runs(sums.sum(axis=1), runs).swapaxes(1, 2) / qrels.n_users
-    taus = tau_b(means[:, :-1], means[:, -1:])
-    coefficients = further_coefficients(means[:, :-1], means[:, -1:])
-    replicated = resampling.taus(sums[..., :-1], sums[..., -1])
-    within = subset_taus(means[:, :-1], means[:, -1:], subsets).swapaxes(1, 2)
-    crossed = resampling.subset_taus(
-        sums[..., :-1], sums[..., -1], subsets, of=measures.indices(measures.reported)
+    qrels = work.qrels
+    runs = work.scores.runs
+    measures = work.scores.measures
+    levels = settings.levels
+    n_orders = settings.orders if is_chosen else 1
+    n_replicates = settings.replicates if is_chosen else 0
+    subsets = work.families.subsets(seed=work.seed)
+    if not is_chosen:
+        subsets = subsets[:0]
+    resampling = Resampling.of(qrels.n_users, replicates=n_replicates, seed=work.seed, runs=runs)
+    masks_by_order = _kept_by_order(rule, work, levels, n_orders)
+    is_kept, indices = _distinct_masks(masks_by_order)
+    sums = sum_samples(is_kept, blocks=resampling.blocks)
+    sample_sums = sums[..., :-1]
+    reference_sums = sums[..., -1]
+    totals = sum_over_runs(sums.sum(axis=1), runs)
+    means = totals.swapaxes(1, 2) / qrels.n_users
+    sample_means = means[:, :-1]
+    reference_means = means[:, -1:]
+    taus = tau_b(sample_means, reference_means)
+    coefficients = further_coefficients(sample_means, reference_means)
+    replicates = resampling.taus(sample_sums, reference_sums)
+    within = subset_taus(sample_means, reference_means, subsets).swapaxes(1, 2)
+    reported = measures.indices(measures.reported)
+    crossed = resampling.subset_taus(sample_sums, reference_sums, subsets, of=reported)
+    is_without_relevant = ~is_kept[qrels.relevant, :-1].any(axis=0)
+    for agreements in (taus, replicates, within, crossed, *coefficients.values()):
+        agreements[:, is_without_relevant] = np.nan
+    taus_by_order = _by_order(taus, indices)
+    replicates_by_order = _by_order(replicates, indices)
+    mean_coefficients = {}
+    for name, values in coefficients.items():
+        mean_coefficients[name] = mean_of_defined(_by_order(values, indices))
+    areas_within = SubsetValues(
+        work.families.n_families,
+        values=_areas(within, indices, levels),
+        crossed=_areas(crossed, indices, levels),
     )
-    without_relevant = ~flat[qrels.relevant, :-1].any(axis=0)
-    for agreements in (taus, replicated, within, crossed, *coefficients.values()):
-        agreements[:, without_relevant] = np.nan
-
-    def by_order(agreements: Floats) -> Floats:
-        """Give agreements (n_measures, n_distinct, ...) by level, with the orders last."""
-        return np.moveaxis(agreements.take(of_order, axis=1), 2, -1)
-
-    def areas_of(agreements: Floats) -> Floats:
-        return area(levels, np.moveaxis(mean_of_defined(by_order(agreements)), 1, -1))
-
+    n_kept = is_kept.sum(axis=0)[indices]
     return Removal(
-        *choice,
-        mean_of_defined(by_order(taus)),
-        deviation_of_defined(by_order(taus)),
-        {name: mean_of_defined(by_order(found)) for name, found in coefficients.items()},
-        mean_of_defined(by_order(replicated)),
-        SubsetValues(work.families.n_families, areas_of(within), areas_of(crossed)),
-        flat.sum(axis=0)[of_order].mean(axis=-1),
+        cut=rule.cut,
+        removed=rule.removed,
+        counted_in=rule.counted_in,
+        taus=mean_of_defined(taus_by_order),
+        deviations=deviation_of_defined(taus_by_order),
+        coefficients=mean_coefficients,
+        replicates=mean_of_defined(replicates_by_order),
+        within=areas_within,
+        n_kept=n_kept.mean(axis=-1),
     )
 
 
-def _distinct(kept: Iterable[Masks]) -> tuple[Masks, Numbers]:
-    """Give the masks that differ from those of the first order, and one of all; which each is.
+def _kept_by_order(
+    rule: RemovalRule, work: Work, levels: Sequence[float], n_orders: int
+) -> Iterator[Masks]:
+    """Mark the judgements kept at each level, for each random order of equally popular items.
 
-    The last are numbers of masks, of shape (n_levels, n_orders).
+    Yields masks of shape (n_judgements, n_levels), ``n_orders`` in number.
     """
-    orders = iter(kept)
-    distinct = [first := next(orders)]
-    own = [np.ones(first.shape[1], dtype=np.bool_)]
+    counts = work.popularity_counts[rule.counted_in]
+    for order in range(n_orders):
+        yield keep_items(
+            work.qrels,
+            counts,
+            levels=levels,
+            cut=rule.cut,
+            removed=rule.removed,
+            ties=random_words(len(counts), work.seed, "popularity", order),
+        )
+
+
+def _by_order(agreements: Floats, indices: Numbers) -> Floats:
+    """Look up the agreements of each level and order, the orders last.
+
+    Agreements are of shape (n_measures, n_distinct, ...), indices, the numbers of the distinct
+    masks, of (n_levels, n_orders); the result is (n_measures, n_levels, ..., n_orders).
+    """
+    return np.moveaxis(agreements.take(indices, axis=1), 2, -1)
+
+
+def _areas(agreements: Floats, indices: Numbers, levels: Sequence[float]) -> Floats:
+    """Average agreements over orders, and compute the areas under the curves over the levels.
+
+    Shapes are those of `_by_order`; the result is of shape (n_measures, ...).
+    """
+    means = mean_of_defined(_by_order(agreements, indices))
+    return area(levels, np.moveaxis(means, 1, -1))
+
+
+def _distinct_masks(masks_by_order: Iterable[Masks]) -> tuple[Masks, Numbers]:
+    """Collect the masks of the first order, those of others that differ from them, and one of all.
+
+    Where no items at a cut are equally popular, all orders keep the same judgements, which are
+    scored once.
+
+    Parameters
+    ----------
+    masks_by_order
+        The judgements kept, of shape (n_judgements, n_levels), by random order; one at least.
+
+    Returns
+    -------
+    Distinct masks, of shape (n_judgements, n_distinct + 1), the last of which keeps everything; and
+    the number of the mask of each level and order, of shape (n_levels, n_orders).
+    """
+    orders = iter(masks_by_order)
+    first = next(orders)
+    distinct = [first]
+    differences = [np.ones(first.shape[1], dtype=np.bool_)]
     for masks in orders:
-        own.append((masks != first).any(axis=0))
-        distinct.append(masks[:, own[-1]])
-    number = np.cumsum(own).reshape(len(own), -1) - 1
+        is_different = (masks != first).any(axis=0)
+        differences.append(is_different)
+        distinct.append(masks[:, is_different])
+    is_new = np.array(differences)
+    numbers = np.cumsum(is_new).reshape(is_new.shape) - 1
+    indices = np.where(is_new, numbers, numbers[0]).T
     everything = np.ones((len(first), 1), dtype=np.bool_)
-    return np.concatenate([*distinct, everything], axis=1), np.where(own, number, number[0]).T
+    return np.concatenate([*distinct, everything], axis=1), indices
 
 
 def keep_items(
@@ -340,18 +444,40 @@ def keep_items(
     least 1 - level of them. Of equally popular items the one with the higher tie-breaker (by
     default: number) counts as more popular, so that levels are nested.
 
-    The result: masks of shape (n_judgements, n_levels).
+    Parameters
+    ----------
+    qrels
+        The judgements.
+    counts
+        Number of ratings of each item, of shape (n_items,); -1 for an item that is not in the
+        catalogue, whose judgements are kept.
+    levels
+        Shares that are kept, in [0, 1].
+    cut
+        What levels are shares of: "items", or their "ratings".
+    removed
+        Which items are removed first.
+    ties
+        Tie-breakers, of shape (n_items,).
+
+    Returns
+    -------
+    Masks of shape (n_judgements, n_levels).
     """
     n_items = int(np.count_nonzero(counts >= 0))
-    order = np.arange(len(counts)) if ties is None else np.argsort(ties, kind="stable")
-    by_count = order[np.argsort(counts[order], kind="stable")][len(counts) - n_items :]
-    leaving = by_count[::-1] if removed == "most popular" else by_count
-    place = np.full(len(counts), n_items)
-    place[leaving] = np.arange(n_items)
+    by_number = np.arange(len(counts)) if ties is None else np.argsort(ties, kind="stable")
+    by_count = by_number[np.argsort(counts[by_number], kind="stable")]
+    # Items that are not in the catalogue come first.
+    rising = by_count[len(counts) - n_items :]
+    removal_order = rising[::-1] if removed == "most popular" else rising
+    position = np.full(len(counts), n_items)
+    position[removal_order] = np.arange(n_items)
     if cut == "items":
         n_removed = [n_items - round(level * n_items) for level in levels]
     else:
-        gone = offsets_of(counts[leaving])
-        least = (1 - np.array(levels) - TOLERANCE) * gone[-1]
-        n_removed = np.searchsorted(gone, least).tolist()
-    return place[qrels.items][:, None] >= np.array(n_removed)
+        removed_ratings = offsets_of(counts[removal_order])
+        shares_to_remove = 1 - np.array(levels) - TOLERANCE
+        least_ratings = shares_to_remove * removed_ratings[-1]
+        n_removed = np.searchsorted(removed_ratings, least_ratings).tolist()
+    judged_positions = position[qrels.items]
+    return judged_positions[:, np.newaxis] >= np.array(n_removed)
