@@ -57,7 +57,11 @@ LIMITS: Sequence[Callable[[Floats, Floats], tuple[Floats, Floats]]] = (
 """How the limits of each quantity are found: those of areas as `RandomLoss` has them."""
 
 LEVELS = (0.8, 0.6, 0.4, 0.2)
+"""Shares of the judgements that are kept."""
+
 N_BLOCKS = 20
+"""Number of blocks of users in each group."""
+
 NUMBERS_AT_ONCE = 1 << 21
 """Differences of pairs of systems, or their replicates, that are held at a time."""
 
@@ -92,83 +96,118 @@ def groups(work: Work, settings: Settings) -> Groups:
     place and its size alone.
     """
     scores = work.scores
-    names, label = _group_labels(work, settings)
-    chosen = scores.measures.indices(scores.measures.reported)
-    values = scores.weighted_values[chosen]
-    members = [np.flatnonzero(label == number) for number in range(len(names))]
-    areas = _areas(work, members, chosen, settings)
-    means, found = [], []
+    reported = scores.measures.reported
+    indices = scores.measures.indices(reported)
+    names, group_numbers = _user_groups(work, settings)
+    members = [np.flatnonzero(group_numbers == number) for number in range(len(names))]
+    areas = _areas(work, members, indices, settings)
+    values = scores.weighted_values[indices]
     everyone = values.mean(axis=2)
-    for number, own in work.steps("Comparing groups", len(names), enumerate(members)):
-        weights = _weights(len(own), settings.replicates, work.seed + number)
-        of_systems = values[:, :, own] @ weights.T / len(own)
-        taus = tau_b(of_systems.transpose(0, 2, 1), everyone[:, None])
-        dp = np.stack([_discriminative_power(each[:, own], weights) for each in values])
-        found.append([of_systems.mean(axis=1), taus, dp, areas[number]])
-        means.append(of_systems)
+    means = []
+    quantities = []
+    for number, users in work.steps("Comparing groups", len(names), enumerate(members)):
+        weights = _user_weights(len(users), settings.replicates, work.seed + number)
+        # Of shape (n_measures, n_systems, 1 + n_replicates).
+        group_means = values[:, :, users] @ weights.T / len(users)
+        taus = tau_b(group_means.transpose(0, 2, 1), everyone[:, np.newaxis])
+        dp = [_discriminative_power(by_system[:, users], weights) for by_system in values]
+        quantities.append([group_means.mean(axis=1), taus, np.stack(dp), areas[number]])
+        means.append(group_means)
     return Groups(
-        measures=Measures(scores.measures.reported, reported=scores.measures.reported),
+        measures=Measures(reported, reported=reported),
         systems=scores.systems,
         groups=names,
-        sizes=tuple(map(len, members)),
-        values=np.array(found).transpose(1, 0, 2, 3),
+        sizes=tuple(len(users) for users in members),
+        values=np.array(quantities).transpose(1, 0, 2, 3),
         means=np.array(means),
         everyone=everyone,
     )
 
 
-def _group_labels(work: Work, settings: Settings) -> tuple[tuple[str, ...], Numbers]:
-    """Name the groups, and number the group of each scored user."""
-    users = work.scores.users
+def _user_groups(work: Work, settings: Settings) -> tuple[tuple[str, ...], Numbers]:
+    """Name the groups, and number the group of each scored user, (n_users,).
+
+    Raises SettingError if there are fewer than two groups, or one is too small; see also
+    `_groups_from_file`.
+    """
     if settings.users == "activity":
-        counts = work.activity
-        edges = np.quantile(counts, [0.25, 0.5, 0.75])
-        number = np.searchsorted(edges, counts, side="left")
-        kept = np.unique(number)
-        names = tuple(
-            f"{counts[number == n].min():,.0f} to {counts[number == n].max():,.0f}" for n in kept
-        )
-        label = np.searchsorted(kept, number)
+        names, group_numbers = _groups_by_activity(work.activity)
     else:
-        told = _read_groups(Path(settings.users))
-        missing = [user for user in users.tolist() if user not in told]
-        if missing:
-            raise SettingError(
-                "users",
-                f"{settings.users}: {len(missing):,} of {len(users):,} {work.unit}s have no group, "
-                f"such as {missing[0]}; add a line for each.",
-            )
-        names = tuple(sorted({told[user] for user in users.tolist()}))
-        label = np.array([names.index(told[user]) for user in users.tolist()])
-    smallest = np.bincount(label).min()
+        names, group_numbers = _groups_from_file(Path(settings.users), work)
+    smallest = np.bincount(group_numbers).min()
     if len(names) < 2 or smallest < LEAST_USERS:
         raise SettingError(
             "users",
             f"at least two groups of {LEAST_USERS} {work.unit}s are needed; there are "
             f"{len(names)}, and the smallest has {smallest}.",
         )
-    return names, label
+    return names, group_numbers
+
+
+def _groups_by_activity(counts: Numbers) -> tuple[tuple[str, ...], Numbers]:
+    """Divide users by the quartiles of their numbers of ratings, of shape (n_users,).
+
+    The groups, of which fewer than four may have users, are named by their range; the numbers of
+    the users' groups are of shape (n_users,).
+    """
+    quartiles = np.quantile(counts, [0.25, 0.5, 0.75])
+    quarters, group_numbers = np.unique(
+        np.searchsorted(quartiles, counts, side="left"), return_inverse=True
+    )
+    names = []
+    for number in range(len(quarters)):
+        group_counts = counts[group_numbers == number]
+        names.append(f"{group_counts.min():,.0f} to {group_counts.max():,.0f}")
+    return tuple(names), group_numbers
+
+
+def _groups_from_file(path: Path, work: Work) -> tuple[tuple[str, ...], Numbers]:
+    """Read the groups of the scored users: names, sorted, and the number of each user's group.
+
+    Raises SettingError if a user has no group, and InputError as `_read_groups` does.
+    """
+    group_by_user = _read_groups(path)
+    users = work.scores.users.tolist()
+    missing = [user for user in users if user not in group_by_user]
+    if missing:
+        raise SettingError(
+            "users",
+            f"{path}: {len(missing):,} of {len(users):,} {work.unit}s have no group, such as "
+            f"{missing[0]}; add a line for each.",
+        )
+    labels = [group_by_user[user] for user in users]
+    names, group_numbers = np.unique(labels, return_inverse=True)
+    return tuple(names.tolist()), group_numbers
 
 
 def _read_groups(path: Path) -> dict[str, str]:
+    """Read a table with the columns user and group: the group of each user by id.
+
+    Raises InputError if a column is missing, a line has another number of fields, or a user is in
+    two groups.
+    """
     lines = read_lines(path)
-    heading = next(lines, (1, []))[1]
+    _, heading = next(lines, (1, []))
     if not {"user", "group"} <= set(heading):
         raise InputError.at_line(
             path, 1, f"the columns user and group are needed, found {heading}."
         )
-    user, group, told = heading.index("user"), heading.index("group"), dict[str, str]()
+    user_column = heading.index("user")
+    group_column = heading.index("group")
+    group_by_user: dict[str, str] = {}
     for line, row in lines:
         require_width(path, line, row, heading)
-        if told.setdefault(row[user], row[group]) != row[group]:
-            raise InputError.at_line(path, line, f"{row[user]} is in two groups; keep one line.")
-    return told
+        user = row[user_column]
+        group = row[group_column]
+        if group_by_user.setdefault(user, group) != group:
+            raise InputError.at_line(path, line, f"{user} is in two groups; keep one line.")
+    return group_by_user
 
 
-def _weights(n_users: int, replicates: int, seed: int) -> Floats:
-    """Count how often users are drawn: of shape (1 + replicates, n_users), first once each."""
-    drawn = resampled_users(0, replicates, n_users=n_users, seed=seed)
-    return np.concatenate([np.ones((1, n_users)), drawn])
+def _user_weights(n_users: int, replicates: int, seed: int) -> Floats:
+    """Count how often users, or blocks, are drawn: (1 + replicates, n_users), first once each."""
+    resampled = resampled_users(0, replicates, n_users=n_users, seed=seed)
+    return np.concatenate([np.ones((1, n_users)), resampled])
 
 
 def _discriminative_power(values: Floats, weights: Floats) -> Floats:
@@ -185,40 +224,79 @@ def _discriminative_power(values: Floats, weights: Floats) -> Floats:
         pairs = slice(start, start + at_once)
         differences = values[first[pairs]] - values[second[pairs]]
         means = differences @ weights.T / n_users
-        squares = differences**2 @ weights.T / n_users
-        spread = np.sqrt(np.maximum(squares - means**2, 0.0) * n_users / (n_users - 1))
-        dp += t_of_moments(means, spread, n_users=n_users).sum(axis=0)
+        mean_squares = differences**2 @ weights.T / n_users
+        variances = np.maximum(mean_squares - means**2, 0.0)
+        deviations = np.sqrt(variances * n_users / (n_users - 1))
+        p_values = t_of_moments(means, deviations, n_users=n_users)
+        dp += p_values.sum(axis=0)
     return dp
 
 
 def _areas(
-    work: Work, members: Sequence[Numbers], chosen: Sequence[int], settings: Settings
+    work: Work, members: Sequence[Numbers], indices: Sequence[int], settings: Settings
 ) -> list[Floats]:
-    """Give the area of random loss of each group, of shape (n_measures, 1 + replicates)."""
-    n_judgements, blocks = len(work.qrels.items), np.zeros(len(work.scores.users), dtype=np.intp)
-    places, n_blocks = [], 0
-    for number, own in enumerate(members):
-        of_group = random_blocks(len(own), n_blocks=N_BLOCKS, seed=work.seed + number)
-        blocks[own] = n_blocks + of_group
-        places.append(slice(n_blocks, n_blocks := n_blocks + int(of_group.max()) + 1))
-    rescore = work.rescorer(1 + len(LEVELS) * settings.samples)
-    full = rescore(np.ones((n_judgements, 1), dtype=np.bool_), blocks=blocks)[chosen]
-    found = [np.zeros((len(chosen), 1 + settings.replicates)) for _ in members]
+    """Compute the area of random loss of each group, of shape (n_measures, 1 + replicates).
+
+    It is the mean tau-b over `LEVELS` and samples. ``members`` holds the users of each group, by
+    number, and ``indices`` the positions of the measures.
+    """
+    n_judgements = len(work.qrels.items)
+    n_samples = settings.samples
+    blocks, blocks_of_groups = _blocks_in_groups(members, seed=work.seed)
+    sum_samples = work.rescorer(1 + len(LEVELS) * n_samples)
+    all_judgements = np.ones((n_judgements, 1), dtype=np.bool_)
+    full_sums = sum_samples(all_judgements, blocks=blocks)[indices, ..., 0]
+    areas = [np.zeros((len(indices), 1 + settings.replicates)) for _ in members]
     for level in LEVELS:
-        kept = sample_judgements(
-            n_judgements, level=level, n_samples=settings.samples, seed=work.seed
-        )
-        sums = rescore(kept, blocks=blocks)[chosen]
-        for number, (place, area) in enumerate(zip(places, found, strict=True)):
-            size = place.stop - place.start
-            weights = _weights(size, settings.replicates, work.seed + number)
-            ordered = np.einsum("mbs,rb->mrs", full[:, place, :, 0], weights)
-            for sample in range(settings.samples):
-                lost = np.einsum("mbs,rb->mrs", sums[:, place, :, sample], weights)
-                pairs = zip(lost, ordered, strict=True)
-                taus = np.array([tau_b(a[:, None], b[:, None])[:, 0] for a, b in pairs])
-                area += taus / (len(LEVELS) * settings.samples)
-    return found
+        is_kept = sample_judgements(n_judgements, level=level, n_samples=n_samples, seed=work.seed)
+        sums = sum_samples(is_kept, blocks=blocks)[indices]
+        for number, group_blocks in enumerate(blocks_of_groups):
+            n_blocks = group_blocks.stop - group_blocks.start
+            weights = _user_weights(n_blocks, settings.replicates, work.seed + number)
+            references = _weigh_blocks(full_sums[:, group_blocks], weights)
+            for sample in range(n_samples):
+                estimates = _weigh_blocks(sums[:, group_blocks, :, sample], weights)
+                taus = _taus_by_replicate(estimates, references)
+                areas[number] += taus / (len(LEVELS) * n_samples)
+    return areas
+
+
+def _blocks_in_groups(members: Sequence[Numbers], *, seed: int) -> tuple[Numbers, list[slice]]:
+    """Put the users of each group into random blocks, which no two groups share.
+
+    ``members`` holds the users of each group, by number: every user is in one. The result: the
+    block of each user, of shape (n_users,), and the blocks of each group.
+    """
+    n_users = sum(len(users) for users in members)
+    blocks = np.zeros(n_users, dtype=np.intp)
+    blocks_of_groups = []
+    n_blocks = 0
+    for number, users in enumerate(members):
+        group_blocks = random_blocks(len(users), n_blocks=N_BLOCKS, seed=seed + number)
+        blocks[users] = n_blocks + group_blocks
+        end = n_blocks + int(group_blocks.max()) + 1
+        blocks_of_groups.append(slice(n_blocks, end))
+        n_blocks = end
+    return blocks, blocks_of_groups
+
+
+def _weigh_blocks(sums: Floats, weights: Floats) -> Floats:
+    """Add up sums (n_measures, n_blocks, n_systems) over weighted blocks.
+
+    Weights are of shape (n_replicates, n_blocks), the result (n_measures, n_replicates, n_systems).
+    """
+    return np.asarray(np.einsum("mbs,rb->mrs", sums, weights))
+
+
+def _taus_by_replicate(estimates: Floats, references: Floats) -> Floats:
+    """Compute tau-b of every replicate, one measure at a time: (n_measures, n_replicates).
+
+    Both are of shape (n_measures, n_replicates, n_systems).
+    """
+    taus = []
+    for estimate, reference in zip(estimates, references, strict=True):
+        taus.append(tau_b(estimate[:, np.newaxis], reference[:, np.newaxis])[:, 0])
+    return np.array(taus)
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,22 +333,27 @@ class Groups(Result):
     def reversals(self, number: int) -> list[tuple[str, str]]:
         """Name the pairs whose order over all users is the reverse of that in most groups.
 
-        In all groups it cannot be: every user counts the same for both systems.
+        ``number`` is that of the measure. In all groups it cannot be: every user counts the same
+        for both systems.
         """
-        own = self.means[:, number, :, 0].round(DECIMALS)
-        everyone = self.everyone[number].round(DECIMALS)
-        within, overall = np.sign(pair_differences(own)), pair_differences(everyone)
-        reverse = ((within == -np.sign(overall)) & (overall != 0)).mean(axis=0) > 0.5
-        return [*compress(combinations(self.systems, 2), reverse)]
+        group_means = self.means[:, number, :, 0].round(DECIMALS)
+        overall_means = self.everyone[number].round(DECIMALS)
+        group_signs = np.sign(pair_differences(group_means))
+        overall_signs = np.sign(pair_differences(overall_means))
+        is_reverse = (group_signs == -overall_signs) & (overall_signs != 0)
+        in_most_groups = is_reverse.mean(axis=0) > 0.5
+        return [*compress(combinations(self.systems, 2), in_most_groups)]
 
     @cached_property
     def limits(self) -> Floats:
         """Values and their 95 % limits, of shape (3, n_quantities, n_groups, n_measures)."""
-        ends = [
-            limits_around(own[..., 0], own[..., 1:])
-            for limits_around, own in zip(LIMITS, self.values, strict=True)
-        ]
-        return np.stack([self.values[..., 0], *np.stack(ends, axis=1)])
+        observed = self.values[..., 0]
+        low = np.empty(observed.shape)
+        high = np.empty(observed.shape)
+        for quantity, limits_of in enumerate(LIMITS):
+            replicates = self.values[quantity, ..., 1:]
+            low[quantity], high[quantity] = limits_of(observed[quantity], replicates)
+        return np.stack([observed, low, high])
 
     @cached_property
     def differences(self) -> Floats:
@@ -278,39 +361,51 @@ class Groups(Result):
 
         Of shape (3, n_quantities, n_pairs, n_measures).
         """
-        gaps = pair_differences(self.values, axis=1)
-        found = np.stack([gaps[..., 0]] * 3)
-        for q, n in np.ndindex(len(gaps), len(self.measures)):
-            value, replicates = gaps[q, :, n, 0], gaps[q, :, n, 1:]
-            found[1:, q, :, n] = normal_limits(
-                value, replicates, quantile=joint_quantile(replicates)
+        differences = pair_differences(self.values, axis=1)
+        observed = differences[..., 0]
+        low = np.empty(observed.shape)
+        high = np.empty(observed.shape)
+        for quantity, measure in np.ndindex(len(QUANTITIES), len(self.measures)):
+            replicates = differences[quantity, :, measure, 1:]
+            limits = normal_limits(
+                observed[quantity, :, measure], replicates, quantile=joint_quantile(replicates)
             )
-        return found
+            low[quantity, :, measure], high[quantity, :, measure] = limits
+        return np.stack([observed, low, high])
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give ``groups``, ``group_differences`` and ``group_means``.
+        """Tabulate ``groups``, ``group_differences`` and ``group_means``.
 
         Columns metric, cutoff, quantity, group, users, value, low, high (95 %); metric, cutoff,
         quantity, first, second, difference, low, high (simultaneous over the pairs of groups);
         metric, cutoff, group, system, mean, low, high.
         """
+        quantities = {"quantity": QUANTITIES}
+        groups = {"group": self.groups}
+        systems = {"system": self.systems}
+        pairs = pair_labels(self.groups, "first", "second")
+        # Measures as the first axis of what is tabulated.
         value, low, high = np.moveaxis(self.limits, -1, 1)
-        gap, least, most = np.moveaxis(self.differences, -1, 1)
-        means, replicates = (of.swapaxes(0, 1) for of in (self.means[..., 0], self.means[..., 1:]))
-        lowest, highest = percentiles(replicates)
-        quantities, groups = {"quantity": QUANTITIES}, {"group": self.groups}
-        pairs, systems = pair_labels(self.groups, "first", "second"), {"system": self.systems}
-        of_groups = self.measures, quantities, groups | {"users": self.sizes}
-        of_pairs, of_systems = (self.measures, quantities, pairs), (self.measures, groups, systems)
+        difference, least, most = np.moveaxis(self.differences, -1, 1)
+        means = self.means.swapaxes(0, 1)
+        mean_low, mean_high = percentiles(means[..., 1:])
+        sized_groups = {"group": self.groups, "users": self.sizes}
         return {
-            "groups": tidy(*of_groups, value=value, low=low, high=high),
-            "group_differences": tidy(*of_pairs, difference=gap, low=least, high=most),
-            "group_means": tidy(*of_systems, mean=means, low=lowest, high=highest),
+            "groups": tidy(
+                self.measures, quantities, sized_groups, value=value, low=low, high=high
+            ),
+            "group_differences": tidy(
+                self.measures, quantities, pairs, difference=difference, low=least, high=most
+            ),
+            "group_means": tidy(
+                self.measures, groups, systems, mean=means[..., 0], low=mean_low, high=mean_high
+            ),
         }
 
     def caption(self) -> str:
-        """Say what is compared."""
-        sizes = listed([f"{g} ({n:,})" for g, n in zip(self.groups, self.sizes, strict=True)])
+        """Write which groups are compared, and by what quantities."""
+        sized = [f"{group} ({n:,})" for group, n in zip(self.groups, self.sizes, strict=True)]
+        sizes = listed(sized)
         return (
             f"{len(self.systems)} systems in groups of {self.units}: {sizes}. Mean score over the "
             f"systems; tau-b with the ordering by all {self.units}; DP over unordered pairs, by "
@@ -321,51 +416,64 @@ class Groups(Result):
 
     def findings(self) -> Sequence[str]:
         """Count the significant differences between groups, and name reversals."""
-        found = []
-        n_pairs = len(self.groups) * (len(self.groups) - 1) // 2
+        return [*self._difference_sentences(), *self._reversal_sentences()]
+
+    def _difference_sentences(self) -> list[str]:
+        """Write, for each quantity, how many pairs of groups differ significantly by measure."""
+        n_groups = len(self.groups)
+        pairs = counted(n_groups * (n_groups - 1) // 2, "pair of groups")
         _, low, high = self.differences
-        counts = ((low > 0) | (high < 0)).sum(axis=1)
-        for quantity, of_measures in zip(QUANTITIES, counts, strict=True):
-            each = zip(of_measures, self.measures, strict=True)
-            some = [f"{count} under {measure}" for count, measure in each if count]
-            if some:
-                found.append(
-                    f"Of {counted(n_pairs, 'pair of groups')}, the {quantity} differs "
-                    f"significantly in {listed(some)}."
+        is_significant = (low > 0) | (high < 0)
+        n_significant = is_significant.sum(axis=1)
+        sentences = []
+        for quantity, counts in zip(QUANTITIES, n_significant, strict=True):
+            by_measure = zip(counts, self.measures, strict=True)
+            numbers = [f"{count} under {measure}" for count, measure in by_measure if count]
+            if numbers:
+                sentences.append(
+                    f"Of {pairs}, the {quantity} differs significantly in {listed(numbers)}."
                 )
-        for n, measure in enumerate(self.measures):
-            pairs = [f"{a} and {b}" for a, b in self.reversals(n)]
+        return sentences
+
+    def _reversal_sentences(self) -> list[str]:
+        """Write, for each measure, which pairs of systems have the reverse order in most groups."""
+        sentences = []
+        for number, measure in enumerate(self.measures):
+            pairs = [f"{first} and {second}" for first, second in self.reversals(number)]
             if pairs:
-                found.append(
+                sentences.append(
                     f"Reversal (Simpson's paradox) under {measure}: over all {self.units}, the "
                     f"order of {listed(pairs)} is the reverse of that in most groups."
                 )
-        return found
+        return sentences
 
     @table("groups", "means, orderings, discriminative power and robustness in groups of {units}")
     def table(self) -> Table:
         """Tabulate the quantities with their intervals: a row for each measure and group."""
-        limits = self.limits.T.tolist()
-        rows: list[list[Cell]] = [
-            [str(measure), group, size, *(str(Estimate(*each)) for each in own)]
-            for measure, of_groups in zip(self.measures, limits, strict=True)
-            for group, size, own in zip(self.groups, self.sizes, of_groups, strict=True)
-        ]
+        rows: list[list[Cell]] = []
+        for number, measure in enumerate(self.measures):
+            for group, (name, size) in enumerate(zip(self.groups, self.sizes, strict=True)):
+                estimates = []
+                for value, low, high in self.limits[:, :, group, number].T.tolist():
+                    estimates.append(str(Estimate(value, low, high)))
+                rows.append([str(measure), name, size, *estimates])
         headings = ["measure", "group", self.units, *QUANTITIES]
         return Table("groups", f"Groups of {self.units}", self.caption(), headings, rows)
 
     @figure("groups", "Groups of {units}", panels="aspect", comparable=False)
     def plot(self, ax: Axes, *, aspect: str | None = None) -> None:
         """Draw a quantity of every measure, a point for each group."""
-        number = panel_index(QUANTITIES, aspect)
+        quantity = panel_index(QUANTITIES, aspect)
         rows = np.arange(len(self.measures))[::-1]
-        for g, group in enumerate(self.groups):
-            value, low, high = self.limits[:, number, g]
-            places, colour = rows - 0.15 * (g - (len(self.groups) - 1) / 2), colours()[g % 7]
-            lines = ax.hlines(places, low, high, colour, linewidth=1)
+        middle = (len(self.groups) - 1) / 2
+        for group, name in enumerate(self.groups):
+            value, low, high = self.limits[:, quantity, group]
+            colour = colours()[group % 7]
+            positions = rows - 0.15 * (group - middle)
+            lines = ax.hlines(positions, low, high, colour, linewidth=1)
             explain(lines, "Lines: 95 % intervals.")
-            ax.plot(value, places, "o", color=colour, markersize=3, label=group)
-        ax.set_yticks(rows, list(map(str, self.measures)))
-        ax.set_xlabel(QUANTITIES[number])
-        if number == 0:
+            ax.plot(value, positions, "o", color=colour, markersize=3, label=name)
+        ax.set_yticks(rows, [str(measure) for measure in self.measures])
+        ax.set_xlabel(QUANTITIES[quantity])
+        if quantity == 0:
             ax.legend(title=self.unit + "s", fontsize=6, title_fontsize=6)

@@ -308,55 +308,108 @@ def _removal(
         Only the chosen rule has bands, subsets of systems, and several orders of equally popular
         items.
     """
-    qrels = work.qrels
-    runs = work.scores.runs
-    measures = work.scores.measures
     levels = settings.levels
     n_orders = settings.orders if is_chosen else 1
     n_replicates = settings.replicates if is_chosen else 0
     subsets = work.families.subsets(seed=work.seed)
     if not is_chosen:
         subsets = subsets[:0]
-    resampling = Resampling.of(qrels.n_users, replicates=n_replicates, seed=work.seed, runs=runs)
+    resampling = Resampling.of(
+        work.qrels.n_users, replicates=n_replicates, seed=work.seed, runs=work.scores.runs
+    )
     masks_by_order = _kept_by_order(rule, work, levels, n_orders)
     is_kept, indices = _distinct_masks(masks_by_order)
     sums = sum_samples(is_kept, blocks=resampling.blocks)
-    sample_sums = sums[..., :-1]
-    reference_sums = sums[..., -1]
-    totals = sum_over_runs(sums.sum(axis=1), runs)
-    means = totals.swapaxes(1, 2) / qrels.n_users
-    sample_means = means[:, :-1]
-    reference_means = means[:, -1:]
-    taus = tau_b(sample_means, reference_means)
-    coefficients = further_coefficients(sample_means, reference_means)
-    replicates = resampling.taus(sample_sums, reference_sums)
-    within = subset_taus(sample_means, reference_means, subsets).swapaxes(1, 2)
-    reported = measures.indices(measures.reported)
-    crossed = resampling.subset_taus(sample_sums, reference_sums, subsets, of=reported)
-    is_without_relevant = ~is_kept[qrels.relevant, :-1].any(axis=0)
-    for agreements in (taus, replicates, within, crossed, *coefficients.values()):
-        agreements[:, is_without_relevant] = np.nan
-    taus_by_order = _by_order(taus, indices)
-    replicates_by_order = _by_order(replicates, indices)
-    mean_coefficients = {}
-    for name, values in coefficients.items():
-        mean_coefficients[name] = mean_of_defined(_by_order(values, indices))
+    agreements = _compare_masks(sums, work, resampling, subsets)
+    has_relevant = is_kept[work.qrels.relevant, :-1].any(axis=0)
+    agreements.set_undefined(np.logical_not(has_relevant))
+    taus = _by_order(agreements.taus, indices)
+    replicates = _by_order(agreements.replicates, indices)
+    coefficients = {}
+    for name, values in agreements.coefficients.items():
+        coefficients[name] = mean_of_defined(_by_order(values, indices))
     areas_within = SubsetValues(
         work.families.n_families,
-        values=_areas(within, indices, levels),
-        crossed=_areas(crossed, indices, levels),
+        values=_areas(agreements.within, indices, levels),
+        crossed=_areas(agreements.crossed, indices, levels),
     )
     n_kept = is_kept.sum(axis=0)[indices]
     return Removal(
         cut=rule.cut,
         removed=rule.removed,
         counted_in=rule.counted_in,
-        taus=mean_of_defined(taus_by_order),
-        deviations=deviation_of_defined(taus_by_order),
-        coefficients=mean_coefficients,
-        replicates=mean_of_defined(replicates_by_order),
+        taus=mean_of_defined(taus),
+        deviations=deviation_of_defined(taus),
+        coefficients=coefficients,
+        replicates=mean_of_defined(replicates),
         within=areas_within,
         n_kept=n_kept.mean(axis=-1),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Agreements:
+    """Agreement of the orderings under several masks of the judgements with that on all.
+
+    Parameters
+    ----------
+    taus
+        Kendall's tau-b, of shape (n_measures, n_masks).
+    coefficients
+        By further coefficient: its values, of the same shape.
+    replicates
+        Tau-b for resampled users, of shape (n_measures, n_masks, n_replicates).
+    within
+        Tau-b within subsets of the systems, of shape (n_measures, n_masks, n_subsets).
+    crossed
+        The same for resampled users, of shape (n_measures, n_masks, n_resamples, n_subsets).
+    """
+
+    taus: Floats
+    coefficients: Mapping[str, Floats]
+    replicates: Floats
+    within: Floats
+    crossed: Floats
+
+    def set_undefined(self, is_undefined: Masks) -> None:
+        """Write NaN into all values of some masks, of shape (n_masks,)."""
+        for values in (self.taus, self.replicates, self.within, self.crossed):
+            values[:, is_undefined] = np.nan
+        for values in self.coefficients.values():
+            values[:, is_undefined] = np.nan
+
+
+def _compare_masks(sums: Floats, work: Work, resampling: Resampling, subsets: Masks) -> _Agreements:
+    """Compare the orderings under each mask but the last with that under the last.
+
+    Parameters
+    ----------
+    sums
+        Sums of scores over blocks of users, of shape (n_measures, n_blocks, n_systems, n_masks +
+        1); with several runs of a system, of runs in place of systems. The last mask keeps all
+        judgements.
+    work
+        The study.
+    resampling
+        The blocks, and how replicates draw them.
+    subsets
+        Which systems each subset has, of shape (n_subsets, n_systems).
+    """
+    measures = work.scores.measures
+    reported = measures.indices(measures.reported)
+    mask_sums = sums[..., :-1]
+    reference_sums = sums[..., -1]
+    totals = sum_over_runs(sums.sum(axis=1), work.scores.runs)
+    means = totals.swapaxes(1, 2) / work.qrels.n_users
+    mask_means = means[:, :-1]
+    reference_means = means[:, -1:]
+    within = subset_taus(mask_means, reference_means, subsets)
+    return _Agreements(
+        taus=tau_b(mask_means, reference_means),
+        coefficients=further_coefficients(mask_means, reference_means),
+        replicates=resampling.taus(mask_sums, reference_sums),
+        within=within.swapaxes(1, 2),
+        crossed=resampling.subset_taus(mask_sums, reference_sums, subsets, of=reported),
     )
 
 

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
     from analyses.shared.work import Work
 
-BARS_FROM, BARS_APART = 1.02, 0.02
-"""Where bars over groups stand beside the panel, as shares of its width."""
-
+BARS_FROM = 1.02
+BARS_APART = 0.02
+"""Where bars over groups stand beside the panel, and how far apart, as shares of its width."""
 
 Simultaneous = Literal["max-t", "tukey"]
 """Tests of all pairs of systems at once."""
@@ -62,11 +62,15 @@ class Settings(AnalysisSettings):
     question="Which systems differ, and which ranks may each of them have?",
 )
 def systems(work: Work, settings: Settings) -> Systems:
-    """Compare the systems under each report measure, all pairs at once."""
+    """Compare the systems under each report measure, all pairs at once.
+
+    Raises InputError if there are fewer than two systems.
+    """
     scores = work.scores.select(work.scores.measures.reported)
     scores.require("a comparison")
+    test_pairs = JOINT_TESTS[settings.correction]
     with work.progress("Comparing systems", settings.permutations) as bar:
-        adjusted = JOINT_TESTS[settings.correction](
+        p_adjusted = test_pairs(
             by_user_id(scores),
             permutations=settings.permutations,
             seed=work.seed,
@@ -80,7 +84,7 @@ def systems(work: Work, settings: Settings) -> Systems:
         means=scores.mean_values(),
         low=low,
         high=high,
-        p_adjusted=adjusted,
+        p_adjusted=p_adjusted,
         n_users=len(scores.users),
         seed=work.seed,
         **settings.model_dump(),
@@ -119,8 +123,8 @@ class Systems(Result):
     seed: int
 
     @property
-    def shown(self) -> list[int]:
-        """Numbers of the measures that are shown."""
+    def reported_indices(self) -> list[int]:
+        """Positions of the measures that are shown."""
         return self.measures.indices(self.measures.reported)
 
     def better(self) -> Masks:
@@ -128,16 +132,17 @@ class Systems(Result):
 
         Of shape (n_measures, n_systems, n_systems): whether the first is better than the second.
         """
-        first, second = pair_indices(len(self.systems))
-        gains = pair_differences(self.means) * self.measures.signs[:, None]
-        found = self.p_adjusted <= self.alpha
-        marks = np.zeros((len(self.measures), len(self.systems), len(self.systems)), dtype=np.bool_)
-        marks[:, first, second] = found & (gains > 0)
-        marks[:, second, first] = found & (gains < 0)
-        return marks
+        n_systems = len(self.systems)
+        first, second = pair_indices(n_systems)
+        gains = pair_differences(self.means) * self.measures.signs[:, np.newaxis]
+        is_significant = self.p_adjusted <= self.alpha
+        is_better = np.zeros((len(self.measures), n_systems, n_systems), dtype=np.bool_)
+        is_better[:, first, second] = is_significant & (gains > 0)
+        is_better[:, second, first] = is_significant & (gains < 0)
+        return is_better
 
     def rank_intervals(self) -> tuple[Numbers, Numbers]:
-        """Give the ranks that each system may have, each end of shape (n_measures, n_systems).
+        """Count the lowest and the highest rank of systems, each of shape (n_measures, n_systems).
 
         From 1 + the number of systems that are significantly better to n_systems - the number that
         are significantly worse: all hold at once with a chance of 1 - alpha.
@@ -145,15 +150,18 @@ class Systems(Result):
         Al Mohamad, Goeman & van Zwet (2021), Simultaneous confidence intervals for ranks with
         application to ranking institutions.
         """
-        better = self.better()
-        return 1 + better.sum(axis=1), len(self.systems) - better.sum(axis=2)
+        is_better = self.better()
+        n_better = is_better.sum(axis=1)
+        n_worse = is_better.sum(axis=2)
+        return 1 + n_better, len(self.systems) - n_worse
 
     def order(self, number: int) -> Numbers:
-        """Number the systems from the best mean under a measure, given by its number."""
-        return np.argsort(-self.measures.signs[number] * self.means[number], kind="stable")
+        """Sort the numbers of the systems from the best mean under the measure of a number."""
+        worth = self.measures.signs[number] * self.means[number]
+        return np.argsort(-worth, kind="stable")
 
     def letters(self, number: int) -> tuple[str, ...]:
-        """Give each system letters: two that share one do not differ significantly.
+        """Assign letters to the systems under a measure: two that share one do not differ.
 
         Piepho (2004), An algorithm for a letter-based representation of all-pairwise comparisons.
         """
@@ -161,13 +169,13 @@ class Systems(Result):
         return letters_by_system(better | better.T, self.order(number))
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give ``systems``: a row for each measure and system, from the best.
+        """Tabulate ``systems``: a row for each measure and system, from the best.
 
         Columns metric, cutoff, system, mean, its 95 % interval low and high, groups (letters),
         rank_low and rank_high.
         """
         rank_low, rank_high = self.rank_intervals()
-        numbers, n_systems = range(len(self.measures)), len(self.systems)
+        numbers = range(len(self.measures))
         frame = tidy(
             self.measures,
             {"system": self.systems},
@@ -178,27 +186,28 @@ class Systems(Result):
             rank_low=rank_low,
             rank_high=rank_high,
         )
-        order = np.concatenate([n * n_systems + self.order(n) for n in numbers])
-        return {"systems": frame.iloc[order].reset_index(drop=True)}
+        n_systems = len(self.systems)
+        rows = np.concatenate([number * n_systems + self.order(number) for number in numbers])
+        return {"systems": frame.iloc[rows].reset_index(drop=True)}
 
     def caption(self) -> str:
-        """Say what stands in a cell."""
+        """Write what stands in a cell."""
         test = f"{CORRECTIONS_IN_WORDS[self.correction]}, {self.permutations:,} permutations"
+        users = counted(self.n_users, self.unit)
+        error_rate = rounded(self.alpha, 2)
         return (
-            f"Mean over {counted(self.n_users, self.unit)} with its 95 % confidence interval "
-            "(Student's "
-            "t), letters, and possible ranks. Two systems that share a letter do not differ "
-            f"significantly. Ranks: from 1 + the number of systems that are significantly better, "
-            f"to {len(self.systems)} - the number of those that are significantly worse. Letters "
-            f"and ranks are of one test of all pairs at once for each measure ({test}; family-wise "
-            f"error rate {rounded(self.alpha, 2)}; seed {self.seed}), which compares systems "
-            f"{self.unit} by {self.unit}: the intervals of single means do not show which systems "
-            "differ, and a system with a lower mean may have fewer possible ranks. Systems are "
-            f"ordered by {self.measures[0]}."
+            f"Mean over {users} with its 95 % confidence interval (Student's t), letters, and "
+            "possible ranks. Two systems that share a letter do not differ significantly. Ranks: "
+            f"from 1 + the number of systems that are significantly better, to {len(self.systems)} "
+            "- the number of those that are significantly worse. Letters and ranks are of one test "
+            f"of all pairs at once for each measure ({test}; family-wise error rate {error_rate}; "
+            f"seed {self.seed}), which compares systems {self.unit} by {self.unit}: the intervals "
+            "of single means do not show which systems differ, and a system with a lower mean may "
+            f"have fewer possible ranks. Systems are ordered by {self.measures[0]}."
         )
 
     def caption_of(self, part: str) -> str:
-        """Say what the diagram shows."""
+        """Write what the diagram shows."""
         test = f"{CORRECTIONS_IN_WORDS[self.correction]}, {self.permutations:,} permutations"
         return (
             f"Points: ranks of the systems by their mean over {counted(self.n_users, self.unit)}. "
@@ -207,45 +216,55 @@ class Systems(Result):
         )
 
     def findings(self) -> Sequence[str]:
-        """Say how many systems may be the best under each measure."""
+        """Write how many systems may be the best under each measure."""
         low, _ = self.rank_intervals()
         may_lead = (low == 1).sum(axis=1)
-        counts = [f"{may_lead[n]:,} under {self.measures[n]}" for n in self.shown]
+        counts = [f"{may_lead[n]:,} under {self.measures[n]}" for n in self.reported_indices]
         return (f"Systems that may rank first, of {len(self.systems):,}: {listed(counts)}.",)
 
     @table("systems", "means of the systems with intervals, letters and ranks")
     def tabulate(self, *, measure: str | None = None) -> Table:
-        """Tabulate the systems from the best under the first measure, or under one measure."""
-        one = None if measure is None else self.shown[panel_index(self.labels, measure)]
-        columns = [self._cells(number) for number in self.shown]
-        cells = (
-            self._cells(one)
-            if one is not None
-            else [
-                [f"{mean} {letters} {ranks}\n{interval}" for mean, interval, letters, ranks in row]
-                for row in zip(*columns, strict=True)
-            ]
-        )
-        headings = self.labels if one is None else ("mean", "95 %", "letters", "ranks")
-        order = self.order(self.shown[0] if one is None else one)
-        rows = [[self.systems[place], *cells[place]] for place in order]
-        title = f"Comparison of the systems{'' if one is None else f' under {measure}'}"
+        """Tabulate the systems from the best under the first measure, or under one measure.
+
+        ``measure`` is the label of a report measure, of which each value has a column of its own.
+        """
+        title = "Comparison of the systems"
+        cells: list[Sequence[str]]
+        if measure is None:
+            first = self.reported_indices[0]
+            headings: Sequence[str] = self.labels
+            cells = list(
+                zip(*(self._joined_cells(number) for number in self.reported_indices), strict=True)
+            )
+        else:
+            first = self.reported_indices[panel_index(self.labels, measure)]
+            headings = ("mean", "95 %", "letters", "ranks")
+            cells = list(self._cells(first))
+            title += f" under {measure}"
+        rows = [[self.systems[system], *cells[system]] for system in self.order(first)]
         return Table("systems", title, self.caption(), ["system", *headings], rows)
+
+    def _joined_cells(self, number: int) -> list[str]:
+        """Write the values of `_cells` under a measure, in a cell of two lines for each system."""
+        return [
+            f"{mean} {letters} {ranks}\n{interval}"
+            for mean, interval, letters, ranks in self._cells(number)
+        ]
 
     def _cells(self, number: int) -> list[tuple[str, str, str, str]]:
         """Write mean, interval, letters and ranks of every system under a measure."""
-        ends = zip(self.means[number], self.low[number], self.high[number], strict=True)
-        ranks = zip(*(ends[number] for ends in self.rank_intervals()), strict=True)
+        rank_low, rank_high = self.rank_intervals()
         letters = self.letters(number)
-        return [
-            (
-                rounded(mean),
-                f"[{rounded(low)}, {rounded(high)}]",
-                groups,
-                f"{first}" if first == last else f"{first}–{last}",
-            )
-            for (mean, low, high), groups, (first, last) in zip(ends, letters, ranks, strict=True)
-        ]
+        cells = []
+        for system in range(len(self.systems)):
+            mean = rounded(self.means[number, system])
+            low = rounded(self.low[number, system])
+            high = rounded(self.high[number, system])
+            best_rank = rank_low[number, system]
+            worst_rank = rank_high[number, system]
+            ranks = f"{best_rank}" if best_rank == worst_rank else f"{best_rank}–{worst_rank}"
+            cells.append((mean, f"[{low}, {high}]", letters[system], ranks))
+        return cells
 
     def to_latex(self, *, measure: str | None = None) -> str:
         """Write the table of the systems for the LaTeX package booktabs."""
@@ -266,12 +285,14 @@ class Systems(Result):
         After the critical-difference diagram of Demsar (2006), Statistical comparisons of
         classifiers over multiple data sets; the tests are those of the letters.
         """
-        number = self.shown[panel_index(self.labels, label)]
+        number = self.reported_indices[panel_index(self.labels, label)]
         order = self.order(number)
-        ranks, names = np.arange(1.0, len(order) + 1), [self.systems[place] for place in order]
-        better = self.better()[number][np.ix_(order, order)]
-        low, high = (ends[number][order] for ends in self.rank_intervals())
-        draw_ranks(ax, names, ranks, (low, high), better | better.T)
+        names = [self.systems[system] for system in order]
+        ranks = np.arange(1.0, len(order) + 1)
+        is_better = self.better()[number][np.ix_(order, order)]
+        low, high = self.rank_intervals()
+        limits = (low[number, order], high[number, order])
+        draw_ranks(ax, names, ranks, limits, is_better | is_better.T)
         ax.set(xlabel="rank", title=str(self.measures[number]))
 
 
@@ -286,18 +307,33 @@ def draw_ranks(
 ) -> None:
     """Draw ranks with their limits, from the top; bars join names of which no two differ.
 
-    The kind is what is ranked, in the plural.
+    Parameters
+    ----------
+    ax
+        The axes.
+    names
+        What is ranked, from the top.
+    ranks
+        Of shape (n_names,).
+    limits
+        The lowest and the highest ranks, each of shape (n_names,).
+    differs
+        Whether two of the names differ, of shape (n_names, n_names), symmetric.
+    kind
+        What the names are of, in the plural.
     """
-    rows, colour = np.arange(1, len(names) + 1), colours()[0]
+    colour = colours()[0]
+    rows = np.arange(1, len(names) + 1)
     low, high = limits
     ax.hlines(rows, low, high, colour, linewidth=1.2)
     ax.plot(ranks, rows, "o", color=colour, markersize=4)
-    bars = f"Grey bars, on the right, connect {kind} that do not differ significantly."
-    joined = [group for group in letter_groups(differs) if len(group) > 1]
-    for column, group in enumerate(joined):
-        x, members = BARS_FROM + BARS_APART * column, [place + 1 for place in sorted(group)]
-        (bar,) = ax.plot([x] * len(members), members, ".-", color="0.4", markersize=3)
+    explanation = f"Grey bars, on the right, connect {kind} that do not differ significantly."
+    groups = [group for group in letter_groups(differs) if len(group) > 1]
+    for column, group in enumerate(groups):
+        member_rows = [member + 1 for member in sorted(group)]
+        x = BARS_FROM + BARS_APART * column
+        (bar,) = ax.plot([x] * len(group), member_rows, ".-", color="0.4", markersize=3)
         bar.set(transform=ax.get_yaxis_transform(), clip_on=False)
-        explain(bar, bars)
+        explain(bar, explanation)
     ax.set_yticks(rows, names)
     ax.invert_yaxis()

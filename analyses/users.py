@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from pydantic import Field
@@ -69,39 +69,85 @@ def users(work: Work, settings: Settings) -> Users:
 
     The smaller subsets are parts of the larger: subset k of a size has the first users in the k-th
     random order, which depends on (seed, k) alone. All sizes are tested by random sign flips, as
-    the exact test is slow for few users.
+    the exact test is slow for few users. Raises InputError if there are fewer than two systems.
     """
-    scores, repeats = work.scores, settings.repeats
-    n_users = len(scores.users)
+    scores = work.scores
     scores.require("the analysis of users")
-    wanted = usual_sizes(n_users) if settings.sizes is None else settings.sizes
-    sizes = sorted({min(size, n_users) for size in [*wanted, n_users]})
+    repeats = settings.repeats
+    n_users = len(scores.users)
+    sizes = _subset_sizes(n_users, settings.sizes)
     orders = np.stack([random_order(n_users, work.seed, repeat) for repeat in range(repeats)])
-    reported = scores.select(scores.measures.reported).weighted_values
-    taus, coefficients = [], []
-    powers, significant, medians = np.empty((3, len(reported), len(sizes), repeats))
-    for number, size in enumerate(work.steps("Taking users away", len(sizes), sizes)):
-        means, full = _subset_means(scores, orders[:, :size])
-        taus.append(tau_b(means, full))
-        coefficients.append(mean_coefficients(means, full))
-        some = orders[:1] if size == n_users else orders[:, :size]
-        p = _test(work, settings, reported, some)
-        # The unbiased count / permutations, of (count + 1) / (permutations + 1).
-        unbiased = (p * (settings.permutations + 1) - 1) / settings.permutations
-        powers[:, number] = unbiased.sum(axis=-1).T
-        significant[:, number] = (p < 0.05).mean(axis=-1).T
-        medians[:, number] = np.median(p, axis=-1).T
+    tested = scores.select(scores.measures.reported)
+    taus = []
+    coefficients = []
+    p_summaries = []
+    for size in work.steps("Taking users away", len(sizes), sizes):
+        subsets = orders[:, :size]
+        means, full_means = _subset_means(scores, subsets)
+        taus.append(tau_b(means, full_means))
+        coefficients.append(mean_coefficients(means, full_means))
+        # All subsets of all users are the same.
+        tested_subsets = subsets[:1] if size == n_users else subsets
+        p_values = _test(work, settings, tested.weighted_values, tested_subsets)
+        p_summaries.append(_summarise(p_values, settings.permutations, repeats))
     return Users(
         measures=scores.measures,
         sizes=tuple(sizes),
         taus=np.stack(taus, axis=1),
         coefficients=stack_levels(coefficients),
-        tested=scores.measures.reported,
-        dp=powers,
-        significant=significant,
-        median_p=medians,
+        tested=tested.measures,
+        dp=np.stack([summary.dp for summary in p_summaries], axis=1),
+        significant=np.stack([summary.significant for summary in p_summaries], axis=1),
+        median_p=np.stack([summary.median_p for summary in p_summaries], axis=1),
         n_systems=len(scores.systems),
         permutations=settings.permutations,
+    )
+
+
+def _subset_sizes(n_users: int, sizes: Sequence[int] | None) -> list[int]:
+    """List the sizes of subsets, rising, with all users as the last; by default the usual ones.
+
+    A size above the number of users counts as that.
+    """
+    if sizes is None:
+        sizes = usual_sizes(n_users)
+    return sorted({min(size, n_users) for size in [*sizes, n_users]})
+
+
+class _PSummary(NamedTuple):
+    """What the p-values of subsets come to: arrays of shape (n_measures, n_repeats).
+
+    DP is the sum of the p-values of all pairs without the bias of Monte-Carlo, ``significant`` the
+    share of pairs with p < .05, and ``median_p`` the median over pairs.
+    """
+
+    dp: Floats
+    significant: Floats
+    median_p: Floats
+
+
+def _summarise(p_values: Floats, permutations: int, repeats: int) -> _PSummary:
+    """Summarise the p-values of subsets of one size over pairs.
+
+    Parameters
+    ----------
+    p_values
+        Of shape (n_subsets, n_measures, n_pairs). A single subset counts for all repeats.
+    permutations
+        Number of random permutations of the test.
+    repeats
+        Number of subsets of the size.
+    """
+    shape = (p_values.shape[1], repeats)
+    # The unbiased count / permutations, of (count + 1) / (permutations + 1).
+    unbiased = (p_values * (permutations + 1) - 1) / permutations
+    dp = unbiased.sum(axis=-1).T
+    significant = (p_values < 0.05).mean(axis=-1).T
+    medians = np.median(p_values, axis=-1).T
+    return _PSummary(
+        dp=np.broadcast_to(dp, shape),
+        significant=np.broadcast_to(significant, shape),
+        median_p=np.broadcast_to(medians, shape),
     )
 
 
@@ -145,11 +191,11 @@ class Users(Result):
 
     @property
     def n_repeats(self) -> int:
-        """Subsets of each size."""
+        """Number of subsets of each size."""
         return self.taus.shape[2]
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give ``users``: one row per measure and number of users.
+        """Tabulate ``users``: one row per measure and number of users.
 
         Columns metric, cutoff, users, repeats, tau (the mean), tau_low, tau_high (5 % and 95 % of
         the subsets), of report measures dp, dp_low, dp_high, significant_05 and median_p (the
@@ -157,26 +203,44 @@ class Users(Result):
         it is defined).
         """
         sizes = {"users": self.sizes}
-        tau, (low, high) = mean_of_defined(self.taus), percentiles(self.taus, confidence=CONFIDENCE)
-        orderings = {"repeats": self.n_repeats, "tau": tau, "tau_low": low, "tau_high": high}
-        low, high = percentiles(self.dp, confidence=CONFIDENCE)
-        power = {"dp": self.dp.mean(axis=2), "dp_low": low, "dp_high": high}
-        power |= {"significant_05": self.significant.mean(axis=2)}
-        power |= {"median_p": self.median_p.mean(axis=2)}
+        tau_low, tau_high = percentiles(self.taus, confidence=CONFIDENCE)
+        dp_low, dp_high = percentiles(self.dp, confidence=CONFIDENCE)
+        orderings = tidy(
+            self.measures,
+            sizes,
+            repeats=self.n_repeats,
+            tau=mean_of_defined(self.taus),
+            tau_low=tau_low,
+            tau_high=tau_high,
+        )
+        tests = tidy(
+            self.tested,
+            sizes,
+            dp=self.dp.mean(axis=2),
+            dp_low=dp_low,
+            dp_high=dp_high,
+            significant_05=self.significant.mean(axis=2),
+            median_p=self.median_p.mean(axis=2),
+        )
         coefficients = {name: values.ravel() for name, values in self.coefficients.items()}
-        frame = tidy(self.measures, sizes, **orderings)
-        of_tested = tidy(self.tested, sizes, **power)
-        return {"users": frame.merge(of_tested, how="left").assign(**coefficients)}
+        frame = orderings.merge(tests, how="left")
+        return {"users": frame.assign(**coefficients)}
 
     @table("users", "agreement of subsets of the {units} with all {units}")
     def agreement(self, *, cutoff: int | None = None) -> Table:
-        """Tabulate how subsets of the users order the systems, compared with all users."""
-        compared, sizes = self.measures.reported_or_at(cutoff), self.sizes[:-1] or self.sizes
-        some = self.taus[self.measures.indices(compared), : len(sizes)]
-        headings = [f"{size} {self.units}" for size in sizes]
-        means = dict(zip(headings, mean_of_defined(some).T, strict=True))
-        low, high = percentiles(some, confidence=CONFIDENCE)
+        """Tabulate how subsets of the users order the systems, compared with all users.
+
+        Rows are the report measures, or the measures at a cut-off; columns the sizes below all
+        users.
+        """
+        compared = self.measures.reported_or_at(cutoff)
+        sizes = self.sizes[:-1] or self.sizes
+        taus = self.taus[self.measures.indices(compared), : len(sizes)]
+        low, high = percentiles(taus, confidence=CONFIDENCE)
         decimals = common_decimals(low.ravel(), high.ravel())
+        columns: dict[str, Any] = {"metric": compared.labels}
+        for size, means in zip(sizes, mean_of_defined(taus).T, strict=True):
+            columns[f"{size} {self.units}"] = means
         title = (
             f"Agreement of subsets of the {self.units} with all {self.units}{compared.title_suffix}"
         )
@@ -184,7 +248,6 @@ class Users(Result):
             f"Kendall's tau-b between the orderings of the systems on random subsets of the "
             f"{self.units} and on all {self.units}: mean of {self.n_repeats} subsets of each size."
         )
-        columns = {"metric": compared.labels} | means
         return Table.from_columns("users", title, note, columns, decimals=decimals)
 
     @figure("users_tau", "Agreement of subsets of the {units} with all {units}", number=9)
@@ -212,53 +275,67 @@ class Users(Result):
     def _draw(
         self, ax: Axes, values: Floats, curves: Sequence[Curve], *, with_spread: bool
     ) -> None:
-        """Draw means over subsets against the number of users, with their spread or without."""
+        """Draw means over subsets against the number of users, with their spread or without.
+
+        Values are of shape (n_measures, n_sizes, n_repeats); curves have positions of measures.
+        """
         means = mean_of_defined(values)
         low, high = percentiles(values, confidence=CONFIDENCE)
-        for place, (number, label, style) in enumerate(curves):
+        sizes = np.asarray(self.sizes)
+        middle = (len(curves) - 1) / 2
+        explanation = "Vertical lines: from the 5 % to the 95 % quantile of the subsets."
+        for number, (index, label, style) in enumerate(curves):
             if with_spread:
                 # Side by side, so that no whiskers cover others.
-                moved = np.asarray(self.sizes) * 1.02 ** (place - (len(curves) - 1) / 2)
-                limits = (low[number], high[number])
-                lines = "Vertical lines: from the 5 % to the 95 % quantile of the subsets."
+                positions = sizes * 1.02 ** (number - middle)
+                limits = (low[index], high[index])
                 draw_whiskers(
-                    ax, moved, means[number], limits, style, label=label, explanation=lines
+                    ax, positions, means[index], limits, style, label=label, explanation=explanation
                 )
             else:
-                ax.plot(self.sizes, means[number], label=label, **style)
+                ax.plot(self.sizes, means[index], label=label, **style)
         ax.set(xscale="log", xlabel=self.units)
-        apart = [size for size in self.sizes if size * LABELS_APART <= self.sizes[-1]]
-        shown = [*apart, self.sizes[-1]]
-        ax.set_xticks(shown, [f"{size:,}" for size in shown], rotation=45)
+        n_users = self.sizes[-1]
+        ticks = [size for size in self.sizes if size * LABELS_APART <= n_users]
+        ticks.append(n_users)
+        ax.set_xticks(ticks, [f"{size:,}" for size in ticks], rotation=45)
         ax.minorticks_off()
         label_curves(ax, ordered=not with_spread)
 
     def findings(self) -> Sequence[str]:
-        """Say how well the largest subset of at most half of the users does."""
-        fewer = [n for n, size in enumerate(self.sizes) if 2 * size <= self.sizes[-1]]
+        """Write how well the largest subset of at most half of the users orders the systems.
+
+        Empty if there is none, nothing is reported, or a tau is undefined.
+        """
+        n_users = self.sizes[-1]
+        half_indices = [index for index, size in enumerate(self.sizes) if 2 * size <= n_users]
         reported = self.measures.reported
-        if not fewer or not reported:
+        if not half_indices or not reported:
             return ()
-        means = mean_of_defined(self.taus[self.measures.indices(reported), fewer[-1]])
+        largest = half_indices[-1]
+        taus = self.taus[self.measures.indices(reported), largest]
+        means = mean_of_defined(taus)
         if np.isnan(means).any():
             return ()
-        low, high = int(np.nanargmin(means)), int(np.nanargmax(means))
+        lowest = int(means.argmin())
+        highest = int(means.argmax())
+        least = f"{rounded(float(means[lowest]), 2)} ({reported[lowest]})"
+        most = f"{rounded(float(means[highest]), 2)} ({reported[highest]})"
+        users = counted(n_users, self.unit)
         return (
-            f"On {self.sizes[fewer[-1]]:,} of the {counted(self.sizes[-1], self.unit)}, tau-b "
-            "with the "
-            f"ordering on all is {rounded(float(means[low]), 2)} ({reported[low]}) to "
-            f"{rounded(float(means[high]), 2)} ({reported[high]}).",
+            f"On {self.sizes[largest]:,} of the {users}, tau-b with the ordering on all is {least} "
+            f"to {most}.",
         )
 
     def caption(self) -> str:
-        """Say what the curves are."""
+        """Write what the curves of taus are."""
         return (
             f"Kendall's tau-b between the orderings of {self.n_systems} systems on a subset of the "
             f"{self.units} and on all {self.units}. {self._subsets()} Higher is better."
         )
 
     def caption_of(self, part: str) -> str:
-        """Say what discriminative power is, and how pairs were tested."""
+        """Write what discriminative power is, and how pairs were tested."""
         n_pairs = self.n_systems * (self.n_systems - 1) // 2
         return (
             f"DP of subsets of the {self.units}: the sum of the p-values of the {n_pairs:,} "
@@ -267,15 +344,16 @@ class Users(Result):
         )
 
     def _subsets(self) -> str:
+        """Write what subsets the curves are of."""
+        users = counted(self.sizes[-1], self.unit)
         return (
-            f"Mean of {self.n_repeats} random subsets of the {counted(self.sizes[-1], self.unit)} "
-            "of "
-            f"each size. A subset is part of all {self.units}: two separate samples agree less."
+            f"Mean of {self.n_repeats} random subsets of the {users} of each size. A subset is "
+            f"part of all {self.units}: two separate samples agree less."
         )
 
 
 def usual_sizes(n_users: int) -> list[int]:
-    """Give 50, 100, 200, 500, 1000 and so on below the number of users; from 5, of 100 or fewer."""
+    """List 50, 100, 200, 500, 1000 and so on below the number of users; from 5, of 100 or fewer."""
     smallest = 50 if n_users > 100 else 5
     powers = [10**power for power in range(len(str(n_users)))]
     series = [leading * power for power in powers for leading in (1, 2, 5)]
@@ -283,7 +361,7 @@ def usual_sizes(n_users: int) -> list[int]:
 
 
 def random_order(n_users: int, seed: int, repeat: int) -> Numbers:
-    """Give a random order of users, of which a subset has the first."""
+    """Draw a random order of users, (n_users,), whose first ones are the subset of each size."""
     words = random_words(n_users, seed, "users", n_users, repeat)
     return np.argsort(words, kind="stable")
 
@@ -291,31 +369,50 @@ def random_order(n_users: int, seed: int, repeat: int) -> Numbers:
 def _subset_means(scores: Scores, subsets: Numbers) -> tuple[Floats, Floats]:
     """Average over each subset, (n_measures, n_subsets, n_systems), and over all, (..., 1, ...).
 
-    Scores are summed on a grid, on which the order of users changes nothing.
+    Subsets hold numbers of users, of shape (n_subsets, size). Scores are summed on a grid, on which
+    the order of users changes nothing.
     """
     n_users = len(scores.users)
-    chosen = np.zeros((n_users, len(subsets) + 1))
-    chosen[:, -1] = 1.0
+    weights = np.zeros((n_users, len(subsets) + 1))
+    weights[:, -1] = 1.0
     for number, subset in enumerate(subsets):
-        chosen[subset, number] = 1.0
+        weights[subset, number] = 1.0
     with single_threaded("blas"):
-        sums = np.stack([sums_on_grid(values, chosen).T for values in scores.weighted_values])
-    means = sums / chosen.sum(axis=0)[:, None]
+        sums = np.stack([sums_on_grid(values, weights).T for values in scores.weighted_values])
+    sizes = weights.sum(axis=0)
+    means = sums / sizes[:, np.newaxis]
     return means[:, :-1], means[:, -1:]
 
 
 def _test(work: Work, settings: Settings, values: Floats, subsets: Numbers) -> Floats:
-    """Test all pairs of systems on every subset: p of shape (n_subsets, n_measures, n_pairs)."""
+    """Test all pairs of systems on every subset, in threads: p-values by random sign flips.
+
+    Parameters
+    ----------
+    work, settings
+        Of which the seed and the numbers of threads and permutations are used.
+    values
+        Scores of shape (n_measures, n_systems, n_users).
+    subsets
+        Numbers of users, of shape (n_subsets, size).
+
+    Returns
+    -------
+    p-values of shape (n_subsets, n_measures, n_pairs).
+    """
     n_measures, n_systems, _ = values.shape
     size = subsets.shape[1]
-    at_once = max(1, SCORES_AT_ONCE // (n_measures * n_systems * max(size, SUMS_AT_LEAST)))
+    scores_of_subset = n_measures * n_systems * max(size, SUMS_AT_LEAST)
+    at_once = max(1, SCORES_AT_ONCE // scores_of_subset)
 
-    def test(some: Numbers) -> Floats:
-        together = values[:, :, some].transpose(2, 0, 1, 3).reshape(-1, n_systems, size)
-        p = monte_carlo_test(together, permutations=settings.permutations, seed=work.seed)
-        return p.reshape(len(some), n_measures, -1)
+    def test(some_subsets: Numbers) -> Floats:
+        """Test all pairs on some subsets, (n, size): p-values of shape (n, n_measures, n_pairs)."""
+        subset_scores = values[:, :, some_subsets].transpose(2, 0, 1, 3)
+        tables = subset_scores.reshape(-1, n_systems, size)
+        p_values = monte_carlo_test(tables, permutations=settings.permutations, seed=work.seed)
+        return p_values.reshape(len(some_subsets), n_measures, -1)
 
-    firsts = range(0, len(subsets), at_once)
-    tasks = (delayed(test)(subsets[first : first + at_once]) for first in firsts)
+    starts = range(0, len(subsets), at_once)
+    tasks = (delayed(test)(subsets[start : start + at_once]) for start in starts)
     with single_threaded("blas"):
         return np.concatenate(run_in_threads(tasks, n_jobs=work.n_jobs))

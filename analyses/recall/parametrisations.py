@@ -36,11 +36,15 @@ def name_recall(validation: str, beta: float, cutoff: int, weights: Weights = "u
     2021, equations 2.1 and 2.2); beta is the exponent of popularity, and the cut-off the length of
     the lists. Users have ``"uniform"`` weights, or are ``"stratified"`` by what they have hidden.
     """
-    of_users = "" if weights == "uniform" else f",weights={weights!r}"
-    return f"{validation}(beta={repr(float(beta)).removesuffix('.0')}{of_users})@{cutoff}"
+    exponent = repr(float(beta)).removesuffix(".0")
+    options = f"beta={exponent}"
+    if weights != "uniform":
+        options += f",weights={weights!r}"
+    return f"{validation}({options})@{cutoff}"
 
 
-def _rising(values: tuple[Any, ...]) -> tuple[Any, ...]:
+def _sorted_distinct(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Sort values, each once, from the lowest."""
     return tuple(sorted(set(values)))
 
 
@@ -51,10 +55,10 @@ Cutoff = Annotated[int, Field(strict=True, ge=1, lt=65535)]
 class RecallSettings(Section):
     """Exponents and cut-offs of recall, and the weights of hidden items."""
 
-    betas: Annotated[tuple[Beta, ...], AfterValidator(_rising)] = Field(
+    betas: Annotated[tuple[Beta, ...], AfterValidator(_sorted_distinct)] = Field(
         BETAS, min_length=1, description="Exponents of popularity."
     )
-    cutoffs: Annotated[tuple[Cutoff, ...], AfterValidator(_rising)] = Field(
+    cutoffs: Annotated[tuple[Cutoff, ...], AfterValidator(_sorted_distinct)] = Field(
         CUTOFFS, min_length=1, description="Cut-offs."
     )
     first_item: Literal["miss", "skip"] = Field(
@@ -70,18 +74,22 @@ class RecallSettings(Section):
 
 
 def item_weights(counts: Integers, *, beta: float, smoothing: Smoothing = "add-one") -> Floats:
-    r"""Give what a hidden item weighs, :math:`p_i^{-\beta}`, of shape (n_items,).
+    r"""Compute what a hidden item weighs, :math:`p_i^{-\beta}`, of shape (n_items,).
 
-    An item that no event was seen of, where none is added, weighs 0.
+    ``counts`` are the training events of every item, of the same shape; with "add-one", each is
+    one more. An item that has none then weighs 0. Raises InputError if weights are too large for
+    double precision.
     """
-    raised = counts + (1.0 if smoothing == "add-one" else 0.0)
-    known = raised > 0
-    logarithms = np.log(np.where(known, raised, 1.0)) - np.log(max(raised.sum(), 1.0))
+    n_events = counts + (1.0 if smoothing == "add-one" else 0.0)
+    is_seen = n_events > 0
+    total = max(n_events.sum(), 1.0)
+    # The logarithm of the share of the events; 0 in place of none.
+    log_shares = np.log(np.where(is_seen, n_events, 1.0)) - np.log(total)
     with np.errstate(over="ignore"):
-        weights = np.where(known, np.exp(-beta * logarithms), 0.0)
-        if not np.isfinite(weights.sum() ** 2):
-            raise InputError(
-                f"with beta = {beta:g} the weights of rare items are too large; use a smaller "
-                "exponent."
-            )
+        weights = np.where(is_seen, np.exp(-beta * log_shares), 0.0)
+        squared_sum = weights.sum() ** 2
+    if not np.isfinite(squared_sum):
+        raise InputError(
+            f"with beta = {beta:g} the weights of rare items are too large; use a smaller exponent."
+        )
     return weights

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from analyses.recall.parametrisations import VALIDATIONS, RecallSettings, Weights, item_weights
 from analyses.shared.drawing import gradation_styles, label_curves
@@ -50,30 +51,39 @@ def measure_recall(
     """
     import pandas as pd
 
-    settings = settings or RecallSettings()
-    parts = []
+    if settings is None:
+        settings = RecallSettings()
+    frames = []
     for validation in VALIDATIONS:
-        rows = _rows(ranks, validation, counts, settings, min_items)
-        # Most hidden items are not found, and most can be.
-        place, lost = np.searchsorted(settings.cutoffs, rows.rank), np.flatnonzero(~rows.reachable)
-        hits = np.flatnonzero(place < len(settings.cutoffs))
+        hidden = _hidden_items(ranks, validation, counts, settings, min_items)
+        n_hidden = len(hidden.item)
+        # The first of the cut-offs with which an item is found; most are found with none.
+        first_cutoff = np.searchsorted(settings.cutoffs, hidden.rank)
+        hits = np.flatnonzero(first_cutoff < len(settings.cutoffs))
+        unreachable = np.flatnonzero(~hidden.reachable)
         for beta in settings.betas:
-            own = item_weights(counts, beta=beta, smoothing=settings.smoothing)[rows.item]
-            totals = np.bincount(rows.user, own)
-            own /= (len(totals) * totals)[rows.user] if weights == "uniform" else totals.sum()
-            found = np.bincount(place[hits], own[hits], minlength=len(settings.cutoffs))
+            item_shares = item_weights(counts, beta=beta, smoothing=settings.smoothing)
+            shares = item_shares[hidden.item]
+            user_totals = np.bincount(hidden.user, shares)
+            n_users = len(user_totals)
+            if weights == "uniform":
+                shares /= (n_users * user_totals)[hidden.user]
+            else:
+                shares /= user_totals.sum()
+            gains = np.bincount(first_cutoff[hits], shares[hits], minlength=len(settings.cutoffs))
+            sum_of_squares = (shares * shares).sum()
             columns = {
                 "validation": validation,
                 "beta": beta,
                 "cutoff": settings.cutoffs,
-                "value": found.cumsum(),
-                "ceiling": 1 - own[lost].sum(),
-                "effective_share": 1 / ((own * own).sum() * len(own)),
-                "users": len(totals),
-                "hidden_items": len(own),
+                "value": gains.cumsum(),
+                "ceiling": 1 - shares[unreachable].sum(),
+                "effective_share": 1 / (sum_of_squares * n_hidden),
+                "users": n_users,
+                "hidden_items": n_hidden,
             }
-            parts.append(pd.DataFrame(columns))
-    return pd.concat(parts, ignore_index=True)
+            frames.append(pd.DataFrame(columns))
+    return pd.concat(frames, ignore_index=True)
 
 
 def errors_of_means(
@@ -84,41 +94,94 @@ def errors_of_means(
     weights: Weights = "uniform",
     min_items: int = 2,
 ) -> Floats:
-    """Give standard errors over users of the values of models, of differences between them.
+    """Compute standard errors over users of the values of models, of differences between them.
 
     It is what a bootstrap over users, the same for all models, converges to. What moves the recalls
     of all models alike, such as a user who is easy to serve, is no error of theirs; of one model
     alone it is. Stratified means are ratios of sums, whose errors are those of the delta method.
-    Ranks are those of the same hidden items; errors are of shape (n_models, n_values), in the order
-    of `measure_recall`.
+
+    Parameters
+    ----------
+    ranks
+        By model: the ranks of the same hidden items.
+    counts, settings, weights, min_items
+        See `measure_recall`.
+
+    Returns
+    -------
+    Errors of shape (n_models, n_values), in the order of the rows of `measure_recall`; NaN for a
+    single user.
     """
-    settings, errors = settings or RecallSettings(), []
-    width = len(settings.cutoffs) + 1
+    if settings is None:
+        settings = RecallSettings()
+    errors = []
     for validation in VALIDATIONS:
-        models = [_rows(one, validation, counts, settings, min_items) for one in ranks]
-        user, n_users = models[0].user, int(models[0].user[-1]) + 1
+        models = [_hidden_items(model, validation, counts, settings, min_items) for model in ranks]
+        items = models[0].item
+        users = models[0].user
         for beta in settings.betas:
-            own = item_weights(counts, beta=beta, smoothing=settings.smoothing)[models[0].item]
-            totals = np.bincount(user, own)
-            shares = np.empty((len(models), n_users, width - 1), dtype=np.float32)
-            for number, rows in enumerate(models):
-                cell = user * width + np.searchsorted(settings.cutoffs, rows.rank)
-                found = np.bincount(cell, own, n_users * width)
-                found = found.reshape(n_users, width)[:, :-1].cumsum(axis=1)
-                shares[number] = found / totals[:, np.newaxis]
-            apart = shares.astype(np.float64)
-            if weights == "stratified":
-                of_users = totals[:, np.newaxis] / totals.mean()
-                apart = (apart - (of_users * apart).mean(axis=1, keepdims=True)) * of_users
-            if len(models) > 1:
-                apart -= apart.mean(axis=0)
-            spreads = np.full((len(models), width - 1), np.nan)
-            errors.append(apart.std(axis=1, ddof=1) / np.sqrt(n_users) if n_users > 1 else spreads)
+            item_shares = item_weights(counts, beta=beta, smoothing=settings.smoothing)
+            shares = item_shares[items]
+            recalls = _recalls_by_user(models, shares, settings.cutoffs)
+            user_totals = np.bincount(users, shares).astype(np.float64)
+            errors.append(_standard_errors(recalls, user_totals, weights))
     return np.concatenate(errors, axis=1)
 
 
-class _Rows(NamedTuple):
-    """The hidden items that count under one validation, and their ranks; users are from 0."""
+def _recalls_by_user(
+    models: Sequence[_HiddenItems], shares: Floats, cutoffs: Sequence[int]
+) -> NDArray[np.float32]:
+    """Compute the recall of every user under each model: (n_models, n_users, n_cutoffs).
+
+    ``shares`` are the weights of the hidden items, of shape (n_hidden,). In single precision, as
+    one number for each model, user and cut-off is held.
+    """
+    users = models[0].user
+    user_totals = np.bincount(users, shares)
+    n_users = len(user_totals)
+    # The last column is for items that are found at no cut-off.
+    n_columns = len(cutoffs) + 1
+    recalls = np.empty((len(models), n_users, len(cutoffs)), dtype=np.float32)
+    for number, hidden in enumerate(models):
+        cells = users * n_columns + np.searchsorted(cutoffs, hidden.rank)
+        gains = np.bincount(cells, shares, n_users * n_columns).reshape(n_users, n_columns)
+        found_shares = gains[:, :-1].cumsum(axis=1)
+        recalls[number] = found_shares / user_totals[:, np.newaxis]
+    return recalls
+
+
+def _standard_errors(recalls: NDArray[np.float32], user_totals: Floats, weights: Weights) -> Floats:
+    """Compute the errors over users of mean recalls: (n_models, n_cutoffs); NaN of one user.
+
+    Parameters
+    ----------
+    recalls
+        Of shape (n_models, n_users, n_cutoffs).
+    user_totals
+        Sums of the weights of the users' hidden items, of shape (n_users,): "stratified" means
+        weigh users by these.
+    weights
+        Of the users.
+    """
+    n_models, n_users, n_cutoffs = recalls.shape
+    if n_users == 1:
+        return np.full((n_models, n_cutoffs), np.nan)
+    deviations = recalls.astype(np.float64)
+    if weights == "stratified":
+        user_weights = user_totals[:, np.newaxis] / user_totals.mean()
+        means = (user_weights * deviations).mean(axis=1, keepdims=True)
+        deviations = (deviations - means) * user_weights
+    if n_models > 1:
+        deviations -= deviations.mean(axis=0)
+    return np.asarray(deviations.std(axis=1, ddof=1) / np.sqrt(n_users))
+
+
+class _HiddenItems(NamedTuple):
+    """The hidden items that count under one validation, and their ranks.
+
+    Arrays of shape (n_hidden,): the number of the user, from 0 and rising; that of the item; its
+    rank, from 1; and whether anything leads to it.
+    """
 
     user: Numbers
     item: Ints
@@ -126,11 +189,18 @@ class _Rows(NamedTuple):
     reachable: Masks
 
 
-def _rows(
+def _hidden_items(
     ranks: HiddenRanks, validation: str, counts: Integers, settings: RecallSettings, min_items: int
-) -> _Rows:
-    """Choose what counts under a validation; refuse that nothing does, or that it is not known."""
-    hidden, deepest = ranks.hidden, settings.cutoffs[-1]
+) -> _HiddenItems:
+    """Select the hidden items that count under a validation, "LOO" or "LLOO".
+
+    ``counts`` are the training events of every item, of shape (n_items,). Users with fewer than
+    ``min_items`` distinct items are left out; so are first items that settings skip, and items
+    without training events that they drop. Raises InputError if none is left, or if the deepest
+    cut-off is deeper than the ranks that are known.
+    """
+    hidden = ranks.hidden
+    deepest = settings.cutoffs[-1]
     if validation == "LLOO" and deepest > ranks.deepest:
         raise InputError(
             f"ranks are known up to {ranks.deepest}, but the deepest cut-off is {deepest}; rank "
@@ -138,20 +208,31 @@ def _rows(
         )
     n_distinct = hidden.distinct_item_counts()[hidden.user]
     if validation == "LOO":
-        kept, rank, reachable = hidden.is_first, ranks.rank_loo, n_distinct > 1
+        is_counted = hidden.is_first
+        rank = ranks.rank_loo
+        reachable = n_distinct > 1
     else:
-        kept, rank, reachable = ranks.has_past, ranks.rank_lloo, ranks.has_past
+        is_counted = ranks.has_past
+        rank = ranks.rank_lloo
+        reachable = ranks.has_past
         if settings.first_item == "miss":
-            kept = np.ones(len(hidden), dtype=np.bool_)
-    kept = kept & (n_distinct >= min_items)
+            is_counted = np.ones(len(hidden), dtype=np.bool_)
+    is_counted = is_counted & (n_distinct >= min_items)
     if settings.smoothing == "drop":
-        kept = kept & (counts > 0)[hidden.item]
-    if not kept.any():
+        is_counted = is_counted & (counts > 0)[hidden.item]
+    if not is_counted.any():
         raise InputError(
             f"{validation} recall needs users with at least {min_items} items, and one to hide."
         )
-    user = np.cumsum(np.diff(hidden.user[kept], prepend=-1) > 0) - 1
-    return _Rows(user, hidden.item[kept], rank[kept].astype(np.int64), reachable[kept])
+    # Users from 0, without those who have nothing hidden.
+    is_next_user = np.diff(hidden.user[is_counted], prepend=-1) > 0
+    user = np.cumsum(is_next_user) - 1
+    return _HiddenItems(
+        user=user,
+        item=hidden.item[is_counted],
+        rank=rank[is_counted].astype(np.int64),
+        reachable=reachable[is_counted],
+    )
 
 
 def draw_recalls(ax: Axes, recalls: pd.DataFrame, *, title: str) -> None:
@@ -162,15 +243,19 @@ def draw_recalls(ax: Axes, recalls: pd.DataFrame, *, title: str) -> None:
     and this does about its error.
     """
     values = recalls.pivot(index="beta", columns="cutoff", values="value")
-    curves = list(zip(values, gradation_styles([f"@{cutoff}" for cutoff in values]), strict=True))
+    labels = [f"@{cutoff}" for cutoff in values]
+    curves = list(zip(values, gradation_styles(labels), strict=True))
     # The longest list comes first in the legend, as its line is on top.
     for cutoff, (label, style) in reversed(curves):
         ax.plot(values.index, values[cutoff], label=label, **style)
     ax.set_xlabel("exponent of popularity (beta)")
-    above, shares = ax.secondary_xaxis("top"), recalls.groupby("beta")["effective_share"].first()
-    some = sorted({round(place) for place in np.linspace(0, len(shares) - 1, 5)})
-    above.set_xticks(shares.index[some], [f"{100 * share:.0f}" for share in shares.iloc[some]])
-    above.set_xlabel("effective share (%)")
+    shares = recalls.groupby("beta")["effective_share"].first()
+    evenly_spaced = np.linspace(0, len(shares) - 1, 5)
+    ticks = sorted({round(position) for position in evenly_spaced})
+    tick_labels = [f"{100 * share:.0f}" for share in shares.iloc[ticks]]
+    axis_above = ax.secondary_xaxis("top")
+    axis_above.set_xticks(shares.index[ticks], tick_labels)
+    axis_above.set_xlabel("effective share (%)")
     # Points of room for the axis above.
     ax.set_title(title, pad=28.0)
     ax.set_ylabel("recall")
