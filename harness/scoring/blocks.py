@@ -1,7 +1,7 @@
 """Lists judged again and again, a block of users at a time; and what metrics need of them.
 
 A metric scores every user by that user's lists alone, so it does not matter which users share a
-block: `harness.study.run` tries metrics out for it before any work begins.
+block: a study tries metrics out for it before any work begins.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from runs.shared.arrays import Floats, Ints, Longs, Masks, Numbers
 from runs.shared.fields import place_in_group
 
 USERS_AT_ONCE = 2048
+"""Largest number of users in a block."""
 
 CELLS_AT_ONCE = 1 << 18
 """Judgements of a block's users in all the samples that are judged at once: 2 MB of grades."""
@@ -33,9 +34,17 @@ CELLS_AT_ONCE = 1 << 18
 class Columns:
     """The lists of one system for a block of users, rank after rank.
 
-    The judgements of the items at the ranks are numbers in the qrels, -1 where there is none, of
-    shape (n_ranks, n_users). Lengths are the items retrieved for each user, (n_users,). Listed
-    ranks say which ranks there are if some are left out. The run is that of all users.
+    Parameters
+    ----------
+    judgements
+        Judgement of the item at each rank, by its number in the qrels, -1 where there is none, of
+        shape (n_ranks, n_users).
+    lengths
+        Number of items retrieved for each user, of shape (n_users,).
+    listed_ranks
+        Which ranks these are if some are left out; else None.
+    run
+        The run, of all users.
     """
 
     judgements: Longs
@@ -44,7 +53,10 @@ class Columns:
     run: Run
 
     def items(self, users: Numbers, qrels: Qrels) -> Ints:
-        """Give the item at each rank, of shape (n_ranks, n_users), -1 where there is none."""
+        """Look up the item at each rank, of shape (n_ranks, n_users), -1 where there is none.
+
+        ``users`` are the numbers of the block's users in the qrels, of shape (n_users,).
+        """
         if self.listed_ranks is None:
             return self.run.items[users, : len(self.judgements)].T
         return _judged_items(self.judgements, qrels)
@@ -52,48 +64,78 @@ class Columns:
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """Samples of the judgements: grades, (n_judgements + 1,), and masks of those that are kept.
+    """Samples of the judgements, with a last row that stands for no judgement.
 
-    Masks are of shape (n_judgements + 1, n_samples). The last row stands for no judgement.
+    Parameters
+    ----------
+    qrels
+        All judgements.
+    catalogue
+        What metrics may know of the items.
+    grades
+        Grades of the judgements, then NaN, of shape (n_judgements + 1,).
+    is_kept
+        Which judgements each sample has, of shape (n_judgements + 1, n_samples); the last row is
+        False.
     """
 
     qrels: Qrels
     catalogue: Catalogue
     grades: Floats
-    kept: Masks
+    is_kept: Masks
 
     @classmethod
-    def of(cls, qrels: Qrels, catalogue: Catalogue, kept: Masks) -> Samples:
-        """Take masks of shape (n_judgements, n_samples)."""
-        nothing = np.zeros((1, kept.shape[1]), dtype=np.bool_)
+    def of_masks(cls, qrels: Qrels, catalogue: Catalogue, is_kept: Masks) -> Samples:
+        """Add the row for no judgement to masks of shape (n_judgements, n_samples).
+
+        Raises ValueError if there is not one row for each judgement.
+        """
+        n_judgements = len(qrels.items)
+        if len(is_kept) != n_judgements:
+            raise ValueError(
+                f"masks of shape {is_kept.shape} do not fit {n_judgements:,} judgements."
+            )
+        no_judgement = np.zeros((1, is_kept.shape[1]), dtype=np.bool_)
         grades = np.append(qrels.grades.astype(np.float64), np.nan)
-        return cls(qrels, catalogue, grades, np.concatenate([kept, nothing]))
+        return cls(qrels, catalogue, grades, np.concatenate([is_kept, no_judgement]))
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples."""
+        return self.is_kept.shape[1]
 
     @cached_property
-    def _of_one_sample(self) -> Floats:
-        return np.where(self.kept[:, 0], self.grades, np.nan)
+    def _grades_of_only_sample(self) -> Floats:
+        """Grades in the first sample, NaN where it has none, of shape (n_judgements + 1,)."""
+        return np.where(self.is_kept[:, 0], self.grades, np.nan)
 
     def grades_of(self, judgements: Longs) -> Floats:
-        """Look up judgements (n_ranks, n_users): (n_users * n_samples, n_ranks), NaN where lost.
+        """Look up grades of judgements in all samples, NaN where a sample does not have them.
 
-        One rank of all users stands after the other: metrics then add whole columns at a time.
+        ``judgements`` are numbers in the qrels, or -1, of shape (n_ranks, n_users). The result has
+        the shape (n_users * n_samples, n_ranks): all samples of a user, then of the next. One rank
+        of all users stands in memory after the other: metrics then add whole columns at a time.
         """
-        if self.kept.shape[1] == 1:
-            return self._of_one_sample[judgements].T
+        if self.n_samples == 1:
+            return self._grades_of_only_sample[judgements].T
+        n_ranks, n_users = judgements.shape
         grades = self.grades[judgements][..., np.newaxis]
-        return (
-            np.where(self.kept[judgements], grades, np.nan)
-            .reshape(len(judgements), judgements.shape[1] * self.kept.shape[1])
-            .T
-        )
+        sampled = np.where(self.is_kept[judgements], grades, np.nan)
+        return sampled.reshape(n_ranks, n_users * self.n_samples).T
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
     """Some users, ready to be judged.
 
-    Users, of shape (n_users,), are numbers in the qrels, and so are their judgements, (n, n_users),
-    -1 where a user has fewer. Systems are the lists of all systems.
+    Parameters
+    ----------
+    users
+        Numbers of the users in the qrels, of shape (n_users,).
+    judgements
+        Numbers of their judgements in the qrels, of shape (n, n_users), -1 where a user has fewer.
+    systems
+        The lists of all systems for these users.
     """
 
     users: Numbers
@@ -101,29 +143,33 @@ class Block:
     systems: Sequence[Columns]
 
     def judge(self, samples: Samples) -> Iterator[Judged]:
-        """See the lists of one system after the other through samples of the judgements.
+        """Judge the lists of one system after the other by samples of the judgements.
 
-        Rows of the lists are the samples of the first user, then those of the next.
+        Rows of the judged lists are the samples of the first user, then those of the next.
         """
-        n_samples = samples.kept.shape[1]
-        rows = samples.grades_of(self.judgements)
-        judged = Judged(np.empty((len(rows), 0)), rows, samples.qrels.relevance_level)
+        grades_by_user = samples.grades_of(self.judgements)
+        no_lists = np.empty((len(grades_by_user), 0))
+        judged = Judged(no_lists, grades_by_user, samples.qrels.relevance_level)
         for lists in self.systems:
             grades = samples.grades_of(lists.judgements)
-            lengths = np.repeat(lists.lengths, n_samples)
-            yield judged.with_lists(grades, lengths, listed_ranks=lists.listed_ranks).with_items(
-                partial(self._items_of_lists, lists, samples)
-            )
+            lengths = np.repeat(lists.lengths, samples.n_samples)
+            judged_lists = judged.with_lists(grades, lengths, listed_ranks=lists.listed_ranks)
+            yield judged_lists.with_items(partial(self._items_of_lists, lists, samples))
 
     def _items_of_lists(self, lists: Columns, samples: Samples) -> ItemsOfLists:
-        users, judgements = self.users, self.judgements
-        listed = lists.items(users, samples.qrels)
-        judged = _judged_items(judgements, samples.qrels)
-        return ItemsOfLists(samples.catalogue, users, listed, judged, judgements, lists.run.system)
+        """Look up the items of one system's lists, and those that are judged, for metrics."""
+        return ItemsOfLists(
+            samples.catalogue,
+            self.users,
+            lists.items(self.users, samples.qrels),
+            _judged_items(self.judgements, samples.qrels),
+            self.judgements,
+            lists.run.system,
+        )
 
 
 def _judged_items(judgements: Longs, qrels: Qrels) -> Ints:
-    """Give the items of judgements by number; -1 stays."""
+    """Look up the items of judgements by number, of the same shape; -1 stays."""
     return np.append(qrels.items, NO_ITEM)[judgements]
 
 
@@ -132,64 +178,91 @@ def divide(
 ) -> list[Block]:
     """Divide the users into blocks: those of one have about equally many judgements.
 
-    Lists that are shorter than the depth end with empty ranks. The more samples a block is judged
-    in at once, the fewer users it has. Ranks that hold nothing judged may be left out.
+    Parameters
+    ----------
+    runs, qrels
+        Lists and judgements of the same users.
+    depth
+        Number of ranks of all lists; shorter ones end with empty ranks.
+    n_samples
+        Number of samples in which a block is judged at once: the more, the fewer users it has.
+    hits_only
+        Whether to leave out ranks that hold nothing judged.
     """
-    blocks = [
-        (users, _judgements_of(users, qrels), list[Columns]()) for users in _alike(qrels, n_samples)
-    ]
+    blocks: list[Block] = []
+    systems_of_blocks: list[list[Columns]] = []
+    for users in _users_of_blocks(qrels, n_samples):
+        systems: list[Columns] = []
+        systems_of_blocks.append(systems)
+        blocks.append(Block(users, _judgements_of(users, qrels), systems))
     for run in runs:
         matches = match(run, qrels, depth=depth)
         n_empty_ranks = depth - matches.shape[1]
         matches = np.pad(matches, ((0, 0), (0, n_empty_ranks)), constant_values=-1)
-        for users, _, systems in blocks:
-            judgements = matches[users].T
-            lengths = np.minimum(run.lengths[users], depth)
+        for block, systems in zip(blocks, systems_of_blocks, strict=True):
+            judgements = matches[block.users].T
+            lengths = np.minimum(run.lengths[block.users], depth)
             if hits_only:
                 systems.append(_judged_ranks(judgements, lengths, run))
             else:
                 systems.append(Columns(np.ascontiguousarray(judgements), lengths, None, run))
-    return [Block(*block) for block in blocks]
+    return blocks
 
 
-def _alike(qrels: Qrels, n_samples: int) -> Iterator[Numbers]:
-    """Give users block by block, by the number of their judgements; rising within a block."""
-    counts = np.diff(qrels.offsets)
-    order = np.argsort(counts, kind="stable")
-    at_once = np.clip(CELLS_AT_ONCE // (n_samples * np.maximum(counts[order], 1)), 1, USERS_AT_ONCE)
-    first = 0
-    while first < len(order):
-        last = first + at_once[min(first + at_once[first], len(order)) - 1]
-        yield np.sort(order[first:last])
-        first = last
+def _users_of_blocks(qrels: Qrels, n_samples: int) -> Iterator[Numbers]:
+    """Yield the numbers of users block by block, from few judgements to many; rising in a block.
+
+    A block has at most `USERS_AT_ONCE` users, and about `CELLS_AT_ONCE` judgements in ``n_samples``
+    samples.
+    """
+    judgement_counts = np.diff(qrels.offsets)
+    order = np.argsort(judgement_counts, kind="stable")
+    cells_per_user = n_samples * np.maximum(judgement_counts[order], 1)
+    users_at_once = np.clip(CELLS_AT_ONCE // cells_per_user, 1, USERS_AT_ONCE)
+    start = 0
+    while start < len(order):
+        # Later users have more judgements: the last that may be in the block limits its size.
+        latest = min(start + users_at_once[start], len(order)) - 1
+        stop = start + users_at_once[latest]
+        yield np.sort(order[start:stop])
+        start = stop
 
 
 def _judgements_of(users: Numbers, qrels: Qrels) -> Longs:
     """Number the judgements of each user, of shape (n, n_users), -1 where a user has fewer."""
-    first, last = qrels.offsets[users], qrels.offsets[users + 1]
-    numbers = first + np.arange((last - first).max(initial=0))[:, np.newaxis]
-    return np.where(numbers < last, numbers, -1)
+    starts = qrels.offsets[users]
+    ends = qrels.offsets[users + 1]
+    most = (ends - starts).max(initial=0)
+    numbers = starts + np.arange(most)[:, np.newaxis]
+    return np.where(numbers < ends, numbers, -1)
 
 
 def _judged_ranks(judgements: Longs, lengths: Numbers, run: Run) -> Columns:
-    """Move the judged ranks of every list to its beginning; what is left is below the lists."""
+    """Move the judged ranks of every list of a run to its beginning.
+
+    ``judgements`` have the shape (depth, n_users), the result as many ranks as the list with the
+    most judged items: lists with fewer end with -1, at the rank depth + 1. ``lengths`` are those of
+    the lists, of shape (n_users,).
+    """
     depth, n_users = judgements.shape
-    rank, user = np.nonzero(judgements >= 0)
-    counts = np.bincount(user, minlength=n_users)
-    order = np.argsort(user, kind="stable")
-    place = place_in_group(user[order]) - 1
-    numbers = np.full((counts.max(initial=0), n_users), -1)
+    rows, columns = np.nonzero(judgements >= 0)
+    order = np.argsort(columns, kind="stable")
+    rows = rows[order]
+    users = columns[order]
+    places = place_in_group(users) - 1
+    n_judged = np.bincount(users, minlength=n_users)
+    numbers = np.full((n_judged.max(initial=0), n_users), -1)
     ranks = np.full(numbers.shape, depth + 1)
-    numbers[place, user[order]] = judgements[rank[order], user[order]]
-    ranks[place, user[order]] = rank[order] + 1
+    numbers[places, users] = judgements[rows, users]
+    ranks[places, users] = rows + 1
     return Columns(numbers, lengths, ListedRanks(ranks, depth), run)
 
 
 TRIED_USERS = 400
 """About so many users are scored both ways: the same several times, where there are fewer."""
 
-SHARES = (1.0, 0.5, 0.1, 0.0)
-"""Shares of the judgements that are left."""
+TRIED_SHARES = (1.0, 0.5, 0.1, 0.0)
+"""Shares of the judgements that are kept when a metric is tried out."""
 
 Needs = Literal["nothing", "judged ranks", "all ranks"]
 """What the scores of a sample are made from: those on all judgements will do, or these ranks.
@@ -198,6 +271,7 @@ The cheapest stands first.
 """
 
 TOLERANCE = 1e-12
+"""Scores that differ by less are equal."""
 
 
 def needs_of(
@@ -209,47 +283,77 @@ def needs_of(
     *,
     depth: int,
 ) -> list[Needs]:
-    """Tell of each measure what it needs of the lists when judgements are lost.
+    """Find out what each measure needs of the lists when judgements are lost.
 
     Some users are scored from all ranks and from judged ranks alone: on all their judgements, on
     half of them, on a tenth, and on none. Of few users several such samples are tried.
+
+    Parameters
+    ----------
+    runs, qrels
+        Lists and judgements of the same users.
+    measures
+        The measures.
+    metrics
+        Metrics by name.
+    catalogue
+        What metrics may know of the items.
+    depth
+        Number of ranks that are scored.
     """
     users = np.arange(0, qrels.n_users, max(1, qrels.n_users // TRIED_USERS))
     runs = [Run(run.system, run.items[users]) for run in runs]
     catalogue = catalogue.select_users(users, qrels.judgement_rows(users))
     qrels = qrels.select_users(users)
-    repeats = ceil(TRIED_USERS / max(1, len(users)))
-    n_samples = repeats * len(SHARES)
-    chances = np.random.default_rng(0).random((len(qrels.items), repeats))
-    kept = chances[:, :, None] < SHARES
-    samples = Samples.of(qrels, catalogue, kept.reshape(len(chances), -1))
-    whole, hits = (
-        divide(runs, qrels, depth=depth, n_samples=n_samples, hits_only=hits_only)
-        for hits_only in (False, True)
-    )
-    lists = [
-        (by_lists, by_hits)
-        for block, of_hits in zip(whole, hits, strict=True)
-        for by_lists, by_hits in zip(block.judge(samples), of_hits.judge(samples), strict=True)
+    samples = _trial_samples(qrels, catalogue, repeats=ceil(TRIED_USERS / max(1, len(users))))
+    n_samples = samples.n_samples
+    whole = divide(runs, qrels, depth=depth, n_samples=n_samples)
+    hits = divide(runs, qrels, depth=depth, n_samples=n_samples, hits_only=True)
+    lists: list[tuple[Judged, Judged]] = []
+    for block, block_of_hits in zip(whole, hits, strict=True):
+        lists += zip(block.judge(samples), block_of_hits.judge(samples), strict=True)
+    return [
+        _needs_of_metric(metrics[measure.metric], measure.cutoff, lists, n_samples)
+        for measure in measures
     ]
-    return [_needs(metrics[m.metric], m.cutoff, lists, n_samples) for m in measures]
 
 
-def _needs(
+def _trial_samples(qrels: Qrels, catalogue: Catalogue, *, repeats: int) -> Samples:
+    """Draw so many samples of each of the `TRIED_SHARES` of the judgements, always the same."""
+    n_judgements = len(qrels.items)
+    random_numbers = np.random.default_rng(0).random((n_judgements, repeats))
+    is_kept = random_numbers[:, :, np.newaxis] < TRIED_SHARES
+    masks = is_kept.reshape(n_judgements, repeats * len(TRIED_SHARES))
+    return Samples.of_masks(qrels, catalogue, masks)
+
+
+def _needs_of_metric(
     metric: Metric, cutoff: int | None, lists: Sequence[tuple[Judged, Judged]], n_samples: int
 ) -> Needs:
+    """Find out what a metric at a cut-off needs of the lists when judgements are lost.
+
+    ``lists`` are judged twice in the same samples: with all ranks, and with judged ranks alone;
+    their rows are the samples of a user, then those of the next. All ranks are needed by a
+    metric that scores one user at a time, and by one that fails where ranks are left out.
+    """
     if metric.per_user:
         return "all ranks"
     scores = [metric(by_lists, cutoff=cutoff) for by_lists, _ in lists]
-    by_user = [found.reshape(-1, n_samples) for found in scores]
-    if all((found == found[:, :1]).all() for found in by_user):
+    if all(_is_constant_in_samples(values, n_samples) for values in scores):
         return "nothing"
-    try:
-        same = [
-            np.allclose(metric(by_hits, cutoff=cutoff), found, rtol=0, atol=TOLERANCE)
-            for (_, by_hits), found in zip(lists, scores, strict=True)
-        ]
-    except (ValueError, IndexError):
-        # A metric may count on columns that are left out.
-        return "all ranks"
-    return "judged ranks" if all(same) else "all ranks"
+    for (_, by_hits), values in zip(lists, scores, strict=True):
+        try:
+            values_by_hits = metric(by_hits, cutoff=cutoff)
+            is_equal = np.allclose(values_by_hits, values, rtol=0, atol=TOLERANCE)
+        except (ValueError, IndexError):
+            # A metric may count on columns that are left out.
+            return "all ranks"
+        if not is_equal:
+            return "all ranks"
+    return "judged ranks"
+
+
+def _is_constant_in_samples(scores: Floats, n_samples: int) -> bool:
+    """Check that the scores, (n_users * n_samples,), of every user are the same in all samples."""
+    by_user = scores.reshape(-1, n_samples)
+    return bool((by_user == by_user[:, :1]).all())

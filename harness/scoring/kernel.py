@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,15 +21,14 @@ from runs.shared.arrays import Floats, Ints, Longs, Masks, Numbers
 from runs.shared.compiled import jit_like_numpy
 from runs.shared.fields import offsets_of
 
-Places = Numbers
-Kinds = NDArray[np.int8]
-Bits = NDArray[np.uint8]
+Bytes: TypeAlias = NDArray[np.int8]
+Bits: TypeAlias = NDArray[np.uint8]
 
 FUSED = ("P", "Recall", "AP", "RR", "bpref", "infAP", "nDCG")
 """Names of the metrics, in the order of the first axis of the kernel's results."""
 
 P, RECALL, AP, RR, BPREF, INFAP, NDCG, EARLY_NDCG = range(len(FUSED) + 1)
-"""What is summed: one row for each metric, and nDCG that counts at one cut-off alone."""
+"""What is summed, by number: each metric, and nDCG that counts at one cut-off alone."""
 
 N_SUMS = EARLY_NDCG + 1
 
@@ -39,24 +38,40 @@ PADDED_TO = 8
 SUMS_AT_ONCE = 1 << 19
 """Sums of groups of users that are on the way at a time: 4 MB, which stay in cache."""
 
-RELEVANT, NONRELEVANT, NEITHER = 1, 2, 0
+NEITHER = 0
+RELEVANT = 1
+NONRELEVANT = 2
+"""What a judgement says of its item, by its grade; negative grades may say neither."""
 
 
 @dataclass(frozen=True, eq=False)
 class Hits:
     """The judged items in the lists of all systems, and the judgements by falling grade.
 
-    The order has the positions of the judgements user by user, those of a user by falling grade; in
-    it gains are grades, 0 for negative ones, and kinds `RELEVANT`, `NONRELEVANT` or `NEITHER`; each
-    is of shape (n_judgements,). The hits in the list of system s for user u are
-    ``offsets[i]:offsets[i + 1]``, with ``i = u * n_systems + s``; ranks, rising within a list, and
-    places of their judgements in ``order`` are of shape (n_hits,).
+    Parameters
+    ----------
+    qrels
+        The judgements.
+    order
+        Positions of the judgements user by user, those of a user by falling grade, of shape
+        (n_judgements,).
+    gains
+        Grades in this order, 0 for negative ones, of the same shape.
+    relevance
+        `RELEVANT`, `NONRELEVANT` or `NEITHER`, in this order, of the same shape.
+    offsets
+        Where the hits of each list begin and end: those of system s for user u are
+        ``offsets[i]:offsets[i + 1]``, with ``i = u * n_systems + s``.
+    ranks
+        The rank of each hit, from 1, rising within a list, of shape (n_hits,).
+    judgements
+        The place of the judgement of each hit in ``order``, of shape (n_hits,).
     """
 
     qrels: Qrels
     order: Longs
     gains: Floats
-    kinds: Kinds
+    relevance: Bytes
     offsets: Longs
     ranks: Ints
     judgements: Ints
@@ -67,55 +82,73 @@ class Hits:
         return (len(self.offsets) - 1) // max(self.qrels.n_users, 1)
 
     def at_level(self, relevance_level: int) -> Hits:
-        """See the same hits with another relevance level."""
+        """Mark what is relevant in the same hits by another relevance level."""
         qrels = replace(self.qrels, relevance_level=relevance_level)
-        return replace(self, qrels=qrels, kinds=_kinds(qrels)[self.order])
+        relevance = _relevance(qrels)[self.order]
+        return replace(self, qrels=qrels, relevance=relevance)
 
 
 def find_hits(runs: Sequence[Run], qrels: Qrels, *, depth: int) -> Hits:
     """Find the judged items in the first ranks of every list, down to a depth."""
-    # The judgements of a user stay together, by falling grade.
-    highest = int(qrels.grades.max(initial=0))
-    span = highest - int(qrels.grades.min(initial=0)) + 1
-    order = np.argsort(qrels.users * np.int64(span) + (highest - qrels.grades), kind="stable")
+    order = _by_falling_grade(qrels)
     places = np.empty(len(order), dtype=np.int32)
     places[order] = np.arange(len(order), dtype=np.int32)
-    counts, ranks, judgements = [], [], []
+    hit_counts = []
+    ranks = []
+    judgements = []
     for run in runs:
         matches = match(run, qrels)[:, :depth]
-        found = np.flatnonzero(matches >= 0)
-        user, column = np.divmod(found, matches.shape[1])
-        counts.append(np.bincount(user, minlength=qrels.n_users))
-        ranks.append((column + 1).astype(np.int32))
-        judgements.append(places[matches.ravel()[found]])
-    offsets, by_user = _users_first(np.array(counts))
+        cells = np.flatnonzero(matches >= 0)
+        users, columns = np.divmod(cells, matches.shape[1])
+        hit_counts.append(np.bincount(users, minlength=qrels.n_users))
+        ranks.append((columns + 1).astype(np.int32))
+        judgements.append(places[matches.ravel()[cells]])
+    offsets, by_user = _users_first(np.array(hit_counts))
+    gains = np.maximum(qrels.grades[order], 0)
     return Hits(
         qrels=qrels,
         order=order,
-        gains=np.maximum(qrels.grades[order], 0).astype(np.float64),
-        kinds=_kinds(qrels)[order],
+        gains=gains.astype(np.float64),
+        relevance=_relevance(qrels)[order],
         offsets=offsets,
         ranks=np.concatenate(ranks)[by_user],
         judgements=np.concatenate(judgements)[by_user],
     )
 
 
-def _kinds(qrels: Qrels) -> Kinds:
-    kinds = np.where(qrels.relevant, RELEVANT, np.where(qrels.nonrelevant, NONRELEVANT, NEITHER))
-    return kinds.astype(np.int8)
+def _by_falling_grade(qrels: Qrels) -> Longs:
+    """Order the judgements user by user, those of a user by falling grade: (n_judgements,)."""
+    highest = int(qrels.grades.max(initial=0))
+    lowest = int(qrels.grades.min(initial=0))
+    n_grades = np.int64(highest - lowest + 1)
+    sort_keys = qrels.users * n_grades + (highest - qrels.grades)
+    return np.argsort(sort_keys, kind="stable")
 
 
-def _users_first(counts: Longs) -> tuple[Longs, Longs]:
-    """Order hits that come system by system user by user, from counts (n_systems, n_users)."""
-    starts = np.cumsum(counts).reshape(counts.shape) - counts
-    per_list = counts.T.ravel()
-    offsets = offsets_of(per_list)
-    shifts = np.repeat(starts.T.ravel() - offsets[:-1], per_list)
-    return offsets, shifts + np.arange(offsets[-1])
+def _relevance(qrels: Qrels) -> Bytes:
+    """Mark each judgement as `RELEVANT`, `NONRELEVANT` or `NEITHER`: (n_judgements,)."""
+    relevance = np.where(qrels.nonrelevant, NONRELEVANT, NEITHER)
+    relevance = np.where(qrels.relevant, RELEVANT, relevance)
+    return relevance.astype(np.int8)
+
+
+def _users_first(hit_counts: Longs) -> tuple[Longs, Longs]:
+    """Order hits user by user that come system by system.
+
+    ``hit_counts`` has the number of hits in each list, of shape (n_systems, n_users). The results
+    are where the hits of each list then begin, of shape (n_users * n_systems + 1,), and the order,
+    of shape (n_hits,).
+    """
+    starts = np.cumsum(hit_counts).reshape(hit_counts.shape) - hit_counts
+    hits_per_list = hit_counts.T.ravel()
+    offsets = offsets_of(hits_per_list)
+    shifts = starts.T.ravel() - offsets[:-1]
+    order = np.repeat(shifts, hits_per_list) + np.arange(offsets[-1])
+    return offsets, order
 
 
 def group_sums(
-    hits: Hits, kept: Masks, *, cutoffs: Sequence[int], groups: Places
+    hits: Hits, is_kept: Masks, *, cutoffs: Sequence[int], groups: Numbers
 ) -> Iterator[tuple[slice, Floats]]:
     """Score every system by the seven metrics, in the sum over each group of users.
 
@@ -123,42 +156,87 @@ def group_sums(
     are summed in one fixed order and samples never meet, so the sums do not depend on how samples
     are divided among calls or workers.
 
-    Hits are from `find_hits`, at least as deep as the deepest of the rising cut-offs; ``kept`` is a
-    mask of the judgements left in each sample, (n_judgements, n_samples); groups are those of the
-    users, (n_users,): every number from 0 on.
+    Parameters
+    ----------
+    hits
+        From `find_hits`, at least as deep as the deepest cut-off.
+    is_kept
+        Which judgements each sample has, of shape (n_judgements, n_samples).
+    cutoffs
+        The cut-offs, rising.
+    groups
+        The group of each user, of shape (n_users,): every number from 0 on.
+
+    Yields
+    ------
+    Some groups at a time, as a slice of all, and their scores, of shape (n_metrics, n_cutoffs,
+    n_systems, n_groups, n_samples), in the order of `FUSED`.
     """
-    order = np.argsort(groups, kind="stable")
-    borders = offsets_of(np.bincount(groups))
-    n_samples = kept.shape[1]
+    users_by_group = np.argsort(groups, kind="stable")
+    group_offsets = offsets_of(np.bincount(groups))
+    n_groups = len(group_offsets) - 1
+    n_samples = is_kept.shape[1]
     width = n_samples if n_samples < PADDED_TO else n_samples + -n_samples % PADDED_TO
-    at_once = max(1, SUMS_AT_ONCE // (hits.n_systems * len(cutoffs) * N_SUMS * width))
-    for first in range(0, len(borders) - 1, at_once):
-        some = slice(first, min(first + at_once, len(borders) - 1))
-        users = order[borders[some.start] : borders[some.stop]]
+    sums_per_group = hits.n_systems * len(cutoffs) * N_SUMS * width
+    groups_at_once = max(1, SUMS_AT_ONCE // sums_per_group)
+    for start in range(0, n_groups, groups_at_once):
+        stop = min(start + groups_at_once, n_groups)
+        users = users_by_group[group_offsets[start] : group_offsets[stop]]
         judgements = hits.order[hits.qrels.judgement_rows(users)]
         masks = np.zeros((len(judgements), width), dtype=np.uint8)
-        masks[:, :n_samples] = kept[judgements]
-        sums = _sum(hits, masks, cutoffs, users, groups[users] - first)
-        yield some, _finish(sums, cutoffs)[..., :n_samples]
+        masks[:, :n_samples] = is_kept[judgements]
+        sums = _sum_over_groups(hits, masks, cutoffs, users, groups[users] - start)
+        scores = _scores_of_sums(sums, cutoffs)
+        yield slice(start, stop), scores[..., :n_samples]
 
 
-def _sum(hits: Hits, masks: Bits, cutoffs: Sequence[int], users: Places, groups: Places) -> Floats:
-    """Sum over users' groups: (n_groups, n_systems, n_cutoffs, N_SUMS, n_samples)."""
+def _sum_over_groups(
+    hits: Hits, masks: Bits, cutoffs: Sequence[int], users: Numbers, groups: Numbers
+) -> Floats:
+    """Add up what the hits of some users earn, by group, system, bucket of ranks and metric.
+
+    A bucket has the ranks from one cut-off, which it does not have, to the next.
+
+    Parameters
+    ----------
+    hits
+        The hits of all users.
+    masks
+        Which judgements of these users each sample has, user by user: (n_judgements, n_samples).
+    cutoffs
+        The cut-offs, rising.
+    users, groups
+        Numbers of the users, and of their groups, from 0, each of shape (n_users,).
+
+    Returns
+    -------
+    Sums of shape (n_groups, n_systems, n_cutoffs, N_SUMS, n_samples).
+    """
     borders = np.asarray(cutoffs, dtype=np.int64)
     bucket_of_rank = np.searchsorted(borders, np.arange(borders[-1] + 1))
-    discounts = 1.0 / np.log2(np.arange(2, borders[-1] + 2))
+    discounts_from_rank_1 = 1.0 / np.log2(np.arange(2, borders[-1] + 2))
+    discounts = np.concatenate([[0.0], discounts_from_rank_1])
     n_groups = groups.max(initial=0) + 1
     sums = np.zeros((n_groups, hits.n_systems, len(borders), N_SUMS, masks.shape[1]))
-    of_lists, of_qrels = (hits.offsets, hits.ranks, hits.judgements), hits.qrels.offsets
-    lists = (*of_lists, of_qrels, hits.gains, hits.kinds)
-    at_ranks = np.concatenate([[0.0], discounts])
-    depths = (borders, bucket_of_rank, at_ranks, np.cumsum(at_ranks))
+    lists = ListArrays(
+        offsets=hits.offsets,
+        ranks=hits.ranks,
+        judgements=hits.judgements,
+        judgement_offsets=hits.qrels.offsets,
+        gains=hits.gains,
+        relevance=hits.relevance,
+    )
+    depths = DepthArrays(borders, bucket_of_rank, discounts, sums_of_discounts=discounts.cumsum())
     _accumulate(users, groups, lists, depths, masks, SMOOTHING, sums)
     return sums
 
 
-def _finish(sums: Floats, cutoffs: Sequence[int]) -> Floats:
-    """Turn sums over buckets into scores: (7, n_cutoffs, n_systems, n_groups, n_samples)."""
+def _scores_of_sums(sums: Floats, cutoffs: Sequence[int]) -> Floats:
+    """Turn sums over buckets of ranks into scores, in their place.
+
+    ``sums`` has the shape (n_groups, n_systems, n_cutoffs, N_SUMS, n_samples), the result
+    (n_metrics, n_cutoffs, n_systems, n_groups, n_samples).
+    """
     scores = sums[:, :, :, : len(FUSED)]
     for cutoff in range(1, len(cutoffs)):
         scores[:, :, cutoff] += scores[:, :, cutoff - 1]
@@ -167,82 +245,122 @@ def _finish(sums: Floats, cutoffs: Sequence[int]) -> Floats:
     return scores.transpose(3, 2, 1, 0, 4)
 
 
-Lists: TypeAlias = tuple[Longs, Ints, Ints, Longs, Floats, Kinds]
-"""The arrays of `Hits` that loops go through, those of the qrels before gains and kinds."""
+class ListArrays(NamedTuple):
+    """The arrays of `Hits` that loops go through, with the offsets of each user's judgements."""
 
-Depths: TypeAlias = tuple[Longs, Longs, Floats, Floats]
-"""Cut-offs, the number of the first that reaches each rank, discounts and their sums."""
+    offsets: Longs
+    ranks: Ints
+    judgements: Ints
+    judgement_offsets: Longs
+    gains: Floats
+    relevance: Bytes
+
+
+class DepthArrays(NamedTuple):
+    """Cut-offs, and by rank, from 0: its bucket (number of the first cut-off that reaches it).
+
+    Discounts of ranks are 1 / log2(rank + 1), 0 for rank 0; their sums are those down to a rank.
+    """
+
+    cutoffs: Longs
+    bucket_of_rank: Longs
+    discounts: Floats
+    sums_of_discounts: Floats
 
 
 @jit_like_numpy
 def _accumulate(
-    users: Places,
-    groups: Places,
-    lists: Lists,
-    depths: Depths,
+    users: Numbers,
+    groups: Numbers,
+    lists: ListArrays,
+    depths: DepthArrays,
     masks: Bits,
     smoothing: float,
     sums: Floats,
 ) -> None:
-    """Add every user's scores to ``sums`` (groups of users, systems, buckets, sums, samples).
+    """Add what every user's hits earn to ``sums``.
 
-    Masks are of the judgements of these users alone, user by user.
+    Its shape is (n_groups, n_systems, n_buckets, N_SUMS, n_samples). Users and the number of the
+    group of each are of shape (n_users,). Masks are of the judgements of these users alone, user by
+    user, of shape (n_judgements, n_samples). ``smoothing`` is that of infAP.
     """
-    offsets, ranks, hit_judgements, judgement_offsets, gains, kinds = lists
-    cutoffs, bucket_of_rank, discounts, ideals = depths
+    offsets, ranks, hit_judgements, judgement_offsets, gains, relevance = lists
+    cutoffs, bucket_of_rank, discounts, sums_of_discounts = depths
     _, n_systems, n_cutoffs, _, n_samples = sums.shape
-    kept = np.empty((np.diff(judgement_offsets).max(), n_samples))
+    is_kept = np.empty((np.diff(judgement_offsets).max(), n_samples))
     totals = np.empty((2, n_samples))
     shares = np.empty((2, n_samples))
     above = np.empty((2, n_samples))
     normaliser = np.empty((n_cutoffs, n_samples))
     dcg = np.empty((n_cutoffs, n_samples))
-    count = np.empty(n_samples, dtype=np.int64)
+    n_kept = np.empty(n_samples, dtype=np.int64)
     for place in range(len(users)):
-        user, group = users[place], groups[place]
-        start, end = judgement_offsets[user], judgement_offsets[user + 1]
-        settled = bucket_of_rank[min(end - start, cutoffs[-1])]
-        own_masks, masks = masks[: end - start], masks[end - start :]
-        _look_up(kinds[start:end], own_masks, kept, totals, shares)
-        _normalise(gains[start:end], own_masks, cutoffs, ideals, settled, count, normaliser)
+        user = users[place]
+        group = groups[place]
+        start = judgement_offsets[user]
+        end = judgement_offsets[user + 1]
+        n_judgements = end - start
+        # From this bucket on, the ideal list has all judgements.
+        settled = bucket_of_rank[min(n_judgements, cutoffs[-1])]
+        user_masks = masks[:n_judgements]
+        masks = masks[n_judgements:]
+        _look_up(relevance[start:end], user_masks, is_kept, totals, shares)
+        _normalise(
+            gains[start:end], user_masks, cutoffs, sums_of_discounts, settled, n_kept, normaliser
+        )
         for system in range(n_systems):
             first = offsets[user * n_systems + system]
             last = offsets[user * n_systems + system + 1]
             if first == last:
                 continue
-            own = sums[group, system]
+            list_sums = sums[group, system]
             above[:] = 0.0
             dcg[: settled + 1] = 0.0
             for hit in range(first, last):
-                judgement, rank = hit_judgements[hit], ranks[hit]
-                row, bucket = judgement - start, bucket_of_rank[rank]
+                judgement = hit_judgements[hit]
+                rank = ranks[hit]
+                row = judgement - start
+                bucket = bucket_of_rank[rank]
                 gain = gains[judgement] * discounts[rank]
                 if bucket < settled:
-                    _add_gain(kept, row, gain, dcg, bucket)
+                    _add_gain(is_kept, row, gain, dcg, bucket)
                 else:
                     # Here and beyond, the ideal no longer changes.
                     for w in range(n_samples):
-                        own[bucket, NDCG, w] += gain * kept[row, w] * normaliser[settled, w]
-                if kinds[judgement] == RELEVANT:
-                    _add_relevant(kept, row, rank, totals, shares, above, smoothing, own[bucket])
-                elif kinds[judgement] == NONRELEVANT:
-                    _add_gain(kept, row, 1.0, above, 1)
-            _add_early(dcg, normaliser, bucket_of_rank[ranks[first]], settled, own)
+                        list_sums[bucket, NDCG, w] += (
+                            gain * is_kept[row, w] * normaliser[settled, w]
+                        )
+                if relevance[judgement] == RELEVANT:
+                    _add_relevant(
+                        is_kept, row, rank, totals, shares, above, smoothing, list_sums[bucket]
+                    )
+                elif relevance[judgement] == NONRELEVANT:
+                    _add_gain(is_kept, row, 1.0, above, 1)
+            _add_early(dcg, normaliser, bucket_of_rank[ranks[first]], settled, list_sums)
 
 
 @jit_like_numpy
-def _look_up(kinds: Kinds, masks: Bits, kept: Floats, totals: Floats, shares: Floats) -> None:
-    """Copy the user's masks as numbers; count R and N; take what hits are multiplied by."""
+def _look_up(
+    relevance: Bytes, masks: Bits, is_kept: Floats, totals: Floats, shares: Floats
+) -> None:
+    """Copy a user's masks as 1.0 or 0.0, and count the relevant and non-relevant judgements.
+
+    ``relevance`` is that of the user's judgements, (n_judgements,); their masks are of shape
+    (n_judgements, n_samples). With R relevant and N non-relevant judgements in a sample, written
+    are ``is_kept``, of at least as many rows, ``totals`` (R and N) and ``shares`` (1 / R and
+    1 / min(R, N), 1 where there are none), both of shape (2, n_samples).
+    """
     totals[:] = 0.0
-    for row in range(len(kinds)):
+    for row in range(len(relevance)):
         for w in range(masks.shape[1]):
-            kept[row, w] = masks[row, w]
-        if kinds[row] == RELEVANT:
-            _add_gain(kept, row, 1.0, totals, 0)
-        elif kinds[row] == NONRELEVANT:
-            _add_gain(kept, row, 1.0, totals, 1)
+            is_kept[row, w] = masks[row, w]
+        if relevance[row] == RELEVANT:
+            _add_gain(is_kept, row, 1.0, totals, 0)
+        elif relevance[row] == NONRELEVANT:
+            _add_gain(is_kept, row, 1.0, totals, 1)
     for w in range(masks.shape[1]):
-        n_relevant, n_nonrelevant = totals[0, w], totals[1, w]
+        n_relevant = totals[0, w]
+        n_nonrelevant = totals[1, w]
         shares[0, w] = 1.0 / max(n_relevant, 1.0)
         shares[1, w] = 1.0 / max(min(n_relevant, n_nonrelevant), 1.0)
 
@@ -252,37 +370,53 @@ def _normalise(
     gains: Floats,
     masks: Bits,
     cutoffs: Longs,
-    ideals: Floats,
+    sums_of_discounts: Floats,
     settled: int,
-    count: Longs,
+    n_kept: Longs,
     normaliser: Floats,
 ) -> None:
-    """Compute 1 / IDCG (0 where there is no gain) at the cut-offs where it changes."""
+    """Compute 1 / IDCG (0 where there is no gain) at the cut-offs where it changes.
+
+    IDCG is summed by steps of the gain: so many judgements gain at least as much as this one.
+    ``gains``, falling, are those of a user's judgements, (n_judgements,); masks have the shape
+    (n_judgements, n_samples). Written is ``normaliser``, of shape (n_cutoffs, n_samples), down to
+    the cut-off ``settled``, a number; ``n_kept``, of shape (n_samples,), is a buffer.
+    """
     normaliser[: settled + 1] = 0.0
-    count[:] = 0
+    n_kept[:] = 0
     for row in range(len(gains)):
-        for w in range(len(count)):
-            count[w] += masks[row, w]
-        step = gains[row] - (gains[row + 1] if row + 1 < len(gains) else 0.0)
+        for w in range(len(n_kept)):
+            n_kept[w] += masks[row, w]
+        next_gain = gains[row + 1] if row + 1 < len(gains) else 0.0
+        step = gains[row] - next_gain
         if step > 0.0:
             for c in range(settled + 1):
-                for w in range(len(count)):
-                    normaliser[c, w] += step * ideals[min(count[w], cutoffs[c])]
+                for w in range(len(n_kept)):
+                    normaliser[c, w] += step * sums_of_discounts[min(n_kept[w], cutoffs[c])]
     for c in range(settled + 1):
-        for w in range(len(count)):
+        for w in range(len(n_kept)):
             normaliser[c, w] = 1.0 / normaliser[c, w] if normaliser[c, w] > 0.0 else 0.0
 
 
 @jit_like_numpy
-def _add_gain(kept: Floats, row: int, gain: float, totals: Floats, to: int) -> None:
-    """Add a gain in the samples in which the judgement is left."""
-    for w in range(kept.shape[1]):
-        totals[to, w] += gain * kept[row, w]
+def _add_gain(is_kept: Floats, row: int, gain: float, totals: Floats, total: int) -> None:
+    """Add a gain to a row of totals in the samples that have the judgement.
+
+    ``is_kept`` is 1.0 or 0.0, (n_judgements, n_samples); ``row`` is the judgement's, ``total`` that
+    of ``totals``, (n_totals, n_samples).
+    """
+    for w in range(is_kept.shape[1]):
+        totals[total, w] += gain * is_kept[row, w]
 
 
 @jit_like_numpy
 def _add_early(dcg: Floats, normaliser: Floats, begin: int, settled: int, sums: Floats) -> None:
-    """Add DCG / IDCG of the buckets from ``begin`` on to the cut-offs where the ideal changes."""
+    """Add DCG / IDCG of the buckets from ``begin`` on to the cut-offs where the ideal changes.
+
+    ``dcg``, of buckets, is accumulated in its place; it and ``normaliser``, 1 / IDCG, have the
+    shape (n_cutoffs, n_samples), ``sums`` (n_cutoffs, N_SUMS, n_samples). From ``settled`` on, IDCG
+    is the same.
+    """
     for c in range(begin, settled):
         for w in range(dcg.shape[1]):
             sums[c, EARLY_NDCG, w] += dcg[c, w] * normaliser[c, w]
@@ -293,7 +427,7 @@ def _add_early(dcg: Floats, normaliser: Floats, begin: int, settled: int, sums: 
 
 @jit_like_numpy
 def _add_relevant(
-    kept: Floats,
+    is_kept: Floats,
     row: int,
     rank: int,
     totals: Floats,
@@ -302,17 +436,24 @@ def _add_relevant(
     smoothing: float,
     sums: Floats,
 ) -> None:
-    """Add what a relevant hit earns in each metric but nDCG."""
+    """Add what a relevant hit earns in each metric but nDCG, and count it in ``above``.
+
+    ``is_kept`` is 1.0 or 0.0, (n_judgements, n_samples), and ``row`` the judgement's. Totals and
+    shares are those of `_look_up`; ``above`` has the numbers of relevant and non-relevant hits at
+    higher ranks, (2, n_samples); ``sums`` has the shape (N_SUMS, n_samples).
+    """
     per_rank = 1.0 / rank
-    for w in range(kept.shape[1]):
-        k, r, n = kept[row, w], above[0, w], above[1, w]
-        share = k * shares[0, w]
+    for w in range(is_kept.shape[1]):
+        hit = is_kept[row, w]
+        n_relevant = above[0, w]
+        n_nonrelevant = above[1, w]
+        share = hit * shares[0, w]
         share_of_rank = share * per_rank
-        estimate = (r + smoothing) / (r + n + 2.0 * smoothing)
-        sums[P, w] += k
+        estimate = (n_relevant + smoothing) / (n_relevant + n_nonrelevant + 2.0 * smoothing)
+        sums[P, w] += hit
         sums[RECALL, w] += share
-        sums[AP, w] += share_of_rank * (r + 1.0)
-        sums[RR, w] += k * per_rank if r == 0.0 else 0.0
-        sums[BPREF, w] += share * (1.0 - min(n, totals[0, w]) * shares[1, w])
+        sums[AP, w] += share_of_rank * (n_relevant + 1.0)
+        sums[RR, w] += hit * per_rank if n_relevant == 0.0 else 0.0
+        sums[BPREF, w] += share * (1.0 - min(n_nonrelevant, totals[0, w]) * shares[1, w])
         sums[INFAP, w] += share_of_rank * (1.0 + (rank - 1.0) * estimate)
-        above[0, w] = r + k
+        above[0, w] = n_relevant + hit

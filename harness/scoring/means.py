@@ -28,7 +28,7 @@ Average = Literal["users", "judgements"]
 
 
 def user_weights(qrels: Qrels, average: Average) -> Floats | None:
-    r"""Weigh users as a mean asks for it, of shape (n_users,); None if all weigh the same.
+    r"""Compute the weights of users in a mean, of shape (n_users,); None if all weigh the same.
 
     A mean over judgements takes each user as often as the user has relevant items,
     :math:`v_u`: the weighted mean :math:`\sum_u v_u x_u / \sum_u v_u` is the plain mean of
@@ -45,9 +45,9 @@ def user_weights(qrels: Qrels, average: Average) -> Floats | None:
 
 
 def averaged(scores: Scores, replicates: Replicates | None) -> Scores:
-    """Average scores of runs over those of each system, and keep what runs differ by.
+    """Average scores of runs over those of each system, and compute the deviations of runs.
 
-    Without replicates scores are left as they are.
+    Without replicates (None) scores are left as they are.
     """
     if replicates is None:
         return scores
@@ -57,53 +57,72 @@ def averaged(scores: Scores, replicates: Replicates | None) -> Scores:
 
 
 def deviations(scores: Scores, replicates: Replicates) -> RunDeviations:
-    """Give what runs differ by from their systems, in means over users for whom all of them rank.
+    """Compute by how much the mean scores of runs differ from the mean over those of their system.
 
-    Scores are of runs, in place of systems.
+    Means are over users for whom all runs of the system rank. Scores are of runs, in place of
+    systems; deviations have the shape (n_measures, n_runs), 0 for the only run of a system and
+    where there are no such users.
     """
     values = scores.weighted_values
-    found = np.zeros(values.shape[:2])
+    n_measures, n_runs, _ = values.shape
+    run_deviations = np.zeros((n_measures, n_runs))
+    is_complete = []
     for system in range(len(replicates.systems)):
-        users, own = replicates.users_of_all_runs(system), replicates.system_numbers == system
-        if users.any() and own.sum() > 1:
-            means = values[:, own][..., users].mean(axis=2)
-            found[:, own] = means - means.mean(axis=1, keepdims=True)
-    complete = [
-        replicates.users_of_all_runs(system).all() for system in range(len(replicates.systems))
-    ]
-    return RunDeviations(found, replicates.system_numbers, np.array(complete))
+        has_all_runs = replicates.users_of_all_runs(system)
+        is_complete.append(has_all_runs.all())
+        is_run = replicates.system_numbers == system
+        if has_all_runs.any() and np.count_nonzero(is_run) > 1:
+            means = values[:, is_run][..., has_all_runs].mean(axis=2)
+            run_deviations[:, is_run] = means - means.mean(axis=1, keepdims=True)
+    return RunDeviations(run_deviations, replicates.system_numbers, np.array(is_complete))
 
 
 def spread(scores: Scores, replicates: Replicates, metrics: Mapping[str, Metric]) -> Floats:
-    """Give the standard deviation of the mean scores of each system's runs.
+    """Compute the standard deviation of the mean scores of each system's runs.
 
     Scores are of runs, in place of systems. Means are over the users whom all runs of the system
     rank for, so that they differ by the runs alone. The result is of shape (n_measures, n_systems),
     NaN for a single run, and where there are no such users.
     """
-    found = np.full((len(scores.measures), len(replicates.systems)), np.nan)
-    for system in np.flatnonzero(replicates.runs_per_system() > 1).tolist():
-        users = replicates.users_of_all_runs(system)
-        if not users.any():
+    spreads = np.full((len(scores.measures), len(replicates.systems)), np.nan)
+    has_several_runs = replicates.runs_per_system() > 1
+    for system in np.flatnonzero(has_several_runs).tolist():
+        has_all_runs = replicates.users_of_all_runs(system)
+        if not has_all_runs.any():
             continue
-        runs = scores.weighted_values[:, replicates.system_numbers == system][..., users]
+        is_run = replicates.system_numbers == system
+        values = scores.weighted_values[:, is_run][..., has_all_runs]
         for number, measure in enumerate(scores.measures):
-            found[number, system] = metrics[measure.metric].average(runs[number]).std(ddof=1)
-    return found
+            means = metrics[measure.metric].average(values[number])
+            spreads[number, system] = means.std(ddof=1)
+    return spreads
 
 
 SPREAD = "± "
-"""What the heading begins with of a column of standard deviations over replicates."""
+"""The beginning of the heading of a column of standard deviations over replicates."""
 
 
 @dataclass(frozen=True, eq=False)
 class Means(Result):
     """Mean scores over users, arithmetic or geometric, as each metric asks.
 
-    Values, and deviations, the standard deviations over users (NaN for a single one), are of shape
-    (n_measures, n_systems). Where users are weighted, both are of weighted scores. Where there are
-    several runs of a system, sizes count them, and spreads are the standard deviations of their
-    means, of shape (n_measures, n_systems): see `harness.scoring.means.spread`.
+    Parameters
+    ----------
+    measures, systems
+        Labels of the axes.
+    values
+        Means, of shape (n_measures, n_systems); of weighted scores where users are weighted.
+    deviations
+        Standard deviations over users, of the same shape; NaN of a single user.
+    n_users
+        Number of users.
+    average
+        Over what the means are taken.
+    sizes
+        Number of runs of each system, of shape (n_systems,); None where each has one.
+    spreads
+        Standard deviations of the means of these runs, of shape (n_measures, n_systems): see
+        `harness.scoring.means.spread`; None where each system has one run.
     """
 
     measures: Measures
@@ -116,18 +135,20 @@ class Means(Result):
     spreads: Floats | None = None
 
     @classmethod
-    def of(
+    def of_scores(
         cls, scores: Scores, metrics: Mapping[str, Metric], *, average: Average = "users"
     ) -> Means:
-        """Average scores over users."""
-        by_measure = scores.weighted_values
-        means = [
-            metrics[measure.metric].average(values)
-            for measure, values in zip(scores.measures, by_measure, strict=True)
-        ]
-        standard_deviations = np.full(by_measure.shape[:2], np.nan)
+        """Average scores over users, as each metric, found by its name, asks.
+
+        ``average`` is what the weights of the scores mean.
+        """
+        values = scores.weighted_values
+        means = []
+        for measure, values_of_measure in zip(scores.measures, values, strict=True):
+            means.append(metrics[measure.metric].average(values_of_measure))
+        standard_deviations = np.full(values.shape[:2], np.nan)
         if len(scores.users) > 1:
-            standard_deviations = by_measure.std(axis=2, ddof=1)
+            standard_deviations = values.std(axis=2, ddof=1)
         return cls(
             measures=scores.measures,
             systems=scores.systems,
@@ -138,35 +159,36 @@ class Means(Result):
         )
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give ``means``: columns system, metric, cutoff, mean, sd, users.
+        """Tabulate ``means``: columns system, metric, cutoff, mean, sd, users.
 
         Where there are several runs of a system: replicates, sd_replicates, too.
         """
         import pandas as pd
 
         n_measures, n_systems = self.values.shape
-        columns: dict[str, Any] = {
-            "system": np.repeat(self.systems, n_measures),
-            "metric": np.tile([m.metric for m in self.measures], n_systems),
-            "cutoff": np.tile(self.measures.cutoff_column, n_systems),
-            "mean": self.values.T.ravel(),
-            "sd": self.deviations.T.ravel(),
-            "users": self.n_users,
-        }
+        metrics = [measure.metric for measure in self.measures]
+        columns: dict[str, Any] = {"system": np.repeat(self.systems, n_measures)}
+        columns["metric"] = np.tile(metrics, n_systems)
+        columns["cutoff"] = np.tile(self.measures.cutoff_column, n_systems)
+        columns["mean"] = self.values.T.ravel()
+        columns["sd"] = self.deviations.T.ravel()
+        columns["users"] = self.n_users
         if self.sizes is not None and self.spreads is not None:
             columns["replicates"] = np.repeat(self.sizes, n_measures)
             columns["sd_replicates"] = self.spreads.T.ravel()
         return {"means": pd.DataFrame(columns)}
 
     def caption(self) -> str:
-        """Say over whom the means are."""
-        over = f"all {counted(self.n_users, self.unit)} with judgements (0 without recommendations)"
+        """Describe over which users and runs the means are."""
+        users = counted(self.n_users, self.unit)
+        over = f"all {users} with judgements (0 without recommendations)"
         if self.average == "judgements":
-            over = f"{counted(self.n_users, self.unit)}, weighted by their number of relevant items"
+            over = f"{users}, weighted by their number of relevant items"
         if self.sizes is None:
             return f"Mean scores over {over}."
-        few, many = self.sizes.min(), self.sizes.max()
-        runs = f"{many}" if few == many else f"{few} to {many}"
+        smallest = self.sizes.min()
+        largest = self.sizes.max()
+        runs = f"{largest}" if smallest == largest else f"{smallest} to {largest}"
         return (
             f"Mean scores over {over}, and over {runs} runs of each system. Columns with ±: "
             f"standard deviation over these runs, for the {self.units} that all of them rank for."
@@ -174,17 +196,20 @@ class Means(Result):
 
     @table("means", "mean score of each system by each measure", alias="table2")
     def table(self, *, cutoff: int | None = None) -> Table:
-        """Tabulate the mean score of every system by every metric: Table 2."""
-        compared = self.measures.reported_or_at(cutoff)
-        numbered = list(zip(compared.labels, self.measures.indices(compared), strict=True))
-        shown_of = {"": self.values} | ({} if self.spreads is None else {SPREAD: self.spreads})
-        cells = {
-            (system, f"{of}{label}"): float(values[number, column])
-            for column, system in enumerate(self.systems)
-            for label, number in numbered
-            for of, values in shown_of.items()
-        }
-        title = f"Mean scores{compared.title_suffix}"
+        """Tabulate the mean score of every system by every metric: Table 2.
+
+        Where there are several runs of a system, each mean is followed by its standard deviation
+        over them. Measures are those at a cut-off, or the report measures.
+        """
+        measures = self.measures.reported_or_at(cutoff)
+        numbers = self.measures.indices(measures)
+        cells: dict[tuple[str, str], float] = {}
+        for column, system in enumerate(self.systems):
+            for label, number in zip(measures.labels, numbers, strict=True):
+                cells[system, label] = float(self.values[number, column])
+                if self.spreads is not None:
+                    cells[system, f"{SPREAD}{label}"] = float(self.spreads[number, column])
+        title = f"Mean scores{measures.title_suffix}"
         return Table.from_cells("means", title, self.caption(), "system", cells)
 
 
@@ -192,9 +217,18 @@ class Means(Result):
 class Coverage(Result):
     """Number of items that each system recommends, and how many are judged.
 
-    Users are those in the qrels, of whom some have no list or a shorter one than the longest; items
-    are the different ones that are recommended, and judged is the share of the recommendations that
-    have a judgement.
+    Parameters
+    ----------
+    systems
+        Names of the systems.
+    n_users
+        Number of users in the qrels.
+    without_list, with_short_list
+        How many of them have no list, and a shorter one than the longest, of shape (n_systems,).
+    n_items
+        Number of different items that are recommended, of the same shape.
+    judged
+        Share of the recommendations that have a judgement, of the same shape; 0 without any.
     """
 
     systems: tuple[str, ...]
@@ -205,21 +239,30 @@ class Coverage(Result):
     judged: Floats
 
     @classmethod
-    def of(cls, runs: Sequence[Run], qrels: Qrels) -> Coverage:
-        """Count what runs recommend to the users of the qrels."""
-        n_items = [np.count_nonzero(np.bincount(run.items[run.items >= 0])) for run in runs]
-        judged = [(match(run, qrels) >= 0).sum() / max(run.lengths.sum(), 1) for run in runs]
+    def of_runs(cls, runs: Sequence[Run], qrels: Qrels) -> Coverage:
+        """Count the lists and items that runs have for the users of the qrels."""
+        without_list = []
+        with_short_list = []
+        n_items = []
+        judged = []
+        for run in runs:
+            is_judged = match(run, qrels) >= 0
+            recommendations_by_item = np.bincount(run.items[run.items >= 0])
+            without_list.append((run.lengths == 0).sum())
+            with_short_list.append((run.lengths < run.depth).sum())
+            n_items.append(np.count_nonzero(recommendations_by_item))
+            judged.append(is_judged.sum() / max(run.lengths.sum(), 1))
         return cls(
             systems=tuple(run.system for run in runs),
             n_users=qrels.n_users,
-            without_list=np.array([(run.lengths == 0).sum() for run in runs]),
-            with_short_list=np.array([(run.lengths < run.depth).sum() for run in runs]),
+            without_list=np.array(without_list),
+            with_short_list=np.array(with_short_list),
             n_items=np.array(n_items),
             judged=np.array(judged),
         )
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give ``coverage``: one row for each system."""
+        """Tabulate ``coverage``: one row for each system."""
         import pandas as pd
 
         columns = {
@@ -233,13 +276,18 @@ class Coverage(Result):
         return {"coverage": pd.DataFrame(columns)}
 
     def caption(self) -> str:
-        """Say what the last column is."""
+        """Explain the last column."""
         return "Judged share: share of the recommendations that have a judgement."
 
     @table("coverage", "lists, items and judged recommendations of each system")
     def table(self) -> Table:
         """Tabulate lists, items and judged recommendations of each system."""
         frame = self.frame().drop(columns="users")
-        lists = (f"{self.units} without recommendations", f"{self.units} with short lists")
-        frame.columns = ["system", *lists, "items recommended", "judged share"]
+        frame.columns = [
+            "system",
+            f"{self.units} without recommendations",
+            f"{self.units} with short lists",
+            "items recommended",
+            "judged share",
+        ]
         return frame_table("coverage", "Recommendations of the systems", frame, self.caption())

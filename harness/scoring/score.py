@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from harness.scoring.kernel import Hits
 
 
-AT_ONCE: Mapping[Needs, int] = {"judged ranks": 64, "all ranks": 1}
+SAMPLES_AT_ONCE: Mapping[Needs, int] = {"judged ranks": 64, "all ranks": 1}
 """Samples of the judgements that are scored together, by definitions over these ranks."""
 
 
@@ -46,23 +46,47 @@ def score(
 ) -> Scores:
     """Score every user by the readable definitions.
 
-    Runs and judgements are of the same users, whose ids are the labels; the catalogue is what
-    metrics may know of items; ``advance`` is called after every run.
+    Parameters
+    ----------
+    runs, qrels
+        Lists and judgements of the same users.
+    measures
+        The measures.
+    metrics
+        Metrics by name.
+    users
+        Ids of the users, of shape (n_users,): labels of the scores.
+    catalogue
+        What metrics may know of items; None if nothing is known.
+    advance
+        Is called after every run.
+
+    Raises
+    ------
+    ValueError
+        If there is not one id for each user of the qrels.
     """
+    if len(users) != qrels.n_users:
+        raise ValueError(f"{len(users):,} ids do not fit the {qrels.n_users:,} users of the qrels.")
     values = np.empty((len(measures), len(runs), qrels.n_users))
     depth = depth_needed(runs, measures, metrics)
     catalogue = Catalogue(0) if catalogue is None else catalogue
-    everything = Samples.of(qrels, catalogue, np.ones((len(qrels.items), 1), dtype=np.bool_))
+    all_judgements = Samples.of_masks(qrels, catalogue, _one_sample_of_all(len(qrels.items)))
     for system, run in enumerate(runs):
         for block in divide([run], qrels, depth=depth):
-            for judged in block.judge(everything):
+            for judged in block.judge(all_judgements):
                 with name_users_in_errors(users[block.users]):
                     values[:, system, block.users] = _scores(judged, measures, metrics)
         advance()
-    falling = [name for name, metric in metrics.items() if not metric.higher_is_better]
-    return Scores(
-        values, measures.with_lower_is_better_for(falling), tuple(run.system for run in runs), users
-    )
+    lower_is_better = [name for name, metric in metrics.items() if not metric.higher_is_better]
+    labels = measures.with_lower_is_better_for(lower_is_better)
+    systems = tuple(run.system for run in runs)
+    return Scores(values, labels, systems, users)
+
+
+def _one_sample_of_all(n_judgements: int) -> Masks:
+    """Mark all judgements as one sample: (n_judgements, 1)."""
+    return np.ones((n_judgements, 1), dtype=np.bool_)
 
 
 def deepest_rank(measures: Sequence[Measure], metrics: Mapping[str, Metric]) -> float:
@@ -75,17 +99,18 @@ def deepest_rank(measures: Sequence[Measure], metrics: Mapping[str, Metric]) -> 
 def depth_needed(
     runs: Sequence[Run], measures: Sequence[Measure], metrics: Mapping[str, Metric]
 ) -> int:
-    """Tell which ranks count: down to the deepest cut-off, or all of them.
+    """Compute how many ranks count: down to the deepest cut-off, or all of them.
 
-    Measures of whole lists see all runs equally deep.
+    All is the depth of the deepest run, for all runs; 0 without runs. ``metrics`` are by name.
     """
     longest = max((run.depth for run in runs), default=0)
     return int(min(longest, deepest_rank(measures, metrics)))
 
 
 def _scores(judged: Judged, measures: Sequence[Measure], metrics: Mapping[str, Metric]) -> Floats:
-    """Score lists by their definitions, of shape (n_measures, n_lists)."""
-    return np.array([metrics[m.metric](judged, cutoff=m.cutoff) for m in measures])
+    """Score lists by their definitions, of shape (n_measures, n_lists); ``metrics`` are by name."""
+    values = [metrics[measure.metric](judged, cutoff=measure.cutoff) for measure in measures]
+    return np.array(values)
 
 
 @dataclass(eq=False)
@@ -95,8 +120,16 @@ class SampleScorer:
     The fused metrics go through their kernel, others through their definition. What it needs of the
     lists is tried out on some of them: judged ranks alone where that changes no score, many samples
     at once; all ranks, one sample at a time; or nothing, where scores do not depend on judgements.
-    Runs, qrels, measures, metrics and catalogue are as in `score`; weights are of the users, of
-    shape (n_users,). With replicates, a run has what it adds to the mean over those of its system.
+
+    Parameters
+    ----------
+    runs, qrels, measures, metrics, catalogue
+        As in `score`.
+    weights
+        Weights of the users, of shape (n_users,); None if all weigh the same.
+    replicates
+        The system of each run: then a run has what it adds to the mean over those of its system.
+        None where each system has one run.
     """
 
     runs: Sequence[Run]
@@ -108,83 +141,150 @@ class SampleScorer:
     replicates: Replicates | None = None
 
     def __post_init__(self) -> None:
-        shares = np.ones((len(self.runs), self.qrels.n_users))
-        self._factors = shares if self.replicates is None else self.replicates.weights()
+        """Compute the factor of each score in the sums, (n_runs, n_users), and the depth."""
+        self._are_factors_one = self.weights is None and self.replicates is None
+        self._factors = np.ones((len(self.runs), self.qrels.n_users))
+        if self.replicates is not None:
+            self._factors = self.replicates.weights()
         if self.weights is not None:
             self._factors = self._factors * self.weights
-        self._are_equal = self.weights is None and self.replicates is None
         self._depth = depth_needed(self.runs, self.measures, self.metrics)
 
-    def __call__(self, kept: Masks, *, blocks: Numbers) -> Floats:
+    def __call__(self, is_kept: Masks, *, blocks: Numbers) -> Floats:
         """Score the samples, in the sum over each block of users, as `SumSamples` says.
 
-        Sums are of logarithms where the metric asks for a geometric mean.
+        Sums are of logarithms where the metric asks for a geometric mean. Raises ValueError if
+        there is not one row of masks for each judgement, or not one block for each user.
         """
-        from harness.scoring.kernel import FUSED, group_sums
-
+        n_judgements = len(self.qrels.items)
+        if len(is_kept) != n_judgements or blocks.shape != (self.qrels.n_users,):
+            raise ValueError(
+                f"masks of shape {is_kept.shape} and blocks of shape {blocks.shape} do not fit "
+                f"{n_judgements:,} judgements of {self.qrels.n_users:,} users."
+            )
         n_blocks = int(blocks.max(initial=0)) + 1
-        sums = np.zeros((len(self.measures), n_blocks, len(self.runs), kept.shape[1]))
+        n_samples = is_kept.shape[1]
+        sums = np.zeros((len(self.measures), n_blocks, len(self.runs), n_samples))
         for (level, is_geometric), numbers in self._fused.items():
-            measures = [self.measures[number] for number in numbers]
-            names = [FUSED.index(self.metrics[measure.metric].name) for measure in measures]
-            places = [self._cutoffs.index(self._rank(measure)) for measure in measures]
-            by_user = is_geometric or not self._are_equal
-            groups = np.arange(len(blocks)) if by_user else blocks
             hits = self._hits.at_level(level)
-            for some, values in group_sums(hits, kept, cutoffs=self._cutoffs, groups=groups):
-                if by_user:
-                    found = values[names, places]
-                    scores = logarithms(found) if is_geometric else found
-                    scores = scores * self._factors[:, some, np.newaxis]
-                    at = np.array(numbers)[:, np.newaxis], blocks[some]
-                    np.add.at(sums, at, scores.swapaxes(1, 2))
-                else:
-                    for number, name, place in zip(numbers, names, places, strict=True):
-                        sums[number, some] = values[name, place].swapaxes(0, 1)
-        for what, at_once in AT_ONCE.items():
-            numbers = self._that_need(what)
-            for first in range(0, kept.shape[1] if numbers else 0, at_once):
-                divided = self._blocks if at_once == 1 else self._blocks_of_hits
-                some = slice(first, first + at_once)
-                self._add(numbers, divided, kept[:, some], blocks, sums[..., some])
-        unmoved = self._that_need("nothing")
-        if unmoved:
-            everything = np.ones((len(kept), 1), dtype=np.bool_)
-            self._add(unmoved, self._blocks, everything, blocks, sums[..., :1])
-            sums[unmoved] = sums[unmoved][..., :1]
+            if is_geometric or not self._are_factors_one:
+                self._add_scores_of_users(
+                    numbers, hits, is_kept, blocks, sums, is_geometric=is_geometric
+                )
+            else:
+                self._set_sums(numbers, hits, is_kept, blocks, sums)
+        for needs, samples_at_once in SAMPLES_AT_ONCE.items():
+            numbers = self._numbers_that_need(needs)
+            if not numbers:
+                continue
+            user_blocks = self._blocks_of_hits if needs == "judged ranks" else self._blocks
+            for start in range(0, n_samples, samples_at_once):
+                samples = slice(start, start + samples_at_once)
+                self._add(numbers, user_blocks, is_kept[:, samples], blocks, sums[..., samples])
+        constant = self._numbers_that_need("nothing")
+        if constant:
+            all_judgements = _one_sample_of_all(n_judgements)
+            self._add(constant, self._blocks, all_judgements, blocks, sums[..., :1])
+            sums[constant] = sums[constant][..., :1]
         return sums
+
+    def _set_sums(
+        self, numbers: list[int], hits: Hits, is_kept: Masks, blocks: Numbers, sums: Floats
+    ) -> None:
+        """Score fused measures by the kernel, and write their sums over blocks of users.
+
+        ``numbers`` are positions of the measures; ``is_kept`` has the shape (n_judgements,
+        n_samples), blocks of users (n_users,), and ``sums``, which is written, (n_measures,
+        n_blocks, n_runs, n_samples).
+        """
+        from harness.scoring.kernel import group_sums
+
+        metric_rows, cutoff_rows = self._kernel_rows(numbers)
+        rows = list(zip(numbers, metric_rows, cutoff_rows, strict=True))
+        for groups, values in group_sums(hits, is_kept, cutoffs=self._cutoffs, groups=blocks):
+            for number, metric_row, cutoff_row in rows:
+                sums[number, groups] = values[metric_row, cutoff_row].swapaxes(0, 1)
+
+    def _add_scores_of_users(
+        self,
+        numbers: list[int],
+        hits: Hits,
+        is_kept: Masks,
+        blocks: Numbers,
+        sums: Floats,
+        *,
+        is_geometric: bool,
+    ) -> None:
+        """Score every user by fused measures, and add scores times factors to the sums.
+
+        Logarithms are added if ``is_geometric``. For the other arguments see `_set_sums`.
+        """
+        from harness.scoring.kernel import group_sums
+
+        metric_rows, cutoff_rows = self._kernel_rows(numbers)
+        measure_rows = np.array(numbers)[:, np.newaxis]
+        each_user = np.arange(len(blocks))
+        for users, values in group_sums(hits, is_kept, cutoffs=self._cutoffs, groups=each_user):
+            scores = values[metric_rows, cutoff_rows]
+            if is_geometric:
+                scores = logarithms(scores)
+            scores = scores * self._factors[:, users, np.newaxis]
+            np.add.at(sums, (measure_rows, blocks[users]), scores.swapaxes(1, 2))
+
+    def _kernel_rows(self, numbers: list[int]) -> tuple[list[int], list[int]]:
+        """Look up the metric and the cut-off of fused measures in the results of the kernel."""
+        from harness.scoring.kernel import FUSED
+
+        measures = [self.measures[number] for number in numbers]
+        metric_rows = [FUSED.index(self.metrics[measure.metric].name) for measure in measures]
+        cutoff_rows = [self._cutoffs.index(self._kernel_cutoff(measure)) for measure in measures]
+        return metric_rows, cutoff_rows
 
     @property
     def by_definition(self) -> tuple[str, ...]:
         """Names of the metrics that are scored over whole lists, one sample at a time."""
-        return tuple(dict.fromkeys(self.measures[n].metric for n in self._that_need("all ranks")))
+        numbers = self._numbers_that_need("all ranks")
+        return tuple(dict.fromkeys(self.measures[number].metric for number in numbers))
 
     def _add(
-        self, numbers: list[int], divided: list[Block], kept: Masks, blocks: Numbers, sums: Floats
+        self,
+        numbers: list[int],
+        user_blocks: list[Block],
+        is_kept: Masks,
+        blocks: Numbers,
+        sums: Floats,
     ) -> None:
-        """Add the scores by some measures to the sums over blocks of users."""
-        samples = Samples.of(self.qrels, self.catalogue, kept)
+        """Add the scores by some measures, by their definitions, to the sums over blocks of users.
+
+        ``user_blocks`` are the lists of all users as they are judged at a time, ``blocks`` the
+        block of each user in the sums, (n_users,). For the other arguments see `_set_sums`.
+        """
+        samples = Samples.of_masks(self.qrels, self.catalogue, is_kept)
         measures = [self.measures[number] for number in numbers]
-        for block in divided:
-            own = blocks[block.users]
-            order = np.argsort(own, kind="stable")
-            groups, firsts = np.unique(own[order], return_index=True)
-            for run, judged in enumerate(block.judge(samples)):
+        measure_rows = np.array(numbers)[:, np.newaxis]
+        for user_block in user_blocks:
+            block_of_user = blocks[user_block.users]
+            order = np.argsort(block_of_user, kind="stable")
+            block_numbers, starts = np.unique(block_of_user[order], return_index=True)
+            for run, judged in enumerate(user_block.judge(samples)):
                 scores = _scores(judged, measures, self.metrics)
-                by_user = scores.reshape(len(measures), len(own), -1)
-                if not self._are_equal:
-                    by_user = by_user * self._factors[run, block.users, np.newaxis]
-                totals = np.add.reduceat(by_user[:, order], firsts, axis=1)
-                sums[np.array(numbers)[:, np.newaxis], groups, run] += totals
+                by_user = scores.reshape(len(measures), len(block_of_user), -1)
+                if not self._are_factors_one:
+                    by_user = by_user * self._factors[run, user_block.users, np.newaxis]
+                totals = np.add.reduceat(by_user[:, order], starts, axis=1)
+                sums[measure_rows, block_numbers, run] += totals
 
     @cached_property
     def _cutoffs(self) -> list[int]:
         """Cut-offs of the kernel, rising: those of all measures that it knows."""
-        numbers = (number for alike in self._fused.values() for number in alike)
-        return sorted({self._rank(self.measures[number]) for number in numbers})
+        fused = [self.measures[number] for numbers in self._fused.values() for number in numbers]
+        return sorted({self._kernel_cutoff(measure) for measure in fused})
 
-    def _rank(self, measure: Measure) -> int:
-        """Give the cut-off, or a rank below which nothing counts: the end of lists and ideals."""
+    def _kernel_cutoff(self, measure: Measure) -> int:
+        """Look up a measure's cut-off; without one, a rank below which nothing counts.
+
+        That is the end of the lists, or for nDCG that of the ideal list, if it is longer.
+        """
         if measure.cutoff is not None:
             return measure.cutoff
         has_ideal = self.metrics[measure.metric].name == "nDCG"
@@ -193,56 +293,65 @@ class SampleScorer:
 
     @cached_property
     def _fused(self) -> dict[tuple[Any, bool], list[int]]:
-        """Number the measures that the kernel knows, by relevance level and kind of mean."""
-        alike: dict[tuple[Any, bool], list[int]] = {}
+        """Positions of the measures that the kernel knows.
+
+        By relevance level, and by whether means are geometric.
+        """
+        by_level_and_mean: dict[tuple[Any, bool], list[int]] = {}
         for number, measure in enumerate(self.measures):
             metric = self.metrics[measure.metric]
             if is_fused(metric):
-                level = dict(metric.option_values).get(
-                    LEVEL_OPTION.name, self.qrels.relevance_level
-                )
-                alike.setdefault((level, metric.is_geometric), []).append(number)
-        return alike
+                options = dict(metric.option_values)
+                level = options.get(LEVEL_OPTION.name, self.qrels.relevance_level)
+                by_level_and_mean.setdefault((level, metric.is_geometric), []).append(number)
+        return by_level_and_mean
 
     @cached_property
-    def _others(self) -> list[int]:
-        """Number the measures that the kernel does not know."""
+    def _not_fused(self) -> list[int]:
+        """Positions of the measures that the kernel does not know."""
         fused = {number for numbers in self._fused.values() for number in numbers}
         return [number for number in range(len(self.measures)) if number not in fused]
 
     @cached_property
     def _needs(self) -> list[Needs]:
-        """Find out what the measures that the kernel does not know need of the lists."""
-        if not self._others:
+        """What the measures that the kernel does not know need of the lists, one by one."""
+        if not self._not_fused:
             return []
-        own = [self.measures[number] for number in self._others]
-        return needs_of(self.runs, self.qrels, own, self.metrics, self.catalogue, depth=self._depth)
+        measures = [self.measures[number] for number in self._not_fused]
+        return needs_of(
+            self.runs, self.qrels, measures, self.metrics, self.catalogue, depth=self._depth
+        )
 
-    def _that_need(self, what: Needs) -> list[int]:
-        """Number the measures that need this of the lists when judgements are lost."""
-        return [n for n, needs in zip(self._others, self._needs, strict=True) if needs == what]
+    def _numbers_that_need(self, needs: Needs) -> list[int]:
+        """List positions of the measures that need this of the lists when judgements are lost.
+
+        Those that the kernel knows are not among them.
+        """
+        needs_by_number = zip(self._not_fused, self._needs, strict=True)
+        return [number for number, needs_of_it in needs_by_number if needs_of_it == needs]
 
     @cached_property
     def _hits(self) -> Hits:
+        """The judged items in all lists, down to the deepest cut-off of the kernel."""
         from harness.scoring.kernel import find_hits
 
         return find_hits(self.runs, self.qrels, depth=min(self._depth, self._cutoffs[-1]))
 
     @cached_property
     def _blocks(self) -> list[Block]:
+        """The lists of all users with all their ranks, to be judged in one sample at a time."""
         return divide(self.runs, self.qrels, depth=self._depth)
 
     @cached_property
     def _blocks_of_hits(self) -> list[Block]:
-        at_once = AT_ONCE["judged ranks"]
+        """The lists of all users with their judged ranks, to be judged in many samples at once."""
+        at_once = SAMPLES_AT_ONCE["judged ranks"]
         return divide(self.runs, self.qrels, depth=self._depth, n_samples=at_once, hits_only=True)
 
 
 def is_fused(metric: Metric) -> bool:
-    """Tell whether the kernel knows the metric: only level and mean are set of its options."""
+    """Check that the kernel knows the metric: no options but level and mean are set."""
     from harness.scoring.kernel import FUSED
 
-    return metric.name in FUSED and {name for name, _ in metric.option_values} <= {
-        LEVEL_OPTION.name,
-        MEAN_OPTION.name,
-    }
+    options = {name for name, _ in metric.option_values}
+    return metric.name in FUSED and options <= {LEVEL_OPTION.name, MEAN_OPTION.name}

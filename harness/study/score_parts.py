@@ -238,13 +238,13 @@ def score_files(
     run_scores = replace(run_scores, unit=unit, weights=user_weights(qrels, average))
     replicates = lists.replicates_of(lists.runs)
     scores = averaged(run_scores, replicates)
-    means = replace(Means.of(scores, metrics, average=average), unit=unit)
+    means = replace(Means.of_scores(scores, metrics, average=average), unit=unit)
     files = {SCORES_FILE: scores_to_parquet(scores)}
     if replicates is not None:
         spreads = spread(run_scores, replicates, metrics)
         means = replace(means, sizes=replicates.runs_per_system(), spreads=spreads)
         files[RUNS_FILE] = to_evidence(deviations(run_scores, replicates))
-    coverage = replace(Coverage.of(lists.runs, qrels), unit=unit)
+    coverage = replace(Coverage.of_runs(lists.runs, qrels), unit=unit)
     files[evidence_name("means")] = to_evidence(means)
     files[evidence_name("coverage")] = to_evidence(coverage)
     return files

@@ -59,7 +59,7 @@ def counted(counts: list[int], n_samples: int) -> list[list[int]]:
     users = np.repeat(np.arange(len(counts)), counts)
     items = np.concatenate([np.arange(count) for count in counts])
     of_all = qrels_from_columns(users, items, items, n_users=len(counts), relevance_level=1)
-    return [users.tolist() for users in judging._alike(of_all, n_samples)]
+    return [users.tolist() for users in judging._users_of_blocks(of_all, n_samples)]
 
 
 def test_a_block_has_at_most_so_many_judgements_in_all_its_samples(
@@ -102,9 +102,14 @@ def test_nothing_is_listed_and_no_rank_is_judged(qrels: Qrels) -> None:
     assert block.systems[0].judgements.shape == (0, 3)
 
 
+def test_samples_must_have_a_row_of_masks_for_each_judgement(qrels: Qrels) -> None:
+    with pytest.raises(ValueError, match="masks of shape \\(6, 2\\) do not fit 7 judgements"):
+        Samples.of_masks(qrels, Catalogue(10), np.ones((6, 2), dtype=bool))
+
+
 def test_rows_are_the_samples_of_one_user_after_the_other(qrels: Qrels) -> None:
     kept = np.array([[1, 0], [1, 1], [0, 1], [1, 1], [1, 0], [1, 1], [0, 1]], dtype=bool)
-    samples = Samples.of(qrels, Catalogue(10), kept)
+    samples = Samples.of_masks(qrels, Catalogue(10), kept)
     (block,) = divide([RUN], qrels, depth=4)
     (judged,) = block.judge(samples)
     nan = np.nan
@@ -133,8 +138,8 @@ def test_rows_are_the_samples_of_one_user_after_the_other(qrels: Qrels) -> None:
 def test_one_sample_is_seen_as_one_of_several(qrels: Qrels) -> None:
     kept = np.array([[1], [0], [1], [0], [1], [1], [0]], dtype=bool)
     (block,) = divide([RUN], qrels, depth=4)
-    (one,) = block.judge(Samples.of(qrels, Catalogue(10), kept))
-    (two,) = block.judge(Samples.of(qrels, Catalogue(10), np.repeat(kept, 2, axis=1)))
+    (one,) = block.judge(Samples.of_masks(qrels, Catalogue(10), kept))
+    (two,) = block.judge(Samples.of_masks(qrels, Catalogue(10), np.repeat(kept, 2, axis=1)))
     np.testing.assert_array_equal(one.grades, two.grades[::2])
     np.testing.assert_array_equal(one.judgements, two.judgements[1::2])
 
@@ -220,7 +225,7 @@ def test_hits_are_those_of_one_user_after_the_other_system_by_system(qrels: Qrel
     assert found.order.tolist() == [3, 0, 2, 1, 4, 6, 5]
     assert found.gains.tolist() == [4, 2, 1, 0, 2, 3, 0]
     good, bad = RELEVANT, NONRELEVANT
-    assert found.kinds.tolist() == [good, good, bad, NEITHER, good, good, bad]
+    assert found.relevance.tolist() == [good, good, bad, NEITHER, good, good, bad]
     assert found.n_systems == 2
     # Of user 0: items 3 and 0 of the run, item 5 of the other; of user 1: item 8 of both.
     assert found.offsets.tolist() == [0, 2, 3, 4, 5, 5, 7]
@@ -230,7 +235,13 @@ def test_hits_are_those_of_one_user_after_the_other_system_by_system(qrels: Qrel
 
 def test_hits_are_seen_at_another_level(qrels: Qrels) -> None:
     found = find_hits([RUN], qrels, depth=4).at_level(4)
-    assert found.kinds.tolist() == [RELEVANT, NONRELEVANT, NONRELEVANT, NEITHER, *[NONRELEVANT] * 3]
+    assert found.relevance.tolist() == [
+        RELEVANT,
+        NONRELEVANT,
+        NONRELEVANT,
+        NEITHER,
+        *[NONRELEVANT] * 3,
+    ]
     assert (found.qrels.relevance_level, len({RELEVANT, NONRELEVANT, NEITHER})) == (4, 3)
 
 

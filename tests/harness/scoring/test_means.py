@@ -26,7 +26,7 @@ def test_lists_that_end_before_the_longest_are_short() -> None:
     users, items = np.array([[0, 0, 1, 2], [0, 7, 3, 3]])
     qrels = qrels_from_columns(users, items, np.ones(4, int), n_users=3, relevance_level=1)
     lists = np.array([[0, 1, 2], [1, 3, -1], [-1, -1, -1]], np.int32)
-    found = Coverage.of([Run("a", lists)], qrels)
+    found = Coverage.of_runs([Run("a", lists)], qrels)
     assert found.without_list.tolist() == [1]
     assert found.with_short_list.tolist() == [2]
     assert found.n_items.tolist() == [4]
@@ -139,7 +139,7 @@ def two_by_two(**changes: Any) -> Means:
     metrics = {name: find_metric(name, METRICS) for name in names}
     measures, users = Measures([Measure(name, 5) for name in names]), np.array(["1", "2", "3"])
     scores = Scores(np.stack([values[0], np.log(values[1])]), measures, ("a", "b"), users)
-    return replace(Means.of(scores, metrics), **changes)
+    return replace(Means.of_scores(scores, metrics), **changes)
 
 
 def test_means_are_arithmetic_or_geometric_and_deviations_of_the_scores() -> None:
@@ -166,7 +166,7 @@ def test_replicates_stand_beside_the_means_of_their_system() -> None:
 
 def test_a_single_user_has_no_deviation() -> None:
     scores = Scores(np.ones((1, 2, 1)), Measures([Measure("P", 5)]), ("a", "b"), np.array(["1"]))
-    found = Means.of(scores, METRICS)
+    found = Means.of_scores(scores, METRICS)
     assert found.values.tolist() == [[1, 1]]
     assert np.isnan(found.deviations).all()
 
@@ -239,7 +239,7 @@ def test_coverage_is_tabulated_without_the_number_of_users() -> None:
     lists = np.array([[0, 1, 2], [1, 3, -1], [-1, -1, -1]], np.int32)
     users, items = np.array([[0, 0, 1, 2], [0, 7, 3, 3]])
     qrels = qrels_from_columns(users, items, np.ones(4, int), n_users=3, relevance_level=1)
-    found = Coverage.of([Run("a", lists)], qrels)
+    found = Coverage.of_runs([Run("a", lists)], qrels)
     assert found.frame().to_dict("records") == [
         {
             "system": "a",
@@ -251,5 +251,5 @@ def test_coverage_is_tabulated_without_the_number_of_users() -> None:
         }
     ]
     assert [list(row) for row in found.table().rows] == [["a", 1, 2, 4, 0.4]]
-    nothing = Coverage.of([Run("e", np.full((3, 2), -1, np.int32))], qrels)
+    nothing = Coverage.of_runs([Run("e", np.full((3, 2), -1, np.int32))], qrels)
     assert nothing.judged.tolist() == [0]

@@ -224,6 +224,18 @@ def many_lists() -> tuple[list[Run], Qrels, NDArray[np.bool_]]:
     return [run for run, _ in cases], qrels, kept
 
 
+def test_a_scorer_refuses_masks_and_blocks_of_another_length() -> None:
+    runs, qrels, kept = many_lists()
+    scorer = SampleScorer(runs, qrels, ALL_ROADS[:1], METRICS)
+    blocks = np.zeros(qrels.n_users, dtype=np.intp)
+    for is_kept, of_users in ((kept[1:], blocks), (kept, blocks[1:])):
+        with pytest.raises(ValueError, match=f"do not fit {len(kept):,} judgements of"):
+            scorer(is_kept, blocks=of_users)
+    users = blocks[1:].astype(np.str_)
+    with pytest.raises(ValueError, match=f"{len(users)} ids do not fit the {len(blocks)} users"):
+        score(runs, qrels, Measures(ALL_ROADS[:1]), METRICS, users=users)
+
+
 ALL_ROADS = [Measure(name, cutoff) for name in [*FUSED, "mine"] for cutoff in (1, 3, 10, 40, 60)]
 WITH_MINE = {**METRICS, "mine": Metric("mine", METRICS["nDCG"].function, source="here")}
 
