@@ -260,7 +260,9 @@ class Search:
 
         The digest is of all that trials depend on, also of the code of a user's system and metric.
         """
-        makers = [place_of(maker_of_system(self.system)), place_of(self.metric.function)]
+        system_maker = place_of(maker_of_system(self.system))
+        metric_maker = place_of(self.metric.function)
+        makers = [system_maker, metric_maker]
         users_makers = [maker for maker in makers if not maker.source.is_own]
         digests_of_users_code = [reach([maker]).digest for maker in users_makers]
         key = digest_of(
@@ -277,12 +279,14 @@ class Search:
             self.study.shift,
             digests_of_users_code,
         )
-        return self.study.folder / "tuning" / f"{file_stem(self.label)}-{key[:12]}.csv"
+        stem = file_stem(self.label)
+        return self.study.folder / "tuning" / f"{stem}-{key[:12]}.csv"
 
     def read(self) -> None:
         """Read the trials of earlier searches, if their table exists."""
         if self.path.exists():
-            self.trials = {trial.number: trial for trial in read_trials(self.path, self.space)}
+            trials = read_trials(self.path, self.space)
+            self.trials = {trial.number: trial for trial in trials}
 
     def add(self, trial: Trial, outcome: Run | str, cost: Cost) -> str:
         """Score a trial, and write the table of all trials; return why it failed, or "".
@@ -309,13 +313,10 @@ class Search:
     def _mean_score(self, run: Run) -> float:
         """Average the measure of a run over the validation users, with the weights of the study."""
         qrels = self.validation.qrels
-        scores = score(
-            [run],
-            qrels,
-            Measures([self.measure]),
-            {self.measure.metric: self.metric},
-            users=self.validation.split.topics.ids,
-        )
+        users = self.validation.split.topics.ids
+        measures = Measures([self.measure])
+        metrics = {self.measure.metric: self.metric}
+        scores = score([run], qrels, measures, metrics, users=users)
         weights = user_weights(qrels, self.study.metrics.average)
         scores = replace(scores, weights=weights)
         user_values = scores.weighted_values[0, 0]
@@ -402,9 +403,8 @@ class Search:
     @property
     def best(self) -> Trial | None:
         """The best trial, the first of equals; None if there is none or all failed."""
-        scored_trials = [
-            trial for _, trial in sorted(self.trials.items()) if trial.score is not None
-        ]
+        trials = [self.trials[number] for number in sorted(self.trials)]
+        scored_trials = [trial for trial in trials if trial.score is not None]
         sign = 1 if self.metric.higher_is_better else -1
         return max(scored_trials, key=lambda trial: sign * (trial.score or 0.0), default=None)
 
@@ -421,11 +421,12 @@ def _optuna_distribution(domain: SearchDomain, optuna: Any) -> Any:
 def _optuna_trial(trial: Trial, distributions: Mapping[str, Any], optuna: Any) -> Any:
     """Make the trial of Optuna that it learns from; one that failed, without a score, is pruned."""
     states = optuna.trial.TrialState
+    state = states.PRUNED if trial.score is None else states.COMPLETE
     return optuna.trial.create_trial(
         value=trial.score,
         params=dict(trial.settings),
         distributions=distributions,
-        state=states.PRUNED if trial.score is None else states.COMPLETE,
+        state=state,
     )
 
 
