@@ -571,7 +571,7 @@ def validity(
         return analysis(scores_work, settings)
     references = REFERENCES if references is None else references
     runs = cast("Runs", measured)
-    all_measures = [measures] if isinstance(measures, str | Metric) else [*measures]
+    all_measures = _list_measures(measures)
     study_work = _read_and_score(
         runs,
         qrels,
@@ -583,11 +583,11 @@ def validity(
     )
     measure_names = [str(measure) for measure in study_work.scores.measures]
     all_measures += [name for name in references if name not in measure_names]
+    if true_relevance_level is None:
+        true_relevance_level = relevance_level
+    true_judgements = cast("Judgements", truth)
     true_work = _read_and_score(
-        runs,
-        cast("Judgements", truth),
-        all_measures,
-        relevance_level=relevance_level if true_relevance_level is None else true_relevance_level,
+        runs, true_judgements, all_measures, relevance_level=true_relevance_level
     )
     known_truth = _make_truth(true_work.scores, references, study_work.scores.systems)
     return analysis(replace(study_work, known_truth=known_truth), settings)
@@ -601,9 +601,8 @@ def _make_truth(true_scores: Scores, references: Sequence[str], systems: Sequenc
     """
     if set(true_scores.systems) == set(systems):
         indices = [true_scores.systems.index(system) for system in systems]
-        true_scores = replace(
-            true_scores, values=true_scores.values[:, indices], systems=tuple(systems)
-        )
+        values = true_scores.values[:, indices]
+        true_scores = replace(true_scores, values=values, systems=tuple(systems))
     reference_measures = tuple(map(measure_named, references))
     return Truth(true_scores, reference_measures, "as it was given")
 
@@ -645,6 +644,13 @@ def analyse(
     return analysis(work, checked_settings)
 
 
+def _list_measures(measures: MeasureNames) -> list[str | Metric]:
+    """List one or several measures as names and metrics; see `_measure_of`."""
+    if isinstance(measures, str | Metric) or is_of_ir_measures(measures):
+        return [_measure_of(measures)]
+    return [_measure_of(measure) for measure in measures]
+
+
 def _measure_of(measure: object) -> str | Metric:
     """Return a name or a metric as it is, and the name of a measure of ir_measures.
 
@@ -666,9 +672,7 @@ def _read_metrics(measures: MeasureNames) -> tuple[Measures, dict[str, Metric]]:
     from harness.study.run import check_metrics
     from harness.study.study import MetricsSection
 
-    if isinstance(measures, str | Metric) or is_of_ir_measures(measures):
-        measures = [cast("Any", measures)]
-    names_and_metrics = [_measure_of(measure) for measure in measures]
+    names_and_metrics = _list_measures(measures)
     if not names_and_metrics:
         raise InputError("there is no measure: name some, such as 'nDCG@10' and 'bpref'.")
     user_metrics = [measure for measure in names_and_metrics if isinstance(measure, Metric)]
@@ -709,13 +713,16 @@ def _read_and_score(
 
     all_measures, metrics = _read_metrics(measures)
     run_files, system_of_each_run = replicates_of(runs)
+    qrels_file = judgements_of(qrels)
+    source = str(qrels) if isinstance(qrels, str | PathLike) else "the qrels"
+    item_counts = None if popularity is None else counts_of(popularity)
     collection = collect_lists(
         run_files,
-        judgements_of(qrels),
+        qrels_file,
         relevance_level=relevance_level,
-        source=str(qrels) if isinstance(qrels, str | PathLike) else "the qrels",
+        source=source,
         systems=system_of_each_run,
-        popularity=None if popularity is None else counts_of(popularity),
+        popularity=item_counts,
         min_systems=min_systems,
         depth=deepest_rank(all_measures, metrics),
     )
@@ -737,25 +744,22 @@ def _read_and_score(
         return score_collected(tied_runs).mean_values()
 
     scores = score_collected(collection.runs)
-    depth = max(map(depth_of, all_measures))
+    deepest = max(map(depth_of, all_measures))
+    depth = None if deepest == inf else int(deepest)
+    measure_names = [str(measure) for measure in all_measures]
     for run in collection.runs:
-        warn_of_ties(
-            run,
-            collection.qrels,
-            depth=None if depth == inf else int(depth),
-            measures=[str(measure) for measure in all_measures],
-            means_of=means_of,
-        )
+        warn_of_ties(run, collection.qrels, depth=depth, measures=measure_names, means_of=means_of)
     replicates = None
     if system_of_each_run:
         replicates = Replicates.group_by_system(system_of_each_run, collection.runs)
+    scores = replace(averaged(scores, replicates), unit=collection.unit)
     return StudyWork(
         name="scores",
         seed=seed,
         n_jobs=n_jobs,
         collection=collection,
         runs=collection.runs,
-        scores=replace(averaged(scores, replicates), unit=collection.unit),
+        scores=scores,
         metrics=metrics,
         catalogue=catalogue,
         replicates=replicates,

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import ir_measures
 import numpy as np
 import pandas as pd
 import pytest
@@ -43,6 +44,13 @@ def lists(complete: Marks) -> Lists:
         }
         for n, system in enumerate(SYSTEMS)
     }
+
+
+def test_one_measure_of_ir_measures_is_taken(lists: Lists, some: Marks, complete: Marks) -> None:
+    options: dict[str, Any] = {"qrels": some, "judgements": False, "replicates": 0}
+    found = validity(lists, complete, ir_measures.nDCG @ 5, **options)
+    named = validity(lists, complete, "nDCG@5", **options)
+    pd.testing.assert_frame_equal(found.frame(), named.frame())
 
 
 @pytest.mark.slow
