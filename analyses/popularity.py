@@ -409,7 +409,7 @@ def _compare_masks(sums: Floats, work: Work, resampling: Resampling, subsets: Ma
         coefficients=further_coefficients(mask_means, reference_means),
         replicates=resampling.taus(mask_sums, reference_sums),
         within=within.swapaxes(1, 2),
-        crossed=resampling.subset_taus(mask_sums, reference_sums, subsets, of=reported),
+        crossed=resampling.subset_taus(mask_sums, reference_sums, subsets, measures=reported),
     )
 
 

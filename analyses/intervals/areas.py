@@ -78,14 +78,15 @@ class Curves:
         is_constant = (self.taus == 1).all(axis=1)
         is_constant_in_replicates = (self.replicates == 1).all(axis=(1, 2))
         constant = np.flatnonzero(is_constant & is_constant_in_replicates)
-        metrics = dict.fromkeys(self.measures[index].metric for index in constant)
+        metrics = [self.measures[index].metric for index in constant]
         if not metrics or min(self.levels) == 1:
             return system_cautions
-        return [
-            f"The ordering of the systems by {listed(list(metrics))} never changes: a measure that "
-            "does not use judgements is robust to their loss, whether or not it is valid.",
-            *system_cautions,
-        ]
+        names = listed(list(dict.fromkeys(metrics)))
+        constant_caution = (
+            f"The ordering of the systems by {names} never changes: a measure that "
+            "does not use judgements is robust to their loss, whether or not it is valid."
+        )
+        return [constant_caution, *system_cautions]
 
     def plot(self, ax: Axes, *, metric: str | None, over: str) -> None:
         """Draw the taus against the share kept, from all to least; of metrics with their bands.
@@ -112,8 +113,10 @@ class Curves:
             ax.plot(percents, self.taus[index], label=label, **style)
         if len(percents) > 1:
             # Room for the marks at both ends.
-            margin = END_MARGIN * (percents.max() - percents.min())
-            ax.set_xlim(percents.max() + margin, percents.min() - margin)
+            highest = percents.max()
+            lowest = percents.min()
+            margin = END_MARGIN * (highest - lowest)
+            ax.set_xlim(highest + margin, lowest - margin)
         ax.set_ylabel("Kendall's tau-b with all judgements")
         ax.set_title(panel_title(self.measures, metric=metric))
         label_curves(ax, ordered=metric is not None)
@@ -128,9 +131,11 @@ class Curves:
         """
         estimates = self.estimates(loss="", threshold=0.0)
         frame = tidy(self.measures, area=estimates.values, low=estimates.low, high=estimates.high)
-        frame["rank"] = [self._rank(measure, frame["area"]) for measure in self.measures]
+        areas = frame["area"]
+        frame["rank"] = [self._rank(measure, areas) for measure in self.measures]
         frame["rank"] = frame["rank"].astype("Int64")
-        frame = frame.assign(lowest_level=min(self.levels), highest_level=max(self.levels))
+        frame["lowest_level"] = min(self.levels)
+        frame["highest_level"] = max(self.levels)
         return frame.assign(**estimates.limit_columns())
 
     def _rank(self, measure: Measure, areas: pd.Series[float]) -> float:
@@ -138,8 +143,9 @@ class Curves:
 
         ``areas`` are those of all measures, in their order. NaN for an undefined area.
         """
-        compared = self.measures.indices(self.measures.comparable_with(measure))
-        ranks = areas.loc[compared].rank(ascending=False, method="min")
+        compared_measures = self.measures.comparable_with(measure)
+        compared_areas = areas.loc[self.measures.indices(compared_measures)]
+        ranks = compared_areas.rank(ascending=False, method="min")
         return float(ranks[self.measures.index(measure)])
 
     def estimates(self, *, loss: str, threshold: float) -> Estimates:
@@ -151,6 +157,7 @@ class Curves:
         values = area(self.levels, self.taus)
         replicates = area(self.levels, self.replicates.swapaxes(1, 2))
         low, high = arcsine_limits(values, replicates, factor=self.factor)
+        stabilised = variance_stabilised(values, replicates, factor=self.factor)
         return Estimates(
             name=f"area, {loss}",
             quantity="area under the curve of tau",
@@ -160,7 +167,7 @@ class Curves:
             values=values,
             low=low,
             high=high,
-            replicates=variance_stabilised(values, replicates, factor=self.factor),
+            replicates=stabilised,
             systems=self.within,
             threshold=threshold,
             no_value=self._why_undefined(),
@@ -169,12 +176,14 @@ class Curves:
     def _why_undefined(self) -> str:
         """Explain why a report measure may have no area, and at which levels tau is undefined."""
         reported = self.measures.indices(self.measures.reported)
-        undefined = np.flatnonzero(np.isnan(self.taus[reported]).any(axis=0))
-        where = ""
-        if len(undefined):
-            shares = [percent(self.levels[level]) for level in undefined[:MAX_LEVELS_NAMED]]
-            where = f" at {listed(shares)} kept"
-        return f"tau is undefined{where}: no relevant judgement is left there, or all systems tie"
+        is_undefined = np.isnan(self.taus[reported])
+        undefined_levels = np.flatnonzero(is_undefined.any(axis=0))
+        place = ""
+        if len(undefined_levels):
+            first_levels = undefined_levels[:MAX_LEVELS_NAMED]
+            shares = [percent(self.levels[level]) for level in first_levels]
+            place = f" at {listed(shares)} kept"
+        return f"tau is undefined{place}: no relevant judgement is left there, or all systems tie"
 
 
 def area(levels: Sequence[float], taus: Floats) -> Floats:
@@ -189,7 +198,10 @@ def area(levels: Sequence[float], taus: Floats) -> Floats:
     heights = taus[..., rising]
     if len(positions) == 1:
         return np.asarray(heights[..., 0])
-    mean_heights = (heights[..., 1:] + heights[..., :-1]) / 2
+    left_heights = heights[..., :-1]
+    right_heights = heights[..., 1:]
+    mean_heights = (right_heights + left_heights) / 2
     trapezoids = mean_heights * np.diff(positions)
     width = positions[-1] - positions[0]
-    return np.asarray(trapezoids.sum(axis=-1) / width)
+    mean_taus = trapezoids.sum(axis=-1) / width
+    return np.asarray(mean_taus)

@@ -59,7 +59,8 @@ class Resampling:
             return cls(blocks, block_weights)
         once_each = mark_runs(runs.systems)
         drawn_runs = run_weights(runs.systems, replicates=replicates, seed=seed)
-        weights_of_runs = np.where(runs.complete[:, np.newaxis], drawn_runs, once_each)
+        is_complete = runs.complete[:, np.newaxis]
+        weights_of_runs = np.where(is_complete, drawn_runs, once_each)
         return cls(blocks, block_weights, weights_of_runs)
 
     def taus(self, sums: Floats, reference: Floats) -> Floats:
@@ -80,7 +81,8 @@ class Resampling:
         from analyses.ordering.loops import sample_taus
 
         n_measures, _, _, n_samples = sums.shape
-        taus = np.empty((n_measures, n_samples, len(self.weights)))
+        n_replicates = len(self.weights)
+        taus = np.empty((n_measures, n_samples, n_replicates))
         with single_threaded("blas"):
             for measure in range(n_measures):
                 samples, of_reference, unit = self._totals(sums[measure], reference[measure])
@@ -89,7 +91,7 @@ class Resampling:
         return taus
 
     def subset_taus(
-        self, sums: Floats, reference: Floats, subsets: Masks, *, of: Sequence[int]
+        self, sums: Floats, reference: Floats, subsets: Masks, *, measures: Sequence[int]
     ) -> Floats:
         """Compare samples with the reference among the systems of subsets, by some measures.
 
@@ -101,8 +103,8 @@ class Resampling:
             Those of `taus`.
         subsets
             Which systems each subset has, of shape (n_subsets, n_systems).
-        of
-            Positions of the measures.
+        measures
+            Positions of the measures, from 0.
 
         Returns
         -------
@@ -112,18 +114,19 @@ class Resampling:
         first_weights = self.weights[:N_CROSSED]
         first_runs = None if self.runs is None else self.runs[:N_CROSSED]
         first_replicates = replace(self, weights=first_weights, runs=first_runs)
-        n_replicates = len(first_replicates.weights)
+        n_replicates = len(first_weights)
+        n_subsets = len(first_subsets)
         n_measures, _, _, n_samples = sums.shape
-        taus = np.full((n_measures, n_samples, n_replicates, len(first_subsets)), np.nan)
-        for measure in of:
+        taus = np.full((n_measures, n_samples, n_replicates, n_subsets), np.nan)
+        for measure in measures:
             samples, of_reference, unit = first_replicates._totals(
                 sums[measure], reference[measure]
             )
             # Samples in the place of measures, replicates in that of samples.
             estimates = np.moveaxis(samples * unit, -1, 0)
             references = (of_reference * unit)[np.newaxis]
-            of_subsets = subset_taus(estimates, references, first_subsets)
-            taus[measure] = of_subsets.swapaxes(1, 2)
+            taus_by_subset = subset_taus(estimates, references, first_subsets)
+            taus[measure] = taus_by_subset.swapaxes(1, 2)
         return taus
 
     def means(self, sums: Floats) -> Floats:
@@ -133,13 +136,15 @@ class Resampling:
         n_measures, ...): means over users, those that there are first.
         """
         observed = sums.sum(axis=1)[np.newaxis]
-        resampled = np.empty((len(self.weights), *observed.shape[1:]))
+        n_replicates = len(self.weights)
+        resampled = np.empty((n_replicates, *observed.shape[1:]))
         with single_threaded("blas"):
             for measure, block_sums in enumerate(sums):
                 unit = _exact_unit(block_sums)
                 resampled[:, measure] = self._weigh_blocks(block_sums, unit) * unit
         n_users = len(self.blocks)
-        return np.concatenate([observed, resampled]) / n_users
+        totals = np.concatenate([observed, resampled])
+        return totals / n_users
 
     def _totals(self, samples: Floats, reference: Floats) -> tuple[Floats, Floats, float]:
         """Add up the scores of one measure over the users, and runs, of each replicate.
@@ -165,7 +170,8 @@ class Resampling:
 
     def _weigh_blocks(self, sums: Floats, unit: float) -> Floats:
         """Weigh sums (n_blocks, ...) in whole units, which is exact: (n_replicates, ...)."""
-        units = np.multiply(sums, 1 / unit).reshape(len(sums), -1)
+        units = np.multiply(sums, 1 / unit)
+        units = units.reshape(len(sums), -1)
         totals: Floats = self.weights @ np.rint(units, out=units)
         return totals.reshape(-1, *sums.shape[1:])
 
@@ -175,7 +181,9 @@ class Resampling:
         ``totals`` has the shape (n_replicates, n_runs, n_samples), the result (n_replicates,
         n_systems, n_samples). Where each system has one run, totals are of systems, and stay.
         """
-        return totals if self.runs is None else self.runs @ totals
+        if self.runs is None:
+            return totals
+        return self.runs @ totals
 
 
 def _exact_unit(*sums: Floats) -> float:
@@ -189,4 +197,5 @@ def _exact_unit(*sums: Floats) -> float:
         lowest = part.min(initial=0.0)
         largest.append(max(highest, -lowest))
     n_blocks = len(sums[0])
-    return float(2.0 ** sum_grid_exponents(np.max(largest), n_blocks))
+    exponent = sum_grid_exponents(np.max(largest), n_blocks)
+    return float(2.0**exponent)

@@ -70,11 +70,12 @@ class DataSetRanks:
 
     def __post_init__(self) -> None:
         """Check the scores: InputError if they are too few, or undefined."""
-        n_data_sets, n_names = self.scores.shape
-        if (n_data_sets, n_names) != (len(self.data_sets), len(self.names)):
+        n_data_sets = len(self.data_sets)
+        n_names = len(self.names)
+        if self.scores.shape != (n_data_sets, n_names):
             raise ValueError(
-                f"scores of shape {self.scores.shape} do not fit {len(self.data_sets)} data sets "
-                f"and {len(self.names)} names."
+                f"scores of shape {self.scores.shape} do not fit {n_data_sets} data sets "
+                f"and {n_names} names."
             )
         if n_data_sets < 2 or n_names < 2:
             raise InputError(
@@ -87,7 +88,8 @@ class DataSetRanks:
     @cached_property
     def ranks(self) -> Floats:
         """Ranks in each data set from 1, the best, of the shape of the scores; ties share one."""
-        return np.asarray(rankdata(-np.round(self.scores, DECIMALS), axis=1))
+        ranks = rankdata(-np.round(self.scores, DECIMALS), axis=1)
+        return np.asarray(ranks)
 
     @cached_property
     def mean_ranks(self) -> Floats:
@@ -131,9 +133,11 @@ class DataSetRanks:
         Their mean ranks differ by more than the critical difference, and Friedman's test is
         significant. Any pair is wrongly among them with a chance of .05, if data sets are many.
         """
-        differences = np.abs(self.mean_ranks[:, np.newaxis] - self.mean_ranks)
-        exceeds = differences > self.critical_difference
-        return np.asarray(exceeds & (self.friedman_p_value <= 1 - CONFIDENCE))
+        row_means = self.mean_ranks[:, np.newaxis]
+        differences = row_means - self.mean_ranks
+        exceeds = np.abs(differences) > self.critical_difference
+        is_significant = self.friedman_p_value <= 1 - CONFIDENCE
+        return np.asarray(exceeds & is_significant)
 
     @cached_property
     def rank_limits(self) -> Limits:
@@ -151,7 +155,9 @@ class DataSetRanks:
         if n_data_sets < MIN_DATA_SETS:
             return self._unknown_limits()
         low, high = percentiles(self._resampled_mean_ranks.T)
-        return nan_if_constant((np.clip(low, 1, n_names), np.clip(high, 1, n_names)))
+        lower = np.clip(low, 1, n_names)
+        upper = np.clip(high, 1, n_names)
+        return nan_if_constant((lower, upper))
 
     @cached_property
     def place_limits(self) -> Limits:
@@ -188,7 +194,8 @@ class DataSetRanks:
         """Factor by which resampled counts are moved away from once each; see `rank_limits`."""
         n = len(self.data_sets)
         t_quantile = stdtrit(n - 1, (1 + CONFIDENCE) / 2)
-        return float(np.sqrt(n / (n - 1)) * t_quantile / NORMAL_QUANTILE)
+        variance_factor = n / (n - 1)
+        return float(np.sqrt(variance_factor) * t_quantile / NORMAL_QUANTILE)
 
     @cached_property
     def strengths(self) -> Floats:
@@ -211,7 +218,8 @@ class DataSetRanks:
             return self._unknown_limits()
         resampled = self._fit_strengths(self._counts, tolerance=RESAMPLED_TOLERANCE)
         log_ratios = np.log(resampled / self.strengths)
-        low, high = percentiles(self._widening * log_ratios.T)
+        widened_log_ratios = self._widening * log_ratios.T
+        low, high = percentiles(widened_log_ratios)
         lower = self.strengths * np.exp(low)
         upper = self.strengths * np.exp(high)
         return lower, np.minimum(upper, 1.0)
@@ -243,22 +251,27 @@ class DataSetRanks:
         analysis of censored survival data (ties).
         """
         # By data set and the name that comes first: which names it is chosen from, itself included.
-        is_offered = self.ranks[:, np.newaxis, :] >= self.ranks[:, :, np.newaxis]
+        ranks_of_first = self.ranks[:, :, np.newaxis]
+        ranks_of_offered = self.ranks[:, np.newaxis, :]
+        is_offered = ranks_of_offered >= ranks_of_first
         offered = is_offered.astype(np.float64)
         is_choice = offered.sum(axis=2) > 1
         choices = offered[is_choice]
-        data_set_of_choice = np.nonzero(is_choice)[0]
+        data_set_of_choice, _ = np.nonzero(is_choice)
         n_wins = counts @ is_choice + 0.5
         n_choices = counts[:, data_set_of_choice]
         strengths = np.ones(n_wins.shape)
         for _ in range(MOST_STEPS):
             previous = strengths
             choice_rates = n_choices / (previous @ choices.T)
-            strengths = n_wins / (choice_rates @ choices + 1 / (1 + previous))
+            prior_rates = 1 / (1 + previous)
+            strengths = n_wins / (choice_rates @ choices + prior_rates)
             if np.allclose(strengths, previous, rtol=tolerance, atol=0):
-                return np.asarray(strengths / strengths.sum(axis=1, keepdims=True))
+                totals = strengths.sum(axis=1, keepdims=True)
+                return np.asarray(strengths / totals)
+        names = ", ".join(self.names)
         warn(
-            f"the strengths of {', '.join(self.names)} in the Plackett-Luce model still change "
+            f"the strengths of {names} in the Plackett-Luce model still change "
             f"after {MOST_STEPS:,} steps: they are left out."
         )
         return np.full(n_wins.shape, np.nan)

@@ -57,9 +57,11 @@ def percentiles(replicates: Floats, *, confidence: float = CONFIDENCE) -> Limits
         replicates = np.full((*replicates.shape[:-1], 1), np.nan)
     tail = (1 - confidence) / 2
     is_undefined = np.asarray(np.isnan(replicates).all(axis=-1))
-    filled = np.where(is_undefined[..., np.newaxis], 0.0, replicates)
+    is_undefined_row = is_undefined[..., np.newaxis]
+    filled = np.where(is_undefined_row, 0.0, replicates)
     # numpy looks for NaN row by row, in Python.
-    quantile = np.nanquantile if np.isnan(filled).any() else np.quantile
+    has_nan = np.isnan(filled).any()
+    quantile = np.nanquantile if has_nan else np.quantile
     low, high = quantile(filled, [tail, 1 - tail], axis=-1)
     lower = np.where(is_undefined, np.nan, low)
     upper = np.where(is_undefined, np.nan, high)
@@ -101,5 +103,6 @@ def shifted_band(
     """
     lowest, highest = bounds
     shifts = observed - mean_of_defined(replicates)
-    shifted = np.clip(replicates + shifts[..., np.newaxis], lowest, highest)
+    shifted = replicates + shifts[..., np.newaxis]
+    shifted = np.clip(shifted, lowest, highest)
     return percentiles(shifted)

@@ -81,10 +81,8 @@ def lose_at_random(
     samples = _LossSamples.of(work, settings, draw)
     n_masks = n_samples * len(qrels.items)
     at_once = max(1, min(SAMPLES_AT_ONCE // n_samples, MASKS_AT_ONCE // max(n_masks, 1)))
-    tasks = (
-        delayed(samples.compare_levels)(levels[first : first + at_once])
-        for first in range(0, n_levels, at_once)
-    )
+    level_groups = [levels[first : first + at_once] for first in range(0, n_levels, at_once)]
+    tasks = (delayed(samples.compare_levels)(group) for group in level_groups)
     tasks_done = run_in_threads(tasks, n_jobs=work.n_jobs, return_as="generator")
     levels_done = chain.from_iterable(tasks_done)
     by_level = list(work.steps("Taking judgements away", n_levels, levels_done))
@@ -95,10 +93,10 @@ def lose_at_random(
     crossed = np.stack([level.crossed for level in by_level], axis=-1)
     n_without_relevant = np.array([level.n_without_relevant for level in by_level])
     n_kept = np.array([level.n_kept for level in by_level])
+    areas_within = area(levels, within)
+    areas_crossed = area(levels, crossed)
     areas_in_subsets = SubsetValues(
-        work.families.n_families,
-        values=area(levels, within),
-        crossed=area(levels, crossed),
+        work.families.n_families, values=areas_within, crossed=areas_crossed
     )
     return result_class(
         measures=measures,
@@ -191,24 +189,27 @@ class _LossSamples:
     @classmethod
     def of(cls, work: Work, settings: LossSettings, draw: Callable[[float], Masks]) -> _LossSamples:
         """Score the systems by all judgements, and draw replicates and subsets of systems."""
+        qrels = work.qrels
         runs = work.scores.runs
         measures = work.scores.measures
         resampling = Resampling.of(
-            work.qrels.n_users, replicates=settings.replicates, seed=work.seed, runs=runs
+            qrels.n_users, replicates=settings.replicates, seed=work.seed, runs=runs
         )
-        sum_samples = work.rescorer(len(settings.levels) * settings.samples)
-        all_judgements = np.ones((len(work.qrels.items), 1), dtype=np.bool_)
-        reference = sum_samples(all_judgements, blocks=resampling.blocks)[:, :, :, 0]
+        n_samples = len(settings.levels) * settings.samples
+        sum_samples = work.rescorer(n_samples)
+        all_judgements = np.ones((len(qrels.items), 1), dtype=np.bool_)
+        sums_of_all = sum_samples(all_judgements, blocks=resampling.blocks)
+        subsets = work.families.subsets(seed=work.seed)
         return cls(
-            qrels=work.qrels,
+            qrels=qrels,
             draw=draw,
             sum_samples=sum_samples,
             n_samples=settings.samples,
             seed=work.seed,
             runs=runs,
             resampling=resampling,
-            reference=reference,
-            subsets=work.families.subsets(seed=work.seed),
+            reference=sums_of_all[..., 0],
+            subsets=subsets,
             reported=measures.indices(measures.reported),
         )
 
@@ -250,18 +251,23 @@ class _LossSamples:
         taus = tau_b(means, reference_means)
         resampled_taus = self.resampling.taus(sums, self.reference)
         replicates = _resample_samples(resampled_taus, level=level, seed=self.seed)
-        crossed = self.resampling.subset_taus(sums, self.reference, self.subsets, of=self.reported)
+        crossed = self.resampling.subset_taus(
+            sums, self.reference, self.subsets, measures=self.reported
+        )
         # Samples last, to average over them.
         crossed = np.moveaxis(crossed, 1, -1)
         within = subset_taus(means, reference_means, self.subsets)
+        n_repeats = self.n_samples // n_scored
+        n_kept = np.count_nonzero(is_kept) / n_scored
+        n_without_relevant = _mean_without_relevant(self.qrels, is_kept)
         return _LevelAgreement(
-            taus=np.repeat(taus, self.n_samples // n_scored, axis=1),
+            taus=np.repeat(taus, n_repeats, axis=1),
             coefficients=mean_coefficients(means, reference_means),
             replicates=replicates,
             within=mean_of_defined(within),
             crossed=mean_of_defined(crossed),
-            n_without_relevant=_mean_without_relevant(self.qrels, is_kept),
-            n_kept=np.count_nonzero(is_kept) / n_scored,
+            n_without_relevant=n_without_relevant,
+            n_kept=n_kept,
         )
 
     def _means(self, sums: Floats) -> Floats:
@@ -335,7 +341,8 @@ class RandomLoss(Result):
     @cached_property
     def undefined(self) -> Numbers:
         """Number of samples whose tau is undefined, of shape (n_measures, n_levels)."""
-        return np.count_nonzero(np.isnan(self.taus), axis=2)
+        is_undefined = np.isnan(self.taus)
+        return np.count_nonzero(is_undefined, axis=2)
 
     def means(self) -> Floats:
         """Average tau over the samples in which it is defined, of shape (n_measures, n_levels)."""
@@ -360,11 +367,11 @@ class RandomLoss(Result):
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Tabulate the curves (see `to_frame`), the areas under them, and differences of areas."""
-        return {
-            self.name: self.to_frame(),
-            f"{self.name}_areas": self.curves.areas(),
-            f"{self.name}_area_differences": self.estimates().differences(),
-        }
+        frames: dict[str, pd.DataFrame] = {}
+        frames[self.name] = self.to_frame()
+        frames[f"{self.name}_areas"] = self.curves.areas()
+        frames[f"{self.name}_area_differences"] = self.estimates().differences()
+        return frames
 
     def to_frame(self) -> pd.DataFrame:
         """Tabulate the curves: a row for each measure and level.
@@ -410,14 +417,18 @@ class RandomLoss(Result):
         """Describe the curves, and in how many samples tau is undefined."""
         n_undefined = int(self.undefined.sum())
         n_systems = self.families.n_systems
+        users = counted(self.n_users, self.unit)
+        samples = counted(self.n_samples, "sample")
+        highest = percent(max(self.levels))
+        lowest = percent(min(self.levels))
         note = ""
         if n_undefined:
             note = f" In {counted(n_undefined, 'sample')} all systems tie: tau is undefined."
         return (
             f"Kendall's tau-b between the orderings of {n_systems} systems on a share of the "
-            f"{self.n_judgements:,} judgements of {counted(self.n_users, self.unit)} and on all of "
-            f"them: mean of {counted(self.n_samples, 'sample')} at each share. {self.drawing}. "
-            f"Areas are mean taus from {percent(max(self.levels))} to {percent(min(self.levels))}. "
+            f"{self.n_judgements:,} judgements of {users} and on all of "
+            f"them: mean of {samples} at each share. {self.drawing}. "
+            f"Areas are mean taus from {highest} to {lowest}. "
             f"{HIGHER_IS_BETTER}{note}"
         )
 

@@ -55,8 +55,10 @@ def random_uint32(
     generator = np.random.Philox(key=seed, counter=counter)
     generator.advance(start * n_steps)
     words = generator.random_raw(n_draws * n_steps * WORDS_PER_STEP)
-    halves = words.astype("<u8", copy=False).view("<u4").astype(np.uint32, copy=False)
-    return halves.reshape(n_draws, n_steps * halves_per_step)[:, :n_halves]
+    little_endian_words = words.astype("<u8", copy=False)
+    halves = little_endian_words.view("<u4").astype(np.uint32, copy=False)
+    halves_by_draw = halves.reshape(n_draws, n_steps * halves_per_step)
+    return halves_by_draw[:, :n_halves]
 
 
 def whole_numbers_below(
@@ -116,13 +118,15 @@ def monte_carlo_p(
             total = total + counts
             if advance is not None:
                 advance(stop - start)
-    return np.asarray((total + 1) / (n_draws + 1))
+    p_values = (total + 1) / (n_draws + 1)
+    return np.asarray(p_values)
 
 
 def draw_ranges(n_draws: int, draws_per_range: int) -> Iterator[tuple[int, int]]:
     """Divide the draws 0 to n_draws into ranges; yield the first draw, and the one after."""
     for start in range(0, n_draws, draws_per_range):
-        yield start, min(start + draws_per_range, n_draws)
+        stop = min(start + draws_per_range, n_draws)
+        yield start, stop
 
 
 WEIGHTS_AT_ONCE = 1 << 22
@@ -164,7 +168,8 @@ def resampled_users(
     halves = random_uint32(start, stop, n_halves=n_users, seed=seed, purpose=purpose)
     # Numbers of the users that are drawn, then of the cells of the result.
     cells = whole_numbers_below(halves, n_users)
-    cells += n_users * np.arange(stop - start)[:, np.newaxis]
+    first_cells = n_users * np.arange(stop - start)
+    cells += first_cells[:, np.newaxis]
     counts = np.bincount(cells.ravel(), minlength=cells.size)
     return counts.reshape(cells.shape).astype(np.float64)
 
@@ -189,7 +194,8 @@ def random_blocks(n_users: int, *, n_blocks: int, seed: int) -> Numbers:
 
     The result: the block of each user, of shape (n_users,): numbers below min(n_blocks, n_users).
     """
-    random_order = np.argsort(random_words(n_users, seed, "blocks", n_users), kind="stable")
+    words = random_words(n_users, seed, "blocks", n_users)
+    random_order = np.argsort(words, kind="stable")
     blocks = np.empty(n_users, dtype=np.intp)
     blocks[random_order] = np.arange(n_users) % n_blocks
     return blocks
@@ -237,8 +243,10 @@ def run_weights(systems: Numbers, *, replicates: int, seed: int) -> Floats:
         runs = np.flatnonzero(is_run)
         n_runs = len(runs)
         if n_runs > 1:
-            drawn_runs = whole_numbers_below(halves[:, runs], n_runs)
-            is_drawn = drawn_runs[:, :, np.newaxis] == np.arange(n_runs)
+            halves_of_runs = halves[:, runs]
+            drawn_runs = whole_numbers_below(halves_of_runs, n_runs)
+            run_numbers = np.arange(n_runs)
+            is_drawn = drawn_runs[:, :, np.newaxis] == run_numbers
             counts = is_drawn.sum(axis=1)
             factor = np.sqrt(n_runs / (n_runs - 1))
             weights[:, system, runs] += factor * (counts - 1)
@@ -251,7 +259,8 @@ def mark_runs(systems: Numbers) -> Masks:
     ``systems`` has the number of the system of each run, from 0, of shape (n_runs,).
     """
     n_systems = systems.max(initial=-1) + 1
-    return np.asarray(systems == np.arange(n_systems)[:, np.newaxis])
+    system_numbers = np.arange(n_systems)[:, np.newaxis]
+    return np.asarray(systems == system_numbers)
 
 
 def sum_over_runs(sums: Floats, runs: RunDeviations | None) -> Floats:
@@ -260,4 +269,7 @@ def sum_over_runs(sums: Floats, runs: RunDeviations | None) -> Floats:
     ``sums`` has the shape (..., n_runs, n_samples). Without several runs of a system (None), it is
     of systems, and stays as it is.
     """
-    return sums if runs is None else mark_runs(runs.systems) @ sums
+    if runs is None:
+        return sums
+    is_run_of_system = mark_runs(runs.systems)
+    return is_run_of_system @ sums

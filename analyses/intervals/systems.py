@@ -48,9 +48,10 @@ def subset_taus(estimates: Floats, references: Floats, subsets: Masks) -> Floats
     Tau-b, of shape (n_measures, n_subsets, n_samples); NaN where all systems of a subset tie.
     """
     n_measures, n_samples, _ = estimates.shape
+    n_subsets = len(subsets)
     n_references = len(references)
     is_pair = pair_masks(subsets).astype(np.float32)
-    taus = np.empty((n_measures, len(subsets), n_samples))
+    taus = np.empty((n_measures, n_subsets, n_samples))
     with single_threaded("blas"), np.errstate(invalid="ignore"):
         reference_signs = [_compare_pairs(reference) for reference in references]
         for measure in range(n_measures):
@@ -104,9 +105,11 @@ def interval_over_worlds(
     lowest, highest = bounds
     n_worlds = np.count_nonzero(~np.isnan(values), axis=-1)
     degrees_of_freedom = np.maximum(n_worlds - 1, 1)
-    quantiles = stdtrit(degrees_of_freedom, 1 - (1 - CONFIDENCE) / (2 * at_once))
+    tail = (1 - CONFIDENCE) / (2 * at_once)
+    quantiles = stdtrit(degrees_of_freedom, 1 - tail)
     deviations = deviation_of_defined(values)
-    half_widths = quantiles * deviations / np.sqrt(np.maximum(n_worlds, 1))
+    roots = np.sqrt(np.maximum(n_worlds, 1))
+    half_widths = quantiles * deviations / roots
     means = mean_of_defined(values)
     lower = np.clip(means - half_widths, lowest, highest)
     upper = np.clip(means + half_widths, lowest, highest)

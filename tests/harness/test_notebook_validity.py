@@ -48,7 +48,8 @@ def lists(complete: Marks) -> Lists:
 
 def test_one_measure_of_ir_measures_is_taken(lists: Lists, some: Marks, complete: Marks) -> None:
     options: dict[str, Any] = {"qrels": some, "judgements": False, "replicates": 0}
-    found = validity(lists, complete, ir_measures.nDCG @ 5, **options)
+    measure: Any = ir_measures.nDCG @ 5
+    found = validity(lists, complete, measure, **options)
     named = validity(lists, complete, "nDCG@5", **options)
     pd.testing.assert_frame_equal(found.frame(), named.frame())
 

@@ -179,7 +179,7 @@ def test_taus_within_subsets_are_those_of_the_first_twenty_of_each() -> None:
     draw = np.random.default_rng(2)
     samples, reference = draw.random((2, 12, 6, 3)), draw.random((2, 12, 6))
     subsets = draw.random((30, 6)) < 0.7
-    found = resampling.subset_taus(samples, reference, subsets, of=[1])
+    found = resampling.subset_taus(samples, reference, subsets, measures=[1])
     assert found.shape == (2, 3, 20, 20)
     assert np.isnan(found[0]).all()
     for replicate, subset in ((0, 3), (19, 19), (7, 0)):
