@@ -236,7 +236,7 @@ def evaluate(
     if complete and options["topics"] == "run":
         raise click.UsageError("-c averages over all topics in the qrels: leave out --topics run.")
     from harness.metrics.shared.register import available_metrics
-    from harness.trec_eval.evaluate import evaluate_runs, printed
+    from harness.trec_eval.evaluate import evaluate_runs, print_evaluations
     from harness.trec_eval.measures import read_measures, remarks
 
     names = measures or ["official"]
@@ -250,6 +250,6 @@ def evaluate(
         qrels_columns=qrels_column,
         **options,
     )
-    click.echo(printed(evaluation, format_, per_topic=per_topic), nl=False)
+    click.echo(print_evaluations(evaluation, format_, per_topic=per_topic), nl=False)
     for remark in (*remarks(measures), *evaluation.remarks()):
         click.echo(remark, err=True)

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -29,14 +29,25 @@ from runs.shared.fields import place_in_group
 from runs.tables.roles import ColumnNames
 
 Topics: TypeAlias = Literal["qrels", "run"]
+"""Topics that count: all in the qrels, or only those that a run has, too."""
 
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """What every measure says of one run, whose file and tag are known.
+    """The values of one run by every measure.
 
-    Values are of shape (n_measures, n_topics), of the topics that count, sorted: all in the qrels,
-    or those that the run has, too. A topic that the run lacks has 0, and is counted.
+    Parameters
+    ----------
+    path, system
+        Its file and its tag.
+    topics
+        Sorted ids of the topics that count: all in the qrels, or those that the run has, too.
+    columns
+        The measures.
+    values
+        Of shape (n_measures, n_topics); 0 for a topic that the run lacks.
+    n_missing
+        Number of topics of the qrels that the run lacks.
     """
 
     path: Path | str
@@ -49,33 +60,46 @@ class Evaluation:
     @property
     def averages(self) -> Floats:
         """One value for all topics: mean, sum or geometric mean, of shape (n_measures,)."""
-        rows = zip(self.columns, self.values, strict=True)
-        return np.array([column.average(row) for column, row in rows])
+        by_column = zip(self.columns, self.values, strict=True)
+        return np.array([column.average(values) for column, values in by_column])
 
 
 @dataclass(frozen=True, eq=False)
 class Evaluations:
-    """Run files evaluated against the same qrels; counts of topics and judgements."""
+    """Run files evaluated against the same qrels.
+
+    Parameters
+    ----------
+    runs
+        The values of each run.
+    facts
+        Counts of topics and judgements, by what is counted.
+    topics
+        Which topics count: all in the "qrels", or those of the "run".
+    """
 
     runs: tuple[Evaluation, ...]
     facts: dict[str, int]
     topics: Topics = "qrels"
 
     def remarks(self) -> list[str]:
-        """Say for how many topics the means hold little."""
-        facts, all_count = self.facts, self.topics == "qrels"
-        which = "all count." if all_count else "those that a run has count."
-        missing = "." if all_count else ", which do not count."
-        return [
-            f"{counted(facts['users'], 'topic')}: {facts['users without relevant items']} without "
-            "relevant "
-            f"items, {facts['users without judged non-relevant items']} without judged "
-            f"non-relevant items; {which}",
-            *(
-                f"{run.path}: {counted(run.n_missing, 'topic')} without recommendations{missing}"
-                for run in self.runs
-            ),
+        """Count the topics without relevant items and the like, and those each run lacks."""
+        counting = "all count."
+        missing_ones = "."
+        if self.topics == "run":
+            counting = "those that a run has count."
+            missing_ones = ", which do not count."
+        n_topics = counted(self.facts["users"], "topic")
+        without_relevant = self.facts["users without relevant items"]
+        without_nonrelevant = self.facts["users without judged non-relevant items"]
+        remarks = [
+            f"{n_topics}: {without_relevant} without relevant items, {without_nonrelevant} without "
+            f"judged non-relevant items; {counting}"
         ]
+        for run in self.runs:
+            n_missing = counted(run.n_missing, "topic")
+            remarks.append(f"{run.path}: {n_missing} without recommendations{missing_ones}")
+        return remarks
 
 
 def evaluate_runs(
@@ -95,36 +119,61 @@ def evaluate_runs(
 
     One file is held at a time, and a block of its topics is scored at a time: memory grows with the
     lines of the longest file, not with its topics times its longest list.
+
+    Parameters
+    ----------
+    qrels_path, run_paths
+        Files of the judgements and of the runs; a file may hold several runs.
+    columns
+        The measures.
+    relevance_level
+        Lowest relevant grade.
+    depth
+        Number of ranks that are read of every list; None for all.
+    judged_only
+        Whether to leave out what is not judged from the lists.
+    precision
+        Precision to which scores are compared for ties: see `RunFile.ranked_lists`.
+    topics
+        Which topics count.
+    run_columns, qrels_columns
+        Names of the columns in the files, where they are not usual ones.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read, or a run has no topic of the qrels.
     """
-    file = judgements_of(qrels_path, qrels_columns)
-    sense = SenseCheck(file, str(qrels_path))
+    qrels_file = judgements_of(qrels_path, qrels_columns)
+    sense_check = SenseCheck(qrels_file, str(qrels_path))
     evaluations = []
     for run_path in run_paths:
         # Each file has a numbering of its own items.
         for run_file in read_run_files([run_path], run_columns):
-            items = common_items([run_file], file.items)
-            require_known_users(run_file, file.users)
-            sense.add(run_file)
-            lists = run_file.ranked_lists(file.users, items, precision=precision)
-            qrels = file.to_qrels(items, relevance_level=relevance_level)
+            items = common_items([run_file], qrels_file.items)
+            require_known_users(run_file, qrels_file.users)
+            sense_check.add(run_file)
+            lists = run_file.ranked_lists(qrels_file.users, items, precision=precision)
+            qrels = qrels_file.to_qrels(items, relevance_level=relevance_level)
             values = _score_topics(lists, qrels, columns, depth=depth, judged_only=judged_only)
             has_list = lists.lengths > 0
-            counting = np.flatnonzero(has_list | (topics == "qrels"))
+            is_counting = has_list | (topics == "qrels")
+            counting = np.flatnonzero(is_counting)
             _warn_of_ties(lists, qrels, columns, counting, depth=depth, judged_only=judged_only)
-            evaluations.append(
-                Evaluation(
-                    path=run_file.path,
-                    system=run_file.system,
-                    topics=tuple(file.users.ids[counting].tolist()),
-                    columns=tuple(columns),
-                    values=values[:, counting],
-                    n_missing=int(np.count_nonzero(~has_list)),
-                )
+            evaluation = Evaluation(
+                path=run_file.path,
+                system=run_file.system,
+                topics=tuple(qrels_file.users.ids[counting].tolist()),
+                columns=tuple(columns),
+                values=values[:, counting],
+                n_missing=int(np.count_nonzero(~has_list)),
             )
-    sense.finish()
-    qrels = file.to_qrels(file.items, relevance_level=relevance_level)
+            evaluations.append(evaluation)
+    sense_check.finish()
+    qrels = qrels_file.to_qrels(qrels_file.items, relevance_level=relevance_level)
     check_grades(qrels, remedy="`-l {level}`")
-    warn_of_one_sided_judgements(qrels, _collapsing(column.name for column in columns))
+    constant_values = _values_without_nonrelevant(column.name for column in columns)
+    warn_of_one_sided_judgements(qrels, constant_values)
     return Evaluations(tuple(evaluations), judgement_facts(qrels), topics)
 
 
@@ -180,12 +229,17 @@ def _score_topics(
     depth: int | None,
     judged_only: bool,
 ) -> Floats:
-    """Score all topics of the qrels, of shape (n_columns, n_topics)."""
+    """Score all topics of the qrels by all measures: values of shape (n_columns, n_topics).
+
+    ``depth`` is the number of ranks that count, None for all; with ``judged_only``, items without a
+    judgement are left out of the lists first.
+    """
     values = np.empty((len(columns), qrels.n_users))
     longest = int(lists.lengths.max(initial=1))
     deepest = longest if depth is None else min(depth, longest)
     lengths = np.minimum(lists.lengths, deepest)
-    for topics in _blocks(np.maximum(lengths, np.diff(qrels.offsets))):
+    judgement_counts = np.diff(qrels.offsets)
+    for topics in _blocks(np.maximum(lengths, judgement_counts)):
         n_ranks = int(lengths[topics].max(initial=1))
         run = lists.to_run(topics, depth=n_ranks)
         judged = judge(run, qrels.select_users(topics)).as_deep_as(deepest)
@@ -200,46 +254,60 @@ def _score_topics(
 def _blocks(widths: Integers) -> Iterator[Numbers]:
     """Divide topics into blocks, so that rows of equal width have few cells in each block.
 
-    Widths are the number of items that each topic needs room for, of shape (n_topics,).
+    ``widths`` are the number of items that each topic needs room for, of shape (n_topics,). Yields
+    the rising numbers of the topics of each block.
     """
     if len(widths) * widths.max(initial=0) <= CELLS_AT_ONCE:
         yield np.arange(len(widths))
         return
     order = np.argsort(widths, kind="stable")
-    first = 0
-    while first < len(order):
-        n_cells = np.arange(1, len(order) - first + 1) * widths[order[first:]]
+    start = 0
+    while start < len(order):
+        remaining_widths = widths[order[start:]]
+        # By number of topics: the widest, which comes last, sets the width of all.
+        n_cells = np.arange(1, len(remaining_widths) + 1) * remaining_widths
         n_topics = max(1, int(np.searchsorted(n_cells, CELLS_AT_ONCE, side="right")))
-        yield np.sort(order[first : first + n_topics])
-        first += n_topics
+        yield np.sort(order[start : start + n_topics])
+        start += n_topics
 
 
-def _collapsing(names: Iterable[str]) -> list[str]:
-    """Say what measures are for users without judged non-relevant items, where that is known."""
-    bases = {name: name.partition("@")[0].partition("(")[0] for name in names}
-    return [
-        f"{name} {VALUES_WITHOUT_NONRELEVANT[base]}"
-        for name, base in bases.items()
-        if base in VALUES_WITHOUT_NONRELEVANT
-    ]
+def _values_without_nonrelevant(names: Iterable[str]) -> list[str]:
+    """Describe what measures are for users without judged non-relevant items.
+
+    A clause, which begins with the name, for each measure of which that is known.
+    """
+    clauses = []
+    for name in dict.fromkeys(names):
+        without_cutoff, _, _ = name.partition("@")
+        metric, _, _ = without_cutoff.partition("(")
+        if metric in VALUES_WITHOUT_NONRELEVANT:
+            clauses.append(f"{name} {VALUES_WITHOUT_NONRELEVANT[metric]}")
+    return clauses
 
 
-ALL = "all"
+ALL_TOPICS = "all"
+"""What trec_eval prints in place of a topic."""
 
 
 def as_trec(evaluations: Evaluations, *, per_topic: bool) -> str:
     """Print as trec_eval does, run by run; every topic before the averages (``-q``) if asked.
 
-    Of several runs, each begins with its tag.
+    Of several runs, each begins with its tag. Counts are printed without decimals, other values
+    with four.
     """
     lines = []
     for run in evaluations.runs:
-        rows = [*_rows(run, per_topic=per_topic)]
+        rows = list(_rows(run, per_topic=per_topic))
         if len(evaluations.runs) > 1 and RUN_ID not in run.columns:
             rows.insert(0, (RUN_ID, None, run.system))
         for column, topic, value in rows:
-            number = value if column is RUN_ID else f"{value:{'.0f' if column.whole else '6.4f'}}"
-            lines.append(f"{column.name:<22}\t{topic or ALL}\t{number}\n")
+            if column is RUN_ID:
+                text = value
+            elif column.is_count:
+                text = f"{value:.0f}"
+            else:
+                text = f"{value:6.4f}"
+            lines.append(f"{column.name:<22}\t{topic or ALL_TOPICS}\t{text}\n")
     return "".join(lines)
 
 
@@ -250,45 +318,62 @@ def _as_csv(evaluations: Evaluations, *, per_topic: bool) -> str:
     writer.writerow(["run", "system", "measure", "topic", "value"])
     for run in evaluations.runs:
         for measure, topic, number in _numbers(run, per_topic=per_topic):
-            writer.writerow([run.path, run.system, measure, topic or ALL, number])
+            writer.writerow([run.path, run.system, measure, topic or ALL_TOPICS, number])
     return stream.getvalue()
 
 
 def _as_json(evaluations: Evaluations, *, per_topic: bool) -> str:
-    """Print one document, in full precision."""
+    """Print one JSON document, in full precision: counts of the qrels, and the values of each run.
+
+    Values are by measure, of all topics and, if asked, by topic.
+    """
     runs = []
     for run in evaluations.runs:
         values: dict[str | None, dict[str, int | float]] = defaultdict(dict)
         for measure, topic, number in _numbers(run, per_topic=per_topic):
             values[topic][measure] = number
-        facts = {"run": str(run.path), "system": run.system}
-        counts = {"topics without recommendations": run.n_missing, ALL: values.pop(None, {})}
-        runs.append(facts | counts | ({"topics": values} if per_topic else {}))
+        entry: dict[str, Any] = {"run": str(run.path), "system": run.system}
+        entry["topics without recommendations"] = run.n_missing
+        entry[ALL_TOPICS] = values.pop(None, {})
+        if per_topic:
+            entry["topics"] = values
+        runs.append(entry)
     document = {"qrels": evaluations.facts, "runs": runs}
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
 def _as_table(evaluations: Evaluations, *, per_topic: bool) -> Table:
-    """Give a row of values to every run, or to every topic of a run."""
+    """Tabulate the values by measure: a row for every run, and for its topics if asked.
+
+    A run is named by its file, and by its tag if the file has several.
+    """
     cells = {}
-    n_runs = Counter(run.path for run in evaluations.runs)
+    n_runs_in_file = Counter(run.path for run in evaluations.runs)
     for run in evaluations.runs:
-        name = f"{run.path}, {run.system}" if n_runs[run.path] > 1 else str(run.path)
+        name = f"{run.path}, {run.system}" if n_runs_in_file[run.path] > 1 else str(run.path)
         for measure, topic, number in _numbers(run, per_topic=per_topic):
-            cells[name if topic is None else f"{name}, topic {topic}", measure] = number
+            row = name if topic is None else f"{name}, topic {topic}"
+            cells[row, measure] = number
     return Table.from_cells("evaluation", "Measures of the runs", "", "run", cells)
 
 
-def printed(evaluations: Evaluations, format_: str, *, per_topic: bool) -> str:
-    """Print in one of the formats: trec, or one of those of tables."""
-    own: dict[str, Callable[..., str]] = {"trec": as_trec, "csv": _as_csv, "json": _as_json}
-    if format_ in own:
-        return own[format_](evaluations, per_topic=per_topic)
+def print_evaluations(evaluations: Evaluations, format_: str, *, per_topic: bool) -> str:
+    """Print in one of the formats: trec, csv, json, or another of those of tables."""
+    match format_:
+        case "trec":
+            return as_trec(evaluations, per_topic=per_topic)
+        case "csv":
+            return _as_csv(evaluations, per_topic=per_topic)
+        case "json":
+            return _as_json(evaluations, per_topic=per_topic)
     return FORMATS[format_]([_as_table(evaluations, per_topic=per_topic)])
 
 
 def _rows(run: Evaluation, *, per_topic: bool) -> Iterator[tuple[Column, str | None, Any]]:
-    """Go through the values in trec_eval's order: topic by topic, then of all, without a topic."""
+    """Yield measure, topic and value in trec_eval's order: topic by topic, then of all topics.
+
+    The topic of the latter is None. The value of `RUN_ID` is the tag of the run.
+    """
     if per_topic:
         for number, topic in enumerate(run.topics):
             for column, values in zip(run.columns, run.values, strict=True):
@@ -299,7 +384,11 @@ def _rows(run: Evaluation, *, per_topic: bool) -> Iterator[tuple[Column, str | N
 
 
 def _numbers(run: Evaluation, *, per_topic: bool) -> Iterator[tuple[str, str | None, int | float]]:
-    """Go through measure, topic and value, but for the tag of the run."""
+    """Yield the name of the measure, topic and value in the order of `_rows`, without the tag.
+
+    Counts are whole numbers.
+    """
     for column, topic, value in _rows(run, per_topic=per_topic):
         if column is not RUN_ID:
-            yield column.name, topic, int(value) if column.whole else float(value)
+            number = int(value) if column.is_count else float(value)
+            yield column.name, topic, number

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
@@ -24,11 +24,14 @@ from runs.run_file import RunFile, common_items
 from runs.shared.files import parquet_bytes, path_within, write_within
 from runs.shared.ids import escaped
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 EXPORTED = ("runs/", "qrels/", "split/", "truth/", "ids.csv")
-"""What is handed on."""
+"""Files and folders of a study that are exported."""
 
-AS_IT_IS = ("ids.csv", "truth/true.qrels")
-
+COPIED = ("ids.csv", "truth/true.qrels")
+"""Files that are exported as they are."""
 
 RunFormat = Literal["parquet", "lenskit", "recbole", "ir_metadata"]
 
@@ -42,9 +45,18 @@ def export_study(study: Path, target: Path, *, run_formats: Sequence[RunFormat] 
     data frames that LensKit takes.
 
     In the *pooled* qrels of a run, every item that it retrieved and the qrels lack has grade -1:
-    with them stock trec_eval prints the paper's infAP.
-    Where numbers stand for ids, the table of ids goes with them; where the truth is known, what it
-    says, and the lists that it judges.
+    with them stock trec_eval prints the paper's infAP. Where numbers stand for ids, the table of
+    ids is exported; where the truth is known, its judgements and the lists that it judges.
+
+    Returns
+    -------
+    The files that were written.
+
+    Raises
+    ------
+    InputError
+        If the target is not a new or empty folder, the study has no judgements, or a name in the
+        study folder would lead out of the target.
     """
     finished = FinishedStudy.open(study)
     warn_of_changes(study, EXPORTED)
@@ -53,79 +65,103 @@ def export_study(study: Path, target: Path, *, run_formats: Sequence[RunFormat] 
     level = finished.manifest.collection.get("relevance level")
     if level is None:
         raise InputError(f"{study}: the study has no judgements, so there is nothing to export.")
-    paths = _runs_in(finished, "runs")
-    run_files = [read_run(path) for path in paths]
-    judged = read_qrels(finished.path_of("qrels/test.qrels"))
-    items = common_items(run_files, judged.items)
-    qrels = judged.to_qrels(items, relevance_level=level)
-    measures = finished.means.measures
-    named = (finished.name, measures.metrics, measures.cutoffs)
-    contents: dict[str, bytes] = {
-        "qrels/test.qrels": format_qrels(qrels, judged.users, items),
-        **{f"{tool}.sh": script(tool, *named, level=level).encode() for tool in TOOLS},
-        **dict(split_layouts(study, finished.name)),
-    }
-    for path, file in zip(paths, run_files, strict=True):
-        run = file.to_run(judged.users, items)
-        contents[f"runs/{path.stem}.run"] = _as_trec(file)
-        for format_ in run_formats:
-            place, written = _in_format(format_, path, file, finished.manifest)
-            contents[place] = written
-        pooled = format_qrels(pool(qrels, run), judged.users, items)
-        contents[f"qrels/pooled/{path.stem}.qrels"] = pooled
-    for path in _runs_in(finished, "truth/runs"):
-        contents[f"truth/runs/{path.stem}.run"] = _as_trec(read_run(path))
-    for name in AS_IT_IS:
-        if finished.path_of(name).is_file():
-            contents[name] = finished.read(name)
+    contents = _exported_contents(finished, study, level, run_formats)
     # Names come from the study folder: all are looked at before a file is written.
     for name in contents:
         path_within(target, name)
     return [write_within(target, name, content) for name, content in contents.items()]
 
 
+def _exported_contents(
+    finished: FinishedStudy, study: Path, level: int, run_formats: Sequence[RunFormat]
+) -> dict[str, bytes]:
+    """Make the files of an export: their contents by name.
+
+    ``level`` is the lowest relevant grade; runs are in TREC's format and in the other formats.
+    """
+    paths = _runs_in(finished, "runs")
+    run_files = [read_run(path) for path in paths]
+    judgements = read_qrels(finished.path_of("qrels/test.qrels"))
+    items = common_items(run_files, judgements.items)
+    qrels = judgements.to_qrels(items, relevance_level=level)
+    contents = {"qrels/test.qrels": format_qrels(qrels, judgements.users, items)}
+    measures = finished.means.measures
+    for tool in TOOLS:
+        commands = script(tool, finished.name, measures.metrics, measures.cutoffs, level=level)
+        contents[f"{tool}.sh"] = commands.encode()
+    contents |= split_layouts(study, finished.name)
+    for path, run_file in zip(paths, run_files, strict=True):
+        contents[f"runs/{path.stem}.run"] = _as_trec(run_file)
+        for format_ in run_formats:
+            name, content = _in_format(format_, path, run_file, finished.manifest)
+            contents[name] = content
+        pooled = pool(qrels, run_file.to_run(judgements.users, items))
+        content = format_qrels(pooled, judgements.users, items)
+        contents[f"qrels/pooled/{path.stem}.qrels"] = content
+    for path in _runs_in(finished, "truth/runs"):
+        contents[f"truth/runs/{path.stem}.run"] = _as_trec(read_run(path))
+    for name in COPIED:
+        if finished.path_of(name).is_file():
+            contents[name] = finished.read(name)
+    return contents
+
+
 def _runs_in(finished: FinishedStudy, folder: str) -> list[Path]:
-    """List the files of runs in a folder of the study."""
+    """List the Parquet files in a folder of the study, sorted by name."""
     names = sorted(path.name for path in finished.path_of(folder).glob("*.parquet"))
     return [finished.path_of(f"{folder}/{name}") for name in names]
 
 
 def _as_trec(file: RunFile) -> bytes:
-    return format_run(file.to_run(file.users, file.items), file.users, file.items)
+    """Write the lists of a run file in TREC's format."""
+    run = file.to_run(file.users, file.items)
+    return format_run(run, file.users, file.items)
 
 
 def _in_format(
     format_: RunFormat, path: Path, file: RunFile, manifest: Manifest
 ) -> tuple[str, bytes]:
-    """Give the name and the content of a run in another format than TREC's."""
+    """Write a run in another format than TREC's.
+
+    ``path`` is that of the run in the study folder, ``file`` its content. Returned are the name of
+    the file in the export, and its content.
+    """
     match format_:
         case "parquet":
             return f"runs/{path.name}", path.read_bytes()
         case "ir_metadata":
             lines = _metadata(file.system, manifest)
             return f"ir_metadata/{path.stem}.run", lines.encode() + _as_trec(file)
-    import pandas as pd
-
-    run = file.to_run(file.users, file.items)
-    user, column = np.nonzero(run.items >= 0)
-    frame = pd.DataFrame(
-        {
-            "user_id": file.users.ids[user],
-            "item_id": file.items.ids[run.items[user, column]],
-            "score": (run.depth - column).astype(np.float32),
-            "rank": column + 1,
-        }
-    )
+    frame = _frame_of_lists(file)
     if format_ == "lenskit":
         return f"lenskit/runs/{path.name}", frame.to_parquet(index=False)
     lines = frame.set_axis(ATOMIC_RUN, axis=1).to_csv(sep="\t", index=False)
     return f"recbole/runs/{path.stem}.inter", lines.encode()
 
 
+def _frame_of_lists(file: RunFile) -> pd.DataFrame:
+    """Tabulate the lists of a run file: columns user_id, item_id, score and rank.
+
+    The score falls with the rank, from the depth of the run on; the rank begins at 1.
+    """
+    import pandas as pd
+
+    run = file.to_run(file.users, file.items)
+    users, columns = np.nonzero(run.items >= 0)
+    frame = pd.DataFrame({"user_id": file.users.ids[users]})
+    frame["item_id"] = file.items.ids[run.items[users, columns]]
+    frame["score"] = (run.depth - columns).astype(np.float32)
+    frame["rank"] = columns + 1
+    return frame
+
+
 def _metadata(system: str, manifest: Manifest) -> str:
     """Describe a run in comments before its lines (ir_metadata, schema 0.2; values are JSON)."""
     versions = dict(manifest.versions)
-    commit = {"commit": versions.pop("commit")} if "commit" in versions else {}
+    commit = versions.pop("commit", None)
+    source_code: dict[str, object] = {"lang": ["python"]}
+    if commit is not None:
+        source_code["commit"] = commit
     libraries = [f"{name}=={version}" for name, version in versions.items()]
     summary, source = manifest.sources.get(system, ("a run by another program", ""))
     facts = {
@@ -137,7 +173,7 @@ def _metadata(system: str, manifest: Manifest) -> str:
             "operating system": {"kernel": manifest.host.system},
             "software": {"libraries": {"python": libraries}},
         },
-        "implementation": {"source": {"lang": ["python"]} | commit},
+        "implementation": {"source": source_code},
         "method": {
             "automatic": True,
             "score ties": "none: the score is the depth + 1 - rank",
@@ -150,10 +186,14 @@ def _metadata(system: str, manifest: Manifest) -> str:
 
 
 def pool(qrels: Qrels, run: Run) -> Qrels:
-    """Add, with grade -1, every item that the run retrieved for a judged user and nobody judged."""
+    """Add, with grade -1, every item that the run retrieved for a judged user and nobody judged.
+
+    Qrels and run are of the same users and numbers of items.
+    """
     has_judgement = np.diff(qrels.offsets) > 0
-    unjudged = (match(run, qrels) < 0) & (run.items >= 0) & has_judgement[:, None]
-    user, column = np.nonzero(unjudged)
+    is_unjudged = (run.items >= 0) & (match(run, qrels) < 0)
+    is_unjudged = is_unjudged & has_judgement[:, None]
+    user, column = np.nonzero(is_unjudged)
     return qrels_from_columns(
         np.concatenate([qrels.users, user]),
         np.concatenate([qrels.items, run.items[user, column]]),
@@ -178,9 +218,10 @@ eval_step: 0
 
 
 def split_layouts(study: Path, name: str) -> Iterator[tuple[str, bytes]]:
-    """Give training and test ratings as RecBole's atomic files and as LensKit's data frames.
+    """Yield files with training and test ratings for RecBole and LensKit: name and content.
 
-    A study that does not begin with ratings has none.
+    They are RecBole's atomic files, its settings, and LensKit's data frames. ``name`` is that of
+    the study. A study that does not begin with ratings has none.
     """
     if not path_within(study, TRAIN_FILE).exists():
         return
@@ -204,13 +245,24 @@ TOOLS: tuple[Tool, ...] = get_args(Tool)
 class _ToolNames:
     """What trec_eval and ir_measures call a metric; ``{level}`` stands for the relevance level.
 
-    Runs are cut for tools whose measure takes no cut-off. It may need the pooled qrels.
+    Parameters
+    ----------
+    trec_eval, ir_measures
+        The names.
+    cut
+        Tools whose measure takes no cut-off: runs are cut for them.
+    pooled
+        Whether the metric needs the pooled qrels.
     """
 
     trec_eval: str
     ir_measures: str
     cut: tuple[Tool, ...] = ()
     pooled: bool = False
+
+    def name_in(self, tool: Tool) -> str:
+        """Look up what a tool calls the metric."""
+        return self.trec_eval if tool == "trec_eval" else self.ir_measures
 
 
 TOOL_NAMES = {
@@ -250,8 +302,10 @@ COMMANDS: dict[Tool, str] = {
     "ir_measures": "ir_measures -p 12 {qrels} {run} {measure}",
 }
 
-QRELS, POOLED = "qrels/test.qrels", '"$pooled"'
-WHOLE_RUN, CUT_RUN = '"$run"', '"cut/$n/$name"'
+QRELS = "qrels/test.qrels"
+POOLED_QRELS = '"$pooled"'
+WHOLE_RUN = '"$run"'
+CUT_RUN = '"cut/$n/$name"'
 """Files that the commands name, in the shell's quotes."""
 
 
@@ -264,41 +318,47 @@ def script(
     where a metric does not name its own. No other option has a name there. What comes from the
     study is quoted in commands, and is one line in comments.
     """
-    whole, cut, alone = "", "", []
+    commands_for_whole_run = ""
+    commands_for_cut_run = ""
+    unnamed = []
     for label in metrics:
         parsed = parse_name(label)
         names = TOOL_NAMES.get(parsed.name)
         if names is None or set(parsed.options) - {"rel"}:
-            alone.append(escaped(label))
+            unnamed.append(escaped(label))
             continue
-        own_level = parsed.options.get("rel", level)
-        measure = getattr(names, tool).format(level=own_level)
+        metric_level = parsed.options.get("rel", level)
+        measure = names.name_in(tool).format(level=metric_level)
         if tool in names.cut:
-            qrels = POOLED if names.pooled else QRELS
-            cut += f"    {_command(tool, own_level, measure, qrels=qrels, run=CUT_RUN)}\n"
+            qrels = POOLED_QRELS if names.pooled else QRELS
+            command = _command(tool, metric_level, measure, qrels=qrels, run=CUT_RUN)
+            commands_for_cut_run += f"    {command}\n"
         else:
             measure = _at_cutoffs(tool, measure, cutoffs)
-            whole += f"  {_command(tool, own_level, measure, qrels=QRELS, run=WHOLE_RUN)}\n"
-    remark = f"\n# It has no measure for {', '.join(alone)}." if alone else ""
+            command = _command(tool, metric_level, measure, qrels=QRELS, run=WHOLE_RUN)
+            commands_for_whole_run += f"  {command}\n"
+    remark = f"\n# It has no measure for {', '.join(unnamed)}." if unnamed else ""
+    quoted_cutoffs = " ".join(quote(str(cutoff)) for cutoff in cutoffs)
     return SCRIPT.format(
         study=escaped(study),
         tool=tool,
         remark=remark,
-        whole=whole,
-        cut=cut,
-        cutoffs=" ".join(quote(str(cutoff)) for cutoff in cutoffs),
+        whole=commands_for_whole_run,
+        cut=commands_for_cut_run,
+        cutoffs=quoted_cutoffs,
     )
 
 
 def _at_cutoffs(tool: Tool, measure: str, cutoffs: Sequence[int]) -> str:
-    """Name a measure at all cut-offs in one argument."""
+    """Name a measure at all cut-offs in one argument: "P.5,10", or "P@5 P@10" for ir_measures."""
     if tool == "trec_eval":
-        return f"{measure}.{','.join(map(str, cutoffs))}"
+        numbers = ",".join(map(str, cutoffs))
+        return f"{measure}.{numbers}"
     return " ".join(f"{measure}@{cutoff}" for cutoff in cutoffs)
 
 
 def _command(tool: Tool, level: object, measure: str, *, qrels: str, run: str) -> str:
-    """Write a command; the names of files are in the shell's quotes."""
-    return COMMANDS[tool].format(
-        level=quote(str(level)), measure=quote(measure), qrels=qrels, run=run
-    )
+    """Write a command of a tool; the names of files are in the shell's quotes before."""
+    quoted_level = quote(str(level))
+    quoted_measure = quote(measure)
+    return COMMANDS[tool].format(level=quoted_level, measure=quoted_measure, qrels=qrels, run=run)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def ir_measure(metric: str | Metric, *, relevance_level: float = 1) -> IrMeasure:
-    """Give a metric as a measure for ir_measures, beside its own measures.
+    """Make a measure for ir_measures from a metric.
 
     Parameters
     ----------
@@ -45,19 +45,20 @@ def ir_measure(metric: str | Metric, *, relevance_level: float = 1) -> IrMeasure
     """
     import ir_measures
 
-    chosen = _chosen(metric)
+    arithmetic = _with_arithmetic_mean(metric)
 
     def score(qrels: pd.DataFrame, run: pd.DataFrame) -> float:
+        """Score the list of one topic: columns doc_id, and relevance or score."""
         # As trec_eval orders.
-        ranked = run.sort_values(["score", "doc_id"], ascending=[False, False]).doc_id
+        ranked = run.sort_values(["score", "doc_id"], ascending=[False, False])
         grades = dict(zip(qrels.doc_id, qrels.relevance.astype(float), strict=True))
-        return _score(chosen, list(ranked), grades, relevance_level)
+        return _score(arithmetic, list(ranked.doc_id), grades, relevance_level)
 
-    return ir_measures.define_byquery(score, name=str(chosen), support_cutoff=False)
+    return ir_measures.define_byquery(score, name=str(arithmetic), support_cutoff=False)
 
 
 def lenskit_metric(metric: str | Metric, *, relevance_level: float = 1) -> ListMetric:
-    """Give a metric as a metric for LensKit's ``MeasurementCollector`` (2025: ``RunAnalysis``).
+    """Make a metric for LensKit's ``MeasurementCollector`` (2025: ``RunAnalysis``).
 
     Grades are the ratings of the test data, or 1 where it has none.
 
@@ -76,19 +77,25 @@ def lenskit_metric(metric: str | Metric, *, relevance_level: float = 1) -> ListM
     >>> lenskit_metric("infAP@10").label
     'infAP@10'
     """
-    chosen = _chosen(metric)
+    arithmetic = _with_arithmetic_mean(metric)
 
     def score(ranked: Sequence[str], grades: Mapping[str, float]) -> float:
-        return _score(chosen, ranked, grades, relevance_level)
+        return _score(arithmetic, ranked, grades, relevance_level)
 
-    return list_metric(str(chosen), score)
+    return list_metric(str(arithmetic), score)
 
 
-def _chosen(metric: str | Metric) -> Metric:
-    """Find a metric, whose scores must be averaged as other tools do."""
+def _with_arithmetic_mean(metric: str | Metric) -> Metric:
+    """Look up a metric by its name, such as "infAP@10"; a metric is returned as it is.
+
+    Raises InputError if there is none, or if its mean is geometric: other tools take the arithmetic
+    mean of every measure.
+    """
     if isinstance(metric, str):
-        found, cutoff = find_metric(metric, available_metrics()), parse_name(metric).cutoff
-        metric = found if cutoff is None else found @ cutoff
+        cutoff = parse_name(metric).cutoff
+        metric = find_metric(metric, available_metrics())
+        if cutoff is not None:
+            metric = metric @ cutoff
     if metric.is_geometric:
         raise InputError(f"{metric}: other tools take the arithmetic mean of every measure.")
     return metric
@@ -97,7 +104,12 @@ def _chosen(metric: str | Metric) -> Metric:
 def _score(
     metric: Metric, ranked: Sequence[str], grades: Mapping[str, float], relevance_level: float
 ) -> float:
-    """Score the list of one user."""
-    listed = np.array([[grades.get(item, np.nan) for item in ranked]]).reshape(1, -1)
+    """Score the list of one user.
+
+    ``ranked`` are the ids of its items, best first, ``grades`` the judgements of the user by id.
+    """
+    grades_at_ranks = np.array([[grades.get(item, np.nan) for item in ranked]]).reshape(1, -1)
     judgements = np.array([list(grades.values())], dtype=np.float64)
-    return float(metric(Judged(listed, judgements, relevance_level=relevance_level))[0])
+    judged = Judged(grades_at_ranks, judgements, relevance_level=relevance_level)
+    (score,) = metric(judged)
+    return float(score)

@@ -32,8 +32,8 @@ def utility(judged: Judged) -> Floats:
 def binary_gain(judged: Judged) -> Floats:
     """Mean, over the relevant items, of 1 / log2(2 + others ranked above) (``m_binG.c``)."""
     others_above = judged.ranks - judged.relevant_so_far
-    earned = judged.relevant / np.log2(2 + others_above)
-    return ratio(earned.sum(axis=1), judged.n_relevant)
+    gains = judged.relevant / np.log2(2 + others_above)
+    return ratio(gains.sum(axis=1), judged.n_relevant)
 
 
 def normalised_gain(judged: Judged) -> Floats:
@@ -45,8 +45,9 @@ def normalised_gain(judged: Judged) -> Floats:
     """
     best = np.maximum(_ideal_gains(judged), 1.0).cumsum(axis=1)
     gained = judged.gains.cumsum(axis=1)
-    earned = judged.gains / np.log2(2 + best - gained)
-    return ratio(earned.sum(axis=1), judged.ideal_gains.sum(axis=1))
+    discounted = judged.gains / np.log2(2 + best - gained)
+    all_gains = judged.ideal_gains.sum(axis=1)
+    return ratio(discounted.sum(axis=1), all_gains)
 
 
 def ndcg_of_relevant(judged: Judged) -> Floats:
@@ -55,13 +56,15 @@ def ndcg_of_relevant(judged: Judged) -> Floats:
     One that is not retrieved counts with the nDCG of the whole list.
     """
     discounts = np.log2(judged.ranks + 1)
-    gained = (judged.gains / discounts).cumsum(axis=1)
-    ideal = (_ideal_gains(judged) / discounts).cumsum(axis=1)
+    dcg = (judged.gains / discounts).cumsum(axis=1)
+    ideal_dcg = (_ideal_gains(judged) / discounts).cumsum(axis=1)
     has_gain = judged.gains > 0
-    at_ranks = np.divide(gained, ideal, out=np.zeros_like(gained), where=has_gain).sum(axis=1)
+    no_gain = np.zeros_like(dcg)
+    ndcg_at_gains = np.divide(dcg, ideal_dcg, out=no_gain, where=has_gain)
     n_gains = (judged.ideal_gains > 0).sum(axis=1)
     n_missed = n_gains - has_gain.sum(axis=1)
-    return ratio(at_ranks + n_missed * ndcg(judged), n_gains)
+    total = ndcg_at_gains.sum(axis=1) + n_missed * ndcg(judged)
+    return ratio(total, n_gains)
 
 
 def ndcg_at_levels(judged: Judged) -> Floats:
@@ -70,30 +73,37 @@ def ndcg_at_levels(judged: Judged) -> Floats:
     For every positive gain of the user, n counts the judgements of at least this gain. The nDCG
     of the whole list is one more, if it goes on for two ranks after the last of these. 0 if R = 0.
     """
-    n_gains = (judged.judgements > 0).sum(axis=1)
-    goes_on = judged.n_retrieved >= n_gains + 2
-    total = np.where(goes_on, ndcg(judged), 0.0)
-    n_points = goes_on.astype(np.float64)
-    for gain in np.unique(judged.judgements[judged.judgements > 0]).tolist():
-        is_there = (judged.judgements == gain).any(axis=1)
-        total += is_there * _ndcg_at(judged, (judged.judgements >= gain).sum(axis=1))
-        n_points += is_there
-    return np.where(judged.n_relevant > 0, ratio(total, n_points), 0.0)
+    judgements = judged.judgements
+    has_gain = judgements > 0
+    n_gains = has_gain.sum(axis=1)
+    is_longer = judged.n_retrieved >= n_gains + 2
+    total = np.where(is_longer, ndcg(judged), 0.0)
+    n_points = is_longer.astype(np.float64)
+    for gain in np.unique(judgements[has_gain]).tolist():
+        user_has_gain = (judgements == gain).any(axis=1)
+        cutoffs = (judgements >= gain).sum(axis=1)
+        total += user_has_gain * _ndcg_at(judged, cutoffs)
+        n_points += user_has_gain
+    mean = ratio(total, n_points)
+    return np.where(judged.n_relevant > 0, mean, 0.0)
 
 
 def _ideal_gains(judged: Judged) -> Floats:
     """Gains of the best list at each rank, (n_users, n_ranks), 0 where it has ended."""
     n_ranks = judged.grades.shape[1]
-    best = judged.ideal_gains[:, :n_ranks]
-    return np.pad(best, ((0, 0), (0, n_ranks - best.shape[1])))
+    gains = judged.ideal_gains[:, :n_ranks]
+    n_empty_ranks = n_ranks - gains.shape[1]
+    return np.pad(gains, ((0, 0), (0, n_empty_ranks)))
 
 
 def _ndcg_at(judged: Judged, cutoffs: Numbers) -> Floats:
-    """Give every user's nDCG at a cut-off of the user's own."""
+    """Compute nDCG at a cut-off for each user, (n_users,); 0 where the ideal has no gain."""
     return ratio(_dcg_at(judged.gains, cutoffs), _dcg_at(judged.ideal_gains, cutoffs))
 
 
 def _dcg_at(gains: Floats, cutoffs: Numbers) -> Floats:
+    """Compute DCG of gains, (n_users, n_ranks), at a cut-off for each user, (n_users,)."""
     ranks = np.arange(1, gains.shape[1] + 1)
-    considered = ranks <= cutoffs[:, None]
-    return (considered * gains / np.log2(ranks + 1)).sum(axis=1)
+    is_above_cutoff = ranks <= cutoffs[:, np.newaxis]
+    discounted = is_above_cutoff * gains / np.log2(ranks + 1)
+    return discounted.sum(axis=1)

@@ -42,12 +42,16 @@ def inferred_average_precision_trec(judged: Judged, *, cutoff: int | None = None
 
 
 def _expected_precisions(judged: Judged) -> Floats:
-    """Precision to expect at the rank of every relevant item, 0 at the other ranks."""
+    """Precision to expect at the rank of every relevant item, 0 at other ranks.
+
+    The result has the shape (n_users, n_ranks).
+    """
     relevant_above = judged.relevant_so_far - judged.relevant
     judged_above = relevant_above + judged.nonrelevant_so_far
     pool_above = judged_above + accumulate(judged.grades < 0)
     estimates = (relevant_above + SMOOTHING) / (judged_above + 2 * SMOOTHING)
-    return judged.relevant * ((1 + pool_above * estimates) / judged.ranks)
+    expected = (1 + pool_above * estimates) / judged.ranks
+    return judged.relevant * expected
 
 
 RECALL_POINTS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
@@ -76,14 +80,16 @@ def interpolated_average_precision(
 
 
 def _mean_of_highest(judged: Judged, *, rounding: str) -> Floats:
-    """Mean over the recall points of the highest precisions down to every rank."""
-    highest = (
-        accumulate(precisions_at_recall(judged, recall=recall, rounding=rounding), by=np.maximum)
-        for recall in RECALL_POINTS
-    )
-    total = next(highest)
-    for further in highest:
-        total += further
+    """Average over the recall points the highest precisions down to every rank.
+
+    The result has the shape (n_users, n_ranks). ``rounding`` is how a recall point becomes a number
+    of items.
+    """
+    # Columns lie together in memory, as in all tables of ranks that are added.
+    total = np.zeros(judged.relevant_so_far.shape, order="F")
+    for recall_point in RECALL_POINTS:
+        precisions = precisions_at_recall(judged, recall=recall_point, rounding=rounding)
+        total += accumulate(precisions, by=np.maximum)
     return total / len(RECALL_POINTS)
 
 
@@ -151,4 +157,5 @@ def set_f(judged: Judged, *, cutoff: int | None = None, beta: Positive = 1.0) ->
     """
     precision = set_precision(judged, cutoff=cutoff)
     recall = set_recall(judged, cutoff=cutoff)
-    return ratio((beta + 1) * precision * recall, recall + beta * precision)
+    weighted_product = (beta + 1) * precision * recall
+    return ratio(weighted_product, recall + beta * precision)

@@ -25,7 +25,7 @@ METRICS = built_in_metrics()
 OWN = {
     name: measure.score
     for name, measure in MEASURES.items()
-    if isinstance(measure, Column) and not measure.whole and measure.per_topic
+    if isinstance(measure, Column) and not measure.is_count and measure.per_topic
 }
 """Measures of trec_eval that no metric computes."""
 
@@ -154,7 +154,7 @@ def test_a_measure_without_parameters_is_printed_for_those_of_trec_eval(name: st
 @pytest.mark.parametrize("name", MEASURES)
 def test_counts_are_whole_and_what_is_of_all_topics_is_not_printed_for_one(name: str) -> None:
     columns = read_measures([name], METRICS)
-    assert {column.whole for column in columns} == {name in COUNTS}
+    assert {column.is_count for column in columns} == {name in COUNTS}
     of_all = ("runid", "num_q", "gm_map", "gm_bpref")
     assert {column.per_topic for column in columns} == {name not in of_all}
     several = np.array([0.25, 1.0])
