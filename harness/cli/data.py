@@ -89,7 +89,7 @@ def print_description(data: DataDescription, format_: str = "text") -> None:
     if data.thresholds:
         tables.append(_threshold_table(data))
     print_tables(*tables, format_=format_)
-    notes = [*data.notes, *data.questions()]
+    notes = [*data.notes, *data.cautions(), *data.questions()]
     if not data.thresholds:
         notes.append("All ratings are equal or implicit: every rated item is relevant.")
     if data.columns.has_heading:

@@ -8,6 +8,7 @@ from typing import Any
 
 from analyses.shared.sentences import listed, plural
 from harness.metrics.shared.names import VALUES_WITHOUT_NONRELEVANT, parse_name
+from harness.report.manifest import Manifest
 from harness.report.study_folder import FinishedStudy
 from qrels.ratings.splitter import NEWER_TRAINING, OLDER_TESTS
 
@@ -16,6 +17,9 @@ MIN_LEAKAGE = 0.005
 
 OF_WORLD = "of the simulated world"
 """Origin of a truth that is known as the ratings are simulated."""
+
+MANY_UNTESTED = 0.5
+"""Share of the users that are not tested from which there is a caution."""
 
 METRIC_OF_ALL_GRADES = "nDCG"
 """The metric that grades below the relevance level count for."""
@@ -39,11 +43,11 @@ class Check:
 def checks_of(study: FinishedStudy) -> list[Check]:
     """Collect the cautions of a finished study, each once, the most important first.
 
-    They are warnings about the input, and about users that metrics cannot use, simulated ratings or
-    leaks of the split, and results.
+    They are about users that are not tested, warnings about the input, about users that metrics
+    cannot use, simulated ratings or leaks of the split, and results.
     """
     facts = study.manifest.collection
-    checks = [Check(warning) for warning in study.manifest.warnings]
+    checks = input_checks(study.manifest)
     if "means" in study.result_classes:
         metrics = study.means.measures.metrics
         checks += judgement_checks(facts, metrics, study.unit)
@@ -58,6 +62,39 @@ def checks_of(study: FinishedStudy) -> list[Check]:
     for check in checks:
         check_by_sentence.setdefault(check.sentence, check)
     return list(check_by_sentence.values())
+
+
+def input_checks(manifest: Manifest) -> list[Check]:
+    """Caution of what is unlikely in the input: of users that are not tested, and warnings."""
+    checks: list[Check] = []
+    facts = manifest.collection
+    if "ratings" in facts:
+        n_relevant = facts["users"] - facts.get("users without relevant items", 0)
+        checks += untested_checks(facts["ratings"]["users"], facts["users"], n_relevant)
+    checks += [Check(warning) for warning in manifest.warnings]
+    return checks
+
+
+def untested_checks(n_users: int, n_tested: int, n_relevant: int) -> Iterator[Check]:
+    """Caution of ratings of which most users are not tested, or to no effect.
+
+    Parameters
+    ----------
+    n_users
+        How many users have ratings.
+    n_tested
+        How many of them have test ratings.
+    n_relevant
+        How many of them have a relevant item among these.
+    """
+    if n_relevant > (1 - MANY_UNTESTED) * n_users:
+        return
+    share = f"{n_relevant / n_users:.1%}".replace("%", " %")
+    yield Check(
+        f"Measures tell of {n_relevant:,} of the {n_users:,} users ({share}): "
+        f"{n_users - n_tested:,} have no test ratings, and {n_tested - n_relevant:,} no relevant "
+        "item among them."
+    )
 
 
 def judgement_checks(

@@ -18,7 +18,7 @@ from analyses.shared.number_format import Cell, format_cell
 from analyses.shared.result import FigureDeclaration, Result, figures_of, tables_of
 from analyses.shared.table import Table, excerpt
 from harness.report.answer import Answer
-from harness.report.checks import checks_of
+from harness.report.checks import checks_of, input_checks
 from harness.report.study_folder import ANSWER, FinishedStudy, caption_name, figure_name
 from qrels.ratings.splitter import NEWER_TRAINING, OLDER_TESTS
 from runs.shared.errors import counted
@@ -67,6 +67,7 @@ def render_report(study: FinishedStudy) -> bytes:
     return render_page(
         "report.html",
         manifest=manifest,
+        input_cautions=[check.sentence for check in input_checks(manifest)],
         answer=answer.sentences() if isinstance(answer, Answer) else [],
         opening=opening,
         systems=system_tables,

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.report.checks import leakage_checks
+from harness.report.checks import leakage_checks, untested_checks
 from harness.study.inputs import split_ratings
 from harness.study.run import check
 from harness.study.sections import USUAL, usual_split
@@ -140,7 +140,7 @@ def _lines(data: DataDescription, file: Path, systems: Sequence[str]) -> Iterato
 def _lines_of_reading(data: DataDescription) -> Iterator[str]:
     """Write how the file of ratings is read, as far as that is not the default."""
     section = data.section
-    yield from _comments(*data.notes)
+    yield from _comments(*data.notes, *data.cautions())
     if section.separator is None:
         yield _line("format", data.format)
     defaults = RatingOptions().of_file
@@ -274,6 +274,24 @@ class DataDescription:
             "test_items": len(np.unique(tested.item)),
         }
 
+    def cautions(self) -> list[str]:
+        """Write what is unlikely in the split and in the users that it tests."""
+        if self.split is None:
+            return []
+        of_split = (
+            "this split" if self.ratings.held_out is not None else f"the usual split `{USUAL}`"
+        )
+        counts = self.test_facts()
+        checks = [
+            *untested_checks(
+                len(np.unique(self.ratings.user)),
+                counts["test_users"],
+                counts["test_users_with_a_relevant_item"],
+            ),
+            *leakage_checks(self.leakage, of_split),
+        ]
+        return [check.sentence for check in checks]
+
     def questions(self) -> list[str]:
         """Write what the ratings may mean that only a person can tell."""
         unrated = value_of_unrated(self.ratings.rating)
@@ -305,36 +323,29 @@ def describe_data(section: RatingsSection) -> DataDescription:
     if options["implicit"] is None and section.threshold is None and are_amounts(ratings.rating):
         options["implicit"] = True
     ratings = k_core(ratings, user_min=section.user_min, item_min=section.item_min)
-    split, of_split = _split_of(ratings)
-    leakage_shares = {} if split is None else leakage(split)
-    cautions = leakage_checks(leakage_shares, of_split)
+    split = _split_of(ratings)
     return DataDescription(
         section=section.model_copy(update=options),
         format=recognised.format,
         columns=recognised.columns,
         ratings=ratings,
         split=split,
-        notes=(*recognised.notes, *(caution.sentence for caution in cautions)),
-        leakage=leakage_shares,
+        notes=recognised.notes,
+        leakage={} if split is None else leakage(split),
         fold=fold,
     )
 
 
-def _split_of(ratings: Ratings) -> tuple[Split | None, str]:
-    """Split ratings as they come split, or else as `harness run` does; None where that fails.
-
-    Returns
-    -------
-    The split, and what messages call it.
-    """
+def _split_of(ratings: Ratings) -> Split | None:
+    """Split ratings as they come split, or else as `harness run` does; None where that fails."""
     if ratings.held_out is not None:
         train = ratings.select(~ratings.held_out)
         test = ratings.select(ratings.held_out)
-        return Split(train, test), "this split"
+        return Split(train, test)
     seed = StudyFile.model_fields["seed"].default
     with suppress(InputError):
-        return split_ratings(ratings, usual_split(), seed=seed), f"the usual split `{USUAL}`"
-    return None, f"the usual split `{USUAL}`"
+        return split_ratings(ratings, usual_split(), seed=seed)
+    return None
 
 
 def _given_parts(path: Path) -> tuple[SplitFiles | None, int | None]:

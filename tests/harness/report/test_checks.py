@@ -7,7 +7,14 @@ from typing import Any
 import pytest
 
 from harness.report.card import metric_card
-from harness.report.checks import SIMULATED, Check, checks_of, judgement_checks, leakage_checks
+from harness.report.checks import (
+    SIMULATED,
+    Check,
+    checks_of,
+    judgement_checks,
+    leakage_checks,
+    untested_checks,
+)
 from harness.report.study_folder import FinishedStudy
 from qrels.ratings.splitter import NEWER_TRAINING, OLDER_TESTS
 from tests.harness.results import discrimination_of, keep
@@ -144,3 +151,12 @@ def test_a_simulated_world_has_its_caution_and_none_of_leakage(copied: Path) -> 
     of_ratings = checks_of(FinishedStudy.open(copied))
     assert leak in of_ratings
     assert Check(SIMULATED) not in of_ratings
+
+
+def test_most_users_without_a_relevant_test_item_are_a_caution() -> None:
+    (check,) = untested_checks(n_users=3000, n_tested=40, n_relevant=28)
+    assert check.sentence == (
+        "Measures tell of 28 of the 3,000 users (0.9 %): 2,960 have no test ratings, and 12 no "
+        "relevant item among them."
+    )
+    assert list(untested_checks(n_users=100, n_tested=90, n_relevant=80)) == []

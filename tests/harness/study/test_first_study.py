@@ -213,7 +213,7 @@ def test_the_future_in_a_given_split_is_told(folds: Path) -> None:
     held_out = data.ratings.held_out
     assert held_out is not None
     assert data.leakage["test_ratings_older_than_training"] > 0
-    assert any(note.startswith("By this split, ") for note in data.notes)
+    assert any(caution.startswith("By this split, ") for caution in data.cautions())
 
 
 # Descriptions
@@ -227,7 +227,8 @@ def test_the_test_part_is_that_of_the_usual_split_with_the_usual_seed(tmp_path: 
     np.testing.assert_array_equal(data.tested.item, split.test.item)
     assert data.leakage == leakage(split)
     assert data.leakage["training_ratings_newer_than_test"] > 0
-    assert any(note.startswith("By the usual split `user-random`, ") for note in data.notes)
+    sentences = data.cautions()
+    assert any(text.startswith("By the usual split `user-random`, ") for text in sentences)
     assert data.facts().keys() >= data.leakage.keys()
 
 

@@ -214,7 +214,8 @@ def test_a_small_truth_names_systems_that_leave_items_out_and_measures_that_reac
     judged: Path,
 ) -> None:
     asked = '[systems.settings.item-knn]\nneighbours = 1\n[analyses]\nnames = ["validity"]\n'
-    text = BASE.replace(NO_ANALYSES, "").replace("[2, 4]", "[2, 6]").replace("= 4\n", "= 10\n")
+    text = BASE.replace(NO_ANALYSES, "").replace("[2, 4]", '[2, 6]\nreport = ["P@6", "nDCG@6"]')
+    text = text.replace("= 4\n", "= 10\n")
     folder = run_text(text + asked + VALIDITY + TRUTH, judged, output=judged / "coat")
     cautions = " ".join(FinishedStudy.open(folder).result("validity").cautions())
     assert "do not score all truly judged items: item-knn" in cautions
