@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from itertools import compress
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from pydantic import Field
@@ -16,9 +17,9 @@ from analyses.shared.drawing import curve_styles, explain, label_curves, set_log
 from analyses.shared.estimate import Estimate
 from analyses.shared.limits import SMALLEST_RATIO
 from analyses.shared.measure import Measures, pair_labels, tidy
-from analyses.shared.number_format import percent, rounded
+from analyses.shared.number_format import Cell, percent, rounded
 from analyses.shared.result import Result, figure, table
-from analyses.shared.sentences import applicable, listed, user_count
+from analyses.shared.sentences import listed, user_count
 from analyses.shared.table import Table
 from analyses.significance.effects import Components, variance_components
 from analyses.significance.paired_tests import for_all_pairs, pair_means_and_deviations
@@ -48,6 +49,8 @@ if TYPE_CHECKING:
 
 
 N_SIZES = 60
+"""Numbers of users for which curves are computed."""
+
 SMALLEST = 10
 """Users with which curves begin."""
 
@@ -102,93 +105,200 @@ class Settings(AnalysisSettings):
     question="How many {units} does each measure need?",
 )
 def design(work: Work, settings: Settings) -> Design:
-    """Compute from a pilot's scores how many users make differences significant."""
+    """Compute from a pilot's scores how many users make differences significant.
+
+    Raises InputError if there are fewer than two systems or three users.
+    """
     scores = standardised(work, settings.standardised).scores
     n_users = len(scores.users)
-    if len(scores.systems) < 2 or n_users < 3:
+    n_systems = len(scores.systems)
+    if n_systems < 2 or n_users < 3:
         raise InputError(
             "a design needs a pilot of at least two systems and three users, got "
-            f"{len(scores.systems)} and {n_users}."
+            f"{n_systems} and {n_users}."
         )
     measures = scores.measures.reported
     values = scores.select(measures).weighted_values
-    means, deviations = pair_means_and_deviations(values)
-    differing = for_all_pairs(values, lambda rows: np.count_nonzero(rows, axis=1))
-    differ = ((means != 0) | (deviations > 0)).any(axis=0)
-    pairs = np.flatnonzero(differ if differ.any() else ~differ)
-    means, deviations = means[:, pairs], deviations[:, pairs]
+    all_means, all_deviations = pair_means_and_deviations(values)
+    pairs = _differing_pairs(all_means, all_deviations)
+    means = all_means[:, pairs]
+    deviations = all_deviations[:, pairs]
+    n_differing = for_all_pairs(values, lambda rows: np.count_nonzero(rows, axis=1))
     effects = standardised_effects(means, deviations)
-    priors = [EffectPrior(own, n_users, len(scores.systems)) for own in effects]
-    given = zip(*(prior.posterior() for prior in priors), strict=True)
-    likely = EffectDistribution(*(np.stack(each).reshape(len(values), -1) for each in given))
-    kept = (likely.variances * likely.chances).sum(axis=1) * n_users / len(pairs)
-    level = np.abs(values.mean(axis=(1, 2)))
+    priors = [EffectPrior(measure_effects, n_users, n_systems) for measure_effects in effects]
+    likely = _likely_effects(priors)
+    # The part of squared effects that is not noise, in the mean over pairs.
+    variance_sums = (likely.variances * likely.chances).sum(axis=1)
+    signal_shares = variance_sums * n_users / len(pairs)
     needed = users_for_share(likely, share=settings.share, alpha=settings.alpha)
-    detectable = detectable_effect(n_users, alpha=settings.alpha, power=settings.power)
-    known = needed[np.isfinite(needed)]
-    last = max(2 * n_users, 1.5 * known.max(initial=0.0), 2 * SMALLEST)
-    sizes = np.unique(np.rint(np.geomspace(SMALLEST, last, N_SIZES)))
-    of_sizes = EffectDistribution(*(each[:, None] for each in likely))
-
-    def required_users(differences: Floats) -> Floats:
-        effects = standardised_effects(np.broadcast_to(differences, deviations.shape), deviations)
-        return needed_users(effects, alpha=settings.alpha, power=settings.power)
-
+    sizes = _curve_sizes(n_users, needed)
+    shares = expected_share(_for_each_size(likely), sizes, alpha=settings.alpha)
+    mean_scores = np.abs(values.mean(axis=(1, 2)))
+    relative_differences = settings.difference * mean_scores[:, np.newaxis]
+    smallest_effect = detectable_effect(n_users, alpha=settings.alpha, power=settings.power)
+    outliers = _outlying_systems(values)
+    without_outliers = _components_without(values, outliers)
     return Design(
         measures=measures,
         systems=scores.systems,
         pairs=pairs,
         n_users=n_users,
-        means=level,
+        means=mean_scores,
         differences=means,
         deviations=deviations,
-        differing=np.median(differing[:, pairs], axis=1),
-        observed=required_users(np.abs(means)),
-        relative=required_users(settings.difference * level[:, None]),
-        detectable=detectable * deviations,
+        differing=np.median(n_differing[:, pairs], axis=1),
+        observed=_users_for(np.abs(means), deviations, settings),
+        relative=_users_for(relative_differences, deviations, settings),
+        detectable=smallest_effect * deviations,
         needed=needed,
         replicates=_possible_users(values, pairs, priors, settings, work.seed),
-        noise=1 - kept,
+        noise=1 - signal_shares,
         sizes=sizes,
-        shares=expected_share(of_sizes, sizes, alpha=settings.alpha),
+        shares=shares,
         components=variance_components(values),
-        **_without_outliers(values),
-        **settings.model_dump(exclude={"replicates"}),
+        outliers=outliers,
+        systems_without=without_outliers.systems,
+        relative_without=without_outliers.relative,
+        difference=settings.difference,
+        power=settings.power,
+        alpha=settings.alpha,
+        share=settings.share,
+        reliability=settings.reliability,
+        standardised=settings.standardised,
     )
+
+
+def _differing_pairs(means: Floats, deviations: Floats) -> Numbers:
+    """Number the pairs of systems that differ for a user by some measure; all if none does.
+
+    ``means`` and ``deviations`` of the differences are of shape (n_measures, n_pairs).
+    """
+    is_different = ((means != 0) | (deviations > 0)).any(axis=0)
+    if not is_different.any():
+        return np.arange(len(is_different))
+    return np.flatnonzero(is_different)
+
+
+def _likely_effects(priors: Sequence[EffectPrior]) -> EffectDistribution:
+    """Join what the true effects may be by each measure: arrays (n_measures, n_components n_pairs).
+
+    There is a prior for each measure, fitted to its observed effects.
+    """
+    n_measures = len(priors)
+    posteriors = [prior.posterior() for prior in priors]
+    means = np.stack([posterior.means for posterior in posteriors])
+    variances = np.stack([posterior.variances for posterior in posteriors])
+    chances = np.stack([posterior.chances for posterior in posteriors])
+    return EffectDistribution(
+        means=means.reshape(n_measures, -1),
+        variances=variances.reshape(n_measures, -1),
+        chances=chances.reshape(n_measures, -1),
+    )
+
+
+def _for_each_size(likely: EffectDistribution) -> EffectDistribution:
+    """Add an axis for numbers of users to arrays (n_measures, n_effects), before the last."""
+    return EffectDistribution(
+        means=likely.means[:, np.newaxis],
+        variances=likely.variances[:, np.newaxis],
+        chances=likely.chances[:, np.newaxis],
+    )
+
+
+def _curve_sizes(n_users: int, needed: Floats) -> Floats:
+    """Choose whole numbers of users for curves, evenly on a logarithmic scale.
+
+    They reach beyond the pilot's users, and beyond those that any measure needs, (n_measures,).
+    """
+    finite = needed[np.isfinite(needed)]
+    largest = max(2 * n_users, 1.5 * finite.max(initial=0.0), 2 * SMALLEST)
+    sizes = np.geomspace(SMALLEST, largest, N_SIZES)
+    return np.unique(np.rint(sizes))
+
+
+def _users_for(differences: Floats, deviations: Floats, settings: Settings) -> Floats:
+    """Compute the users with which the t-test finds differences, with the power that is asked for.
+
+    ``deviations`` over users are of shape (n_measures, n_pairs); differences broadcast to it.
+    Infinite where no number is enough.
+    """
+    differences = np.broadcast_to(differences, deviations.shape)
+    effects = standardised_effects(differences, deviations)
+    return needed_users(effects, alpha=settings.alpha, power=settings.power)
 
 
 def _possible_users(
     values: Floats, pairs: Numbers, priors: Sequence[EffectPrior], settings: Settings, seed: int
 ) -> Floats:
-    """Give the users needed for effects that may be behind those observed.
+    """Compute the users needed for effects that may be behind those observed.
 
     Memory: four arrays of a number for each draw and pair, of one measure.
 
-    The result: numbers of users of shape (n_measures, n_draws).
+    Parameters
+    ----------
+    values
+        Scores of shape (n_measures, n_systems, n_users).
+    pairs
+        Numbers of the pairs that are tested.
+    priors
+        By measure: what true effects of these pairs may be.
+    settings
+        Share of pairs, significance level, and number of draws.
+    seed
+        Random seed.
+
+    Returns
+    -------
+    Numbers of users of shape (n_measures, n_draws).
     """
     _, n_systems, n_users = values.shape
     first, second = pair_indices(n_systems)
-    systems = first[pairs], second[pairs]
+    systems_of_pairs = (first[pairs], second[pairs])
     weights = resampled_users(0, settings.replicates, n_users=n_users, seed=seed)
     users = np.empty((len(values), settings.replicates))
     for number, prior in enumerate(priors):
+        measure_values = values[number : number + 1]
         with single_threaded("blas"):
-            resampled = resampled_effects(values[number : number + 1], weights)[0, pairs]
-        possible = EffectDistribution.certain(prior.draw(resampled, systems, seed=seed))
-        users[number] = users_for_share(possible, share=settings.share, alpha=settings.alpha)
+            resampled = resampled_effects(measure_values, weights)[0, pairs]
+        draws = prior.draw(resampled, systems_of_pairs, seed=seed)
+        effects = EffectDistribution.certain(draws)
+        users[number] = users_for_share(effects, share=settings.share, alpha=settings.alpha)
     return users
 
 
-def _without_outliers(values: Floats) -> dict[str, Any]:
-    """Say which system is furthest from the mean by each measure, and what is left without it."""
+def _outlying_systems(values: Floats) -> Numbers:
+    """Number the system furthest from the mean of all by each measure: (n_measures,).
+
+    Values are scores of shape (n_measures, n_systems, n_users).
+    """
     means = values.mean(axis=2)
-    outliers = np.abs(means - means.mean(axis=1, keepdims=True)).argmax(axis=1)
-    systems = relative = np.full(len(means), np.nan)
-    if means.shape[1] > 2:
-        each = zip(values, outliers, strict=True)
-        rest = variance_components(np.stack([np.delete(own, n, axis=0) for own, n in each]))
-        systems, relative = rest.systems, rest.relative
-    return {"outliers": outliers, "systems_without": systems, "relative_without": relative}
+    distances = np.abs(means - means.mean(axis=1, keepdims=True))
+    return distances.argmax(axis=1)
+
+
+class _ComponentsWithout(NamedTuple):
+    """Variance of systems and generalizability coefficient, (n_measures,), without a system."""
+
+    systems: Floats
+    relative: Floats
+
+
+def _components_without(values: Floats, systems: Numbers) -> _ComponentsWithout:
+    """Estimate variance components by each measure without one system; NaN of two systems.
+
+    Values are scores of shape (n_measures, n_systems, n_users); the numbers of the systems are of
+    shape (n_measures,).
+    """
+    n_measures, n_systems, _ = values.shape
+    if n_systems <= 2:
+        unknown = np.full(n_measures, np.nan)
+        return _ComponentsWithout(systems=unknown, relative=unknown)
+    remaining = [
+        np.delete(by_system, system, axis=0)
+        for by_system, system in zip(values, systems, strict=True)
+    ]
+    components = variance_components(np.stack(remaining))
+    return _ComponentsWithout(systems=components.systems, relative=components.relative)
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,7 +315,7 @@ class Design(Result):
         Names, and numbers of the pairs that are not alike by every measure: the second axis of
         arrays (n_measures, n_pairs).
     n_users
-        Of the pilot.
+        Number of users of the pilot.
     means
         Absolute mean score of all systems and users, of shape (n_measures,).
     differences, deviations
@@ -232,7 +342,7 @@ class Design(Result):
         Number of the system that is furthest from the mean of all, and the variance of systems and
         the generalizability coefficient without it, (n_measures,).
     difference, power, alpha, share, reliability, standardised
-        What was asked: see `Settings`.
+        See `Settings`.
     """
 
     measures: Measures
@@ -268,48 +378,59 @@ class Design(Result):
 
         NaN without replicates, and where the median pair has too few users who differ.
         """
-        limits = np.full((2, len(self.needed)), np.nan)
-        if (known := self._have_intervals).any():
-            limits[:, known] = np.quantile(
-                self.replicates[known], [TAIL, 1 - TAIL], axis=-1, method="inverted_cdf"
+        low = np.full(len(self.needed), np.nan)
+        high = np.full(len(self.needed), np.nan)
+        is_known = self._have_intervals
+        if is_known.any():
+            low[is_known], high[is_known] = np.quantile(
+                self.replicates[is_known], [TAIL, 1 - TAIL], axis=-1, method="inverted_cdf"
             )
-        return limits[0], limits[1]
+        return low, high
 
     @property
     def _have_intervals(self) -> Masks:
+        """Whether the users that a measure needs have an interval, (n_measures,)."""
         return (self.differing >= FEWEST_DIFFERING) & (self.replicates.shape[1] > 1)
 
     def ratio(self, more: int, fewer: int) -> tuple[float, float, float]:
-        """How many times the users of one measure another needs, with its 95 % interval.
+        """Compute how many times the users of one measure another needs, with its 95 % interval.
 
         The measures, given by their numbers, see the same possible effects. Intervals are
         percentiles and simultaneous: the limits of all ratios of two measures have the same rank
         among the replicates, so that all hold at once. Where neither measure reaches the share,
-        the ratio is 1. NaN where nothing is known.
+        the ratio is 1. Limits are NaN if a measure has no interval, and the ratio if both need
+        infinitely many users.
 
         Mandel & Betensky (2008), Simultaneous confidence intervals based on the percentile
         bootstrap approach, Computational Statistics & Data Analysis 52(4).
         """
-        known = np.flatnonzero(self._have_intervals)
+        measures = np.flatnonzero(self._have_intervals)
         with np.errstate(invalid="ignore"):
             observed = float(self.needed[more] / self.needed[fewer])
-            if not np.isin([more, fewer], known).all():
-                return observed, np.nan, np.nan
-            every = np.column_stack([[more, fewer], known[np.stack(pair_indices(len(known)))]])
-            ratios = np.divide(*self.replicates[every])
+        if not np.isin([more, fewer], measures).all():
+            return observed, np.nan, np.nan
+        first, second = pair_indices(len(measures))
+        # The first row is that of the ratio in question.
+        numerators = self.replicates[np.append(more, measures[first])]
+        denominators = self.replicates[np.append(fewer, measures[second])]
+        with np.errstate(invalid="ignore"):
+            ratios = np.divide(numerators, denominators)
         ratios[np.isnan(ratios)] = 1.0
-        ranks, n = rankdata(ratios, axis=1), ratios.shape[1]
-        tail = np.quantile(np.minimum(ranks, n + 1 - ranks).min(axis=0), 2 * TAIL) / n
+        n_replicates = ratios.shape[1]
+        ranks = rankdata(ratios, axis=1)
+        ranks_from_end = np.minimum(ranks, n_replicates + 1 - ranks)
+        tail = np.quantile(ranks_from_end.min(axis=0), 2 * TAIL) / n_replicates
         low, high = np.quantile(ratios[0], [tail, 1 - tail], method="inverted_cdf")
         return observed, float(low), float(high)
 
     def _limits_of(self, number: int) -> str:
         """Print the interval of the users that a measure needs; empty if it is not known."""
-        low, high = (end[number] for end in self.interval)
-        return Estimate(self.needed[number], low, high).bracketed(0)
+        low, high = self.interval
+        estimate = Estimate(self.needed[number], low[number], high[number])
+        return estimate.bracketed(0)
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give ``design`` (`summary`), ``design_pairs`` (`to_frame`) and ``design_curves``."""
+        """Tabulate ``design`` (`summary`), ``design_pairs`` (`to_frame`) and ``design_curves``."""
         users = {"users": self.sizes}
         return {
             "design": self.summary(),
@@ -318,7 +439,7 @@ class Design(Result):
         }
 
     def summary(self) -> pd.DataFrame:
-        """One row per measure.
+        """Tabulate the design: a row for each measure.
 
         The result: columns metric, cutoff, ``needed`` (users for the share of pairs) with its
         interval ``needed_low``, ``needed_high``; ``observed_median`` and ``relative_median`` over
@@ -329,8 +450,9 @@ class Design(Result):
         ``e_rho2_users`` and ``phi_users``.
         """
         low, high = self.interval
-        parts = self.components
-        relative_users, absolute_users = parts.required_users(self.reliability)
+        components = self.components
+        relative_users, absolute_users = components.required_users(self.reliability)
+        is_found = self.relative <= self.n_users
         return tidy(
             self.measures,
             needed=self.needed,
@@ -338,29 +460,30 @@ class Design(Result):
             needed_high=high,
             observed_median=_median_pair(self.observed),
             relative_median=_median_pair(self.relative),
-            found_now=(self.relative <= self.n_users).mean(axis=1),
+            found_now=is_found.mean(axis=1),
             detectable_median=np.median(self.detectable, axis=1),
             noise=self.noise,
-            var_systems=parts.systems,
-            var_users=parts.users,
-            var_interaction=parts.interaction,
-            e_rho2=parts.relative,
-            e_rho2_low=parts.relative_low,
-            e_rho2_high=parts.relative_high,
+            var_systems=components.systems,
+            var_users=components.users,
+            var_interaction=components.interaction,
+            e_rho2=components.relative,
+            e_rho2_low=components.relative_low,
+            e_rho2_high=components.relative_high,
             e_rho2_users=relative_users,
-            phi=parts.absolute,
+            phi=components.absolute,
             phi_users=absolute_users,
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per measure and pair of systems.
+        """Tabulate a row for each measure and pair of systems.
 
         The result: columns metric, cutoff, system_a, system_b, difference, deviation,
         users_observed, users_relative, detectable.
         """
         import pandas as pd
 
-        pairs = pd.DataFrame(pair_labels(self.systems, "system_a", "system_b")).iloc[self.pairs]
+        all_pairs = pd.DataFrame(pair_labels(self.systems, "system_a", "system_b"))
+        pairs = all_pairs.iloc[self.pairs]
         return tidy(
             self.measures,
             pairs,
@@ -376,44 +499,49 @@ class Design(Result):
         """Tabulate the users that each measure needs, the fewest first."""
         with np.errstate(divide="ignore", invalid="ignore"):
             detectable = np.median(self.detectable, axis=1) / self.means
+        observed = _median_pair(self.observed)
         relative = _median_pair(self.relative)
-        columns = {
-            f"{percent(self.share)} of pairs": [user_count(n) for n in self.needed],
-            "95 % interval": [self._limits_of(n) for n in range(len(self.measures))],
-            "observed": [user_count(n) for n in _median_pair(self.observed)],
-            f"{percent(self.difference)} difference": [user_count(n) for n in relative],
-            "detectable": [percent(part) for part in detectable],
-        }
-        rows = list(zip(map(str, self.measures), *columns.values(), strict=True))
-        ordered = [rows[n] for n in np.argsort(self.needed, kind="stable")]
-        title, headings = f"{self.units.capitalize()} needed", ["measure", *columns]
-        return Table("design", title, self.caption(), headings, ordered)
+        rows: list[list[Cell]] = []
+        for number in np.argsort(self.needed, kind="stable"):
+            row: list[Cell] = [str(self.measures[number])]
+            row.append(user_count(self.needed[number]))
+            row.append(self._limits_of(number))
+            row.append(user_count(observed[number]))
+            row.append(user_count(relative[number]))
+            row.append(percent(detectable[number]))
+            rows.append(row)
+        shares = f"{percent(self.share)} of pairs"
+        difference = f"{percent(self.difference)} difference"
+        headings = ["measure", shares, "95 % interval", "observed", difference, "detectable"]
+        title = f"{self.units.capitalize()} needed"
+        return Table("design", title, self.caption(), headings, rows)
 
     @table("design_reliability", "variance components, and {units} needed for a reliable ordering")
     def reliability_table(self) -> Table:
         """Tabulate variance components and generalizability coefficients."""
-        parts = self.components
-        relative_users, absolute_users = parts.required_users(self.reliability)
-        shares = {
-            name: [percent(share) for share in column]
-            for name, column in zip(("systems", self.units, "rest"), parts.shares.T, strict=True)
-        }
-        relative = zip(parts.relative, parts.relative_low, parts.relative_high, strict=True)
-        wanted = f"{self.reliability:g}".removeprefix("0")
-        columns = {
-            "measure": map(str, self.measures),
-            **shares,
-            "E rho²": [str(Estimate(*each)) for each in relative],
-            f"for {wanted}": [user_count(n) for n in relative_users],
-            "Phi": [rounded(value) for value in parts.absolute],
-            f"Phi {wanted}": [user_count(n) for n in absolute_users],
-        }
+        components = self.components
+        relative_users, absolute_users = components.required_users(self.reliability)
+        coefficients = [
+            str(Estimate(value, low, high))
+            for value, low, high in zip(
+                components.relative, components.relative_low, components.relative_high, strict=True
+            )
+        ]
+        goal = f"{self.reliability:g}".removeprefix("0")
+        columns: dict[str, Any] = {"measure": map(str, self.measures)}
+        sources = ("systems", self.units, "rest")
+        for source, shares in zip(sources, components.shares.T, strict=True):
+            columns[source] = [percent(share) for share in shares]
+        columns["E rho²"] = coefficients
+        columns[f"for {goal}"] = [user_count(n) for n in relative_users]
+        columns["Phi"] = [rounded(value) for value in components.absolute]
+        columns[f"Phi {goal}"] = [user_count(n) for n in absolute_users]
+        users = counted(self.n_users, self.unit)
         caption = (
             f"Share of the variance of scores due to systems, {self.units} and the rest. E rho² "
-            f"and Phi: generalizability coefficients of {counted(self.n_users, self.unit)} for "
-            "differences between systems (with 95 % intervals; Feldt 1965) and for mean scores; "
-            f"for {wanted}: {self.units} needed for a coefficient of {wanted}. The systems are "
-            "treated as a random sample."
+            f"and Phi: generalizability coefficients of {users} for differences between systems "
+            f"(with 95 % intervals; Feldt 1965) and for mean scores; for {goal}: {self.units} "
+            f"needed for a coefficient of {goal}. The systems are treated as a random sample."
         )
         return Table.from_columns("design_reliability", "Reliability", caption, columns)
 
@@ -422,35 +550,39 @@ class Design(Result):
         """Draw the expected share of significant pairs against the number of users."""
         for number, label, style in curve_styles(self.measures):
             users = user_count(self.needed[number])
-            line = {**style, "marker": ""}
-            ax.plot(self.sizes, self.shares[number], label=f"{label} ({users})", **line)
+            (line,) = ax.plot(self.sizes, self.shares[number], label=f"{label} ({users})", **style)
+            line.set_marker("")
         set_log_scale(ax, along="x")
-        wanted = ax.axhline(self.share, color="0.6", linewidth=0.8, zorder=0)
-        explain(wanted, f"Horizontal line: {percent(self.share)} of the pairs.")
-        pilot = ax.axvline(self.n_users, color="0.6", linewidth=0.8, linestyle=":", zorder=0)
-        explain(pilot, f"Dotted line: the {counted(self.n_users, self.unit)} of the pilot.")
-        names = f"In brackets: {self.units} with which a curve reaches {percent(self.share)}."
-        explain(ax, names)
+        share = percent(self.share)
+        share_line = ax.axhline(self.share, color="0.6", linewidth=0.8, zorder=0)
+        explain(share_line, f"Horizontal line: {share} of the pairs.")
+        pilot_line = ax.axvline(self.n_users, color="0.6", linewidth=0.8, linestyle=":", zorder=0)
+        pilot = counted(self.n_users, self.unit)
+        explain(pilot_line, f"Dotted line: the {pilot} of the pilot.")
+        explain(ax, f"In brackets: {self.units} with which a curve reaches {share}.")
         ax.set(ylim=(0, 1.02), xlabel=self.units)
         ax.set_ylabel(f"share of pairs with p < {self._alpha}")
         ax.xaxis.set_major_formatter("{x:,.0f}")
         label_curves(ax)
 
     def caption(self) -> str:
-        """Say what the columns and curves are."""
-        how = self.standardised
-        scores = "" if how is None else f" Scores are standardised for each {self.unit} ({how})."
+        """Write what the columns and curves are."""
+        scores = ""
+        if self.standardised is not None:
+            scores = f" Scores are standardised for each {self.unit} ({self.standardised})."
+        share = percent(self.share)
+        difference = percent(self.difference)
+        power = rounded(self.power, 2)
+        pairs = counted(len(self.pairs), "pair")
+        systems = counted(len(self.systems), "system")
+        pilot = counted(self.n_users, self.unit)
         return (
-            f"Number of {self.units} with which {percent(self.share)} of the "
-            f"{counted(len(self.pairs), 'pair')} of {counted(len(self.systems), 'system')} are "
-            "expected to be significant (p < "
-            f"{self._alpha}), from a pilot of {counted(self.n_users, self.unit)}; observed "
-            "differences "
-            f"are shrunk for sampling error. Observed, {percent(self.difference)} difference: "
-            f"{self.units} with which the paired t-test finds the observed difference, or one of "
-            f"{percent(self.difference)} of the mean score, in the median pair with a power of "
-            f"{rounded(self.power, 2)}. Detectable: smallest difference, in per cent of the mean "
-            f"score, that {counted(self.n_users, self.unit)} find with this power.{scores}"
+            f"Number of {self.units} with which {share} of the {pairs} of {systems} are expected "
+            f"to be significant (p < {self._alpha}), from a pilot of {pilot}; observed differences "
+            f"are shrunk for sampling error. Observed, {difference} difference: {self.units} with "
+            f"which the paired t-test finds the observed difference, or one of {difference} of the "
+            f"mean score, in the median pair with a power of {power}. Detectable: smallest "
+            f"difference, in per cent of the mean score, that {pilot} find with this power.{scores}"
         )
 
     @property
@@ -459,76 +591,135 @@ class Design(Result):
         return f"{self.alpha:g}".removeprefix("0")
 
     def findings(self) -> Sequence[str]:
-        """Say how many users the measures need."""
-        order = np.argsort(self.needed, kind="stable")
-        fewest, most = int(order[0]), int(order[-1])
-        wanted = (
+        """Write how many users the measures need, for significant pairs and for reliability.
+
+        If no number of users gives any measure significant pairs, there is one sentence.
+        """
+        goal = (
             f"for {percent(self.share)} of the system pairs to be significant (p < {self._alpha})"
         )
+        order = np.argsort(self.needed, kind="stable")
+        fewest = int(order[0])
+        most = int(order[-1])
         if np.isinf(self.needed[fewest]):
-            return (f"According to this pilot, no number of {self.units} is enough {wanted}.",)
+            return (f"According to this pilot, no number of {self.units} is enough {goal}.",)
         n_fewest = user_count(self.needed[fewest])
-        found = [f"{self.measures[fewest]} needs {n_fewest} {self.units} {wanted}."]
+        findings = [f"{self.measures[fewest]} needs {n_fewest} {self.units} {goal}."]
         if np.isinf(self.needed[most]):
-            found.append(f"By {self.measures[most]}, no number of {self.units} is enough.")
+            findings.append(f"By {self.measures[most]}, no number of {self.units} is enough.")
         elif len(order) > 1:
-            ratio = Estimate(*self.ratio(most, fewest))
-            times = ratio.printed(max(ratio.decimals, int(ratio.value < 10)))
-            found.append(
-                f"{self.measures[most]} needs {user_count(self.needed[most])} {self.units}, "
-                f"{times} times as many as {self.measures[fewest]}."
+            n_most = user_count(self.needed[most])
+            times = self._printed_ratio(most, fewest)
+            findings.append(
+                f"{self.measures[most]} needs {n_most} {self.units}, {times} times as many as "
+                f"{self.measures[fewest]}."
             )
+        findings.append(self._reliability_sentence())
+        return findings
+
+    def _printed_ratio(self, more: int, fewer: int) -> str:
+        """Print the `ratio` of two measures with its interval; with a decimal at least below 10."""
+        value, low, high = self.ratio(more, fewer)
+        ratio = Estimate(value, low, high)
+        fewest_decimals = 1 if value < 10 else 0
+        return ratio.printed(max(ratio.decimals, fewest_decimals))
+
+    def _reliability_sentence(self) -> str:
+        """Write with how many users differences between systems are as reliable as asked for."""
         users, _ = self.components.required_users(self.reliability)
         order = np.argsort(users, kind="stable")
-        fewest, most = int(order[0]), int(order[-1])
-        reached = f"a reliability (E rho²) of {rounded(self.reliability, 2)}"
+        fewest = int(order[0])
+        most = int(order[-1])
+        goal = f"a reliability (E rho²) of {rounded(self.reliability, 2)}"
         if np.isinf(users[fewest]):
-            return [*found, f"No number of {self.units} reaches {reached}."]
+            return f"No number of {self.units} reaches {goal}."
+        n_fewest = user_count(users[fewest])
         units = self.unit if users[fewest] <= 1 else self.units
-        enough = "no number" if np.isinf(users[most]) else user_count(users[most])
-        others = f" and with {enough} by {self.measures[most]}" * (len(order) > 1)
-        found.append(
-            f"The differences between the systems reach {reached} with {user_count(users[fewest])} "
-            f"{units} by {self.measures[fewest]}{others}."
+        by_most = ""
+        if len(order) > 1:
+            n_most = "no number" if np.isinf(users[most]) else user_count(users[most])
+            by_most = f" and with {n_most} by {self.measures[most]}"
+        return (
+            f"The differences between the systems reach {goal} with {n_fewest} {units} by "
+            f"{self.measures[fewest]}{by_most}."
         )
-        return found
 
     def cautions(self) -> Sequence[str]:
-        """Say if the pilot is small, its differences noisy, or the users needed far more."""
-        worst, variances = int(np.argmax(self.noise)), self.components.systems
-        shares = 1 - self.systems_without / np.maximum(variances, SMALLEST_RATIO)
-        shares = np.where(variances > SMALLEST_RATIO, np.nan_to_num(shares), 0.0)
-        alone = int(np.argmax(shares))
-        few, unsure, far = (
-            [str(self.measures[n]) for n in np.flatnonzero(concerned)]
-            for concerned in (
-                self.differing < FEWEST_DIFFERING,
-                np.isinf(self.interval[1]),
-                np.isfinite(self.needed) & (self.needed > FAR * self.n_users),
+        """Warn if the pilot is small, its differences noisy, or the users needed far more."""
+        return [*self._noise_cautions(), *self._interval_cautions()]
+
+    def _noise_cautions(self) -> list[str]:
+        """Warn of sampling error in the effects, of an outlying system, and of a small pilot."""
+        cautions = []
+        noisiest = int(np.argmax(self.noise))
+        if self.noise[noisiest] >= NOISY:
+            cautions.append(
+                f"Sampling error is {percent(self.noise[noisiest])} of the squared observed "
+                f"differences by {self.measures[noisiest]} (mean over pairs), so that these are "
+                'too large on average; only the column "observed" is not corrected for it.'
             )
-        )
-        sentences = {
-            f"Sampling error is {percent(self.noise[worst])} of the squared observed differences "
-            f"by {self.measures[worst]} (mean over pairs), so that these are too large on average; "
-            'only the column "observed" is not corrected for it.': self.noise[worst] >= NOISY,
-            f"{self.systems[self.outliers[alone]]} alone makes {percent(shares[alone])} of the "
-            f"variance between systems by {self.measures[alone]}: without it, E rho² is "
-            f"{rounded(float(self.relative_without[alone]))} in place of "
-            f"{rounded(float(self.components.relative[alone]))}.": shares[alone] >= MOST_VARIANCE,
-            f"With a pilot of {counted(self.n_users, self.unit)}, the standard error of a "
-            "variance, and "
-            f"of all numbers of {self.units} needed, is {percent(np.sqrt(2 / (self.n_users - 1)))} "
-            "if scores are about normal.": self.n_users < FEW_USERS,
-            f"By {listed(few)}, fewer than {FEWEST_DIFFERING} {self.units} have different scores "
-            "in the median pair: too few for an interval.": bool(few),
-            f"By {listed(unsure)}, more than {percent(1 - self.share)} of the pairs may be equal; "
-            f"then no number of {self.units} is enough (∞).": bool(unsure),
-            f"By {listed(far)}, more than {FAR} times the {self.units} of the pilot are needed; "
-            "such numbers rest on assumptions about differences too small to observe.": bool(far),
-        }
-        return applicable(sentences)
+        outlier_shares = self._outlier_shares()
+        largest = int(np.argmax(outlier_shares))
+        if outlier_shares[largest] >= MOST_VARIANCE:
+            system = self.systems[self.outliers[largest]]
+            reliability_without = rounded(float(self.relative_without[largest]))
+            reliability = rounded(float(self.components.relative[largest]))
+            cautions.append(
+                f"{system} alone makes {percent(outlier_shares[largest])} of the variance between "
+                f"systems by {self.measures[largest]}: without it, E rho² is {reliability_without} "
+                f"in place of {reliability}."
+            )
+        if self.n_users < FEW_USERS:
+            pilot = counted(self.n_users, self.unit)
+            standard_error = percent(np.sqrt(2 / (self.n_users - 1)))
+            cautions.append(
+                f"With a pilot of {pilot}, the standard error of a variance, and of all numbers of "
+                f"{self.units} needed, is {standard_error} if scores are about normal."
+            )
+        return cautions
+
+    def _outlier_shares(self) -> Floats:
+        """Compute the share of the variance between systems that the outlier makes, (n_measures,).
+
+        0 where systems do not vary, or the variance without it is unknown.
+        """
+        variances = self.components.systems
+        shares = 1 - self.systems_without / np.maximum(variances, SMALLEST_RATIO)
+        return np.where(variances > SMALLEST_RATIO, np.nan_to_num(shares), 0.0)
+
+    def _interval_cautions(self) -> list[str]:
+        """Warn of measures that need very many users, or have no interval or no upper limit."""
+        cautions = []
+        has_few_differing = self.differing < FEWEST_DIFFERING
+        if has_few_differing.any():
+            names = self._listed(has_few_differing)
+            cautions.append(
+                f"By {names}, fewer than {FEWEST_DIFFERING} {self.units} have different scores in "
+                "the median pair: too few for an interval."
+            )
+        _, high = self.interval
+        is_unbounded = np.isinf(high)
+        if is_unbounded.any():
+            names = self._listed(is_unbounded)
+            share = percent(1 - self.share)
+            cautions.append(
+                f"By {names}, more than {share} of the pairs may be equal; then no number of "
+                f"{self.units} is enough (∞)."
+            )
+        is_far = np.isfinite(self.needed) & (self.needed > FAR * self.n_users)
+        if is_far.any():
+            names = self._listed(is_far)
+            cautions.append(
+                f"By {names}, more than {FAR} times the {self.units} of the pilot are needed; such "
+                "numbers rest on assumptions about differences too small to observe."
+            )
+        return cautions
+
+    def _listed(self, is_chosen: Masks) -> str:
+        """List the names of some measures, given by a mask (n_measures,), as a sentence does."""
+        return listed([str(measure) for measure in compress(self.measures, is_chosen)])
 
 
 def _median_pair(users: Floats) -> Floats:
-    """Give the users of the median pair, the lower of two."""
+    """Look up the median over pairs, the lower of two: (n_measures, n_pairs) to (n_measures,)."""
     return np.asarray(np.quantile(users, 0.5, axis=1, method="inverted_cdf"))
