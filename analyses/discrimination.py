@@ -24,10 +24,10 @@ from analyses.shared.measure import Measures, tidy
 from analyses.shared.measure_estimates import Estimates
 from analyses.shared.number_format import common_decimals, format_cell, rounded_ratio
 from analyses.shared.result import Result, figure, table
-from analyses.shared.sentences import applicable, join_pairs, listed
+from analyses.shared.sentences import join_pairs, listed
 from analyses.shared.table import Table
 from analyses.significance.effects import effects
-from analyses.significance.permutation import Method, pair_indices
+from analyses.significance.permutation import Method, pair_differences, pair_indices
 from analyses.significance.power import REPLICATES, PowerSamples, resample_power
 from analyses.significance.question import (
     JOINT_TESTS,
@@ -51,15 +51,22 @@ if TYPE_CHECKING:
 
     from analyses.shared.work import Work
 
-SHOWN_P, LEVEL = 0.001, 0.05
-"""Where the axis of p-values ends, and what is not significant begins."""
+SMALLEST_P_SHOWN = 0.001
+"""Where the axis of p-values ends."""
+
+LEVEL = 0.05
+"""A p-value below is significant."""
 
 POWER = 0.8
 """The power of a difference that users can show."""
 
 TICKS = (1.0, 0.1, 0.01, 0.001)
+"""Numbers at the axis of p-values."""
+
 MARKERS_PER_CURVE = 12
-SIZES = ("lower", "upper", "relative", "standardised", "better", "worse", "equal")
+
+EFFECT_SIZES = ("lower", "upper", "relative", "standardised", "better", "worse", "equal")
+"""Names of the effect sizes, as `analyses.significance.effects.Effects` has them."""
 
 TESTS_IN_WORDS = {
     "exact": "paired permutation test of the difference in means, over all sign flips by counting "
@@ -79,22 +86,25 @@ CORRECTIONS_IN_WORDS = {
 }
 
 
-LEAST_SHARE = 0.5
+SMALLEST_SIGNIFICANT_SHARE = 0.5
 """Measures that tell a smaller share of the pairs apart at p < .05 are not discriminative.
 
 See docs/methods/thresholds.md.
 """
 
-MANY_USERS, FEW_USERS = 1000, 200
-"""From so many users on tests of ranks reject too often; sums of fewer are not close to normal."""
+MANY_USERS = 1000
+"""From so many users on, tests of ranks reject too often."""
 
-BOUND = "2e-16"
+FEW_USERS = 200
+"""Sums over fewer users are not close to normal."""
+
+P_BOUND = "2e-16"
 """Below this are p-values of which only an upper bound is known."""
 
-HALF = 0.5
+DOMINANT_SHARE = 0.5
 """A pair that contributes this share of a DP is named."""
 
-MOST = 0.9
+MOST_PAIRS = 0.9
 """If a larger share of the pairs is significant, the size of the differences matters more."""
 
 UNORDERED = "unordered pairs of systems (Valcarce et al. 2018 count each pair twice)"
@@ -119,9 +129,18 @@ LEVEL_IN_WORDS = "Dotted line: p = .05, the level of significance."
 
 PAIR = "pair of systems"
 
-VERDICTS = ("different", "equivalent", "undecided")
+DIFFERENT = "different"
+EQUIVALENT = "equivalent"
+UNDECIDED = "undecided"
+VERDICTS = (DIFFERENT, EQUIVALENT, UNDECIDED)
+"""What a pair of systems is found to be, where there is a smallest difference of interest."""
 
 Convention = Literal["dp", "dp_ordered"]
+
+
+def _as_tuple(names: Any) -> Any:
+    """Make a tuple of a single name; other values are returned as they are."""
+    return (names,) if isinstance(names, str) else names
 
 
 class Settings(Question):
@@ -130,9 +149,9 @@ class Settings(Question):
     replicates: Repeats = Field(
         REPLICATES, ge=0, description="Bootstrap replicates; 0: no intervals."
     )
-    baseline: Annotated[
-        tuple[str, ...], BeforeValidator(lambda of: (of,) if isinstance(of, str) else of)
-    ] = Field((), description="Systems to compare with: only pairs with one of them are tested.")
+    baseline: Annotated[tuple[str, ...], BeforeValidator(_as_tuple)] = Field(
+        (), description="Systems to compare with: only pairs with one of them are tested."
+    )
     standardised: Standard | None = Field(
         None,
         description="Standardise the scores of each user: normal (Webber et al. 2008), uniform "
@@ -150,13 +169,15 @@ class Settings(Question):
     )
 
     @model_validator(mode="after")
-    def _askable(self) -> Settings:
-        if self.baseline and self.correction in JOINT_TESTS:
+    def _require_fitting_correction(self) -> Settings:
+        """Refuse, with ValueError, a correction that baselines or several measures do not have."""
+        is_joint = self.correction in JOINT_TESTS
+        if self.baseline and is_joint:
             raise ValueError(
                 f"the correction {self.correction!r} tests all pairs of systems at once; with a "
                 "baseline, choose 'bonferroni', 'holm' or 'bh'"
             )
-        if self.across_measures and (self.correction in JOINT_TESTS or self.correction == "none"):
+        if self.across_measures and (is_joint or self.correction == "none"):
             raise ValueError(
                 f"the correction {self.correction!r} is not made across measures; choose "
                 "'bonferroni', 'holm' or 'bh'"
@@ -164,7 +185,7 @@ class Settings(Question):
         return self
 
     def check(self, study: StudyFacts) -> None:
-        """Refuse a baseline that is no system."""
+        """Refuse, with SettingError, a baseline that is no system of the study."""
         for name in self.baseline:
             if name not in study.systems:
                 raise SettingError(
@@ -181,54 +202,82 @@ class Settings(Question):
 def discrimination(work: Work, settings: Settings) -> Discrimination:
     """Test all pairs of systems under every measure, and sum the p-values of each measure.
 
+    Raises InputError if there are fewer than two systems, or a baseline is none of them.
+
     Memory beyond four copies of the scores is below 400 MB for each job with up to 200 systems, and
     500 bytes for each measure and pair.
     """
-    families, work = work.families, standardised(work, settings.standardised)
-    scores, scales = work.scores, work.scales
+    families = work.families
+    work = standardised(work, settings.standardised)
+    scores = work.scores
     scores.require("discrimination")
-    check_scales(scores, scales)
-    chosen = _pair_numbers(scores.systems, settings.baseline)
+    check_scales(scores, work.scales)
+    pairs = _tested_pairs(scores.systems, settings.baseline)
     n_steps = settings.draws if settings.test == "monte-carlo" else len(scores.measures)
     with work.progress("Testing pairs of systems", n_steps) as bar:
-        found = pair_tests(work, settings, chosen, advance=bar.advance)
-    together = found.p.reshape(1, -1) if settings.across_measures else found.p
-    adjusted = correct(together, work, settings)
-    first, second = (side[chosen] for side in pair_indices(len(scores.systems)))
-    within = np.empty((0, len(chosen)))
-    if not settings.baseline:
-        within = _pair_weights(families, seed=work.seed)[:N_CROSSED]
-    samples = resample_power(
-        scores.weighted_values,
-        found.p,
-        (first, second),
-        scales=tuple(scales.get(measure) for measure in scores.measures),
-        groups=within,
-        replicates=settings.replicates if settings.test in TESTS_OF_MEANS else 0,
-        seed=work.seed,
-        n_jobs=work.n_jobs,
-        runs=scores.runs,
-    )
-    means, sizes = (
-        scores.mean_values(),
-        effects(scores.weighted_values, level=CONFIDENCE, runs=scores.runs),
-    )
+        tests = pair_tests(work, settings, pairs, advance=bar.advance)
+    samples = _resampled_power(work, settings, tests.p, pairs, families)
+    sizes = effects(scores.weighted_values, level=CONFIDENCE, runs=scores.runs)
+    effect_sizes = {name: getattr(sizes, name)[:, pairs] for name in EFFECT_SIZES}
     return Discrimination(
         measures=scores.measures,
         systems=scores.systems,
         families=families,
-        differences=means[:, first] - means[:, second],
-        effects={name: getattr(sizes, name)[:, chosen] for name in SIZES},
-        p=found.p,
-        methods=found.methods,
-        required=found.required,
-        p_adjusted=None if adjusted is None else adjusted.reshape(found.p.shape),
+        differences=pair_differences(scores.mean_values())[:, pairs],
+        effects=effect_sizes,
+        p=tests.p,
+        methods=tests.methods,
+        required=tests.required,
+        p_adjusted=_adjusted(tests.p, work, settings),
         samples=samples,
         n_users=len(scores.users),
         permutations=settings.draws,
         seed=work.seed,
         standard=settings.standardised,
-        **settings.model_dump(exclude={"permutations", "replicates", "standardised"}),
+        test=settings.test,
+        correction=settings.correction,
+        alpha=settings.alpha,
+        baseline=settings.baseline,
+        margin=settings.margin,
+        across_measures=settings.across_measures,
+    )
+
+
+def _adjusted(p_values: Floats, work: Work, settings: Settings) -> Floats | None:
+    """Correct p-values (n_measures, n_pairs) for testing many pairs; None without a correction.
+
+    The pairs of each measure are one family of tests, or those of all measures.
+    """
+    tests = p_values.reshape(1, -1) if settings.across_measures else p_values
+    adjusted = correct(tests, work, settings)
+    return None if adjusted is None else adjusted.reshape(p_values.shape)
+
+
+def _resampled_power(
+    work: Work, settings: Settings, p_values: Floats, pairs: Numbers, families: Families
+) -> PowerSamples:
+    """Compute DP and curves of p-values for resampled users.
+
+    Tests that are not of means have no replicates; with a baseline, there are no subsets of the
+    systems. ``p_values`` are of shape (n_measures, n_pairs), ``pairs`` the numbers of the pairs
+    among all, of shape (n_pairs,).
+    """
+    scores = work.scores
+    first, second = pair_indices(len(scores.systems))
+    subset_weights = np.empty((0, len(pairs)))
+    if not settings.baseline:
+        subset_weights = _pair_weights(families, seed=work.seed)[:N_CROSSED]
+    replicates = settings.replicates if settings.test in TESTS_OF_MEANS else 0
+    return resample_power(
+        scores.weighted_values,
+        p_values,
+        (first[pairs], second[pairs]),
+        scales=tuple(work.scales.get(measure) for measure in scores.measures),
+        groups=subset_weights,
+        replicates=replicates,
+        seed=work.seed,
+        n_jobs=work.n_jobs,
+        runs=scores.runs,
     )
 
 
@@ -264,7 +313,7 @@ class Discrimination(Result):
     n_users
         Number of users (topics).
     test, correction, alpha, permutations, seed, baseline, standard, margin, across_measures
-        What was asked: see `Settings`; ``permutations`` is the number of random draws of the test,
+        See `Settings`; ``permutations`` is the number of random draws of the test,
         ``standard`` how scores were standardised, if they were.
     """
 
@@ -291,9 +340,9 @@ class Discrimination(Result):
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
-        """Names of the systems of each pair."""
-        every = [*combinations(self.systems, 2)]
-        return tuple(every[n] for n in _pair_numbers(self.systems, self.baseline))
+        """Names of the systems of each pair that is tested."""
+        all_pairs = list(combinations(self.systems, 2))
+        return tuple(all_pairs[number] for number in _tested_pairs(self.systems, self.baseline))
 
     @property
     def dp(self) -> Floats:
@@ -306,20 +355,23 @@ class Discrimination(Result):
     @property
     def significant(self) -> Floats:
         """Share of the pairs with p < .05, of shape (n_measures,)."""
-        return np.asarray((self.p < LEVEL).mean(axis=1))
+        is_significant = self.p < LEVEL
+        return np.asarray(is_significant.mean(axis=1))
 
     @property
     def alike(self) -> Masks:
-        """Mark pairs of systems that score every user alike by every measure: their p is 1.
+        """Marks of the pairs of systems that score every user alike by every measure: their p is 1.
 
         Of shape (n_pairs,).
         """
-        return np.asarray((self.effects["equal"] == 1).all(axis=0))
+        is_equal_for_all_users = self.effects["equal"] == 1
+        return np.asarray(is_equal_for_all_users.all(axis=0))
 
     @property
     def dp_without_alike(self) -> Floats:
         """DP over the pairs that are not `alike`, of shape (n_measures,)."""
-        return np.asarray(self.p[:, ~self.alike].sum(axis=1))
+        p_values = self.p[:, ~self.alike]
+        return np.asarray(p_values.sum(axis=1))
 
     @property
     def interval(self) -> tuple[Floats, Floats]:
@@ -331,13 +383,21 @@ class Discrimination(Result):
         return ratio_limits(self.dp, self.samples.powers, highest=float(self.p.shape[1]))
 
     def detectable(self) -> Floats:
-        """Difference in means that is found with power .8, in the median pair, (n_measures,).
+        """Compute the difference in means that is found with power .8, in the median pair.
 
-        At level .05, by Student's t from the standard error of each difference; NaN of one user.
+        At level .05, by Student's t from the standard error of each difference, of shape
+        (n_measures,); NaN of one user.
         """
-        level, power = stdtrit(max(self.n_users - 1, 1), [1 - LEVEL / 2, POWER])
-        reaches = (self.effects["upper"] - self.effects["lower"]) / 2
-        return np.asarray(np.median(reaches, axis=1) * (level + power) / level)
+        degrees_of_freedom = max(self.n_users - 1, 1)
+        significance_quantile = stdtrit(degrees_of_freedom, 1 - LEVEL / 2)
+        power_quantile = stdtrit(degrees_of_freedom, POWER)
+        median_half_widths = np.median(self._half_widths(), axis=1)
+        factor = significance_quantile + power_quantile
+        return np.asarray(median_half_widths * factor / significance_quantile)
+
+    def _half_widths(self) -> Floats:
+        """Compute half the width of the 95 % intervals of differences, (n_measures, n_pairs)."""
+        return (self.effects["upper"] - self.effects["lower"]) / 2
 
     def verdicts(self) -> NDArray[np.str_] | None:
         """Call each pair different, equivalent or undecided, of shape (n_measures, n_pairs).
@@ -348,16 +408,21 @@ class Discrimination(Result):
         """
         if self.margin is None:
             return None
-        freedom = max(self.n_users - 1, 1)
-        one_sided, two_sided = stdtrit(freedom, [1 - self.alpha, 1 - LEVEL / 2])
-        errors = (self.effects["upper"] - self.effects["lower"]) / 2 / two_sided
-        is_small = np.abs(self.differences) + one_sided * errors < self.margin
-        p = self.p if self.p_adjusted is None else self.p_adjusted
-        differs = np.where(p <= self.alpha, VERDICTS[0], VERDICTS[2])
-        return np.where(is_small, VERDICTS[1], differs)
+        degrees_of_freedom = max(self.n_users - 1, 1)
+        one_sided_quantile = stdtrit(degrees_of_freedom, 1 - self.alpha)
+        two_sided_quantile = stdtrit(degrees_of_freedom, 1 - LEVEL / 2)
+        standard_errors = self._half_widths() / two_sided_quantile
+        largest_differences = np.abs(self.differences) + one_sided_quantile * standard_errors
+        is_equivalent = largest_differences < self.margin
+        p_values = self.p if self.p_adjusted is None else self.p_adjusted
+        verdicts = np.where(p_values <= self.alpha, DIFFERENT, UNDECIDED)
+        return np.where(is_equivalent, EQUIVALENT, verdicts)
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give ``discrimination`` (`summary`), ``pvalues`` (`to_frame`), ``power_differences``."""
+        """Tabulate ``discrimination`` (`summary`), ``pvalues`` (`to_frame`) and a third frame.
+
+        ``power_differences`` has the differences of DP between measures.
+        """
         return {
             "discrimination": self.summary(),
             "pvalues": self.to_frame(),
@@ -365,7 +430,7 @@ class Discrimination(Result):
         }
 
     def to_frame(self) -> pd.DataFrame:
-        """Give one row per measure and pair.
+        """Tabulate a row for each measure and pair.
 
         The result: columns metric, cutoff, system_a, system_b, difference, its 95 % interval
         (Student's t; Welch's with several runs of a system) lower and upper, the effect sizes
@@ -377,14 +442,17 @@ class Discrimination(Result):
         columns: dict[str, Any] = {"difference": self.differences, **self.effects, "p": self.p}
         if self.p_adjusted is not None:
             columns["p_adjusted"] = self.p_adjusted
-        columns |= {"required_difference": self.required, "method": self.methods}
-        if (verdicts := self.verdicts()) is not None:
+        columns["required_difference"] = self.required
+        columns["method"] = self.methods
+        verdicts = self.verdicts()
+        if verdicts is not None:
             columns["verdict"] = verdicts
         first, second = zip(*self.pairs, strict=True)
-        return tidy(self.measures, {"system_a": first, "system_b": second}, **columns)
+        pairs = {"system_a": first, "system_b": second}
+        return tidy(self.measures, pairs, **columns)
 
     def summary(self) -> pd.DataFrame:
-        """One row per measure, with discriminative power in every convention.
+        """Tabulate a row for each measure, with discriminative power in every convention.
 
         The result: columns ``dp`` (sum of p over unordered pairs), ``dp_ordered`` (over ordered
         pairs, as Valcarce et al. 2018 print it), ``significant_05`` (share of pairs with p < .05;
@@ -402,14 +470,16 @@ class Discrimination(Result):
         import pandas as pd
 
         low, high = self.interval
-        required, limits = pd.DataFrame(self.required), self.estimates().limit_columns()
+        required = pd.DataFrame(self.required)
+        medians = np.median(self.p, axis=1)
+        # The largest of the p-values of which only an upper bound is known.
         bounds = np.where(self.methods == Method.BOUND, self.p, 0.0).max(axis=1)
-        columns = {
+        columns: dict[str, Any] = {
             "dp": self.dp,
             "dp_ordered": 2 * self.dp,
             "significant_05": self.significant,
-            "median_p": np.median(self.p, axis=1),
-            "median_p_is_bound": np.median(self.p, axis=1) <= bounds,
+            "median_p": medians,
+            "median_p_is_bound": medians <= bounds,
             "dp_mean": self.p.mean(axis=1),
             "significant_01": (self.p < 0.01).mean(axis=1),
             "required_max": required.max(axis=1),
@@ -418,25 +488,31 @@ class Discrimination(Result):
             "dp_sd": standard_deviations(self.samples.powers),
             "dp_low": low,
             "dp_high": high,
-            **{f"dp_{name}": limit for name, limit in limits.items()},
         }
+        for name, limits in self.estimates().limit_columns().items():
+            columns[f"dp_{name}"] = limits
         if self.p_adjusted is not None:
-            columns["significant_adjusted"] = (self.p_adjusted <= self.alpha).mean(axis=1)
-        if (verdicts := self.verdicts()) is not None:
-            columns |= {name: (verdicts == name).mean(axis=1) for name in VERDICTS}
+            is_significant = self.p_adjusted <= self.alpha
+            columns["significant_adjusted"] = is_significant.mean(axis=1)
+        verdicts = self.verdicts()
+        if verdicts is not None:
+            for verdict in VERDICTS:
+                columns[verdict] = (verdicts == verdict).mean(axis=1)
         if self.alike.any():
             columns["dp_without_alike"] = self.dp_without_alike
         return tidy(self.measures, **columns)
 
     def estimates(self) -> Estimates:
-        """Discriminative power, with intervals over the same resampled users."""
-        (low, high), within = self.interval, None
-        # DP in random subsets, as of all pairs, where these were tested.
+        """Estimate discriminative power, with intervals over the same resampled users.
+
+        Where all pairs were tested, there is DP in random subsets of the systems, too.
+        """
+        low, high = self.interval
+        within = None
         if not self.baseline:
             weights = _pair_weights(self.families, seed=self.seed)
-            within = SubsetValues(
-                self.families.n_families, self.p @ weights.T, self.samples.crossed
-            )
+            values = self.p @ weights.T
+            within = SubsetValues(self.families.n_families, values, self.samples.crossed)
         return Estimates(
             name="DP",
             quantity="DP over unordered pairs",
@@ -451,42 +527,53 @@ class Discrimination(Result):
             systems=within,
             by_ratio=True,
             most=float(self.p.shape[1]),
-            threshold=LEAST_SHARE,
+            threshold=SMALLEST_SIGNIFICANT_SHARE,
             shares=self.significant,
             requirement="of the pairs with p < .05",
             decimals=self.decimals,
         )
 
     def publications(self) -> Mapping[str, pd.DataFrame]:
-        """Give Table 3 of Valcarce et al. (2018): DP over ordered pairs that are not `alike`."""
+        """Tabulate Table 3 of Valcarce et al. (2018): DP over ordered pairs, without those `alike`."""
         frame = self.summary()[["metric", "cutoff"]]
         return {"recsys2018-table3": frame.assign(value=2 * self.dp_without_alike)}
 
     def findings(self) -> Sequence[str]:
-        """Add which pairs contribute half of a DP."""
-        return [*super().findings(), *filter(None, [self._dominated(), self._decided()])]
+        """Add which pairs contribute half of a DP, and how many are undecided."""
+        further = [self._dominant_pairs_sentence(), self._undecided_sentence()]
+        return [*super().findings(), *filter(None, further)]
 
-    def _decided(self) -> str:
-        """Say how many pairs each report measure leaves undecided, if there is a margin."""
-        verdicts, reported = self.verdicts(), self.measures.reported
+    def _undecided_sentence(self) -> str:
+        """Write how many pairs each report measure leaves undecided; empty without a margin."""
+        verdicts = self.verdicts()
         if verdicts is None:
             return ""
-        counts = (verdicts[self.measures.indices(reported)] == VERDICTS[2]).sum(axis=1)
-        by = [f"{n:,} by {measure}" for n, measure in zip(counts, reported, strict=True)]
+        reported = self.measures.reported
+        is_undecided = verdicts[self.measures.indices(reported)] == UNDECIDED
+        n_undecided = is_undecided.sum(axis=1)
+        numbers = [f"{n:,} by {measure}" for n, measure in zip(n_undecided, reported, strict=True)]
+        pairs = counted(len(self.pairs), PAIR)
         return (
             f"With {self.margin:g} as the smallest difference of interest in every measure, so "
-            f"many of {counted(len(self.pairs), PAIR)} are undecided: {listed(by)}."
+            f"many of {pairs} are undecided: {listed(numbers)}."
         )
 
-    def _dominated(self) -> str:
-        """Name the pairs that alone contribute half of the DP of a report measure."""
+    def _dominant_pairs_sentence(self) -> str:
+        """Name the pairs that alone contribute half of the DP of a report measure.
+
+        Empty if none does, or if there is a single pair.
+        """
         parts = []
-        for n in self.measures.indices(self.measures.reported):
-            pair = int(np.argmax(self.p[n]))
-            if len(self.pairs) > 1 and self.p[n, pair] >= HALF * self.dp[n]:
-                rest = rounded_ratio(float(self.dp[n] - self.p[n, pair]), self.decimals)
-                named = listed(self.pairs[pair])
-                parts.append(f"{self.measures[n]} ({named}; DP = {rest} without this pair)")
+        for index in self.measures.indices(self.measures.reported):
+            dp = self.dp[index]
+            largest = int(np.argmax(self.p[index]))
+            p = self.p[index, largest]
+            if len(self.pairs) > 1 and p >= DOMINANT_SHARE * dp:
+                dp_without = rounded_ratio(float(dp - p), self.decimals)
+                pair = listed(self.pairs[largest])
+                parts.append(
+                    f"{self.measures[index]} ({pair}; DP = {dp_without} without this pair)"
+                )
         if not parts:
             return ""
         return (
@@ -496,62 +583,115 @@ class Discrimination(Result):
 
     @cached_property
     def decimals(self) -> int:
-        """Decimals of DP wherever it is printed: those that the intervals of all support."""
+        """Decimals with which DP is printed: those that the intervals of all measures support."""
         return common_decimals(*self.interval)
 
     def cautions(self) -> Sequence[str]:
-        """Say where significance tells little, and what the literature warns of."""
-        reported = self.p[self.measures.indices(self.measures.reported)]
-        alike = [*compress(self.pairs, self.alike)]
-        near = [*compress(self.pairs, (reported >= LEVEL).all(axis=0) & ~self.alike)]
-        least = (reported < LEVEL).mean(axis=1).min(initial=1.0)
-        share = "all" if least == 1 else f"at least {math.floor(100 * least)} % of"
-        of_pairs = {
-            f"{join_pairs(alike)} have identical scores for every {self.unit} by every measure; "
-            "each such pair adds 1 to DP over unordered pairs.": bool(alike),
-            f"For {len(near):,} of {counted(len(self.pairs), PAIR)}, none of the report "
-            "measures finds a significant difference (p < .05), even without correction "
-            f"({join_pairs(near)}); corrected tests leave more pairs undecided.": bool(near),
-            f"With {counted(self.n_users, self.unit)}, every measure finds {share} pairs of "
-            "systems "
-            "significantly different (p < .05); consider the size of the differences, "
-            "too.": len(reported) > 0 and least >= MOST,
-        }
-        name, about = ("sign", "medians") if self.test == "sign" else ("Wilcoxon", "ranks")
-        needed, are_drawn = len(self.pairs) / self.alpha, self.test in ("monte-carlo", "bootstrap")
-        of_test = {
-            f"The {name} test compares {about}, not means: with "
-            f"{counted(self.n_users, self.unit)} it "
-            "rejects too often if differences have mean 0 but are not symmetric (Ihemelandu & "
-            "Ekstrand 2023); prefer the permutation test.": self.test in ("wilcoxon", "sign")
-            and self.n_users >= MANY_USERS,
-            f"The test assumes that means are normally distributed, which {self.n_users:,} "
-            f"{self.units} may be too few for; compare with the exact permutation "
-            "test.": self.test in ("t", "wilcoxon", "bootstrap") and self.n_users < FEW_USERS,
-            f"{self.permutations:,} random permutations are too few to correct for "
-            f"{counted(len(self.pairs), 'pair')} at alpha = {self.alpha:g}, as no p-value is below "
-            f"1/{self.permutations + 1:,}; use at least {np.floor(needed):,.0f}.": are_drawn
-            and self.permutations + 1 <= needed,
-        }
-        few = [] if self.baseline else self.families.cautions()
-        return [*applicable(of_pairs), *few, *applicable(of_test)]
+        """Warn where significance tells little, and of what the literature warns of."""
+        about_systems = [] if self.baseline else self.families.cautions()
+        return [*self._pair_cautions(), *about_systems, *self._test_cautions()]
+
+    def _pair_cautions(self) -> list[str]:
+        """Warn of identical systems, of pairs that no measure decides, and if measures decide all.
+
+        Only report measures count for the last two.
+        """
+        cautions = []
+        reported_p = self.p[self.measures.indices(self.measures.reported)]
+        alike_pairs = [*compress(self.pairs, self.alike)]
+        if alike_pairs:
+            cautions.append(
+                f"{join_pairs(alike_pairs)} have identical scores for every {self.unit} by every "
+                "measure; each such pair adds 1 to DP over unordered pairs."
+            )
+        is_undecided = (reported_p >= LEVEL).all(axis=0) & ~self.alike
+        undecided_pairs = [*compress(self.pairs, is_undecided)]
+        if undecided_pairs:
+            pairs = counted(len(self.pairs), PAIR)
+            cautions.append(
+                f"For {len(undecided_pairs):,} of {pairs}, none of the report measures finds a "
+                "significant difference (p < .05), even without correction "
+                f"({join_pairs(undecided_pairs)}); corrected tests leave more pairs undecided."
+            )
+        shares = (reported_p < LEVEL).mean(axis=1)
+        smallest_share = shares.min(initial=1.0)
+        if len(shares) > 0 and smallest_share >= MOST_PAIRS:
+            users = counted(self.n_users, self.unit)
+            share = f"at least {math.floor(100 * smallest_share)} % of"
+            if smallest_share == 1:
+                share = "all"
+            cautions.append(
+                f"With {users}, every measure finds {share} pairs of systems significantly "
+                "different (p < .05); consider the size of the differences, too."
+            )
+        return cautions
+
+    def _test_cautions(self) -> list[str]:
+        """Warn of tests that do not suit the number of users, and of too few permutations."""
+        cautions = []
+        if self.test in ("wilcoxon", "sign") and self.n_users >= MANY_USERS:
+            name = "Wilcoxon"
+            compared = "ranks"
+            if self.test == "sign":
+                name = "sign"
+                compared = "medians"
+            users = counted(self.n_users, self.unit)
+            cautions.append(
+                f"The {name} test compares {compared}, not means: with {users} it rejects too "
+                "often if differences have mean 0 but are not symmetric (Ihemelandu & Ekstrand "
+                "2023); prefer the permutation test."
+            )
+        if self.test in ("t", "wilcoxon", "bootstrap") and self.n_users < FEW_USERS:
+            cautions.append(
+                f"The test assumes that means are normally distributed, which {self.n_users:,} "
+                f"{self.units} may be too few for; compare with the exact permutation test."
+            )
+        n_required = len(self.pairs) / self.alpha
+        if self._is_drawn and self.permutations + 1 <= n_required:
+            pairs = counted(len(self.pairs), "pair")
+            cautions.append(
+                f"{self.permutations:,} random permutations are too few to correct for {pairs} at "
+                f"alpha = {self.alpha:g}, as no p-value is below 1/{self.permutations + 1:,}; use "
+                f"at least {np.floor(n_required):,.0f}."
+            )
+        return cautions
+
+    @property
+    def _is_drawn(self) -> bool:
+        """Whether the test draws at random."""
+        return self.test in ("monte-carlo", "bootstrap")
 
     @table("power", "discriminative power by metric and cut-off", alias="table3")
     def power(self, *, cutoff: int | None = None, convention: Convention = "dp") -> Table:
-        """Tabulate discriminative power by metric and cut-off, or at one cut-off: Table 3."""
-        shown_of = self.measures if cutoff is None else self.measures.at_cutoff(cutoff)
-        numbers = self.measures.indices(shown_of)
-        cells = shown_of.cells_by_cutoff(self.summary()[convention].iloc[numbers], heading="DP")
-        columns, every = [shown_of], self.under_settings(self.estimates())
-        if shown_of.is_grid:
-            columns = [shown_of.at_cutoff(each) for each in {m.cutoff for m in shown_of}]
-        best = {m for column in columns for m in every.select(column).significantly_best()}
-        marks = shown_of.cells_by_cutoff([m in best for m in shown_of], heading="DP")
-        bold = [cell for cell, mark in marks.items() if mark == 1]
-        by = "metric and cut-off" if shown_of.is_grid else "measure"
-        title = f"Discriminative power by {by}"
-        facts = "power", title, self._with_pairs(CONVENTIONS[convention]), "metric", cells
-        return Table.from_cells(*facts, bold=bold, decimals=self.decimals)
+        """Tabulate discriminative power by metric and cut-off, or at one cut-off: Table 3.
+
+        In each column the significantly best measures are bold; without a full grid, in all.
+        """
+        measures = self.measures if cutoff is None else self.measures.at_cutoff(cutoff)
+        values = self.summary()[convention].iloc[self.measures.indices(measures)]
+        cells = measures.cells_by_cutoff(values, heading="DP")
+        columns = [measures]
+        if measures.is_grid:
+            cutoffs = {measure.cutoff for measure in measures}
+            columns = [measures.at_cutoff(column_cutoff) for column_cutoff in cutoffs]
+        estimates = self.under_settings(self.estimates())
+        best = {
+            measure
+            for column in columns
+            for measure in estimates.select(column).significantly_best()
+        }
+        is_best = measures.cells_by_cutoff([measure in best for measure in measures], heading="DP")
+        bold = [cell for cell, mark in is_best.items() if mark == 1]
+        rows_and_columns = "metric and cut-off" if measures.is_grid else "measure"
+        return Table.from_cells(
+            "power",
+            f"Discriminative power by {rows_and_columns}",
+            self._with_dominant_pairs(CONVENTIONS[convention]),
+            "metric",
+            cells,
+            bold=bold,
+            decimals=self.decimals,
+        )
 
     @table("conventions", "discriminative power in every convention, the most discriminative first")
     def conventions(self, *, cutoff: int | None = None) -> Table:
@@ -560,38 +700,48 @@ class Discrimination(Result):
         Without a cut-off these are the report measures.
         """
         compared = self.measures.reported_or_at(cutoff)
-        chosen = self.measures.indices(compared)
-        summary = self.summary().iloc[chosen].sort_values("dp", kind="stable")
-        note = f"{self._tested()} {CONVENTIONS['dp']}"
-        limits = zip(summary["dp"], summary["dp_low"], summary["dp_high"], strict=True)
+        rows = self.summary().iloc[self.measures.indices(compared)]
+        summary = rows.sort_values("dp", kind="stable")
         columns: dict[str, Any] = {
-            "measure": [str(self.measures[n]) for n in summary.index],
-            "DP [95 %]": [Estimate(*each).printed(self.decimals, by_ratio=True) for each in limits],
+            "measure": [str(self.measures[index]) for index in summary.index],
+            "DP [95 %]": self._printed_powers(summary),
             "mean p": summary["dp_mean"],
-            "median p": [
-                f"< {BOUND}" if is_bound else format_cell(median)
-                for median, is_bound in summary[["median_p", "median_p_is_bound"]].to_numpy()
-            ],
+            "median p": _printed_medians(summary),
         }
-        further = {
+        headings = {
             "significant_05": "share p < .05",
             "significant_01": "share p < .01",
             "significant_adjusted": f"share adjusted p ≤ {self.alpha:g}",
-            **{verdict: verdict for verdict in VERDICTS},
+            DIFFERENT: DIFFERENT,
+            EQUIVALENT: EQUIVALENT,
+            UNDECIDED: UNDECIDED,
             "required_max": "required difference",
             "detectable": "detectable difference",
         }
-        known = summary.dropna(axis=1, how="all")
-        columns |= {heading: known[name] for name, heading in further.items() if name in known}
-        if summary["required_max"].notna().any():
+        defined = summary.dropna(axis=1, how="all")
+        for name, heading in headings.items():
+            if name in defined:
+                columns[heading] = defined[name]
+        note = f"{self._tests_in_words()} {CONVENTIONS['dp']}"
+        if "required_max" in defined:
             note += (
                 " Required difference: the smallest difference in means from which every pair is "
                 f"significant at {self.alpha:g}."
             )
-        if summary["detectable"].notna().any():
+        if "detectable" in defined:
             note += " Detectable: a difference found with power .8 in the median pair."
-        title = f"Discriminative power{'' if compared == self.measures else compared.title_suffix}"
-        return Table.from_columns("discrimination", title, self._with_pairs(note), columns)
+        title = "Discriminative power"
+        if compared != self.measures:
+            title += compared.title_suffix
+        note = self._with_dominant_pairs(note)
+        return Table.from_columns("discrimination", title, note, columns)
+
+    def _printed_powers(self, summary: pd.DataFrame) -> list[str]:
+        """Print DP with its interval, for each row of `summary`."""
+        printed = []
+        for dp, low, high in summary[["dp", "dp_low", "dp_high"]].itertuples(index=False):
+            printed.append(Estimate(dp, low, high).printed(self.decimals, by_ratio=True))
+        return printed
 
     @figure(
         "pvalues_cutoffs",
@@ -615,41 +765,50 @@ class Discrimination(Result):
         """
         require_choice("axes", axes, ("share", "pairs"))
         draw_curve = self._draw_over_pairs if axes == "pairs" else self._draw_over_p
+        is_of_metrics = metric is None
         for number, name, style in curve_styles(self.measures, metric=metric):
-            power = rounded_ratio(float(self.dp[number]), self.decimals)
-            label = name if metric is not None else f"{name} (DP {power})"
+            label = name
+            if is_of_metrics:
+                dp = rounded_ratio(float(self.dp[number]), self.decimals)
+                label = f"{name} (DP {dp})"
             line = {"marker": ".", "markersize": 2.0, **style, "label": label}
-            draw_curve(ax, number, line, with_band=metric is None)
-        if metric is None:
+            draw_curve(ax, number, line, with_band=is_of_metrics)
+        explanation = DIRECTIONS[axes]
+        if is_of_metrics:
             names = f"In brackets: DP, the sum of the p-values over {UNORDERED}; lower is better."
-            explain(ax, self._with_pairs(f"{DIRECTIONS[axes]} {names}"))
-        else:
-            explain(ax, DIRECTIONS[axes])
+            explanation = self._with_dominant_pairs(f"{explanation} {names}")
+        explain(ax, explanation)
         ax.set_title(panel_title(self.measures, metric=metric))
-        label_curves(ax, ordered=metric is not None)
+        label_curves(ax, ordered=not is_of_metrics)
 
     def _draw_over_p(self, ax: Axes, number: int, line: dict[str, Any], *, with_band: bool) -> None:
-        """Draw the share of the pairs with at most a p-value, of the measure of a number."""
+        """Draw the share of the pairs with at most a p-value, of the measure of a number.
+
+        ``line`` has keywords of matplotlib's ``plot``, with the label.
+        """
         n_pairs = len(self.pairs)
+        # Falling, with the share of the pairs that have at most the p-value of a position.
         p_values = -np.sort(-self.p[number])
         percent = 100 * (1 - np.arange(n_pairs + 1) / n_pairs)
-        shown_p = np.append(p_values[p_values >= SHOWN_P], SHOWN_P)
-        every = max(1, len(shown_p) // MARKERS_PER_CURVE)
+        shown_p = np.append(p_values[p_values >= SMALLEST_P_SHOWN], SMALLEST_P_SHOWN)
+        n_shown = len(shown_p)
+        marker_step = max(1, n_shown // MARKERS_PER_CURVE)
         (curve,) = ax.plot(
-            shown_p, percent[: len(shown_p)], markevery=every, drawstyle="steps-pre", **line
+            shown_p, percent[:n_shown], markevery=marker_step, drawstyle="steps-pre", **line
         )
         # The axis ends at 100 %, which all curves reach, without a margin.
         curve.sticky_edges.y.append(100.0)
         high = self.samples.curve_high[number]
         if with_band and np.isfinite(high).all():
-            seen = min(int(np.count_nonzero(high >= SHOWN_P)) + 1, n_pairs)
+            n_in_band = min(int(np.count_nonzero(high >= SMALLEST_P_SHOWN)) + 1, n_pairs)
             # On a logarithmic axis the band reaches as far to either side.
             low = p_values**2 / np.maximum(high, SMALLEST_RATIO)
-            limits = (np.maximum(low[:seen], SHOWN_P), np.maximum(high[:seen], SHOWN_P))
-            self._draw_band(ax, percent[:seen], limits, line, across=True)
+            shown_low = np.maximum(low[:n_in_band], SMALLEST_P_SHOWN)
+            shown_high = np.maximum(high[:n_in_band], SMALLEST_P_SHOWN)
+            self._draw_band(ax, percent[:n_in_band], (shown_low, shown_high), line, across=True)
         level = ax.axvline(LEVEL, color="0.6", linewidth=0.8, linestyle=":", zorder=0)
         explain(level, LEVEL_IN_WORDS)
-        ax.set(xscale="log", xlim=(1.0 * P_ROOM, SHOWN_P / P_ROOM))
+        ax.set(xscale="log", xlim=(1.0 * P_ROOM, SMALLEST_P_SHOWN / P_ROOM))
         ax.set_xticks(TICKS, [f"{tick:g}" for tick in TICKS])
         ax.minorticks_off()
         ax.set_xlabel("p-value (dotted: .05)")
@@ -658,20 +817,24 @@ class Discrimination(Result):
     def _draw_over_pairs(
         self, ax: Axes, number: int, line: dict[str, Any], *, with_band: bool
     ) -> None:
-        """Draw the p-values of the pairs in falling order, of the measure of a number."""
+        """Draw the p-values of the pairs in falling order, of the measure of a number.
+
+        ``line`` has keywords of matplotlib's ``plot``, with the label.
+        """
         n_pairs = len(self.pairs)
         # Further to the right, all curves are at the bottom.
-        n_shown = min(max(10, int(np.count_nonzero(self.p >= SHOWN_P, axis=1).max())) + 1, n_pairs)
+        n_large = int(np.count_nonzero(self.p >= SMALLEST_P_SHOWN, axis=1).max())
+        n_shown = min(max(10, n_large) + 1, n_pairs)
         ranks = np.arange(1.0, n_shown + 1)
         p_values = -np.sort(-self.p[number])[:n_shown]
-        every = max(1, n_shown // MARKERS_PER_CURVE)
-        (curve,) = ax.plot(ranks, p_values, markevery=every, **line)
+        marker_step = max(1, n_shown // MARKERS_PER_CURVE)
+        (curve,) = ax.plot(ranks, p_values, markevery=marker_step, **line)
         if n_shown < n_pairs:
             explain(curve, f"Pairs after the first {n_shown:,} are left out: p < .001.")
+        low = self.samples.curve_low[number, :n_shown]
         high = self.samples.curve_high[number, :n_shown]
         if with_band and np.isfinite(high).all():
-            limits = (self.samples.curve_low[number, :n_shown], high)
-            self._draw_band(ax, ranks, limits, line, across=False)
+            self._draw_band(ax, ranks, (low, high), line, across=False)
         level = ax.axhline(LEVEL, color="0.6", linewidth=0.8, linestyle=":", zorder=0)
         explain(level, LEVEL_IN_WORDS)
         ax.set(xlim=(0, n_shown + 1), ylim=(-0.03, 1.03))
@@ -681,62 +844,88 @@ class Discrimination(Result):
     def _draw_band(
         self,
         ax: Axes,
-        places: Floats,
+        positions: Floats,
         limits: tuple[Floats, Floats],
         line: Mapping[str, Any],
         *,
         across: bool,
     ) -> None:
-        """Draw the band of a curve over resampled users."""
+        """Draw the band of a curve over resampled users; see `draw_band`.
+
+        Positions, and the lower and the upper limits, are of shape (n_points,); ``line`` has the
+        keywords of the curve, with its label.
+        """
         n_replicates = self.samples.powers.shape[1]
-        bands = f"Bands: 95 % bootstrap over {self.units} ({n_replicates:,} replicates)."
-        label = str(line["label"])
-        draw_band(ax, places, limits, line, label=label, explanation=bands, across=across)
-
-    def caption(self) -> str:
-        """Say which pairs were tested, and what DP is."""
-        return self._with_pairs(f"{self._tested()} {CONVENTIONS['dp']}")
-
-    def caption_of(self, part: str) -> str:
-        """Say what p-values are of; figures explain their curves."""
-        return self._tested()
-
-    def _tested(self) -> str:
-        """Say which pairs were tested, and how."""
-        pairs = f"{counted(len(self.pairs), 'pair')} of {counted(len(self.systems), 'system')}"
-        if self.baseline:
-            pairs = f"{counted(len(self.pairs), 'pair')} with {listed(self.baseline)}"
-        scores = "" if self.standard is None else f" of standardised scores ({self.standard})"
-        corrected = ""
-        if self.correction != "none":
-            name = CORRECTIONS_IN_WORDS[self.correction]
-            over = "and measures" if self.across_measures else "of a measure"
-            corrected = f" Adjusted p-values: {name} over all pairs {over}."
-        return (
-            f"p-values{scores} of {pairs} over {counted(self.n_users, self.unit)}, by the "
-            "two-sided "
-            f"{self.test_in_words()}.{corrected}"
+        explanation = f"Bands: 95 % bootstrap over {self.units} ({n_replicates:,} replicates)."
+        draw_band(
+            ax,
+            positions,
+            limits,
+            line,
+            label=str(line["label"]),
+            explanation=explanation,
+            across=across,
         )
 
-    def _with_pairs(self, text: str) -> str:
-        """Add what single pairs contribute to DP."""
-        return f"{text} {self._dominated()}".rstrip()
+    def caption(self) -> str:
+        """Write which pairs were tested, and what DP is."""
+        return self._with_dominant_pairs(f"{self._tests_in_words()} {CONVENTIONS['dp']}")
+
+    def caption_of(self, part: str) -> str:
+        """Write what p-values are of; figures explain their curves."""
+        return self._tests_in_words()
+
+    def _tests_in_words(self) -> str:
+        """Write which pairs were tested, and how."""
+        pairs = counted(len(self.pairs), "pair")
+        systems = counted(len(self.systems), "system")
+        tested_pairs = f"{pairs} of {systems}"
+        if self.baseline:
+            tested_pairs = f"{pairs} with {listed(self.baseline)}"
+        scores = "" if self.standard is None else f" of standardised scores ({self.standard})"
+        users = counted(self.n_users, self.unit)
+        test = self.test_in_words()
+        sentence = f"p-values{scores} of {tested_pairs} over {users}, by the two-sided {test}."
+        if self.correction == "none":
+            return sentence
+        name = CORRECTIONS_IN_WORDS[self.correction]
+        family = "and measures" if self.across_measures else "of a measure"
+        return f"{sentence} Adjusted p-values: {name} over all pairs {family}."
+
+    def _with_dominant_pairs(self, text: str) -> str:
+        """Add to a text which pairs contribute half of a DP, if any does."""
+        return f"{text} {self._dominant_pairs_sentence()}".rstrip()
 
     def test_in_words(self) -> str:
-        """Name the test, and the number of its draws."""
-        draws = f" ({self.permutations:,} random draws)"
-        return TESTS_IN_WORDS[self.test] + draws * (self.test in ("monte-carlo", "bootstrap"))
+        """Name the test, and the number of its draws if it draws at random."""
+        test = TESTS_IN_WORDS[self.test]
+        return f"{test} ({self.permutations:,} random draws)" if self._is_drawn else test
 
 
-def _pair_numbers(systems: tuple[str, ...], baseline: tuple[str, ...]) -> Numbers:
-    """Number the pairs with a baseline, or all, in the order of `pair_indices`."""
+def _printed_medians(summary: pd.DataFrame) -> list[str]:
+    """Print the median p-values of `Discrimination.summary`, or the bound below which they are."""
+    printed = []
+    for median, is_bound in summary[["median_p", "median_p_is_bound"]].to_numpy():
+        printed.append(f"< {P_BOUND}" if is_bound else format_cell(median))
+    return printed
+
+
+def _tested_pairs(systems: tuple[str, ...], baseline: tuple[str, ...]) -> Numbers:
+    """Number the pairs with a baseline, or all without one, in the order of `pair_indices`.
+
+    Raises InputError if a baseline is no system.
+    """
     require_known("no system is called", baseline, systems)
-    ends = np.array(pair_indices(len(systems)))
-    places = [systems.index(name) for name in baseline]
-    return np.flatnonzero(np.isin(ends, places).any(axis=0) | (not places))
+    first, second = pair_indices(len(systems))
+    if not baseline:
+        return np.arange(len(first))
+    baselines = [systems.index(name) for name in baseline]
+    return np.flatnonzero(np.isin(first, baselines) | np.isin(second, baselines))
 
 
 def _pair_weights(families: Families, *, seed: int) -> Floats:
     """Weigh the pairs in each subset of the systems as if they were all: (n_subsets, n_pairs)."""
-    pairs = pair_masks(families.subsets(seed=seed))
-    return pairs * (pairs.shape[1] / pairs.sum(axis=1, keepdims=True))
+    is_pair = pair_masks(families.subsets(seed=seed))
+    n_pairs_of_subset = is_pair.sum(axis=1, keepdims=True)
+    n_pairs = is_pair.shape[1]
+    return is_pair * (n_pairs / n_pairs_of_subset)

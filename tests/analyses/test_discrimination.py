@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from scipy.special import stdtrit
 from scipy.stats import nct, norm, t, ttest_1samp
 
-from analyses.discrimination import SIZES, Discrimination, Settings, discrimination
+from analyses.discrimination import EFFECT_SIZES, Discrimination, Settings, discrimination
 from analyses.shared.analysis import SettingError, StudyFacts
 from analyses.shared.families import Families
 from analyses.shared.figures import draw_figure
@@ -365,7 +365,7 @@ def stated(p: list[list[float]], *, names: tuple[str, ...] = ("P", "AP"), **chan
         "systems": tuple("abcdefghij"[:n_systems]),
         "families": unrelated(n_systems),
         "differences": zeros,
-        "effects": dict.fromkeys(SIZES, zeros),
+        "effects": dict.fromkeys(EFFECT_SIZES, zeros),
         "p": values,
         "methods": np.full(values.shape, "exact-sums"),
         "required": np.full(values.shape, np.nan),
@@ -402,7 +402,7 @@ def test_a_pair_is_equivalent_if_its_one_sided_limit_at_alpha_is_below_the_margi
 
 
 def test_a_pair_is_different_if_its_adjusted_p_is_alpha_or_less() -> None:
-    wide = {name: np.full((1, 3), -1.0 if name == "lower" else 1.0) for name in SIZES}
+    wide = {name: np.full((1, 3), -1.0 if name == "lower" else 1.0) for name in EFFECT_SIZES}
     p_values = [0.01, np.nextafter(0.01, 1), 0.009]
     found = stated([p_values], effects=wide, margin=0.05, alpha=0.01)
     assert found.verdicts().tolist() == [["different", "undecided", "different"]]
@@ -582,7 +582,7 @@ def test_table_3_has_dp_over_ordered_pairs_that_are_not_alike() -> None:
     """The first pair is alike by both measures, the second by the first alone."""
     equal = np.array([[1.0, 1.0, 0.5], [1.0, 0.9, 0.5]])
     p = [[1.0, 1.0, 0.25], [1.0, 0.5, 0.125]]
-    found = stated(p, effects=dict.fromkeys(SIZES, np.zeros((2, 3))) | {"equal": equal})
+    found = stated(p, effects=dict.fromkeys(EFFECT_SIZES, np.zeros((2, 3))) | {"equal": equal})
     assert found.publications()["recsys2018-table3"].value.tolist() == [2.5, 1.25]
     assert found.summary().dp_without_alike.tolist() == [1.25, 0.625]
 
@@ -765,7 +765,7 @@ def test_a_baseline_that_is_no_system_is_refused_before_any_work() -> None:
 
 
 def test_the_frame_has_verdicts_and_adjusted_values_if_they_are_asked_for() -> None:
-    wide = {name: np.full((1, 3), -1.0 if name == "lower" else 1.0) for name in SIZES}
+    wide = {name: np.full((1, 3), -1.0 if name == "lower" else 1.0) for name in EFFECT_SIZES}
     found = stated([[0.01, 0.2, 0.001]], effects=wide, margin=0.05)
     frame = found.to_frame()
     assert frame["verdict"].tolist() == ["different", "undecided", "different"]
@@ -868,7 +868,7 @@ def test_the_table_of_conventions_has_what_is_known_of_a_cutoff() -> None:
         measures=measures,
         methods=np.where(np.array(p) == 1e-16, "bound", "exact-sums"),
         required=np.array([[0.1, 0.2, 0.3]] * 3),
-        effects=dict.fromkeys(SIZES, np.zeros((3, 3)))
+        effects=dict.fromkeys(EFFECT_SIZES, np.zeros((3, 3)))
         | {"lower": -half_widths, "upper": half_widths},
     )
     table = found.conventions(cutoff=5)
@@ -893,7 +893,7 @@ def test_the_table_of_conventions_has_what_is_known_of_a_cutoff() -> None:
 
 
 def test_adjusted_shares_and_verdicts_are_in_the_table_of_conventions() -> None:
-    wide = {name: np.full((1, 3), -1.0 if name == "lower" else 1.0) for name in SIZES}
+    wide = {name: np.full((1, 3), -1.0 if name == "lower" else 1.0) for name in EFFECT_SIZES}
     found = stated(
         [[0.01, 0.2, 0.001]], effects=wide, margin=0.05, p_adjusted=np.array([[0.03, 0.6, 0.003]])
     )

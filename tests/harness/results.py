@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.correlation import Correlation
-from analyses.discrimination import SIZES, Discrimination
+from analyses.discrimination import EFFECT_SIZES, Discrimination
 from analyses.popularity import Popularity, Removal
 from analyses.shared.evidence import read_evidence, to_evidence
 from analyses.shared.families import Families, SubsetValues
@@ -126,7 +126,7 @@ def discrimination_of(p: Mapping[tuple[str, int], Sequence[float]]) -> Discrimin
         systems=tuple(f"s{number}" for number in range(n_systems)),
         families=Families(np.arange(n_systems)),
         differences=np.zeros(values.shape),
-        effects=dict.fromkeys(SIZES, unknown),
+        effects=dict.fromkeys(EFFECT_SIZES, unknown),
         p=values,
         methods=np.full(values.shape, "exact"),
         required=unknown,
