@@ -545,8 +545,12 @@ def correlate_means(
 ) -> Correlation:
     """Compare orderings of which only the means are known; there are no intervals.
 
-    Means are of shape (n_measures, n_systems). Raises InputError if no coefficient is called so.
+    Means are of shape (n_measures, n_systems); ValueError is raised if they are not. Raises
+    InputError if no coefficient is called so.
     """
+    shape = (len(measures), len(systems))
+    if means.shape != shape:
+        raise ValueError(f"means of shape {means.shape} do not fit labels of {shape}.")
     find_coefficient(coefficient)
     unknown = np.full((len(measures), len(measures)), np.nan)
     values = {name: _compare_pairs(compared, means) for name, compared in COEFFICIENTS.items()}

@@ -534,7 +534,10 @@ class Discrimination(Result):
         )
 
     def publications(self) -> Mapping[str, pd.DataFrame]:
-        """Tabulate Table 3 of Valcarce et al. (2018): DP over ordered pairs, without those `alike`."""
+        """Tabulate Table 3 of Valcarce et al. (2018): DP over ordered pairs.
+
+        Pairs that are `alike` are left out.
+        """
         frame = self.summary()[["metric", "cutoff"]]
         return {"recsys2018-table3": frame.assign(value=2 * self.dp_without_alike)}
 

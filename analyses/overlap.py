@@ -101,6 +101,11 @@ def list_overlap(
     Shares in common and rank-biased overlaps, each of shape (n_users,); NaN where both lists are
     empty.
 
+    Raises
+    ------
+    ValueError
+        If the lists are of different numbers of users.
+
     References
     ----------
     Webber, Moffat & Zobel (2010), A similarity measure for indefinite rankings, eq. 23.
@@ -115,6 +120,8 @@ def list_overlap(
     >>> shares.tolist(), overlaps.round(2).tolist()
     ([1.0], [0.5])
     """
+    if len(first) != len(second):
+        raise ValueError(f"lists of {len(first):,} and of {len(second):,} users do not match.")
     length = max(first.shape[1], second.shape[1])
     first = _widened(first, length)
     second = _widened(second, length)

@@ -502,8 +502,8 @@ def keep_items(
     qrels
         The judgements.
     counts
-        Number of ratings of each item, of shape (n_items,); -1 for an item that is not in the
-        catalogue, whose judgements are kept.
+        Number of ratings of each item, of shape (n,); -1 for an item that is not in the catalogue,
+        whose judgements are kept.
     levels
         Shares that are kept, in [0, 1].
     cut
@@ -511,12 +511,19 @@ def keep_items(
     removed
         Which items are removed first.
     ties
-        Tie-breakers, of shape (n_items,).
+        Tie-breakers, of shape (n,).
 
     Returns
     -------
     Masks of shape (n_judgements, n_levels).
+
+    Raises
+    ------
+    ValueError
+        If there is not one tie-breaker for each count.
     """
+    if ties is not None and ties.shape != counts.shape:
+        raise ValueError(f"{len(counts):,} counts need as many tie-breakers, got {len(ties):,}.")
     n_items = int(np.count_nonzero(counts >= 0))
     by_number = np.arange(len(counts)) if ties is None else np.argsort(ties, kind="stable")
     by_count = by_number[np.argsort(counts[by_number], kind="stable")]

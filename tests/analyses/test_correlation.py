@@ -523,3 +523,8 @@ def test_frames_have_the_columns_of_their_docstrings() -> None:
     measures = [Measure("P", 5), Measure("AP", 10), Measure("RR", 10)]
     apart = stated(symmetric(0.5, 0.3, 0.7), measures=Measures(measures, reported=measures[:2]))
     assert apart.frames()["correlation_measures"].columns.tolist() == [*pair, "tau", *LIMITS]
+
+
+def test_means_must_fit_their_labels() -> None:
+    with pytest.raises(ValueError, match=r"means of shape \(3, 4\) do not fit labels of \(4, 3\)"):
+        correlate_means(np.ones((3, 4)), measures=MEASURES, systems="abc", coefficient="tau-b")

@@ -177,3 +177,8 @@ def test_the_caption_and_the_finding_have_the_cutoff() -> None:
 
 def test_shades_begin_at_nothing_in_common() -> None:
     assert with_shares([0.1, 0.9, 0.2]).plot().images[0].get_clim() == (0.0, 1.0)
+
+
+def test_lists_of_different_users_do_not_match() -> None:
+    with pytest.raises(ValueError, match="lists of 20 and of 19 users do not match"):
+        list_overlap(some_lists(1), some_lists(1)[1:], persistence=0.5)

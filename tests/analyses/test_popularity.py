@@ -354,3 +354,8 @@ def test_columns_of_the_frame_are_in_their_order() -> None:
         *("metric", "cutoff", "level", "tau", "sd", "low", "high", "judgements")
     ]
     assert frame.columns[8:11].tolist() == ["cut", "removed", "counted_in"]
+
+
+def test_every_item_needs_a_tie_breaker() -> None:
+    with pytest.raises(ValueError, match="4 counts need as many tie-breakers, got 3"):
+        keep_items(judgements(), COUNTS, levels=LEVELS, ties=np.arange(3))
