@@ -5,31 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from inspect import signature
-from math import inf
-from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from analyses.shared.analysis import Analysis, StudyFacts, find_analysis
-from analyses.shared.measure import Measures, depth_of
 from analyses.shared.result import Result
 from analyses.shared.scores import Scores
 from analyses.shared.work import ScoresWork, Truth
-from harness.metrics.shared.ir_measures import is_of_ir_measures, name_of_ir_measure
-from harness.metrics.shared.metric import Metric
-from harness.metrics.shared.register import available_metrics, translate_name
-from harness.readers.rankings import (
-    Counts,
-    Judgements,
-    Runs,
-    counts_of,
-    judgements_of,
-    replicates_of,
-)
+from harness.readers.rankings import Counts, Judgements, Runs
 from harness.readers.scores import FrameOfScores, measure_named, scores_of
-from qrels import Catalogue
-from runs import InputError, Run
-from runs.replicates import Replicates
-from runs.shared.arrays import Floats
+from runs import InputError
 from runs.shared.errors import refuse_unknown_keywords, require_choice
 from runs.shared.settings import check_settings
 
@@ -44,11 +28,9 @@ if TYPE_CHECKING:
     from analyses.sparsity import Sparsity
     from analyses.systems import Simultaneous, Systems
     from analyses.validity import Validity
-    from harness.study.work import StudyWork
+    from harness.study.scored_runs import MeasureNames
 
 Loss = Literal["random", "popularity"]
-MeasureNames: TypeAlias = "str | Metric | Sequence[str | Metric]"
-"""A measure or several, by name or as metrics."""
 LOSSES: Mapping[str, str] = {"random": "sparsity", "popularity": "popularity"}
 """Analysis of each way in which judgements are lost."""
 
@@ -101,7 +83,9 @@ def score(
     2     P@1      a   t1    1.0
     3     P@1      b   t1    0.0
     """
-    work = _read_and_score(runs, qrels, measures, relevance_level=relevance_level, min_systems=1)
+    from harness.study.scored_runs import read_and_score
+
+    work = read_and_score(runs, qrels, measures, relevance_level=relevance_level, min_systems=1)
     return work.scores
 
 
@@ -433,6 +417,8 @@ def robustness(
     0     RR    1.0  1.0
     1     RR    0.7  NaN
     """
+    from harness.study.scored_runs import read_and_score
+
     require_choice("loss", loss, [*LOSSES])
     if popularity is not None and loss != "popularity":
         raise InputError(f"`popularity` is for loss='popularity', got loss={loss!r}.")
@@ -454,7 +440,7 @@ def robustness(
         name: value for name, value in arguments.items() if value is not parameters[name].default
     }
     settings = _check_settings_of(analysis, changed_arguments)
-    work = _read_and_score(
+    work = read_and_score(
         runs,
         qrels,
         measures,
@@ -569,10 +555,12 @@ def validity(
         known_truth = _make_truth(true_scores, references, scores.systems)
         scores_work = ScoresWork(scores, known_truth=known_truth, seed=seed, n_jobs=n_jobs)
         return analysis(scores_work, settings)
+    from harness.study.scored_runs import list_measures, read_and_score
+
     references = REFERENCES if references is None else references
     runs = cast("Runs", measured)
-    all_measures = _list_measures(measures)
-    study_work = _read_and_score(
+    all_measures = list_measures(measures)
+    study_work = read_and_score(
         runs,
         qrels,
         all_measures,
@@ -586,7 +574,7 @@ def validity(
     if true_relevance_level is None:
         true_relevance_level = relevance_level
     true_judgements = cast("Judgements", truth)
-    true_work = _read_and_score(
+    true_work = read_and_score(
         runs, true_judgements, all_measures, relevance_level=true_relevance_level
     )
     known_truth = _make_truth(true_work.scores, references, study_work.scores.systems)
@@ -642,128 +630,6 @@ def analyse(
     checked_settings = _check_settings_of(analysis, settings)
     work = ScoresWork(scores_of(scores), seed=seed, n_jobs=n_jobs)
     return analysis(work, checked_settings)
-
-
-def _list_measures(measures: MeasureNames) -> list[str | Metric]:
-    """List one or several measures as names and metrics; see `_measure_of`."""
-    if isinstance(measures, str | Metric) or is_of_ir_measures(measures):
-        return [_measure_of(measures)]
-    return [_measure_of(measure) for measure in measures]
-
-
-def _measure_of(measure: object) -> str | Metric:
-    """Return a name or a metric as it is, and the name of a measure of ir_measures.
-
-    Raises InputError for any other object.
-    """
-    if isinstance(measure, str | Metric):
-        return measure
-    if is_of_ir_measures(measure):
-        return name_of_ir_measure(measure)
-    raise InputError(f"a measure is a name such as 'nDCG@10', or a metric, got {measure!r}.")
-
-
-def _read_metrics(measures: MeasureNames) -> tuple[Measures, dict[str, Metric]]:
-    """Read measures given by name, also of trec_eval, as metrics or as objects of ir_measures.
-
-    Returns the measures, and their metrics by name. Raises InputError if there is no measure, or
-    one is unknown.
-    """
-    from harness.study.run import check_metrics
-    from harness.study.study import MetricsSection
-
-    names_and_metrics = _list_measures(measures)
-    if not names_and_metrics:
-        raise InputError("there is no measure: name some, such as 'nDCG@10' and 'bpref'.")
-    user_metrics = [measure for measure in names_and_metrics if isinstance(measure, Metric)]
-    metrics_by_name = available_metrics(user_metrics=user_metrics)
-    names: list[str] = []
-    for measure in names_and_metrics:
-        if isinstance(measure, str):
-            names.append(translate_name(measure, metrics_by_name))
-        else:
-            names.append(str(measure))
-    section = check_settings("the measures", MetricsSection, {"names": tuple(names), "cutoffs": ()})
-    return section.measures, check_metrics(section, user_metrics=user_metrics)
-
-
-def _read_and_score(
-    runs: Runs,
-    qrels: Judgements,
-    measures: MeasureNames,
-    *,
-    relevance_level: int,
-    popularity: Counts | None = None,
-    seed: int = 0,
-    n_jobs: int = 1,
-    min_systems: int = 2,
-) -> StudyWork:
-    """Read and score runs, and collect all that an analysis may use of them.
-
-    The arguments are those of `score` and `robustness`. Scores of several runs of a system are
-    averaged. Warns of ties that change a mean. Raises InputError for fewer systems than
-    ``min_systems``.
-    """
-    from harness.scoring.means import averaged
-    from harness.scoring.score import deepest_rank
-    from harness.scoring.score import score as score_runs
-    from harness.scoring.tied_items import warn_of_ties
-    from harness.study.collection import collect_lists
-    from harness.study.work import StudyWork
-
-    all_measures, metrics = _read_metrics(measures)
-    run_files, system_of_each_run = replicates_of(runs)
-    qrels_file = judgements_of(qrels)
-    source = str(qrels) if isinstance(qrels, str | PathLike) else "the qrels"
-    item_counts = None if popularity is None else counts_of(popularity)
-    collection = collect_lists(
-        run_files,
-        qrels_file,
-        relevance_level=relevance_level,
-        source=source,
-        systems=system_of_each_run,
-        popularity=item_counts,
-        min_systems=min_systems,
-        depth=deepest_rank(all_measures, metrics),
-    )
-    catalogue = Catalogue(len(collection.items))
-
-    def score_collected(collected_runs: Sequence[Run]) -> Scores:
-        """Score runs of the collection for all its users."""
-        return score_runs(
-            collected_runs,
-            collection.qrels,
-            all_measures,
-            metrics,
-            users=collection.topics.ids,
-            catalogue=catalogue,
-        )
-
-    def means_of(tied_runs: Sequence[Run]) -> Floats:
-        """Compute the means of runs, of shape (n_measures, n_runs)."""
-        return score_collected(tied_runs).mean_values()
-
-    scores = score_collected(collection.runs)
-    deepest = max(map(depth_of, all_measures))
-    depth = None if deepest == inf else int(deepest)
-    measure_names = [str(measure) for measure in all_measures]
-    for run in collection.runs:
-        warn_of_ties(run, collection.qrels, depth=depth, measures=measure_names, means_of=means_of)
-    replicates = None
-    if system_of_each_run:
-        replicates = Replicates.group_by_system(system_of_each_run, collection.runs)
-    scores = replace(averaged(scores, replicates), unit=collection.unit)
-    return StudyWork(
-        name="scores",
-        seed=seed,
-        n_jobs=n_jobs,
-        collection=collection,
-        runs=collection.runs,
-        scores=scores,
-        metrics=metrics,
-        catalogue=catalogue,
-        replicates=replicates,
-    )
 
 
 def _check_settings_of(analysis: Analysis[Any, Any], values: Mapping[str, Any]) -> Any:

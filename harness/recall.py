@@ -360,9 +360,11 @@ def model_settings(name: str, settings: Mapping[str, Any]) -> Any:
 
 
 def similarity_of(model: Any, *, seed: int, n_jobs: int) -> Similarity:
-    """Return the function that learns the similarities of items by a model of `model_settings`.
+    """Return the function that learns the similarities of items from training events.
 
-    Raises InputError if the model needs the package implicit and it is not installed.
+    ``model`` has the settings of item-cosines or als-knn, as `model_settings` returns them; those
+    of item-cosines are such a function themselves. Raises InputError if als-knn is asked for and
+    the package implicit is not installed.
     """
     from recommenders.kernels.embeddings import EmbeddingSettings, import_implicit, similarity
 

@@ -119,7 +119,10 @@ def _print_grid(console: Console, table: Table, rows: Sequence[Sequence[Text]]) 
 def _print_records(
     console: Console, headings: Sequence[str], rows: Sequence[Sequence[Text]]
 ) -> None:
-    """Print each row on a console of rich: its first cell, then heading and cell in a line each."""
+    """Print rows as records on a console of rich: the first cell, then a line for each other one.
+
+    A line has the heading and the cell, in two columns.
+    """
     from rich.table import Column
     from rich.table import Table as Grid
     from rich.text import Text

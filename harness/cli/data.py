@@ -259,7 +259,7 @@ class SettingFacts(NamedTuple):
 
 
 def _settings_of(spec: SystemSpec) -> list[SettingFacts]:
-    """List the settings of a recommender."""
+    """List the settings of a recommender: default, range of the search and meaning, as texts."""
     from recommenders import search_space
 
     search_domains = search_space(spec.settings)

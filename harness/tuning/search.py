@@ -361,9 +361,11 @@ class Search:
         return None
 
     def _draw_settings(self, seed: int, *, learns: bool) -> dict[str, Value]:
-        """Draw the settings that are searched; with ``learns``, TPE learns from the trials.
+        """Draw a value of each setting in the space, within its range or among its choices.
 
-        Without it, or without the sampler "tpe", the draw is at random.
+        With the sampler "tpe" and ``learns``, TPE learns from the earlier trials whose settings lie
+        in the space; otherwise the draw is at random. Values in a range are rounded to whole
+        numbers, or to three significant digits.
         """
         optuna = _import_optuna()
         distributions = {
