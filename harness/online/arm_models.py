@@ -46,7 +46,7 @@ class NeighbourModel:
     similarity: Similarity
 
     def fit(self, history: Interactions) -> NeighbourRecommender:
-        """Learn votes and popularity."""
+        """Learn from a history the votes of items for items, and which items are popular."""
         from recommenders.kernels.hidden_ranks import FixedPoint
 
         similarity = self.similarity(history)
@@ -56,9 +56,17 @@ class NeighbourModel:
 
 @dataclass(frozen=True, eq=False)
 class NeighbourRecommender:
-    """Votes of items for items, as they were learnt and in fixed point, and items by popularity.
+    """A neighbour model that has learnt.
 
-    By the votes in fixed point lists agree with the ranks of hidden items to the last bit.
+    Parameters
+    ----------
+    similarity
+        Votes of items (rows) for items (columns), of shape (n_items, n_items).
+    votes
+        The same in fixed point, by which lists agree with the ranks of hidden items to the last
+        bit.
+    by_popularity
+        Items by falling number of events, of shape (n_items,).
     """
 
     similarity: Sparse
@@ -66,14 +74,19 @@ class NeighbourRecommender:
     by_popularity: Ints
 
     def recommend(self, profiles: Sparse, *, depth: int) -> Ints:
-        """Recommend by falling votes, then item number; -1 where all items are in the profile."""
+        """Recommend items for profiles, rows of ones of shape (n, n_items).
+
+        Items are ordered by falling votes, then by number. The result has the shape (n, depth); -1
+        where all items are in the profile.
+        """
         from recommenders.kernels.hidden_ranks_loop import list_highest
 
-        first, items = profiles.indptr.astype(np.int64), profiles.indices.astype(np.int32)
-        return list_highest(first, items, self.votes, self.by_popularity, depth)
+        offsets = profiles.indptr.astype(np.int64)
+        items = profiles.indices.astype(np.int32)
+        return list_highest(offsets, items, self.votes, self.by_popularity, depth)
 
     def hidden_ranks(self, test: Interactions, *, deepest: int, n_jobs: int) -> HiddenRanks:
-        """Rank the hidden items of test users."""
+        """Rank the hidden items of test users, given by their events, down to a rank."""
         from recommenders.kernels.hidden_ranks import rank_hidden
 
         return rank_hidden(self.similarity, test, deepest=deepest, n_jobs=n_jobs)
@@ -91,55 +104,82 @@ class SystemModel:
     seed: int
 
     def fit(self, history: Interactions) -> SystemRecommender:
-        """Train the system."""
+        """Train the system on the history, and order items by their number of events."""
         scorer: Any = train(self.system, self.settings, history.totals(), seed=self.seed)
-        by_popularity = np.argsort(np.argsort(-history.event_counts(), kind="stable"))
-        return SystemRecommender(scorer, by_popularity / len(by_popularity))
+        items_by_popularity = np.argsort(-history.event_counts(), kind="stable")
+        popularity_places = np.argsort(items_by_popularity)
+        return SystemRecommender(scorer, popularity_places / len(popularity_places))
 
 
 @dataclass(frozen=True, eq=False)
 class SystemRecommender:
-    """A trained system, and the place of each item by popularity, from 0 up to 1."""
+    """A trained system, and the place of each item by popularity.
+
+    Parameters
+    ----------
+    scorer
+        Scores all items for any profile.
+    popularity_places
+        From 0 (the most popular item) up to 1, of shape (n_items,).
+    """
 
     scorer: HistoriesScorer
-    by_popularity: Floats
+    popularity_places: Floats
 
     def recommend(self, profiles: Sparse, *, depth: int) -> Ints:
-        """Recommend by falling score, then popular ones that have none, but for what is known."""
-        lists = np.empty((profiles.shape[0], depth), dtype=np.int32)
-        for rows in row_blocks(len(lists), row_bytes=8 * profiles.shape[1]):
-            known = profiles[rows]
-            scores = self.scorer.score_histories(known).astype(np.float64)
-            least = np.nanmin(scores, initial=0.0) - 1.0
-            scores = np.where(np.isnan(scores), least - self.by_popularity, scores)
-            scores[row_of_entry(known), known.indices] = -np.inf
+        """Recommend items for profiles, rows of ones of shape (n, n_items): (n, depth).
+
+        Items are ordered by falling score; those without a score follow by popularity. Items of the
+        profile are left out.
+        """
+        n_users, n_items = profiles.shape
+        lists = np.empty((n_users, depth), dtype=np.int32)
+        for rows in row_blocks(len(lists), row_bytes=8 * n_items):
+            block = profiles[rows]
+            scores = self.scorer.score_histories(block).astype(np.float64)
+            below_all = np.nanmin(scores, initial=0.0) - 1.0
+            scores = np.where(np.isnan(scores), below_all - self.popularity_places, scores)
+            scores[row_of_entry(block), block.indices] = -np.inf
             lists[rows] = top_items(scores, depth=depth)
         return lists
 
     def hidden_ranks(self, test: Interactions, *, deepest: int, n_jobs: int) -> HiddenRanks:
-        """Rank the hidden items of test users, whichever sign scores have."""
+        """Rank the hidden items of test users down to a rank, whichever sign scores have."""
         from recommenders.kernels.hidden_scores import rank_hidden_by_scores
 
-        hidden, score = test.select(test.is_first), self.scorer.score_histories
-        return rank_hidden_by_scores(score, hidden, deepest=deepest, n_jobs=n_jobs)
+        hidden = test.select(test.is_first)
+        return rank_hidden_by_scores(
+            self.scorer.score_histories, hidden, deepest=deepest, n_jobs=n_jobs
+        )
 
 
 def recommended(model: Recommender, profiles: Sparse, *, depth: int, arm: str) -> Ints:
-    """Ask an arm's model for lists of shape (n, depth).
+    """Ask the model of an arm for lists of shape (n, depth), for profiles of shape (n, n_items).
 
-    Refused are lists that are short, or hold an unknown item, an item twice, or one of the profile.
+    Raises InputError if lists are short, or hold an unknown item, an item twice, or one of the
+    profile.
     """
     lists = model.recommend(profiles, depth=depth)
-    n_users, n_items = profiles.shape
-    are_new = lists.shape == (n_users, depth) and ((lists >= 0) & (lists < n_items)).all()
-    if are_new:
-        listed = np.arange(n_users)[:, None] * n_items + lists
-        known = row_of_entry(profiles) * n_items + profiles.indices
-        every = np.concatenate([listed.ravel(), known])
-        are_new = len(np.unique(every)) == len(every)
-    if not are_new:
+    if not _are_new_items(lists, profiles, depth=depth):
+        n_items = profiles.shape[1]
         raise InputError(
             f"the model of arm {arm!r} must list {depth} items from 0 to {n_items - 1} for each "
             "user, none of them twice, and none that the user has."
         )
     return lists
+
+
+def _are_new_items(lists: Ints, profiles: Sparse, *, depth: int) -> bool:
+    """Check that lists are full, and hold different items that exist and the profile lacks.
+
+    Profiles are rows of ones of shape (n, n_items), and full lists have the shape (n, depth).
+    """
+    n_users, n_items = profiles.shape
+    if lists.shape != (n_users, depth) or lists.min(initial=0) < 0:
+        return False
+    if lists.max(initial=0) >= n_items:
+        return False
+    listed_pairs = np.arange(n_users)[:, np.newaxis] * n_items + lists
+    profile_pairs = row_of_entry(profiles) * n_items + profiles.indices
+    pairs = np.concatenate([listed_pairs.ravel(), profile_pairs])
+    return len(np.unique(pairs)) == len(pairs)

@@ -31,19 +31,26 @@ NOW: Final = 1_767_571_200_000
 
 TYPES: Final = ("view", "cart", "purchase")
 TYPE_SHARES: Final = (0.91, 0.06, 0.03)
+"""Types of events, and the share of each."""
 
 DIMENSIONS: Final = 16
-SCATTER: Final = 0.5
+"""Length of the vectors of items and tastes."""
+
+NOISE_LENGTH: Final = 0.5
 """Length of the noise around the centre of a topic, whose own length is 1."""
 
-FIRST_TOPIC_FADES: Final = 0.8
-"""How much of a user's first topic has gone by now."""
+FIRST_TOPIC_LOSS: Final = 0.8
+"""Share of a user's first topic that the second has replaced by now."""
 
-QUALITY_SPREAD, EXPOSURE_SPREAD = 0.6, 1.3
+QUALITY_DEVIATION: Final = 0.6
+EXPOSURE_DEVIATION: Final = 1.3
 """Standard deviations of the items' quality and log exposure."""
 
-HISTORY: Final = 90 * DAY
-LEAST_EVENTS, MEAN_EVENTS, EVENTS_SPREAD = 2, 18.0, 0.9
+HISTORY_LENGTH: Final = 90 * DAY
+
+MIN_EVENTS: Final = 2
+MEAN_EVENTS: Final = 18.0
+EVENTS_DEVIATION: Final = 0.9
 """Mean of a user's events, before they are cut to limits, and deviation of their logarithm."""
 
 CELLS_AT_ONCE: Final = 5_000_000
@@ -83,8 +90,16 @@ class ClickWorldSettings(Section):
 class ClickWorld:
     """Items and users of a world.
 
-    Unit vectors of the items are of shape (n_items, dimensions), quality and log exposure of shape
-    (n_items,), and the first and the second taste of every user of shape (n_users, dimensions).
+    Parameters
+    ----------
+    settings
+        What the world is made from.
+    vectors
+        Unit vectors of the items, of shape (n_items, dimensions).
+    quality, log_exposure
+        Of the items, of shape (n_items,).
+    first_taste, second_taste
+        Unit vectors of what each user likes at first and later, of shape (n_users, dimensions).
     """
 
     settings: ClickWorldSettings
@@ -97,25 +112,34 @@ class ClickWorld:
     @cached_property
     def users(self) -> Numbering:
         """Ids of the users."""
-        return Numbering(np.array([f"u{n:08}" for n in range(1, self.settings.n_users + 1)]))
+        ids = [f"u{number:08}" for number in range(1, self.settings.n_users + 1)]
+        return Numbering(np.array(ids))
 
     @cached_property
     def items(self) -> Numbering:
         """Ids of the items."""
-        return Numbering(np.array([f"i{number:06}" for number in range(1, len(self.quality) + 1)]))
+        ids = [f"i{number:06}" for number in range(1, len(self.quality) + 1)]
+        return Numbering(np.array(ids))
 
     @cached_property
     def familiarity(self) -> Floats:
         """Log exposure with mean 0 and standard deviation 1, of shape (n_items,)."""
-        return (self.log_exposure - self.log_exposure.mean()) / self.log_exposure.std()
+        centred = self.log_exposure - self.log_exposure.mean()
+        return centred / self.log_exposure.std()
 
     def tastes(self, users: Integers, *, moment: float | Floats = 1.0) -> Floats:
-        """Give unit vectors of what users like, from 0 (the begin of the history) to 1 (now)."""
-        fading = FIRST_TOPIC_FADES * np.broadcast_to(moment, users.shape)[:, None]
-        return unit_rows((1 - fading) * self.first_taste[users] + fading * self.second_taste[users])
+        """Compute unit vectors of what users like: (n, dimensions).
+
+        ``users`` are numbers, of shape (n,); ``moment``, one or (n,), is from 0 (the begin of the
+        history) to 1 (now).
+        """
+        moments = np.broadcast_to(moment, users.shape)
+        fading = FIRST_TOPIC_LOSS * moments[:, np.newaxis]
+        tastes = (1 - fading) * self.first_taste[users] + fading * self.second_taste[users]
+        return unit_rows(tastes)
 
     def click_chance(self, users: Integers, items: Integers) -> Floats:
-        r"""Give the exact chance of each click.
+        r"""Compute the exact chance of each click.
 
         .. math:: P(\text{click on } i \text{ at } k) = k^{-\rho}
                   \sigma(s \langle \theta_u, v_i \rangle + b_i - c_0 - \gamma z(e_i))
@@ -127,64 +151,86 @@ class ClickWorld:
 
         settings = self.settings
         # A sum, not a product of matrices: rows do not depend on how many there are.
-        inner = (self.tastes(users)[:, None, :] * self.vectors[items]).sum(axis=2)
+        similarities = (self.tastes(users)[:, np.newaxis, :] * self.vectors[items]).sum(axis=2)
+        liking = settings.selectivity * similarities + self.quality[items]
         novelty = -settings.familiarity * self.familiarity[items]
-        liking = settings.selectivity * inner + self.quality[items]
-        chances: Floats = expit(liking + novelty - settings.reluctance)
-        return np.arange(1.0, items.shape[1] + 1) ** -settings.position * chances
+        chances_if_seen: Floats = expit(liking + novelty - settings.reluctance)
+        ranks = np.arange(1.0, items.shape[1] + 1)
+        attention = ranks**-settings.position
+        return attention * chances_if_seen
 
     def choose(self, tastes: Floats, rng: np.random.Generator) -> Longs:
-        """Let users choose an item each, by exp(s <taste, v> + quality + eta * log exposure).
+        """Draw an item for each user, by exp(s <taste, v> + quality + eta * log exposure).
 
         Tastes are of shape (n, dimensions), the items of shape (n,).
         """
-        settings, luck = self.settings, rng.random(len(tastes))
-        lure = self.quality + settings.exposure * self.log_exposure
+        settings = self.settings
+        random_numbers = rng.random(len(tastes))
+        attraction = self.quality + settings.exposure * self.log_exposure
         items = np.empty(len(tastes), dtype=np.int64)
-        size = max(CELLS_AT_ONCE // len(lure), 1)
-        for first in range(0, len(tastes), size):
-            some = slice(first, first + size)
-            odds = np.exp(settings.selectivity * (tastes[some] @ self.vectors.T) + lure)
+        users_at_once = max(CELLS_AT_ONCE // len(attraction), 1)
+        for start in range(0, len(tastes), users_at_once):
+            rows = slice(start, start + users_at_once)
+            similarities = tastes[rows] @ self.vectors.T
+            odds = np.exp(settings.selectivity * similarities + attraction)
             sums = np.cumsum(odds, axis=1)
-            items[some] = (sums <= luck[some, None] * sums[:, -1:]).sum(axis=1)
-        return np.minimum(items, len(lure) - 1)
+            thresholds = random_numbers[rows, np.newaxis] * sums[:, -1:]
+            items[rows] = (sums <= thresholds).sum(axis=1)
+        return np.minimum(items, len(attraction) - 1)
 
     def history(self) -> pd.DataFrame:
-        """Draw what all users did before now, at any time in 90 days, with the taste of then."""
-        settings, rng = self.settings, np.random.default_rng([self.settings.seed, 1])
-        location = np.log(MEAN_EVENTS) - EVENTS_SPREAD**2 / 2
-        activity = np.rint(rng.lognormal(location, EVENTS_SPREAD, settings.n_users))
-        counts = np.clip(activity, LEAST_EVENTS, settings.most_events).astype(np.int64)
-        user = np.repeat(np.arange(settings.n_users), counts)
-        moment = rng.random(len(user))
-        item = self.choose(self.tastes(user, moment=moment), rng)
-        time = NOW - HISTORY + (moment * HISTORY).astype(np.int64)
-        return actions_of(user, item, time, draw_types(len(user), rng), np.full(len(user), -1))
+        """Draw what all users did before now, at any time in 90 days, by their taste at that time.
+
+        For the columns see `action_table`.
+        """
+        settings = self.settings
+        rng = np.random.default_rng([settings.seed, 1])
+        location = np.log(MEAN_EVENTS) - EVENTS_DEVIATION**2 / 2
+        activity = np.rint(rng.lognormal(location, EVENTS_DEVIATION, settings.n_users))
+        n_events = np.clip(activity, MIN_EVENTS, settings.most_events).astype(np.int64)
+        users = np.repeat(np.arange(settings.n_users), n_events)
+        moments = rng.random(len(users))
+        items = self.choose(self.tastes(users, moment=moments), rng)
+        since_start = (moments * HISTORY_LENGTH).astype(np.int64)
+        times = NOW - HISTORY_LENGTH + since_start
+        types = draw_types(len(users), rng)
+        return action_table(users, items, times, types)
 
     def interactions(self, actions: pd.DataFrame) -> Interactions:
-        """Sort actions for training."""
-        columns = {name: actions[name].to_numpy() for name in ("user", "item", "time")}
-        return Interactions.of(self.users, self.items, **columns, value=values_of(actions))
+        """Make interactions, which are sorted, of a table of actions."""
+        return Interactions.of(
+            self.users,
+            self.items,
+            user=actions["user"].to_numpy(),
+            item=actions["item"].to_numpy(),
+            time=actions["time"].to_numpy(),
+            value=action_values(actions),
+        )
 
 
-def actions_of(user: Longs, item: Longs, time: Longs, type: Longs, led_by: Longs) -> pd.DataFrame:
-    """Put together what users did, in any order.
+def action_table(
+    users: Longs, items: Longs, times: Longs, types: Longs, led_by: Longs | None = None
+) -> pd.DataFrame:
+    """Tabulate what users did, in any order: columns user, item, time, type, led_by.
 
-    Users, items, types and the lists that led to them (-1 for none) are numbers; times are
-    milliseconds since 1970 in UTC; all are int64.
+    Arguments are int64 of shape (n,): numbers of users, items, types, and of the lists that led to
+    the actions (-1, or None, for no list); times are milliseconds since 1970 in UTC.
     """
     import pandas as pd
 
-    return pd.DataFrame({"user": user, "item": item, "time": time, "type": type, "led_by": led_by})
+    frame = pd.DataFrame({"user": users, "item": items, "time": times, "type": types})
+    frame["led_by"] = np.full(len(users), -1) if led_by is None else led_by
+    return frame
 
 
-def values_of(actions: pd.DataFrame) -> Floats:
-    """Say what each action counts."""
-    return np.array([TYPE_VALUES[name] for name in TYPES])[actions["type"]]
+def action_values(actions: pd.DataFrame) -> Floats:
+    """Look up what each action counts by its type, of shape (n,)."""
+    values_by_type = np.array([TYPE_VALUES[name] for name in TYPES])
+    return values_by_type[actions["type"]]
 
 
 def draw_types(n: int, rng: np.random.Generator) -> Longs:
-    """Draw types of events."""
+    """Draw the types of n events: numbers in `TYPES`, of shape (n,)."""
     return rng.choice(len(TYPES), n, p=TYPE_SHARES)
 
 
@@ -201,16 +247,29 @@ def make_click_world(settings: ClickWorldSettings) -> ClickWorld:
     Our own design, after the simulation of Kasalický's question in which he had only logs: there
     is ground truth, and no evidence about real users.
     """
-    rng, n_topics = np.random.default_rng([settings.seed, 0]), settings.topics
+    rng = np.random.default_rng([settings.seed, 0])
+    n_topics = settings.topics
+    centres = unit_rows(rng.normal(size=(n_topics, DIMENSIONS)))
 
-    def around(topics: Longs) -> Floats:
-        noise = SCATTER / np.sqrt(DIMENSIONS) * rng.normal(size=(len(topics), DIMENSIONS))
+    def draw_vectors(topics: Longs) -> Floats:
+        """Draw a unit vector around the centre of each topic: (n, dimensions)."""
+        deviation = NOISE_LENGTH / np.sqrt(DIMENSIONS)
+        noise = deviation * rng.normal(size=(len(topics), DIMENSIONS))
         return unit_rows(centres[topics] + noise)
 
-    centres = unit_rows(rng.normal(size=(n_topics, DIMENSIONS)))
-    vectors = around(rng.integers(n_topics, size=settings.n_items))
-    quality = QUALITY_SPREAD * rng.normal(size=settings.n_items)
-    log_exposure = EXPOSURE_SPREAD * rng.normal(size=settings.n_items)
-    first = rng.integers(n_topics, size=settings.n_users)
-    second = (first + rng.integers(1, n_topics, size=settings.n_users)) % n_topics
-    return ClickWorld(settings, vectors, quality, log_exposure, around(first), around(second))
+    # The order in which numbers are drawn is part of the world.
+    item_topics = rng.integers(n_topics, size=settings.n_items)
+    vectors = draw_vectors(item_topics)
+    quality = QUALITY_DEVIATION * rng.normal(size=settings.n_items)
+    log_exposure = EXPOSURE_DEVIATION * rng.normal(size=settings.n_items)
+    first_topics = rng.integers(n_topics, size=settings.n_users)
+    steps = rng.integers(1, n_topics, size=settings.n_users)
+    second_topics = (first_topics + steps) % n_topics
+    return ClickWorld(
+        settings,
+        vectors,
+        quality,
+        log_exposure,
+        first_taste=draw_vectors(first_topics),
+        second_taste=draw_vectors(second_topics),
+    )

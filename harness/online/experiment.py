@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
 from hashlib import file_digest
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -39,8 +39,12 @@ from runs.shared.progress import Progress
 RECORD = "experiment"
 """The part of the study that is the record of the experiment."""
 
-FACTS = "experiment.json"
-HIDDEN = "ranks/hidden.parquet"
+FACTS_FILE = "experiment.json"
+HIDDEN_FILE = "ranks/hidden.parquet"
+"""Files of the record: facts such as the test users, and the items that are hidden."""
+
+TrainedModel: TypeAlias = NeighbourRecommender | SystemRecommender
+"""A model that ranks hidden items."""
 
 
 @dataclass(frozen=True)
@@ -55,16 +59,27 @@ class ExperimentRun(StudyRun):
 
     @cached_property
     def work(self) -> ExperimentWork:
-        """What is analysed: what is kept of the experiment, read back."""
+        """What is analysed: the record of the experiment, read from its files."""
         from pandas import DataFrame
 
-        study, store = self.study, self.parts.store
-        facts = json.loads(store.read(FACTS))
+        study = self.study
+        store = self.parts.store
+        facts = json.loads(store.read(FACTS_FILE))
+        test_users = Numbering.of(facts.pop("test users"))
+        if "truth" in facts:
+            facts["truth"] = DataFrame(facts["truth"])
         logs = _logs(study, store)
         events = _events(logs)
-        hidden = hidden_from_parquet(store.read(HIDDEN), users=events.users, items=events.items)
+        hidden_file = store.read(HIDDEN_FILE)
+        hidden = hidden_from_parquet(hidden_file, users=events.users, items=events.items)
         _, _, starts = model_starts(logs)
-        kept = [place for place in starts if (store.folder / ranks_name(*place)).exists()]
+        ranks = {}
+        starts_of_ranked = {}
+        for (arm, period), start in starts.items():
+            name = ranks_name(arm, period)
+            if (store.folder / name).exists():
+                ranks[arm, period] = ranks_from_parquet(store.read(name), hidden)
+                starts_of_ranked[arm, period] = start
         return ExperimentWork(
             name=study.name,
             seed=study.seed,
@@ -72,54 +87,59 @@ class ExperimentRun(StudyRun):
             settings=study.settings,
             logs=logs,
             events=events,
-            test_users=Numbering.of(facts.pop("test users")),
-            ranks={at: ranks_from_parquet(store.read(ranks_name(*at)), hidden) for at in kept},
-            starts={place: starts[place] for place in kept},
-            known=facts | ({"truth": DataFrame(facts["truth"])} if "truth" in facts else {}),
+            test_users=test_users,
+            ranks=ranks,
+            starts=starts_of_ranked,
+            known=facts,
         )
 
     @cached_property
     def inputs(self) -> list[dict[str, str]]:
-        """Paths and checksums of the tables of a log."""
+        """Paths and checksums of the tables of a log; empty for a simulated experiment."""
         logs = self.study.experiment.logs
         paths = [] if logs is None else logs.files.values()
         return [{"path": str(path), "sha256": _digest(path)} for path in paths]
 
     def make(self) -> None:
-        """Make the record and all analyses of it, or what is left of them."""
+        """Make the record and all analyses of it, or those that are not complete."""
         study = self.study
         logs = study.experiment.logs
-        record = _simulated if logs is None else _logged
+        checksums = [table["sha256"] for table in self.inputs]
+        make_record = _simulated_record if logs is None else _record_of_logs
         key = self.parts.key(
-            record,
+            make_record,
             study.experiment.model_dump(mode="json", exclude={"logs"}),
             study.seed,
             None if logs is None else (logs.types, logs.first_year),
-            [table["sha256"] for table in self.inputs],
+            checksums,
             max(study.settings.cutoffs),
         )
-        self.parts.build(RECORD, key, partial(record, self))
+        self.parts.build(RECORD, key, partial(make_record, self))
         for analysis, settings in study.analyses.chosen():
             self.keep_analysis(
                 analysis,
                 settings,
                 lambda: self.work,
                 self.parts.kept_parts(RECORD),
-                [table["sha256"] for table in self.inputs],
+                checksums,
                 study.settings,
                 makers=[ExperimentWork],
             )
 
     def facts(self) -> dict[str, Any]:
-        """Describe the study for the manifest, as far as its kind alone knows it."""
+        """Describe the study for the manifest: what only studies of experiments know."""
         facts = self.work.clicks.tables["facts"].set_index("fact")["value"]
         arms = list(dict.fromkeys(arm for arm, _ in self.work.ranks))
-        size = f"{counted(facts['lists'], 'list')} shown to {counted(facts['users'], 'user')}"
-        name, seed = self.study.name, self.study.seed
+        n_arms = len(arms)
+        n_lists = counted(facts["lists"], "list")
+        size = f"{n_lists} shown to {counted(facts['users'], 'user')}"
+        name = self.study.name
+        seed = self.study.seed
+        results = [analysis.key for analysis, _ in self.study.analyses.chosen()]
         return {
-            "lead": f"Do offline metrics follow clicks? {len(arms)} models, {size}; seed {seed}.",
-            "data": f"Data: {name} ({size}); {len(arms)} models; study seed {seed}.",
-            "results": [analysis.key for analysis, _ in self.study.analyses.chosen()],
+            "lead": f"Do offline metrics follow clicks? {n_arms} models, {size}; seed {seed}.",
+            "data": f"Data: {name} ({size}); {n_arms} models; study seed {seed}.",
+            "results": results,
             "inputs": self.inputs,
             "collection": {
                 "lists": facts["lists"],
@@ -138,7 +158,7 @@ class ExperimentRun(StudyRun):
 def run_experiment_study(
     study: ExperimentStudy, *, n_jobs: int, progress: Progress, cluster: str | None = None
 ) -> Path:
-    """Run a study of an experiment, or what is left of it; give the path of the report."""
+    """Run a study of an experiment, or resume it; the result is the path of the report."""
     run = ExperimentRun(
         study=study,
         parts=Parts(Store(study.folder)),
@@ -149,34 +169,40 @@ def run_experiment_study(
     return run_to_report(run, make=run.make, facts=run.facts, completed_study=run.completed_study)
 
 
-def _simulated(run: ExperimentRun) -> dict[str, bytes]:
-    """Simulate the experiment; give the files of the record."""
-    study, section = run.study, run.study.experiment
+def _simulated_record(run: ExperimentRun) -> dict[str, bytes]:
+    """Simulate the experiment, and write the files of the record: contents by name.
+
+    They are the log, the ranks of hidden items by every model, and facts with the truth.
+    """
+    study = run.study
+    section = study.experiment
     assert section.world is not None
     with run.progress("Making the world", 1) as bar:
         world = make_click_world(section.world)
         history = world.interactions(world.history())
         bar.advance()
     test_users = _test_users(study, history)
-    arms = [Arm(n, own.served(seed=study.seed)) for n, own in section.arms.items()]
+    arms = [Arm(name, arm.untrained(seed=study.seed)) for name, arm in section.arms.items()]
     with run.progress("Running the experiment", 1) as bar, study.errors_at("experiment", "arms"):
         experiment = simulate(world, arms, section, test_users=test_users, n_jobs=run.n_jobs)
         bar.advance()
-    live = [
-        ((name, period), model)
-        for name, models in experiment.recommenders.items()
-        for period, model in enumerate(models)
-        if isinstance(model, NeighbourRecommender | SystemRecommender)
-    ]
-    files = _rank(run, split_users(history, test_users)[1], live, len(live))
-    files |= {f"log/{name}": table for name, table in experiment.files().items()}
-    return files | _facts(run, test_users, truth=experiment.truth.to_dict("list"))
+    models: list[tuple[Place, TrainedModel]] = []
+    for name, models_of_arm in experiment.recommenders.items():
+        for period, model in enumerate(models_of_arm):
+            if isinstance(model, NeighbourRecommender | SystemRecommender):
+                models.append(((name, period), model))
+    _, hidden = split_users(history, test_users)
+    files = _rank_files(run, hidden, models, len(models))
+    for name, table in experiment.files().items():
+        files[f"log/{name}"] = table
+    return files | _facts_file(run, test_users, truth=experiment.truth.to_dict("list"))
 
 
-def _logged(run: ExperimentRun) -> dict[str, bytes]:
-    """Train each arm's model on what was known when each of its versions became live.
+def _record_of_logs(run: ExperimentRun) -> dict[str, bytes]:
+    """Train each arm's model on the events before each of its versions became live, and rank.
 
-    Given are the files of the record.
+    The result are the files of the record, contents by name: ranks of hidden items, and facts.
+    Raises InputError if the log has an arm for which the study has no model.
     """
     study = run.study
     with run.progress("Reading the log", 1) as bar:
@@ -193,58 +219,78 @@ def _logged(run: ExperimentRun) -> dict[str, bytes]:
     past = events.select(events.time < first_time)
     test_users = _test_users(study, past)
     _, hidden = split_users(past, test_users)
-    others = events.select(~np.isin(events.user, np.unique(hidden.user)))
-    served = {name: own.served(seed=study.seed) for name, own in study.experiment.arms.items()}
-    trained = (
-        (place, served[place[0]].fit(others.select(others.time < start)))
-        for place, start in starts.items()
-    )
+    is_test_event = np.isin(events.user, np.unique(hidden.user))
+    training_events = events.select(~is_test_event)
+    untrained = {
+        name: arm.untrained(seed=study.seed) for name, arm in study.experiment.arms.items()
+    }
+
+    def train_models() -> Iterator[tuple[Place, TrainedModel]]:
+        """Train the versions one by one: only one is in memory at a time."""
+        for (arm, period), start in starts.items():
+            history = training_events.select(training_events.time < start)
+            yield (arm, period), untrained[arm].fit(history)
+
     remark = "The models of the log were trained anew, as the study describes them."
-    files = _rank(run, hidden, trained, len(starts))
-    return files | _facts(run, test_users, remarks=[remark])
+    files = _rank_files(run, hidden, train_models(), len(starts))
+    return files | _facts_file(run, test_users, remarks=[remark])
 
 
-def _rank(
+def _rank_files(
     run: ExperimentRun,
     test: Interactions,
-    live: Iterable[tuple[Place, NeighbourRecommender | SystemRecommender]],
+    models: Iterable[tuple[Place, TrainedModel]],
     n_models: int,
 ) -> dict[str, bytes]:
-    """Rank hidden items by the model of each place; give the files."""
-    files = {HIDDEN: hidden_to_parquet(test.select(test.is_first))}
+    """Rank hidden items by the model of each arm and period, and write the files.
+
+    ``test`` are the events of test users. The files are the hidden items, and their ranks by each
+    model: contents by name.
+    """
+    files = {HIDDEN_FILE: hidden_to_parquet(test.select(test.is_first))}
     deepest = max(run.study.settings.cutoffs)
     with on_cluster(run.cluster), run.progress("Ranking hidden items", n_models) as bar:
-        for place, model in live:
+        for (arm, period), model in models:
             ranks = model.hidden_ranks(test, deepest=deepest, n_jobs=run.n_jobs)
-            files[ranks_name(*place)] = ranks_to_parquet(ranks)
+            files[ranks_name(arm, period)] = ranks_to_parquet(ranks)
             bar.advance()
     return files
 
 
-def _facts(run: ExperimentRun, test_users: Numbering, **facts: Any) -> dict[str, bytes]:
-    """Write down what else is kept; of logs no truth."""
-    settings = [
-        {"arm": name, "model": own.model, **own.settings}
-        for name, own in run.study.experiment.arms.items()
+def _facts_file(run: ExperimentRun, test_users: Numbering, **facts: Any) -> dict[str, bytes]:
+    """Write facts, the test users and the settings of the arms as a JSON file, by its name.
+
+    Facts are the truth of a simulated experiment, or remarks on a log.
+    """
+    facts["test users"] = test_users.ids.tolist()
+    facts["settings"] = [
+        {"arm": name, "model": arm.model, **arm.settings}
+        for name, arm in run.study.experiment.arms.items()
     ]
-    facts |= {"test users": test_users.ids.tolist(), "settings": settings}
-    return {FACTS: json.dumps(facts, indent=1).encode()}
+    return {FACTS_FILE: json.dumps(facts, indent=1).encode()}
 
 
 def _test_users(study: ExperimentStudy, events: Interactions) -> Numbering:
+    """Draw the test users from those of the events, as the section "users" asks."""
     users = study.experiment.users
     with study.errors_at("experiment", "users", "share"):
         return draw_test_users(events, share=users.share, max_users=users.most, seed=study.seed)
 
 
 def _logs(study: ExperimentStudy, store: Store) -> Logs:
-    """Give the files of the log that was given, or is kept."""
-    names = ("recommendations", "interactions", "models")
-    kept = {name: store.folder / f"log/{name}.parquet" for name in names}
-    return study.experiment.logs or Logs(**kept)
+    """Look up the files of the log: those of the study file, or those of the simulation."""
+    if study.experiment.logs is not None:
+        return study.experiment.logs
+    folder = store.folder / "log"
+    return Logs(
+        recommendations=folder / "recommendations.parquet",
+        interactions=folder / "interactions.parquet",
+        models=folder / "models.parquet",
+    )
 
 
 def _events(logs: Logs) -> Interactions:
+    """Read the interactions of a log."""
     return read_interactions(logs.interactions, rename=logs.types, first_year=logs.first_year)
 
 
@@ -254,7 +300,10 @@ def ranks_name(arm: str, period: int) -> str:
 
 
 def _digest(path: Path) -> str:
-    """Hash a file, which may be too large for the memory, or the Parquet files of a folder."""
+    """Hash a file, which may be too large for the memory, or the Parquet files of a folder.
+
+    Raises InputError if the file does not exist.
+    """
     if path.is_dir():
         return content_key([_digest(part) for part in sorted(path.rglob("*.parquet"))])
     try:

@@ -43,7 +43,7 @@ class ArmSection(Section):
         """Whether it is a model of items that vote for each other; else it is a system."""
         return self.model in (ITEM_COSINES, ALS_KNN)
 
-    def served(self, *, seed: int) -> NeighbourModel | SystemModel:
+    def untrained(self, *, seed: int) -> NeighbourModel | SystemModel:
         """Make the model, which has not learnt anything yet."""
         if not self.is_neighbours:
             return SystemModel(self.model, self.settings, seed)
@@ -51,7 +51,10 @@ class ArmSection(Section):
         return NeighbourModel(similarity_of(settings, seed=seed, n_jobs=1))
 
     def check(self) -> None:
-        """Refuse wrong settings, what is no system, or none that scores what a stranger did."""
+        """Refuse, with InputError, an unknown model, wrong settings, and some systems.
+
+        These are systems that cannot score users whom they were not trained on.
+        """
         if self.is_neighbours:
             model_settings(self.model, self.settings)
             return
@@ -70,14 +73,15 @@ class ExperimentSection(SimulationSettings):
 
     @model_validator(mode="after")
     def _fits_together(self) -> ExperimentSection:
+        """Refuse, with ValueError, what does not fit: world and logs, and less than three arms."""
         if (self.logs is None) == (self.world is None):
             raise ValueError(
                 "an experiment needs [experiment.world] or [experiment.logs], and not both"
             )
-        simulated = self.model_fields_set & {*SimulationSettings.model_fields}
-        if self.logs is not None and simulated:
+        simulation_settings = self.model_fields_set & {*SimulationSettings.model_fields}
+        if self.logs is not None and simulation_settings:
             raise ValueError(
-                f"`{min(simulated)}` needs a simulated world; with [experiment.logs], "
+                f"`{min(simulation_settings)}` needs a simulated world; with [experiment.logs], "
                 "[experiment.arms.NAME] gives the model of each arm"
             )
         if len(self.arms) < 3:
@@ -89,7 +93,8 @@ class ExperimentSection(SimulationSettings):
             try:
                 arm.check()
             except InputError as error:
-                raise ValueError(f"[experiment.arms.{name}]: {str(error).rstrip('.')}") from None
+                sentence = str(error).rstrip(".")
+                raise ValueError(f"[experiment.arms.{name}]: {sentence}") from None
         return self
 
 
@@ -102,22 +107,25 @@ class ExperimentStudy(StudyFile):
     @property
     def settings(self) -> ArmSettings:
         """How the arms are compared, which all its analyses share."""
-        return next(
-            each for each in self.analyses.settings_by_key.values() if isinstance(each, ArmSettings)
-        )
+        all_settings = self.analyses.settings_by_key.values()
+        return next(settings for settings in all_settings if isinstance(settings, ArmSettings))
 
     @classmethod
     def read_tables(cls, values: dict[str, Any], origin: Origin) -> dict[str, Any]:
         """Read the settings of the analyses; all those of experiments are made by default."""
-        every = [member.name for member in members_of(GROUP) if Need.EXPERIMENT in member.needs]
-        given = values.get("analyses", {})
-        sections = [name for name in given if isinstance(given[name], dict)]
-        group = {STUDIES: every} | given.get(GROUP, {})
-        analyses = {NAMES: list({GROUP: None, **dict.fromkeys(sections)})} | given | {GROUP: group}
-        return values | {"analyses": read_sections(analyses, origin)}
+        tables = values.get("analyses", {})
+        group_names = [
+            member.name for member in members_of(GROUP) if Need.EXPERIMENT in member.needs
+        ]
+        group = {STUDIES: group_names, **tables.get(GROUP, {})}
+        sections = [name for name, table in tables.items() if isinstance(table, dict)]
+        names = list(dict.fromkeys([GROUP, *sections]))
+        analyses = {NAMES: names, **tables, GROUP: group}
+        return {**values, "analyses": read_sections(analyses, origin)}
 
     @model_validator(mode="after")
     def _has_what_is_needed(self) -> ExperimentStudy:
+        """Refuse, with ValueError, analyses that need something else than an experiment."""
         for analysis, _ in self.analyses.chosen():
             if Need.EXPERIMENT not in analysis.needs:
                 raise ValueError(f"an experiment has no scores, which {analysis.key!r} needs")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +19,10 @@ from harness.online.click_world import (
     TYPES,
     ClickWorld,
     ClickWorldSettings,
-    actions_of,
+    action_table,
+    action_values,
     draw_types,
     make_click_world,
-    values_of,
 )
 from qrels.interactions.held_out_users import split_users
 from runs import InputError, Numbering
@@ -35,6 +35,8 @@ from runs.shared.streams import id_hashes
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
+
+    from qrels.interactions.interactions import Interactions
 
 VIEWS_PER_LIST = 0.5
 """Mean of a user's interactions without a list, for each list."""
@@ -63,7 +65,7 @@ class SimulationSettings(Section):
 
 @dataclass(frozen=True)
 class Arm:
-    """What some of the users are served, as many as by each other arm."""
+    """A model that serves a share of the users; all arms have equal shares."""
 
     name: str
     model: Model
@@ -73,11 +75,17 @@ class Arm:
 class SimulatedExperiment:
     """The log of an experiment, and the truth behind it.
 
-    The tables are as `analyses.online.logs.Logs` describes them: recommendations, interactions
-    (with the history) and models. ``recommenders[arm][period]`` was live. The truth, what the rates
-    of the log estimate, is the expected click-through rate of the lists that were shown: arm,
-    period (from 1), users, lists and expected_rate. It is not the rate of a model that serves
-    everybody.
+    Parameters
+    ----------
+    tables
+        By name, as `analyses.online.logs.Logs` describes them: recommendations, interactions (with
+        the history) and models.
+    truth
+        What the rates of the log estimate: the expected click-through rate of the lists that were
+        shown. Columns arm, period (from 1), users, lists and expected_rate. It is not the rate of a
+        model that serves everybody.
+    recommenders
+        By arm: the models that were live, one for each period.
     """
 
     tables: Mapping[str, pa.Table]
@@ -85,19 +93,46 @@ class SimulatedExperiment:
     recommenders: Mapping[str, Sequence[Recommender]]
 
     def files(self) -> dict[str, bytes]:
-        """Give the tables as Parquet files, by name."""
+        """Write the tables as Parquet files: contents by name of the file."""
         return {f"{name}.parquet": parquet_bytes(table) for name, table in self.tables.items()}
 
 
 @dataclass(frozen=True, eq=False)
-class _Shown:
-    """Lists that an arm showed in a period: columns of shape (n,), and (n, depth)."""
+class _ShownLists:
+    """Lists that an arm showed in a period.
 
-    user: Longs
-    time: Longs
+    Parameters
+    ----------
+    arm, period
+        Numbers from 0.
+    users, times
+        Who asked for each list, by number, and when, in milliseconds; of shape (n_lists,).
+    items, clicked, chances
+        Items, which were clicked, and the chance of each click; of shape (n_lists, depth).
+    """
+
+    arm: int
+    period: int
+    users: Longs
+    times: Longs
     items: Ints
     clicked: Masks
     chances: Floats
+
+
+class _Requests(NamedTuple):
+    """Requests for lists: numbers of the users, rising, and times, both of shape (n_requests,)."""
+
+    users: Longs
+    times: Longs
+
+
+class _Service(NamedTuple):
+    """What an arm did in a period: its model, the lists it showed, and a table of the clicks."""
+
+    model: Recommender
+    lists: _ShownLists
+    clicks: pd.DataFrame
 
 
 def simulate(
@@ -115,6 +150,25 @@ def simulate(
     profile at that moment: what they have interacted with is never shown. They click by the world's
     exact chances, within a minute; clicks enter their profile, as do items that they choose
     unasked. The same users come at the same times whatever the arms are.
+
+    Parameters
+    ----------
+    world
+        The items, the users and what they like.
+    arms
+        The models, one for each arm.
+    settings
+        How the experiment runs; None for the defaults.
+    test_users
+        Users whom no model learns from; None without.
+    n_jobs
+        Number of threads, on which results do not depend.
+
+    Raises
+    ------
+    InputError
+        If there are no arms, or two of one name; if a model lists what it may not; or if no user
+        asked for a list.
     """
     import pandas as pd
 
@@ -123,194 +177,271 @@ def simulate(
     names = [arm.name for arm in arms]
     if not names or len({*names}) < len(names):
         raise InputError(f"an experiment needs arms of different names, got {names}.")
-    assigned = assign(world.users, len(arms))
-    log, n_lists = world.history(), 0
-    shown: list[tuple[int, int, _Shown]] = []
-    recommenders: list[list[Recommender]] = [[] for _ in arms]
+    arm_of_user = assign(world.users, len(arms))
+    log = world.history()
+    n_lists = 0
+    shown: list[_ShownLists] = []
+    recommenders: dict[str, list[Recommender]] = {name: [] for name in names}
     for period in range(settings.periods):
         # Of lists at the end of a period, clicks come after the models of the next have learnt.
         before = log[log["time"] < settings.boundaries[period]]
-        learnt = world.interactions(before)
+        history = world.interactions(before)
         if test_users is not None:
-            learnt, _ = split_users(learnt, test_users)
-        user, time, views = _plan_period(world, settings, period)
-        known = pd.concat([log, views], ignore_index=True)
-        tasks = [
-            delayed(_serve)(
-                world,
-                (arm.name, arm.model),
-                settings,
-                learnt,
-                known[assigned[known["user"]] == number],
-                (user[assigned[user] == number], time[assigned[user] == number]),
-                np.random.default_rng([settings.seed, 2, period, number]),
-            )
-            for number, arm in enumerate(arms)
-        ]
-        served = run_in_threads(tasks, n_jobs=n_jobs)
-        log = known
-        for number, (model, lists, clicks) in enumerate(served):
-            recommenders[number].append(model)
-            shown.append((number, period, lists))
+            history, _ = split_users(history, test_users)
+        requests, views = _plan_period(world, settings, period)
+        log = pd.concat([log, views], ignore_index=True)
+        arm_of_action = arm_of_user[log["user"]]
+        arm_of_request = arm_of_user[requests.users]
+        tasks = []
+        for number, arm in enumerate(arms):
+            is_asked = arm_of_request == number
+            arm_requests = _Requests(requests.users[is_asked], requests.times[is_asked])
+            arm_period = _ArmPeriod(world, settings, arm, number, period)
+            task = delayed(arm_period.serve)(history, log[arm_of_action == number], arm_requests)
+            tasks.append(task)
+        for model, lists, clicks in run_in_threads(tasks, n_jobs=n_jobs):
+            recommenders[names[lists.arm]].append(model)
+            shown.append(lists)
             clicks["led_by"] += n_lists
             log = pd.concat([log, clicks], ignore_index=True)
-            n_lists += len(lists.user)
+            n_lists += len(lists.users)
     if n_lists == 0:
         raise InputError("no user came to the experiment; it needs more users, lists or days.")
     return SimulatedExperiment(
-        tables=_tables(world, names, settings, shown, log),
+        tables={
+            "recommendations": _recommendation_table(world, names, settings, shown),
+            "interactions": _interaction_table(world, log, n_lists),
+            "models": _model_table(names, settings),
+        },
         truth=_truth(names, shown),
-        recommenders=dict(zip(names, recommenders, strict=True)),
+        recommenders=recommenders,
     )
 
 
 def assign(users: Numbering, n_arms: int) -> Longs:
-    """Put users into arms by a hash of the id, which is the same on every machine."""
-    luck = id_hashes(users.ids, ASSIGNMENT) * 2.0**-64
-    return np.minimum((luck * n_arms).astype(np.int64), n_arms - 1)
+    """Put users into arms by a hash of the id, which is the same on every machine.
+
+    The result has the number of each user's arm, of shape (n_users,).
+    """
+    shares = id_hashes(users.ids, ASSIGNMENT) * 2.0**-64
+    numbers = (shares * n_arms).astype(np.int64)
+    return np.minimum(numbers, n_arms - 1)
 
 
 def _plan_period(
     world: ClickWorld, settings: SimulationSettings, period: int
-) -> tuple[Longs, Longs, pd.DataFrame]:
-    """Draw who asks for a list when, sorted by both, and what users look at without a list."""
+) -> tuple[_Requests, pd.DataFrame]:
+    """Draw the requests for lists in a period, and what users look at without a list.
+
+    Requests are sorted by user, then by time; for the columns of the table see `action_table`.
+    """
     rng = np.random.default_rng([settings.seed, 1, period])
     start, end = settings.boundaries[period : period + 2]
-    everybody = np.arange(world.settings.n_users)
+    all_users = np.arange(world.settings.n_users)
 
-    def times(mean: float) -> tuple[Longs, Longs]:
-        user = np.repeat(everybody, rng.poisson(mean, len(everybody)))
-        return user, rng.integers(start, end, len(user))
+    def draw_visits(mean: float) -> _Requests:
+        """Draw visits of all users, so many of each on average, at any time of the period."""
+        users = np.repeat(all_users, rng.poisson(mean, len(all_users)))
+        return _Requests(users, rng.integers(start, end, len(users)))
 
-    asking, asked = times(settings.lists)
-    user, time = times(settings.lists * VIEWS_PER_LIST)
-    item, types = world.choose(world.tastes(user), rng), draw_types(len(user), rng)
-    order = np.lexsort((asked, asking))
-    return asking[order], asked[order], actions_of(user, item, time, types, np.full(len(user), -1))
+    requests = draw_visits(settings.lists)
+    visits = draw_visits(settings.lists * VIEWS_PER_LIST)
+    items = world.choose(world.tastes(visits.users), rng)
+    types = draw_types(len(visits.users), rng)
+    views = action_table(visits.users, items, visits.times, types)
+    order = np.lexsort((requests.times, requests.users))
+    return _Requests(requests.users[order], requests.times[order]), views
 
 
-def _serve(
-    world: ClickWorld,
-    arm: tuple[str, Model],
-    settings: SimulationSettings,
-    learnt: Any,
-    known: pd.DataFrame,
-    requests: tuple[Longs, Longs],
-    rng: np.random.Generator,
-) -> tuple[Recommender, _Shown, pd.DataFrame]:
-    """Let an arm learn, and answer the first request of every user, then the second, ..."""
-    import pandas as pd
+@dataclass(frozen=True, eq=False)
+class _ArmPeriod:
+    """An arm in a period; ``number`` is that of the arm, and both count from 0."""
 
-    model = arm[1].fit(learnt)
-    user, time = requests
-    turn = np.arange(len(user)) - np.searchsorted(user, user)
-    items = np.zeros((len(user), settings.depth), dtype=np.int32)
-    clicked, chances = np.zeros(items.shape, dtype=np.bool_), np.zeros(items.shape)
-    made = [known[:0]]
-    for number in range(int(turn.max(initial=-1)) + 1):
-        rows = np.flatnonzero(turn == number)
-        asking = user[rows]
-        known = known[known["user"].isin(asking)]
-        profiles = profiles_before(known, asking, time[rows], n_items=len(world.items))
-        lists = recommended(model, profiles, depth=settings.depth, arm=arm[0])
-        items[rows], chances[rows] = lists, world.click_chance(asking, lists)
-        clicked[rows] = rng.random(lists.shape) < chances[rows]
-        row, column = np.nonzero(clicked[rows])
-        later = time[rows][row] + rng.integers(1, MINUTE, len(row))
-        types = draw_types(len(row), rng)
-        taken = lists[row, column].astype(np.int64)
-        clicks = actions_of(asking[row], taken, later, types, rows[row])
-        made.append(clicks)
-        known = pd.concat([known, clicks], ignore_index=True)
-    return model, _Shown(user, time, items, clicked, chances), pd.concat(made, ignore_index=True)
+    world: ClickWorld
+    settings: SimulationSettings
+    arm: Arm
+    number: int
+    period: int
+
+    def serve(self, history: Interactions, log: pd.DataFrame, requests: _Requests) -> _Service:
+        """Let the arm learn, and answer the first request of every user, then the second, ...
+
+        Parameters
+        ----------
+        history
+            What the model learns from.
+        log
+            What the users of the arm did without its lists, also in this period.
+        requests
+            Their requests for lists, sorted by user and time.
+        """
+        import pandas as pd
+
+        rng = np.random.default_rng([self.settings.seed, 2, self.period, self.number])
+        model = self.arm.model.fit(history)
+        users, times = requests
+        depth = self.settings.depth
+        items = np.zeros((len(users), depth), dtype=np.int32)
+        clicked = np.zeros(items.shape, dtype=np.bool_)
+        chances = np.zeros(items.shape)
+        tables = [log[:0]]
+        turns = np.arange(len(users)) - np.searchsorted(users, users)
+        for turn in range(int(turns.max(initial=-1)) + 1):
+            rows = np.flatnonzero(turns == turn)
+            asking = users[rows]
+            log = log[log["user"].isin(asking)]
+            profiles = profiles_before(log, asking, times[rows], n_items=len(self.world.items))
+            lists = recommended(model, profiles, depth=depth, arm=self.arm.name)
+            items[rows] = lists
+            chances[rows] = self.world.click_chance(asking, lists)
+            clicked[rows] = rng.random(lists.shape) < chances[rows]
+            places, columns = np.nonzero(clicked[rows])
+            clicked_rows = rows[places]
+            click_times = times[clicked_rows] + rng.integers(1, MINUTE, len(places))
+            types = draw_types(len(places), rng)
+            clicked_items = lists[places, columns].astype(np.int64)
+            clicks = action_table(
+                users[clicked_rows], clicked_items, click_times, types, led_by=clicked_rows
+            )
+            tables.append(clicks)
+            log = pd.concat([log, clicks], ignore_index=True)
+        shown = _ShownLists(self.number, self.period, users, times, items, clicked, chances)
+        return _Service(model, shown, pd.concat(tables, ignore_index=True))
 
 
 def profiles_before(log: pd.DataFrame, users: Longs, before: Longs, *, n_items: int) -> Sparse:
-    """Give the distinct items that users had before a time, itself excluded, as rows of ones.
+    """Collect the distinct items that users had before a time, itself excluded, as rows of ones.
 
-    Users rise strictly, and like times are of shape (n,); the rows are of shape (n, n_items).
+    Parameters
+    ----------
+    log
+        What users did: columns user, item, time.
+    users
+        Numbers of the users, strictly rising, of shape (n,).
+    before
+        A time for each, in milliseconds, of shape (n,).
+    n_items
+        Number of all items.
+
+    Returns
+    -------
+    Sparse rows of shape (n, n_items).
+
+    Raises
+    ------
+    ValueError
+        If there is not one time for each user.
     """
     from scipy.sparse import csr_array
 
-    row = np.minimum(np.searchsorted(users, log.user), len(users) - 1)
-    kept = (users[row] == log.user) & (log.time < before[row])
-    pairs = np.unique(row[kept] * n_items + log.item[kept])
-    starts = np.searchsorted(pairs, np.arange(len(users) + 1) * n_items)
-    return csr_array((np.ones(len(pairs)), pairs % n_items, starts), shape=(len(users), n_items))
+    if before.shape != users.shape:
+        raise ValueError(f"times of shape {before.shape} do not fit {len(users):,} users.")
+    rows = np.minimum(np.searchsorted(users, log.user), len(users) - 1)
+    is_before = (users[rows] == log.user) & (log.time < before[rows])
+    pairs = np.unique(rows[is_before] * n_items + log.item[is_before])
+    offsets = np.searchsorted(pairs, np.arange(len(users) + 1) * n_items)
+    ones = np.ones(len(pairs))
+    return csr_array((ones, pairs % n_items, offsets), shape=(len(users), n_items))
 
 
-def _truth(names: Sequence[str], shown: Sequence[tuple[int, int, _Shown]]) -> pd.DataFrame:
-    """Give users, lists and the mean chance of a click or more, of each arm and period."""
+def _truth(names: Sequence[str], shown: Sequence[_ShownLists]) -> pd.DataFrame:
+    """Tabulate users, lists and the mean chance of a click or more, of each arm and period.
+
+    ``names`` are those of the arms. The chance is NaN where there are no lists.
+    """
     import pandas as pd
 
-    rows = [
-        {
-            "arm": names[arm],
-            "period": period + 1,
-            "users": len(np.unique(of.user)),
-            "lists": len(of.user),
-            "expected_rate": (1 - (1 - of.chances).prod(axis=1)).mean() if len(of.user) else np.nan,
+    rows = []
+    for lists in shown:
+        expected_rate = np.nan
+        if len(lists.users):
+            chance_of_no_click = (1 - lists.chances).prod(axis=1)
+            expected_rate = (1 - chance_of_no_click).mean()
+        row = {
+            "arm": names[lists.arm],
+            "period": lists.period + 1,
+            "users": len(np.unique(lists.users)),
+            "lists": len(lists.users),
+            "expected_rate": expected_rate,
         }
-        for arm, period, of in shown
-    ]
+        rows.append(row)
     return pd.DataFrame(rows).sort_values(["arm", "period"], ignore_index=True)
 
 
-def _tables(
+def _recommendation_ids(n_lists: int) -> NDArray[np.str_]:
+    """Name lists in the order in which they were shown, of shape (n_lists,)."""
+    return np.array([f"r{number:09}" for number in range(n_lists)])
+
+
+def _recommendation_table(
     world: ClickWorld,
     names: Sequence[str],
     settings: SimulationSettings,
-    shown: Sequence[tuple[int, int, _Shown]],
-    log: pd.DataFrame,
-) -> dict[str, pa.Table]:
-    """Make the tables of the log."""
+    shown: Sequence[_ShownLists],
+) -> pa.Table:
+    """Tabulate the lists of all arms and periods, and what was clicked of them."""
     import pyarrow as pa
 
-    def joined(column: str) -> NDArray[Any]:
-        return np.concatenate([getattr(of, column) for _, _, of in shown])
+    n_lists = [len(lists.users) for lists in shown]
+    arms = [names[lists.arm] for lists in shown]
+    versions = [_version_name(lists.period) for lists in shown]
+    users = np.concatenate([lists.users for lists in shown])
+    times = np.concatenate([lists.times for lists in shown])
+    items = np.concatenate([lists.items for lists in shown])
+    clicked = np.concatenate([lists.clicked for lists in shown])
+    offsets = pa.array(np.arange(len(users) + 1) * settings.depth)
+    item_ids = pa.array(world.items.ids[items.ravel()])
+    columns: dict[str, Any] = {"rec_id": _recommendation_ids(len(users)), "time": times}
+    columns["user"] = world.users.ids[users]
+    columns["arm"] = np.repeat(arms, n_lists)
+    columns["model_version"] = np.repeat(versions, n_lists)
+    columns["items"] = pa.LargeListArray.from_arrays(offsets, item_ids)
+    columns["clicked"] = pa.LargeListArray.from_arrays(offsets, pa.array(clicked.ravel()))
+    return pa.table(columns)
 
-    def of_each(values: Sequence[str]) -> Any:
-        return np.repeat(values, [len(of.user) for _, _, of in shown])
 
-    n_lists = len(joined("user"))
-    rec_ids = np.array([f"r{number:09}" for number in range(n_lists)])
-    ends = pa.array(np.arange(n_lists + 1) * settings.depth)
-    items = pa.array(world.items.ids[joined("items").ravel()])
-    recommendations = {
-        "rec_id": rec_ids,
-        "time": joined("time"),
-        "user": world.users.ids[joined("user")],
-        "arm": of_each([names[arm] for arm, _, _ in shown]),
-        "model_version": of_each([f"v{period + 1:03}" for _, period, _ in shown]),
-        "items": pa.LargeListArray.from_arrays(ends, items),
-        "clicked": pa.LargeListArray.from_arrays(ends, pa.array(joined("clicked").ravel())),
-    }
-    versions = [(name, number) for name in names for number in range(settings.periods)]
-    models = {
-        "arm": [name for name, _ in versions],
-        "model_version": [f"v{number + 1:03}" for _, number in versions],
-        "valid_from": [settings.boundaries[number] for _, number in versions],
-        "valid_to": [settings.boundaries[number + 1] for _, number in versions],
-    }
+def _interaction_table(world: ClickWorld, log: pd.DataFrame, n_lists: int) -> pa.Table:
+    """Tabulate what users did, by user and time, with the list that led to it, or null."""
+    import pyarrow as pa
+
     log = log.sort_values(["user", "time"])
     led_by = log["led_by"].to_numpy()
-    led_by = pa.array(rec_ids).take(pa.array(led_by, mask=led_by < 0))
-    interactions = {**_columns_of(world, log), "rec_id": led_by}
-    return {
-        "recommendations": pa.table(recommendations),
-        "interactions": pa.table(interactions),
-        "models": pa.table(models),
-    }
+    list_numbers = pa.array(led_by, mask=led_by < 0)
+    list_ids = pa.array(_recommendation_ids(n_lists)).take(list_numbers)
+    return pa.table({**_action_columns(world, log), "rec_id": list_ids})
 
 
-def _columns_of(world: ClickWorld, log: pd.DataFrame) -> dict[str, NDArray[Any]]:
-    return {
-        "time": log["time"].to_numpy(),
-        "user": world.users.ids[log["user"]],
-        "item": world.items.ids[log["item"]],
-        "type": np.array(TYPES)[log["type"]],
-        "value": values_of(log),
-    }
+def _model_table(names: Sequence[str], settings: SimulationSettings) -> pa.Table:
+    """Tabulate the version of each arm's model in each period, and when it was live."""
+    import pyarrow as pa
+
+    arms = []
+    periods = []
+    for name in names:
+        for period in range(settings.periods):
+            arms.append(name)
+            periods.append(period)
+    boundaries = settings.boundaries
+    columns: dict[str, Any] = {"arm": arms}
+    columns["model_version"] = [_version_name(period) for period in periods]
+    columns["valid_from"] = [boundaries[period] for period in periods]
+    columns["valid_to"] = [boundaries[period + 1] for period in periods]
+    return pa.table(columns)
+
+
+def _version_name(period: int) -> str:
+    """Name the version of a model in a period, which counts from 0."""
+    return f"v{period + 1:03}"
+
+
+def _action_columns(world: ClickWorld, log: pd.DataFrame) -> dict[str, NDArray[Any]]:
+    """Write ids and names in place of numbers: columns time, user, item, type and value."""
+    columns: dict[str, NDArray[Any]] = {"time": log["time"].to_numpy()}
+    columns["user"] = world.users.ids[log["user"]]
+    columns["item"] = world.items.ids[log["item"]]
+    columns["type"] = np.array(TYPES)[log["type"]]
+    columns["value"] = action_values(log)
+    return columns
 
 
 def write_history(path: Path, settings: ClickWorldSettings) -> int:
@@ -322,5 +453,5 @@ def write_history(path: Path, settings: ClickWorldSettings) -> int:
 
     world = make_click_world(settings)
     history = world.history().sort_values(["user", "time"])
-    path.write_bytes(parquet_bytes(pa.table(_columns_of(world, history))))
+    path.write_bytes(parquet_bytes(pa.table(_action_columns(world, history))))
     return len(history)

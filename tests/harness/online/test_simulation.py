@@ -195,12 +195,18 @@ def test_a_history_is_written_as_interactions(tmp_path: Path) -> None:
     assert events.value.tolist() == expected.value.tolist()
 
 
+def test_profiles_need_a_time_for_each_user() -> None:
+    log = small_world().history()
+    with pytest.raises(ValueError, match="times of shape \\(1,\\) do not fit 2 users"):
+        profiles_before(log, np.array([1, 4]), np.array([100]), n_items=300)
+
+
 def test_users_ask_for_three_lists_in_three_days_and_look_at_half_as_many_items() -> None:
     world, settings = small_world(n_users=2000), SimulationSettings()
     assert VIEWS_PER_LIST == 0.5
     assert settings.boundaries == tuple(NOW + 3 * DAY * n for n in range(5))
     for period in (0, 3):
-        user, time, views = _plan_period(world, settings, period)
+        (user, time), views = _plan_period(world, settings, period)
         assert len(user) / 2000 == pytest.approx(3, abs=0.15)
         assert len(views) / 2000 == pytest.approx(1.5, abs=0.15)
         for moments in (time, views["time"].to_numpy()):

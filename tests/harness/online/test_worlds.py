@@ -182,9 +182,9 @@ def test_a_system_recommends_by_score_and_popular_items_that_have_none() -> None
             return np.tile(np.array(row, dtype=np.float32), (known.shape[0], 1))
 
     model = SystemModel("popularity", {}, 1).fit(HISTORY)
-    np.testing.assert_allclose(model.by_popularity, np.array([5, 3, 4, 2, 1, 0]) / 6)
+    np.testing.assert_allclose(model.popularity_places, np.array([5, 3, 4, 2, 1, 0]) / 6)
     scorer: Any = Scores()
-    mine = type(model)(scorer, model.by_popularity)
+    mine = type(model)(scorer, model.popularity_places)
     assert mine.recommend(PROFILES[:2], depth=4).tolist() == [[4, 1, 3, 2], [4, 1, 5, 3]]
     assert model.recommend(PROFILES[:2], depth=2).tolist() == [[4, 3], [5, 4]]
 
@@ -227,8 +227,8 @@ def test_an_arm_is_a_model_of_neighbours_or_a_system() -> None:
     assert ArmSection().is_neighbours
     assert ArmSection(model="als-knn").is_neighbours
     arm = ArmSection(model="puresvd", settings={"factors": 3})
-    assert arm.served(seed=7) == SystemModel("puresvd", {"factors": 3}, 7)
-    assert isinstance(ArmSection().served(seed=7), NeighbourModel)
+    assert arm.untrained(seed=7) == SystemModel("puresvd", {"factors": 3}, 7)
+    assert isinstance(ArmSection().untrained(seed=7), NeighbourModel)
     with pytest.raises(InputError, match="svd can only score users that it was trained on"):
         ArmSection(model="svd").check()
 
