@@ -20,16 +20,13 @@ from runs.shared.files import PARQUET, read_within_memory
 from runs.tables.roles import RUNS, ColumnNames, Kind, Role
 from runs.tables.rows import NotPlain, Rows
 from runs.tables.sniff import SEPARATORS, names_pairs, split_line, trec_kind
-from runs.tables.source import Source, recoded
+from runs.tables.source import ARROW, Source, recoded
 
 if TYPE_CHECKING:
     import pandas as pd
 
 LZ4 = b"\x04\x22\x4d\x18"
 """What compressed files of ranx begin with."""
-
-ARROW = b"ARROW1"
-"""What files of Arrow begin with."""
 
 FIELDS_OF_TREC = 4
 """A line of TREC has at least so many fields."""

@@ -245,6 +245,8 @@ class _Assignment:
     def require(self) -> None:
         """Write down which roles are missing that must be there, and how a person says them."""
         for role in self.kind.required:
+            if role == Role.ITEM and self._has(Role.HISTORY):
+                continue
             if not self._has(role) and not any(f" the {role}:" in q for q in self.questions):
                 self.questions.append(self._missing(role))
 

@@ -76,6 +76,8 @@ LAYOUTS: Final[Mapping[str, Layout]] = {
     "tsv": Layout(separator="\t", quoted=True),
     "inter": Layout(separator="\t"),
     "parquet": Layout(separator=COLUMNAR),
+    "arrow": Layout(separator=COLUMNAR),
+    "json": Layout(separator=COLUMNAR),
     "yahoo-r3": Layout(
         separator="\t", header=False, width=3, columns={"user": 0, "item": 1, "rating": 2}
     ),

@@ -17,8 +17,8 @@ class TableOptions(Section):
 
     columns: dict[str, str | int] | None = Field(
         None,
-        description="Name or number (from 0) of columns: user, item, rating or count, time. Those "
-        "that are not named are recognised.",
+        description="Name or number (from 0) of columns: user, item, rating or count, time, "
+        "event. Those that are not named are recognised.",
     )
     separator: str | None = Field(None, description="Separator between the fields of a line.")
     header: bool | None = Field(None, description="Whether the first line names the columns.")

@@ -130,8 +130,10 @@ def _sniffed_layout(source: Source, options: TableOptions) -> tuple[Layout, str,
     The layout, the name of the format, the separator if the format does not say it, and whether
     the heading holds only the numbers of the columns.
     """
-    if source.is_parquet:
-        return LAYOUTS["parquet"], "parquet", None, False
+    columnar = {"parquet": source.is_parquet, "arrow": source.is_arrow, "json": source.is_json}
+    for format, is_format in columnar.items():
+        if is_format:
+            return LAYOUTS[format], format, None, False
     lines = source.first_lines()
     header = options.header
     if header is None and any(isinstance(name, str) for name in (options.columns or {}).values()):

@@ -99,6 +99,7 @@ RATINGS: Final = Kind(
         "rating": Role.RATING,
         "count": Role.COUNT,
         "time": Role.TIME,
+        "event": Role.EVENT,
     },
     option="--column",
     key="columns in [ratings]",

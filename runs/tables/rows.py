@@ -1,4 +1,4 @@
-"""Tables as rows of texts: lines of text in several layouts, and Parquet.
+"""Tables as rows of texts: lines of text in several layouts, Parquet, Arrow and JSON.
 
 Each class reads in two ways: `Rows.records` line by line, which is the definition and knows where a
 line stands, and `Rows.columns` whole columns, a hundred times faster, of files that are plain.
@@ -7,8 +7,10 @@ line stands, and `Rows.columns` whole columns, a hundred times faster, of files 
 from __future__ import annotations
 
 import csv
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from io import BytesIO
@@ -90,7 +92,7 @@ class Rows(ABC):
 def rows_of(source: Source, layout: Layout) -> Rows:
     """Choose what reads a file of a layout."""
     if layout.separator == COLUMNAR:
-        return ParquetRows(source, layout)
+        return ColumnarRows(source, layout)
     if layout.shape == Shape.MATRIX:
         return MatrixRows(source, layout)
     if layout.shape == Shape.ITEMS:
@@ -389,8 +391,8 @@ class MatrixRows(DelimitedRows):
             yield line, fields[self.layout.skipped :]
 
 
-class ParquetRows(Rows):
-    """Rows of a Parquet file.
+class ColumnarRows(Rows):
+    """Rows of a file of Parquet, Arrow or JSON.
 
     Ids are text or integers; numbers and times are numbers, or text as in a text file; times may
     be timestamps, which count as UTC without a time zone.
@@ -399,21 +401,42 @@ class ParquetRows(Rows):
     unit = "row"
 
     @cached_property
-    def _file(self) -> Any:
+    def _parquet(self) -> Any:
+        """The file, of which columns are read one by one."""
         import pyarrow as pa
         from pyarrow import parquet
 
-        with as_input_error(self._cannot_be_read, pa.ArrowException, OSError):
-            return parquet.ParquetFile(pa.py_buffer(self.source.data))
+        return parquet.ParquetFile(pa.py_buffer(self.source.data))
+
+    @cached_property
+    def _table(self) -> Any:
+        """The whole table of a file that is not Parquet."""
+        import pyarrow as pa
+
+        if self.source.is_arrow:
+            return pa.ipc.open_file(self.source.data).read_all()
+        try:
+            records = json.loads(self.source.data)
+        except json.JSONDecodeError:
+            lines = self.source.data.splitlines()
+            records = [json.loads(line) for line in lines if line.strip()]
+        return pa.Table.from_pylist(records if isinstance(records, list) else [records])
 
     @property
     def names(self) -> list[str]:
         """Names of the columns in the schema."""
-        return list(self._file.schema_arrow.names)
+        with self._readable():
+            is_parquet = self.source.is_parquet
+            schema = self._parquet.schema_arrow if is_parquet else self._table.schema
+        return list(schema.names)
 
     def beginning(self) -> list[list[str]]:
         """Read the first rows; a missing value is empty."""
-        batch = next(self._file.iter_batches(batch_size=LOOKED_AT), None)
+        with self._readable():
+            if self.source.is_parquet:
+                batch = next(self._parquet.iter_batches(batch_size=LOOKED_AT), None)
+            else:
+                batch = self._table.slice(0, LOOKED_AT)
         columns = [] if batch is None else [column.to_pylist() for column in batch.columns]
         return [[_as_text(value) for value in row] for row in zip(*columns, strict=True)]
 
@@ -425,16 +448,27 @@ class ParquetRows(Rows):
 
     def columns(self, places: Places) -> ArrowColumns:
         """Read whole columns."""
-        import pyarrow as pa
-
         names = self.names
-        with as_input_error(self._cannot_be_read, pa.ArrowException, OSError):
-            table = self._file.read(columns=[names[place] for place in places.values()])
+        wanted = [names[place] for place in places.values()]
+        with self._readable():
+            is_parquet = self.source.is_parquet
+            table = self._parquet.read(columns=wanted) if is_parquet else self._table
         return {role: self._converted(role, table[names[at]]) for role, at in places.items()}
 
-    @property
-    def _cannot_be_read(self) -> str:
-        return f"{self.source.label}: not a Parquet file that can be read"
+    @contextmanager
+    def _readable(self) -> Iterator[None]:
+        """Say of a broken file that it cannot be read."""
+        import pyarrow as pa
+
+        format = "Parquet"
+        if self.source.is_arrow:
+            format = "Arrow"
+        elif not self.source.is_parquet:
+            format = "JSON"
+        finding = f"{self.source.label}: not a {format} file that can be read"
+        unreadable = (pa.ArrowException, OSError, ValueError, TypeError, AttributeError)
+        with as_input_error(finding, *unreadable):
+            yield
 
     def _converted(self, role: Role, column: Any) -> Any:
         """Convert a column to texts, numbers or seconds, by its role and its type."""

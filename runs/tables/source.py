@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -32,6 +33,12 @@ RATINGS_FILES: Final = ("u.data", "ratings.dat", "ratings.csv", "ratings.parquet
 
 PACKED: Final = (".gz", ".bz2", ".xz")
 """Endings of the names of packed files."""
+
+ARROW: Final = b"ARROW1"
+"""What files of Arrow begin with."""
+
+JSON_RECORDS: Final = re.compile(rb'\s*(\[\s*)?\{\s*"')
+"""What files of records of JSON begin with."""
 
 LOOKED_AT: Final = 200
 """Lines, or rows, that are looked at to tell what a table holds."""
@@ -63,6 +70,16 @@ class Source:
     def is_parquet(self) -> bool:
         """Whether content or name say that it is a Parquet file."""
         return self.data.startswith(PARQUET) or self.name.endswith((".parquet", ".pq"))
+
+    @property
+    def is_arrow(self) -> bool:
+        """Whether it is a file of Arrow, as Feather writes it."""
+        return self.data.startswith(ARROW)
+
+    @property
+    def is_json(self) -> bool:
+        """Whether it holds records of JSON, one in each line or all in a list."""
+        return JSON_RECORDS.match(self.data) is not None
 
     def first_lines(self) -> list[str]:
         """List the first lines that are not blank, without their ends; refuse a file without one.
@@ -106,7 +123,8 @@ def open_source(path: str | Path, *, encoding: str = UTF_8) -> Source:
             source = _read_archive(path)
         else:
             source = _read_file(path)
-    return source if source.is_parquet else recoded(source, encoding)
+    is_binary = source.is_parquet or source.is_arrow
+    return source if is_binary else recoded(source, encoding)
 
 
 def recoded(source: Source, encoding: str) -> Source:

@@ -21,6 +21,9 @@ class RatingOptions(TableOptions):
     duplicates: Literal["error", "last"] = Field(
         "error", description="Repeated ratings: report an error, or keep the last."
     )
+    events: tuple[str, ...] = Field(
+        (), description="Events that are read, such as purchase; others are dropped; default: all."
+    )
     unrated: tuple[float, ...] = Field(
         (), description='Values that mean "not rated", such as 0 or -1; such lines are dropped.'
     )

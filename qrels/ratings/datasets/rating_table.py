@@ -116,6 +116,7 @@ def read_rating_table(
     InputError
         If a rating breaks a rule, naming its line, or if there is none.
     """
+    places = _with_events(places, options, label=rows.source.label)
     is_history = Role.HISTORY in places
     table = None
     with suppress(NotPlain):
@@ -123,6 +124,18 @@ def read_rating_table(
     if table is None or (unique and not is_history and table.n_repeated):
         table = _read_carefully(rows, places, options, unique=unique, complete=complete)
     return _without_unrated(table, options.unrated, label=rows.source.label)
+
+
+def _with_events(places: Places, options: RatingOptions, *, label: str) -> Places:
+    """Read the column of events only where some are chosen, and then require it."""
+    if not options.events:
+        return {role: place for role, place in places.items() if role != Role.EVENT}
+    if Role.EVENT not in places:
+        raise InputError(
+            f"{label}: no column is known to hold events, of which {list(options.events)} are to "
+            "be read. Name it: `--column event=NAME`."
+        )
+    return places
 
 
 def _without_unrated(table: RatingTable, unrated: Sequence[float], *, label: str) -> RatingTable:
@@ -157,12 +170,25 @@ def _read_whole(
 ) -> RatingTable:
     """Read and check whole columns; raises `NotPlain` if one breaks a rule."""
     columns = rows.columns(places)
+    if options.events:
+        columns = _rows_of_events(columns, options.events)
     n_without_value = 0
     if not complete:
         columns, n_without_value = _complete_rows(columns)
     if Role.HISTORY in columns:
         columns = _with_histories(columns)
     return _checked_table(columns, options, n_without_value=n_without_value)
+
+
+def _rows_of_events(columns: Columns, events: Sequence[str]) -> Columns:
+    """Keep the rows of some events, without the column of events."""
+    import pyarrow as pa
+    import pyarrow.compute as compute
+
+    is_chosen = compute.is_in(columns[Role.EVENT].cast(pa.string()), pa.array(events, pa.string()))
+    return {
+        role: column.filter(is_chosen) for role, column in columns.items() if role != Role.EVENT
+    }
 
 
 def _complete_rows(columns: Columns) -> tuple[Columns, int]:
@@ -201,26 +227,45 @@ def _missing_texts(role: Role) -> tuple[str, ...]:
 
 
 def _with_histories(columns: Columns) -> Columns:
-    """Give each item of a history, and the item behind it, a row of its own, each pair once."""
+    """Give each item of a history, and the item behind it, a row of its own, each pair once.
+
+    The ratings of the items may stand in a list of their own, in the same order.
+    """
     import pyarrow as pa
 
     users = _texts_of(columns[Role.USER])
-    histories = columns[Role.HISTORY].to_pylist()
-    last_items: list[str | None] = [None] * len(users)
-    if Role.ITEM in columns:
-        last_items = [*_texts_of(columns[Role.ITEM])]
-    pairs: dict[tuple[str, str], None] = {}
-    for user, history, last_item in zip(users, histories, last_items, strict=True):
-        items = re.split(OF_HISTORY, history.strip("[]() "))
-        if last_item is not None:
-            items.append(last_item)
-        pairs.update(dict.fromkeys((user, item) for item in items if item))
-    user_column = pa.array([user for user, _ in pairs], pa.string())
-    item_column = pa.array([item for _, item in pairs], pa.string())
-    return {
-        Role.USER: pa.chunked_array([user_column]),
-        Role.ITEM: pa.chunked_array([item_column]),
+    histories = _texts_of(columns[Role.HISTORY])
+    last_items = _texts_of(columns[Role.ITEM]) if Role.ITEM in columns else [""] * len(users)
+    is_rated = Role.RATING in columns
+    ratings = _texts_of(columns[Role.RATING]) if is_rated else histories
+    rating_of_pair: dict[tuple[str, str], str] = {}
+    for user, history, last_item, ratings_of_user in zip(
+        users, histories, last_items, ratings, strict=True
+    ):
+        items = [item for item in _listed(history) if item]
+        values = _listed(ratings_of_user) if is_rated else items
+        if len(items) != len(values):
+            raise InputError(
+                f"user {user!r} has {len(items)} items in a list, but {len(values)} ratings."
+            )
+        rating_of_pair.update(zip([(user, item) for item in items], values, strict=True))
+        if last_item:
+            rating_of_pair[user, last_item] = ""
+    histories_as_rows = {
+        Role.USER: [user for user, _ in rating_of_pair],
+        Role.ITEM: [item for _, item in rating_of_pair],
     }
+    if is_rated:
+        histories_as_rows[Role.RATING] = list(rating_of_pair.values())
+    return {
+        role: pa.chunked_array([pa.array(texts, pa.string())])
+        for role, texts in histories_as_rows.items()
+    }
+
+
+def _listed(text: str) -> list[str]:
+    """Part a list of items or ratings."""
+    return re.split(OF_HISTORY, text.strip("[]() "))
 
 
 def _texts_of(column: Any) -> list[str]:
@@ -323,22 +368,35 @@ def _read_carefully(
     rows: Rows, places: Places, options: RatingOptions, *, unique: bool, complete: bool
 ) -> RatingTable:
     """Check rating by rating, in file order, and name the line of the first that breaks a rule."""
-    columns: dict[Role, list[Any]] = {role: [] for role in places}
+    columns: dict[Role, list[Any]] = {role: [] for role in places if role != Role.EVENT}
     line_of_pair: dict[tuple[str, str], int] = {}
     lines: list[int] = []
     n_without_value = 0
-    for line, texts in rows.records(places):
+    seen_events: set[str] = set()
+    for line, record in rows.records(places):
+        texts = dict(record)
+        event = texts.pop(Role.EVENT, "")
+        seen_events.add(event)
+        if options.events and event not in options.events:
+            continue
         if not complete and any(text in _missing_texts(role) for role, text in texts.items()):
             n_without_value += 1
             continue
         try:
             for role, text in texts.items():
-                columns[role].append(_checked(role, text, options))
+                is_list = role == Role.RATING and Role.HISTORY in texts
+                value = text if is_list else _checked(role, text, options)
+                columns[role].append(value)
             if Role.HISTORY not in texts:
                 _require_first(texts, line, line_of_pair, unit=rows.unit, unique=unique)
         except InputError as error:
             raise rows.error(line, str(error)) from error
         lines.append(line)
+    if not lines and options.events:
+        raise InputError(
+            f"{rows.source.label}: no line has one of the events {list(options.events)}; there "
+            f"are {', '.join(sorted(seen_events))}."
+        )
     if not lines:
         raise InputError(f"{rows.source.label}: there are no ratings in the file.")
     if Role.TIME in columns:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -67,7 +69,7 @@ def read_recognised(source: Source, options: RatingOptions) -> RecognisedRatings
         recognised.rows, recognised.places, options, unique=False, complete=False
     )
     options, notes = _with_gaps(options, table)
-    notes = [*_remarks(columns), *notes]
+    notes = [*_remarks(columns), *_mixed_events(recognised, options), *notes]
     return RecognisedRatings(options, recognised.format, columns, table.ratings(), tuple(notes))
 
 
@@ -125,6 +127,23 @@ def _remarks(columns: Columns) -> list[str]:
                 f"No column is called {column.role}; by its values, {column.name!r} is used."
             )
     return sentences
+
+
+def _mixed_events(recognised: RecognisedTable, options: RatingOptions) -> list[str]:
+    """Say that all lines count alike, whatever their event, where nobody chose some."""
+    column = recognised.columns.column(Role.EVENT)
+    if column is None or options.events:
+        return []
+    values = recognised.rows.samples()[column.place].values
+    shares = [f"{event} ({n / len(values):.0%})" for event, n in Counter(values).most_common(5)]
+    if len(shares) == 1:
+        return []
+    event = min(set(values), key=values.count)
+    return [
+        f"All lines count, whatever their {column.name}: {', '.join(shares)} of the first "
+        f"{len(values)} lines. To read some only: `--event {event}`, or "
+        f"`events = [{json.dumps(event)}]` in [ratings]."
+    ]
 
 
 def _with_gaps(options: RatingOptions, table: RatingTable) -> tuple[RatingOptions, list[str]]:

@@ -1,4 +1,5 @@
 import gzip
+import json
 import zipfile
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -9,7 +10,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pyarrow import parquet
+from pyarrow import feather, parquet
 
 from qrels import Ratings
 from qrels.ratings.datasets import read_ratings
@@ -203,6 +204,51 @@ def test_a_header_of_users_items_and_times_alone_says_that_nothing_is_rated(writ
 def test_an_implicit_file_may_have_other_columns(write: Write) -> None:
     path = write("log.csv", "user,item,colour\na,x,3\n")
     assert rows(read_ratings(path, implicit=True)) == [("a", "x", 1.0, None)]
+
+
+LOG = "event,user,item,time\nview,a,x,1\nbuy,a,y,2\nview,b,x,3\nbuy,b,x,4\nview,b,x,5\n"
+
+
+def test_events_may_be_chosen_and_others_are_dropped(write: Write) -> None:
+    path = write("log.csv", LOG)
+    assert rows(read_ratings(path, events=["buy"])) == [("a", "y", 1.0, 2), ("b", "x", 1.0, 4)]
+    every = read_ratings(path, duplicates="last")
+    assert rows(every) == [("a", "x", 1.0, 1), ("a", "y", 1.0, 2), ("b", "x", 1.0, 5)]
+
+
+def test_repeated_pairs_of_chosen_events_are_named_with_their_line(write: Write) -> None:
+    path = write("log.csv", LOG)
+    assert "line 6: user 'b' rates item 'x' a second time" in complaint(path, events=["view"])
+
+
+def test_an_event_that_no_line_has_is_refused(write: Write) -> None:
+    path = write("log.csv", LOG)
+    assert "of the events ['cart']; there are buy, view" in complaint(path, events=["cart"])
+    bare = write("bare.csv", "user,item\na,x\n")
+    assert "`--column event=NAME`" in complaint(bare, events=["buy"])
+
+
+def test_lists_of_items_and_of_ratings_are_read_in_one_order(write: Write) -> None:
+    path = write("lists.csv", "user;items;ratings\na;7,8,9;1,2,3\nb;9,7;5,4\n")
+    pairs = [(user, item, rating) for user, item, rating, _ in rows(read_ratings(path))]
+    assert pairs == [("a", "7", 1), ("a", "8", 2), ("a", "9", 3), ("b", "7", 4), ("b", "9", 5)]
+    shorter = write("shorter.csv", "user;items;ratings\na;7,8,9;1,2\nb;9,7;5,4\n")
+    assert "user 'a' has 3 items in a list, but 2 ratings" in complaint(shorter)
+
+
+def test_arrow_and_json_hold_what_a_text_holds(tmp_path: Path, write: Write) -> None:
+    text = write("text.csv", "user,item,rating\n1,7,3\n1,8,4\n2,7,5\n")
+    records = [("1", 7, 3.0), ("1", 8, 4.0), ("2", 7, 5.0)]
+    named = [dict(zip(("user", "item", "rating"), record, strict=True)) for record in records]
+    feather.write_feather(pa.Table.from_pylist(named), tmp_path / "r.feather")
+    lines = write("r.jsonl", "\n".join(map(json.dumps, named)))
+    whole = write("r.json", json.dumps(named, indent=1))
+    for path in (tmp_path / "r.feather", lines, whole):
+        assert rows(read_ratings(path)) == rows(read_ratings(text))
+
+
+def test_broken_json_is_named(write: Write) -> None:
+    assert "not a JSON file that can be read" in complaint(write("r.json", '{"user": 1, '))
 
 
 def test_a_column_of_no_times_is_not_read_and_that_is_said(write: Write) -> None:
