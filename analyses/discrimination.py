@@ -378,7 +378,7 @@ class Discrimination(Result):
         """95 % interval of ``dp`` over users, each end of shape (n_measures,); NaN if unknown.
 
         Of the DP that as many users have on average, by the spread of its logarithm over resampled
-        users: see :func:`analyses.shared.estimate.ratio_limits`.
+        users: see :func:`analyses.shared.limits.ratio_limits`.
         """
         return ratio_limits(self.dp, self.samples.powers, highest=float(self.p.shape[1]))
 

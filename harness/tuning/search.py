@@ -300,11 +300,11 @@ class Search:
             trial = replace(trial, seconds=seconds, score=self._mean_score(outcome))
         self.trials[trial.number] = trial
         rows = []
-        for number, other in sorted(self.trials.items()):
-            row: dict[str, Any] = {"trial": number, **other.settings}
-            row["score"] = other.score
-            row["seconds"] = other.seconds
-            row["finding"] = other.finding
+        for number, recorded_trial in sorted(self.trials.items()):
+            row: dict[str, Any] = {"trial": number, **recorded_trial.settings}
+            row["score"] = recorded_trial.score
+            row["seconds"] = recorded_trial.seconds
+            row["finding"] = recorded_trial.finding
             rows.append(row)
         table = pd.DataFrame(rows, dtype=object).to_csv(index=False)
         write_atomically(self.path, table.encode())
