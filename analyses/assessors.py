@@ -99,6 +99,7 @@ def assessors(work: Work, settings: Settings) -> Assessors:
     low, high = mean_limits(differences, level=0.95, runs=None)
     bias = np.stack([differences.mean(axis=2), low, high])
     systems = comparison.measured.systems
+    top = tuple(size for size in settings.top if size < len(systems))
     return Assessors(
         measures=Measures(measures.reported, reported=measures.reported),
         systems=systems,
@@ -109,7 +110,7 @@ def assessors(work: Work, settings: Settings) -> Assessors:
         true=true,
         agreement=agreement,
         bias=bias,
-        top=tuple(size for size in settings.top if size < len(systems)),
+        top=top,
         n_users=n_users,
         alpha=settings.alpha,
         condensed=work.truth.condensed,
@@ -208,10 +209,13 @@ def _count_agreements(
     is_significant, is_truly_significant
         Whether each finds a pair significant, of shape (n_measures, n_pairs).
     """
-    signs = np.sign(pair_differences(measured)) * np.sign(pair_differences(true))
+    measured_signs = np.sign(pair_differences(measured))
+    true_signs = np.sign(pair_differences(true))
+    signs = measured_signs * true_signs
     n_significant = is_significant.astype(np.intp) + is_truly_significant
     # 0 to 5: active, mixed, passive; of each the agreements, then the disagreements.
-    indices = 2 * (2 - n_significant) + (signs < 0)
+    first_indices = 2 * (2 - n_significant)
+    indices = first_indices + (signs < 0)
     return np.stack([np.bincount(row, minlength=len(AGREEMENTS)) for row in indices])
 
 
@@ -262,7 +266,8 @@ class Assessors(Result):
         over resampled users.
         """
         numbers = np.arange(len(self.grades))
-        groupings = {"all grades": numbers, "relevance": np.array(self.grades) >= self.level}
+        is_relevant = np.array(self.grades) >= self.level
+        groupings = {"all grades": numbers, "relevance": is_relevant}
         for number, grade in enumerate(self.grades):
             groupings[f"grade {grade}"] = numbers == number
         return {name: self._kappa_of(groups) for name, groups in groupings.items()}
@@ -292,12 +297,15 @@ class Assessors(Result):
         n_systems = len(self.systems)
         correlations = {}
         for size in (*self.top, n_systems):
-            best = np.argsort(-self.true, axis=1, kind="stable")[:, :size]
+            best = np.argsort(-self.true, axis=1, kind="stable")
+            best = best[:, :size]
             # An axis for the pairs of orderings, of which there is one.
             measured = np.take_along_axis(self.measured, best, axis=1)[:, np.newaxis]
             true = np.take_along_axis(self.true, best, axis=1)[:, np.newaxis]
+            tau = tau_b(measured, true)
+            ap = tau_ap(measured, true)
             name = "all systems" if size == n_systems else f"top {size}"
-            correlations[name] = (tau_b(measured, true)[:, 0], tau_ap(measured, true)[:, 0])
+            correlations[name] = (tau[:, 0], ap[:, 0])
         return correlations
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
@@ -317,10 +325,9 @@ class Assessors(Result):
             suffix = name.replace("all systems", "all").replace(" ", "_")
             main[f"tau_{suffix}"] = tau
             main[f"tau_ap_{suffix}"] = ap
-        kappas = [
-            (name, estimate.value, estimate.low, estimate.high)
-            for name, estimate in self.kappas().items()
-        ]
+        kappas = []
+        for name, estimate in self.kappas().items():
+            kappas.append((name, estimate.value, estimate.low, estimate.high))
         bias, low, high = self.bias
         by_system = tidy(
             self.measures,
@@ -350,7 +357,8 @@ class Assessors(Result):
 
     def findings(self) -> Sequence[str]:
         """Write how far the assessors agree, and name the systems that the first one favours."""
-        relevance = self.kappas()["relevance"]
+        kappas = self.kappas()
+        relevance = kappas["relevance"]
         n_items = int(self.item_counts.sum())
         findings = [f"Agreement on relevance of {n_items:,} items: Cohen's kappa = {relevance}."]
         contradictions = []

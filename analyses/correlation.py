@@ -225,8 +225,10 @@ class Correlation(Result):
             "both": self.within.half_widths_over_both(user_deviations**2),
         }
         for source, half_width in half_widths.items():
-            limits[f"{source}_low"][reported] = np.maximum(taus - half_width, lowest)
-            limits[f"{source}_high"][reported] = np.minimum(taus + half_width, 1.0)
+            low = np.maximum(taus - half_width, lowest)
+            high = np.minimum(taus + half_width, 1.0)
+            limits[f"{source}_low"][reported] = low
+            limits[f"{source}_high"][reported] = high
         return limits
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
@@ -419,9 +421,9 @@ class Correlation(Result):
         deviation = max(float(deviations[position]), usual_deviation)
         half_width = TAU_FACTOR * joint_quantile(angles) * deviation
         angle = float(np.arcsin(tau))
-        low = np.sin(max(angle - half_width, -np.pi / 2))
-        high = np.sin(min(angle + half_width, np.pi / 2))
-        return Estimate(tau, float(low), float(high))
+        low_angle = max(angle - half_width, -np.pi / 2)
+        high_angle = min(angle + half_width, np.pi / 2)
+        return Estimate(tau, float(np.sin(low_angle)), float(np.sin(high_angle)))
 
     @table("correlation", "agreement among metrics")
     def table(self, *, cutoff: int | None = None) -> Table:
@@ -624,8 +626,8 @@ def _compare_in_subsets(
     Agreements of shape (..., n_measures, n_measures, n_subsets).
     """
     n_measures = means.shape[0]
-    shape = (*means.shape[1:-1], n_measures, n_measures, len(subsets))
-    agreements = np.empty(shape)
+    middle_axes = means.shape[1:-1]
+    agreements = np.empty((*middle_axes, n_measures, n_measures, len(subsets)))
     for number, is_member in enumerate(subsets):
         agreements[..., number] = compare(means[..., is_member])
     return agreements

@@ -184,16 +184,11 @@ def _likely_effects(priors: Sequence[EffectPrior]) -> EffectDistribution:
 
     There is a prior for each measure, fitted to its observed effects.
     """
-    n_measures = len(priors)
     posteriors = [prior.posterior() for prior in priors]
-    means = np.stack([posterior.means for posterior in posteriors])
-    variances = np.stack([posterior.variances for posterior in posteriors])
-    chances = np.stack([posterior.chances for posterior in posteriors])
-    return EffectDistribution(
-        means=means.reshape(n_measures, -1),
-        variances=variances.reshape(n_measures, -1),
-        chances=chances.reshape(n_measures, -1),
-    )
+    means = np.stack([posterior.means.ravel() for posterior in posteriors])
+    variances = np.stack([posterior.variances.ravel() for posterior in posteriors])
+    chances = np.stack([posterior.chances.ravel() for posterior in posteriors])
+    return EffectDistribution(means=means, variances=variances, chances=chances)
 
 
 def _for_each_size(likely: EffectDistribution) -> EffectDistribution:
@@ -293,10 +288,9 @@ def _components_without(values: Floats, systems: Numbers) -> _ComponentsWithout:
     if n_systems <= 2:
         unknown = np.full(n_measures, np.nan)
         return _ComponentsWithout(systems=unknown, relative=unknown)
-    remaining = [
-        np.delete(by_system, system, axis=0)
-        for by_system, system in zip(values, systems, strict=True)
-    ]
+    remaining = []
+    for measure_values, system in zip(values, systems, strict=True):
+        remaining.append(np.delete(measure_values, system, axis=0))
     components = variance_components(np.stack(remaining))
     return _ComponentsWithout(systems=components.systems, relative=components.relative)
 
@@ -382,9 +376,10 @@ class Design(Result):
         high = np.full(len(self.needed), np.nan)
         is_known = self._have_intervals
         if is_known.any():
-            low[is_known], high[is_known] = np.quantile(
-                self.replicates[is_known], [TAIL, 1 - TAIL], axis=-1, method="inverted_cdf"
-            )
+            tails = [TAIL, 1 - TAIL]
+            replicates = self.replicates[is_known]
+            limits = np.quantile(replicates, tails, axis=-1, method="inverted_cdf")
+            low[is_known], high[is_known] = limits
         return low, high
 
     @property
@@ -426,7 +421,8 @@ class Design(Result):
     def _limits_of(self, number: int) -> str:
         """Print the interval of the users that a measure needs; empty if it is not known."""
         low, high = self.interval
-        estimate = Estimate(self.needed[number], low[number], high[number])
+        value = self.needed[number]
+        estimate = Estimate(value, low[number], high[number])
         return estimate.bracketed(0)
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
@@ -521,12 +517,11 @@ class Design(Result):
         """Tabulate variance components and generalizability coefficients."""
         components = self.components
         relative_users, absolute_users = components.required_users(self.reliability)
-        coefficients = [
-            str(Estimate(value, low, high))
-            for value, low, high in zip(
-                components.relative, components.relative_low, components.relative_high, strict=True
-            )
-        ]
+        coefficients = []
+        for number, value in enumerate(components.relative):
+            low = components.relative_low[number]
+            high = components.relative_high[number]
+            coefficients.append(str(Estimate(value, low, high)))
         goal = f"{self.reliability:g}".removeprefix("0")
         columns: dict[str, Any] = {"measure": map(str, self.measures)}
         sources = ("systems", self.units, "rest")
@@ -604,9 +599,11 @@ class Design(Result):
         if np.isinf(self.needed[fewest]):
             return (f"According to this pilot, no number of {self.units} is enough {goal}.",)
         n_fewest = user_count(self.needed[fewest])
-        findings = [f"{self.measures[fewest]} needs {n_fewest} {self.units} {goal}."]
+        measure = self.measures[fewest]
+        findings = [f"{measure} needs {n_fewest} {self.units} {goal}."]
         if np.isinf(self.needed[most]):
-            findings.append(f"By {self.measures[most]}, no number of {self.units} is enough.")
+            measure = self.measures[most]
+            findings.append(f"By {measure}, no number of {self.units} is enough.")
         elif len(order) > 1:
             n_most = user_count(self.needed[most])
             times = self._printed_ratio(most, fewest)

@@ -20,7 +20,7 @@ from analyses.shared.drawing import curve_styles, draw_band, explain, label_curv
 from analyses.shared.estimate import Estimate
 from analyses.shared.families import CONFIDENCE, N_CROSSED, Families, SubsetValues
 from analyses.shared.limits import SMALLEST_RATIO, ratio_limits, standard_deviations
-from analyses.shared.measure import Measures, tidy
+from analyses.shared.measure import Measure, Measures, tidy
 from analyses.shared.measure_estimates import Estimates
 from analyses.shared.number_format import common_decimals, format_cell, rounded_ratio
 from analyses.shared.result import Result, figure, table
@@ -380,7 +380,8 @@ class Discrimination(Result):
         Of the DP that as many users have on average, by the spread of its logarithm over resampled
         users: see :func:`analyses.shared.limits.ratio_limits`.
         """
-        return ratio_limits(self.dp, self.samples.powers, highest=float(self.p.shape[1]))
+        n_pairs = self.p.shape[1]
+        return ratio_limits(self.dp, self.samples.powers, highest=float(n_pairs))
 
     def detectable(self) -> Floats:
         """Compute the difference in means that is found with power .8, in the median pair.
@@ -473,7 +474,8 @@ class Discrimination(Result):
         required = pd.DataFrame(self.required)
         medians = np.median(self.p, axis=1)
         # The largest of the p-values of which only an upper bound is known.
-        bounds = np.where(self.methods == Method.BOUND, self.p, 0.0).max(axis=1)
+        bounded_p = np.where(self.methods == Method.BOUND, self.p, 0.0)
+        bounds = bounded_p.max(axis=1)
         columns: dict[str, Any] = {
             "dp": self.dp,
             "dp_ordered": 2 * self.dp,
@@ -554,7 +556,9 @@ class Discrimination(Result):
         reported = self.measures.reported
         is_undecided = verdicts[self.measures.indices(reported)] == UNDECIDED
         n_undecided = is_undecided.sum(axis=1)
-        numbers = [f"{n:,} by {measure}" for n, measure in zip(n_undecided, reported, strict=True)]
+        numbers = []
+        for n, measure in zip(n_undecided, reported, strict=True):
+            numbers.append(f"{n:,} by {measure}")
         pairs = counted(len(self.pairs), PAIR)
         return (
             f"With {self.margin:g} as the smallest difference of interest in every measure, so "
@@ -671,30 +675,34 @@ class Discrimination(Result):
         In each column the significantly best measures are bold; without a full grid, in all.
         """
         measures = self.measures if cutoff is None else self.measures.at_cutoff(cutoff)
-        values = self.summary()[convention].iloc[self.measures.indices(measures)]
+        indices = self.measures.indices(measures)
+        values = self.summary()[convention].iloc[indices]
         cells = measures.cells_by_cutoff(values, heading="DP")
-        columns = [measures]
-        if measures.is_grid:
-            cutoffs = {measure.cutoff for measure in measures}
-            columns = [measures.at_cutoff(column_cutoff) for column_cutoff in cutoffs]
-        estimates = self.under_settings(self.estimates())
-        best = {
-            measure
-            for column in columns
-            for measure in estimates.select(column).significantly_best()
-        }
+        best = self._best_in_columns(measures)
         is_best = measures.cells_by_cutoff([measure in best for measure in measures], heading="DP")
         bold = [cell for cell, mark in is_best.items() if mark == 1]
-        rows_and_columns = "metric and cut-off" if measures.is_grid else "measure"
+        labels = "metric and cut-off" if measures.is_grid else "measure"
         return Table.from_cells(
             "power",
-            f"Discriminative power by {rows_and_columns}",
+            f"Discriminative power by {labels}",
             self._with_dominant_pairs(CONVENTIONS[convention]),
             "metric",
             cells,
             bold=bold,
             decimals=self.decimals,
         )
+
+    def _best_in_columns(self, measures: Measures) -> set[Measure]:
+        """Collect the significantly best measures of each column: of each cut-off, if in a grid."""
+        columns = [measures]
+        if measures.is_grid:
+            cutoffs = {measure.cutoff for measure in measures}
+            columns = [measures.at_cutoff(cutoff) for cutoff in cutoffs]
+        estimates = self.under_settings(self.estimates())
+        best: set[Measure] = set()
+        for column in columns:
+            best.update(estimates.select(column).significantly_best())
+        return best
 
     @table("conventions", "discriminative power in every convention, the most discriminative first")
     def conventions(self, *, cutoff: int | None = None) -> Table:
@@ -743,7 +751,8 @@ class Discrimination(Result):
         """Print DP with its interval, for each row of `summary`."""
         printed = []
         for dp, low, high in summary[["dp", "dp_low", "dp_high"]].itertuples(index=False):
-            printed.append(Estimate(dp, low, high).printed(self.decimals, by_ratio=True))
+            estimate = Estimate(dp, low, high)
+            printed.append(estimate.printed(self.decimals, by_ratio=True))
         return printed
 
     @figure(
@@ -803,7 +812,8 @@ class Discrimination(Result):
         curve.sticky_edges.y.append(100.0)
         high = self.samples.curve_high[number]
         if with_band and np.isfinite(high).all():
-            n_in_band = min(int(np.count_nonzero(high >= SMALLEST_P_SHOWN)) + 1, n_pairs)
+            n_large = int(np.count_nonzero(high >= SMALLEST_P_SHOWN))
+            n_in_band = min(n_large + 1, n_pairs)
             # On a logarithmic axis the band reaches as far to either side.
             low = p_values**2 / np.maximum(high, SMALLEST_RATIO)
             shown_low = np.maximum(low[:n_in_band], SMALLEST_P_SHOWN)
@@ -826,12 +836,14 @@ class Discrimination(Result):
         """
         n_pairs = len(self.pairs)
         # Further to the right, all curves are at the bottom.
-        n_large = int(np.count_nonzero(self.p >= SMALLEST_P_SHOWN, axis=1).max())
-        n_shown = min(max(10, n_large) + 1, n_pairs)
+        n_large = np.count_nonzero(self.p >= SMALLEST_P_SHOWN, axis=1)
+        largest = int(n_large.max())
+        n_shown = min(max(10, largest) + 1, n_pairs)
         ranks = np.arange(1.0, n_shown + 1)
-        p_values = -np.sort(-self.p[number])[:n_shown]
+        p_values = -np.sort(-self.p[number])
+        shown_p = p_values[:n_shown]
         marker_step = max(1, n_shown // MARKERS_PER_CURVE)
-        (curve,) = ax.plot(ranks, p_values, markevery=marker_step, **line)
+        (curve,) = ax.plot(ranks, shown_p, markevery=marker_step, **line)
         if n_shown < n_pairs:
             explain(curve, f"Pairs after the first {n_shown:,} are left out: p < .001.")
         low = self.samples.curve_low[number, :n_shown]
@@ -923,7 +935,8 @@ def _tested_pairs(systems: tuple[str, ...], baseline: tuple[str, ...]) -> Number
     if not baseline:
         return np.arange(len(first))
     baselines = [systems.index(name) for name in baseline]
-    return np.flatnonzero(np.isin(first, baselines) | np.isin(second, baselines))
+    has_baseline = np.isin(first, baselines) | np.isin(second, baselines)
+    return np.flatnonzero(has_baseline)
 
 
 def _pair_weights(families: Families, *, seed: int) -> Floats:

@@ -172,13 +172,8 @@ class Exposure(Result):
         low, high = self._limits_of_values()
         differences = pair_differences(self.values)
         least, most = self._limits_of_differences(differences)
-        groups = pd.DataFrame(
-            {
-                "group": range(1, len(self.recalls) + 1),
-                "items": self.group_sizes,
-                "relevant": self.group_relevant,
-            }
-        )
+        groups = pd.DataFrame({"items": self.group_sizes, "relevant": self.group_relevant})
+        groups.insert(0, "group", np.arange(len(groups)) + 1)
         by_pair = tidy(
             aspects,
             cutoffs,
@@ -198,8 +193,9 @@ class Exposure(Result):
         """Compute 95 % intervals of the values, of their shape, within the range of each aspect."""
         low, high = shifted_band(self.values, self.replicates)
         # Of coverage, Gini index, entropy in bits, and PopREO.
-        highest = np.array([1.0, 1.0, np.log2(self.n_items), np.inf])
-        return np.maximum(low, 0.0), np.minimum(high, highest[:, np.newaxis, np.newaxis])
+        most_bits = np.log2(self.n_items)
+        highest = np.array([1.0, 1.0, most_bits, np.inf])[:, np.newaxis, np.newaxis]
+        return np.maximum(low, 0.0), np.minimum(high, highest)
 
     def _limits_of_differences(self, differences: Floats) -> tuple[Floats, Floats]:
         """Compute 95 % intervals of the differences of every two systems.
@@ -211,7 +207,8 @@ class Exposure(Result):
         high = np.empty(differences.shape)
         for index in np.ndindex(differences.shape[:-1]):
             resampled = pair_differences(self.replicates[index], axis=-2)
-            low[index], high[index] = shifted_band(differences[index], resampled)
+            limits = shifted_band(differences[index], resampled)
+            low[index], high[index] = limits
         return low, high
 
     @table("exposure", "how evenly systems recommend the catalogue")
@@ -294,7 +291,8 @@ class Exposure(Result):
 
     def _with_value(self, system: int, values: Floats) -> str:
         """Write the name of a system, by number, with its value among those of all (n_systems,)."""
-        return f"{self.systems[system]} ({rounded(float(values[system]))})"
+        value = rounded(float(values[system]))
+        return f"{self.systems[system]} ({value})"
 
     def cautions(self) -> Sequence[str]:
         """Write why there are no p-values, and which groups are left out."""

@@ -99,7 +99,9 @@ def groups(work: Work, settings: Settings) -> Groups:
     reported = scores.measures.reported
     indices = scores.measures.indices(reported)
     names, group_numbers = _user_groups(work, settings)
-    members = [np.flatnonzero(group_numbers == number) for number in range(len(names))]
+    members = []
+    for number in range(len(names)):
+        members.append(np.flatnonzero(group_numbers == number))
     areas = _areas(work, members, indices, settings)
     values = scores.weighted_values[indices]
     everyone = values.mean(axis=2)
@@ -108,10 +110,12 @@ def groups(work: Work, settings: Settings) -> Groups:
     for number, users in work.steps("Comparing groups", len(names), enumerate(members)):
         weights = _user_weights(len(users), settings.replicates, work.seed + number)
         # Of shape (n_measures, n_systems, 1 + n_replicates).
-        group_means = values[:, :, users] @ weights.T / len(users)
+        group_values = values[:, :, users]
+        group_means = group_values @ weights.T / len(users)
         taus = tau_b(group_means.transpose(0, 2, 1), everyone[:, np.newaxis])
-        dp = [_discriminative_power(by_system[:, users], weights) for by_system in values]
-        quantities.append([group_means.mean(axis=1), taus, np.stack(dp), areas[number]])
+        dp = [_discriminative_power(by_system, weights) for by_system in group_values]
+        mean_scores = group_means.mean(axis=1)
+        quantities.append([mean_scores, taus, np.stack(dp), areas[number]])
         means.append(group_means)
     return Groups(
         measures=Measures(reported, reported=reported),
@@ -157,7 +161,9 @@ def _groups_by_activity(counts: Numbers) -> tuple[tuple[str, ...], Numbers]:
     names = []
     for number in range(len(quarters)):
         group_counts = counts[group_numbers == number]
-        names.append(f"{group_counts.min():,.0f} to {group_counts.max():,.0f}")
+        lowest = group_counts.min()
+        highest = group_counts.max()
+        names.append(f"{lowest:,.0f} to {highest:,.0f}")
     return tuple(names), group_numbers
 
 
@@ -222,7 +228,9 @@ def _discriminative_power(values: Floats, weights: Floats) -> Floats:
     dp = np.zeros(len(weights))
     for start in range(0, len(first), at_once):
         pairs = slice(start, start + at_once)
-        differences = values[first[pairs]] - values[second[pairs]]
+        first_values = values[first[pairs]]
+        second_values = values[second[pairs]]
+        differences = first_values - second_values
         means = differences @ weights.T / n_users
         mean_squares = differences**2 @ weights.T / n_users
         variances = np.maximum(mean_squares - means**2, 0.0)
@@ -246,7 +254,8 @@ def _areas(
     sum_samples = work.rescorer(1 + len(LEVELS) * n_samples)
     all_judgements = np.ones((n_judgements, 1), dtype=np.bool_)
     full_sums = sum_samples(all_judgements, blocks=blocks)[indices, ..., 0]
-    areas = [np.zeros((len(indices), 1 + settings.replicates)) for _ in members]
+    shape = (len(indices), 1 + settings.replicates)
+    areas = [np.zeros(shape) for _ in members]
     for level in LEVELS:
         is_kept = sample_judgements(n_judgements, level=level, n_samples=n_samples, seed=work.seed)
         sums = sum_samples(is_kept, blocks=blocks)[indices]
@@ -295,7 +304,9 @@ def _taus_by_replicate(estimates: Floats, references: Floats) -> Floats:
     """
     taus = []
     for estimate, reference in zip(estimates, references, strict=True):
-        taus.append(tau_b(estimate[:, np.newaxis], reference[:, np.newaxis])[:, 0])
+        # An axis for the pairs of orderings, of which there is one.
+        measure_taus = tau_b(estimate[:, np.newaxis], reference[:, np.newaxis])
+        taus.append(measure_taus[:, 0])
     return np.array(taus)
 
 
@@ -404,8 +415,10 @@ class Groups(Result):
 
     def caption(self) -> str:
         """Write which groups are compared, and by what quantities."""
-        sized = [f"{group} ({n:,})" for group, n in zip(self.groups, self.sizes, strict=True)]
-        sizes = listed(sized)
+        sized_groups = []
+        for group, size in zip(self.groups, self.sizes, strict=True):
+            sized_groups.append(f"{group} ({size:,})")
+        sizes = listed(sized_groups)
         return (
             f"{len(self.systems)} systems in groups of {self.units}: {sizes}. Mean score over the "
             f"systems; tau-b with the ordering by all {self.units}; DP over unordered pairs, by "

@@ -127,13 +127,14 @@ def list_overlap(
     second = _widened(second, length)
     n_users = len(first)
     first_items = first[:, :, np.newaxis]
-    is_same = (first_items == second[:, np.newaxis, :]) & (first_items >= 0)
+    second_items = second[:, np.newaxis, :]
+    is_same = (first_items == second_items) & (first_items >= 0)
     user, first_column, second_column = np.nonzero(is_same)
     # An item is in common from the deeper of its two ranks on.
     deeper_column = np.maximum(first_column, second_column)
     cells = user * length + deeper_column
-    n_new = np.bincount(cells, minlength=n_users * length).reshape(n_users, length)
-    n_in_common = n_new.cumsum(axis=1)
+    n_new = np.bincount(cells, minlength=n_users * length)
+    n_in_common = n_new.reshape(n_users, length).cumsum(axis=1)
     first_lengths = (first >= 0).sum(axis=1)
     second_lengths = (second >= 0).sum(axis=1)
     longer_lengths = np.maximum(first_lengths, second_lengths)[:, np.newaxis]
@@ -178,15 +179,17 @@ class Overlap(Result):
         """Tabulate the pairs in ``overlap``: columns first, second, shared and rbo."""
         first, second = pair_indices(len(self.systems))
         pairs = pair_labels(self.systems, "first", "second")
-        frame = tidy(pairs, shared=self.shared[first, second], rbo=self.rbo[first, second])
+        shared = self.shared[first, second]
+        rbo = self.rbo[first, second]
+        frame = tidy(pairs, shared=shared, rbo=rbo)
         return {"overlap": frame}
 
     def caption(self) -> str:
         """Write what is compared, over how many users."""
+        users = f"{self.n_users:,} {self.units}"
         return (
             f"Share of the first {self.cutoff} items that two systems have in common, and "
-            f"rank-biased overlap (RBO, p = {self.persistence:g}): mean over {self.n_users:,} "
-            f"{self.units}."
+            f"rank-biased overlap (RBO, p = {self.persistence:g}): mean over {users}."
         )
 
     def findings(self) -> Sequence[str]:
@@ -201,10 +204,10 @@ class Overlap(Result):
         if nearly_same.empty:
             subject = "The most similar lists"
             chosen = frame[:1]
-        pairs = [
-            f"{first} and {second} ({100 * share:.0f} %)"
-            for first, second, share, _ in chosen.itertuples(index=False)
-        ]
+        pairs = []
+        for first, second, share, _ in chosen.itertuples(index=False):
+            percent = 100 * share
+            pairs.append(f"{first} and {second} ({percent:.0f} %)")
         depth = counted(self.cutoff, "item")
         return (f"{subject}, by the share of the first {depth}: {listed(pairs)}.",)
 

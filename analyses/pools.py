@@ -87,14 +87,16 @@ def pools(work: Work, settings: Settings) -> Pools:
         falls.append(places_lost.transpose(1, 2, 0))
         pool_sizes.append(is_pooled.sum(axis=0))
     sizes = np.array(pool_sizes)
+    n_kept = sizes[:, 0]
+    n_kept_without_system = sizes[:, 1:]
     return Pools(
         measures=measures,
         systems=work.scores.systems,
         depths=depths,
         taus=np.stack(taus, axis=1),
         falls=np.stack(falls, axis=1),
-        n_kept=sizes[:, 0],
-        n_own=sizes[:, :1] - sizes[:, 1:],
+        n_kept=n_kept,
+        n_own=n_kept[:, np.newaxis] - n_kept_without_system,
         n_judgements=n_judgements,
         n_users=qrels.n_users,
     )
@@ -221,11 +223,12 @@ class Pools(Result):
     def findings(self) -> Sequence[str]:
         """Write the ranks that a system loses on average in the shallowest pool, by measure."""
         reported = self.measures.reported
-        mean_falls = self._mean_falls()[self.measures.indices(reported), 0, 0]
-        losses = [
-            f"{rounded(mean_falls[index], 2)} by {reported[index]}"
-            for index in np.argsort(mean_falls)
-        ]
+        indices = self.measures.indices(reported)
+        mean_falls = self._mean_falls()[indices, 0, 0]
+        losses = []
+        for index in np.argsort(mean_falls):
+            fall = rounded(mean_falls[index], 2)
+            losses.append(f"{fall} by {reported[index]}")
         depth = counted(self.depths[0], "item")
         return (
             f"A system that is not in the pool of the top {depth} loses ranks on average: "
@@ -250,12 +253,14 @@ def _judged_ranks(qrels: Qrels, runs: Sequence[Run]) -> Floats:
 
     Ranks start at 1. Items that a run does not have are at infinity.
     """
-    ranks = np.full((len(qrels.items), len(runs)), np.inf)
+    shape = (len(qrels.items), len(runs))
+    ranks = np.full(shape, np.inf)
     for run_number, run in enumerate(runs):
         # The judgement of the item at each rank, of shape (n_users, depth), -1 without one.
         judgements = match(run, qrels)
         users, columns = np.nonzero(judgements >= 0)
-        ranks[judgements[users, columns], run_number] = columns + 1
+        matched = judgements[users, columns]
+        ranks[matched, run_number] = columns + 1
     return ranks
 
 
@@ -277,7 +282,8 @@ def _falls(means: Floats) -> Floats:
     pool of all systems, then on those without each system. A system that rises falls less than 0.
     """
     n_systems = means.shape[-2]
-    places = np.stack([_place(means, system) for system in range(n_systems)], axis=-2)
+    places_of_systems = [_place(means, system) for system in range(n_systems)]
+    places = np.stack(places_of_systems, axis=-2)
     systems = np.arange(n_systems)
     places_without = places[..., systems, 1 + systems]
     return places_without - places[..., 0]

@@ -207,9 +207,11 @@ def columns_in(items: Integers, other_items: Integers) -> Numbers:
     for start in range(0, len(items), at_once):
         users = slice(start, start + at_once)
         user_items = items[users, :, np.newaxis]
-        is_same = (user_items == other_items[users, np.newaxis, :]) & (user_items >= 0)
+        user_other_items = other_items[users, np.newaxis, :]
+        is_same = (user_items == user_other_items) & (user_items >= 0)
         is_listed = is_same.any(axis=2)
-        columns[users] = np.where(is_listed, is_same.argmax(axis=2), -1)
+        first_columns = is_same.argmax(axis=2)
+        columns[users] = np.where(is_listed, first_columns, -1)
     return columns
 
 
@@ -328,7 +330,9 @@ class Residuals(Result):
     def findings(self) -> Sequence[str]:
         """Count the pairs whose order is certain."""
         n_settled = self.settled().sum(axis=1)
-        counts = [f"{n:,} under {label}" for label, n in zip(self.labels, n_settled, strict=True)]
+        counts = []
+        for label, n in zip(self.labels, n_settled, strict=True):
+            counts.append(f"{n:,} under {label}")
         ordered = listed(counts)
         pairs = counted(self.least.shape[1], "pair of systems")
         return (
@@ -347,13 +351,14 @@ class Residuals(Result):
         residual = self.high - self.low
         n_pairs = self.least.shape[1]
         n_settled = self.settled().sum(axis=1)
-        largest = residual.argmax(axis=1)
+        systems = [self.systems[index] for index in residual.argmax(axis=1)]
+        ordered_pairs = [f"{n:,} of {n_pairs:,}" for n in n_settled]
         columns = {
             "measure": self.labels,
             "mean residual": residual.mean(axis=1),
             "largest": residual.max(axis=1),
-            "system": [self.systems[index] for index in largest],
-            "ordered pairs": [f"{n:,} of {n_pairs:,}" for n in n_settled],
+            "system": systems,
+            "ordered pairs": ordered_pairs,
         }
         return Table.from_columns("residuals", "Residuals", self.caption(), columns, decimals=3)
 

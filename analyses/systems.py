@@ -134,9 +134,11 @@ class Systems(Result):
         """
         n_systems = len(self.systems)
         first, second = pair_indices(n_systems)
-        gains = pair_differences(self.means) * self.measures.signs[:, np.newaxis]
+        signs = self.measures.signs[:, np.newaxis]
+        gains = signs * pair_differences(self.means)
         is_significant = self.p_adjusted <= self.alpha
-        is_better = np.zeros((len(self.measures), n_systems, n_systems), dtype=np.bool_)
+        shape = (len(self.measures), n_systems, n_systems)
+        is_better = np.zeros(shape, dtype=np.bool_)
         is_better[:, first, second] = is_significant & (gains > 0)
         is_better[:, second, first] = is_significant & (gains < 0)
         return is_better
@@ -187,8 +189,12 @@ class Systems(Result):
             rank_high=rank_high,
         )
         n_systems = len(self.systems)
-        rows = np.concatenate([number * n_systems + self.order(number) for number in numbers])
-        return {"systems": frame.iloc[rows].reset_index(drop=True)}
+        rows = []
+        for number in numbers:
+            first_row = number * n_systems
+            rows.append(first_row + self.order(number))
+        ordered = frame.iloc[np.concatenate(rows)]
+        return {"systems": ordered.reset_index(drop=True)}
 
     def caption(self) -> str:
         """Write what stands in a cell."""
@@ -219,7 +225,9 @@ class Systems(Result):
         """Write how many systems may be the best under each measure."""
         low, _ = self.rank_intervals()
         may_lead = (low == 1).sum(axis=1)
-        counts = [f"{may_lead[n]:,} under {self.measures[n]}" for n in self.reported_indices]
+        counts = []
+        for index in self.reported_indices:
+            counts.append(f"{may_lead[index]:,} under {self.measures[index]}")
         return (f"Systems that may rank first, of {len(self.systems):,}: {listed(counts)}.",)
 
     @table("systems", "means of the systems with intervals, letters and ranks")
@@ -263,7 +271,8 @@ class Systems(Result):
             best_rank = rank_low[number, system]
             worst_rank = rank_high[number, system]
             ranks = f"{best_rank}" if best_rank == worst_rank else f"{best_rank}–{worst_rank}"
-            cells.append((mean, f"[{low}, {high}]", letters[system], ranks))
+            interval = f"[{low}, {high}]"
+            cells.append((mean, interval, letters[system], ranks))
         return cells
 
     def to_latex(self, *, measure: str | None = None) -> str:
@@ -289,7 +298,8 @@ class Systems(Result):
         order = self.order(number)
         names = [self.systems[system] for system in order]
         ranks = np.arange(1.0, len(order) + 1)
-        is_better = self.better()[number][np.ix_(order, order)]
+        is_better = self.better()[number]
+        is_better = is_better[np.ix_(order, order)]
         low, high = self.rank_intervals()
         limits = (low[number, order], high[number, order])
         draw_ranks(ax, names, ranks, limits, is_better | is_better.T)

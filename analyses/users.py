@@ -76,13 +76,14 @@ def users(work: Work, settings: Settings) -> Users:
     repeats = settings.repeats
     n_users = len(scores.users)
     sizes = _subset_sizes(n_users, settings.sizes)
-    orders = np.stack([random_order(n_users, work.seed, repeat) for repeat in range(repeats)])
+    orders = [random_order(n_users, work.seed, repeat) for repeat in range(repeats)]
+    random_orders = np.stack(orders)
     tested = scores.select(scores.measures.reported)
     taus = []
     coefficients = []
     p_summaries = []
     for size in work.steps("Taking users away", len(sizes), sizes):
-        subsets = orders[:, :size]
+        subsets = random_orders[:, :size]
         means, full_means = _subset_means(scores, subsets)
         taus.append(tau_b(means, full_means))
         coefficients.append(mean_coefficients(means, full_means))
@@ -90,15 +91,18 @@ def users(work: Work, settings: Settings) -> Users:
         tested_subsets = subsets[:1] if size == n_users else subsets
         p_values = _test(work, settings, tested.weighted_values, tested_subsets)
         p_summaries.append(_summarise(p_values, settings.permutations, repeats))
+    dp = np.stack([summary.dp for summary in p_summaries], axis=1)
+    significant = np.stack([summary.significant for summary in p_summaries], axis=1)
+    median_p = np.stack([summary.median_p for summary in p_summaries], axis=1)
     return Users(
         measures=scores.measures,
         sizes=tuple(sizes),
         taus=np.stack(taus, axis=1),
         coefficients=stack_levels(coefficients),
         tested=tested.measures,
-        dp=np.stack([summary.dp for summary in p_summaries], axis=1),
-        significant=np.stack([summary.significant for summary in p_summaries], axis=1),
-        median_p=np.stack([summary.median_p for summary in p_summaries], axis=1),
+        dp=dp,
+        significant=significant,
+        median_p=median_p,
         n_systems=len(scores.systems),
         permutations=settings.permutations,
     )
@@ -141,13 +145,14 @@ def _summarise(p_values: Floats, permutations: int, repeats: int) -> _PSummary:
     shape = (p_values.shape[1], repeats)
     # The unbiased count / permutations, of (count + 1) / (permutations + 1).
     unbiased = (p_values * (permutations + 1) - 1) / permutations
-    dp = unbiased.sum(axis=-1).T
-    significant = (p_values < 0.05).mean(axis=-1).T
-    medians = np.median(p_values, axis=-1).T
+    sums = unbiased.sum(axis=-1)
+    is_significant = p_values < 0.05
+    shares = is_significant.mean(axis=-1)
+    medians = np.median(p_values, axis=-1)
     return _PSummary(
-        dp=np.broadcast_to(dp, shape),
-        significant=np.broadcast_to(significant, shape),
-        median_p=np.broadcast_to(medians, shape),
+        dp=np.broadcast_to(sums.T, shape),
+        significant=np.broadcast_to(shares.T, shape),
+        median_p=np.broadcast_to(medians.T, shape),
     )
 
 
@@ -235,7 +240,8 @@ class Users(Result):
         """
         compared = self.measures.reported_or_at(cutoff)
         sizes = self.sizes[:-1] or self.sizes
-        taus = self.taus[self.measures.indices(compared), : len(sizes)]
+        indices = self.measures.indices(compared)
+        taus = self.taus[indices, : len(sizes)]
         low, high = percentiles(taus, confidence=CONFIDENCE)
         decimals = common_decimals(low.ravel(), high.ravel())
         columns: dict[str, Any] = {"metric": compared.labels}
@@ -319,12 +325,13 @@ class Users(Result):
             return ()
         lowest = int(means.argmin())
         highest = int(means.argmax())
-        least = f"{rounded(float(means[lowest]), 2)} ({reported[lowest]})"
-        most = f"{rounded(float(means[highest]), 2)} ({reported[highest]})"
+        least = rounded(float(means[lowest]), 2)
+        most = rounded(float(means[highest]), 2)
+        size = self.sizes[largest]
         users = counted(n_users, self.unit)
         return (
-            f"On {self.sizes[largest]:,} of the {users}, tau-b with the ordering on all is {least} "
-            f"to {most}.",
+            f"On {size:,} of the {users}, tau-b with the ordering on all is {least} "
+            f"({reported[lowest]}) to {most} ({reported[highest]}).",
         )
 
     def caption(self) -> str:
@@ -337,10 +344,12 @@ class Users(Result):
     def caption_of(self, part: str) -> str:
         """Write what discriminative power is, and how pairs were tested."""
         n_pairs = self.n_systems * (self.n_systems - 1) // 2
+        pairs = f"{n_pairs:,} unordered pairs of {self.n_systems} systems"
+        permutations = f"{self.permutations:,} permutations"
         return (
-            f"DP of subsets of the {self.units}: the sum of the p-values of the {n_pairs:,} "
-            f"unordered pairs of {self.n_systems} systems. {self._subsets()} The p-values are of a "
-            f"Monte-Carlo permutation test ({self.permutations:,} permutations). Lower is better."
+            f"DP of subsets of the {self.units}: the sum of the p-values of the {pairs}. "
+            f"{self._subsets()} The p-values are of a Monte-Carlo permutation test "
+            f"({permutations}). Lower is better."
         )
 
     def _subsets(self) -> str:
@@ -355,9 +364,12 @@ class Users(Result):
 def usual_sizes(n_users: int) -> list[int]:
     """List 50, 100, 200, 500, 1000 and so on below the number of users; from 5, of 100 or fewer."""
     smallest = 50 if n_users > 100 else 5
-    powers = [10**power for power in range(len(str(n_users)))]
-    series = [leading * power for power in powers for leading in (1, 2, 5)]
-    return [size for size in series if smallest <= size < n_users]
+    n_digits = len(str(n_users))
+    sizes = []
+    for exponent in range(n_digits):
+        for leading in (1, 2, 5):
+            sizes.append(leading * 10**exponent)
+    return [size for size in sizes if smallest <= size < n_users]
 
 
 def random_order(n_users: int, seed: int, repeat: int) -> Numbers:
