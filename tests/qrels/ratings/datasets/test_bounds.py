@@ -113,6 +113,7 @@ def test_options_have_the_defaults_that_are_stated() -> None:
         "encoding": "utf-8",
         "missing": "error",
         "duplicates": "error",
+        "events": "[]",
         "unrated": "[]",
     }
     assert [*RatingOptions().of_file] == [*RatingOptions.model_fields]
