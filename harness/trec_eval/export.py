@@ -39,6 +39,8 @@ RunFormat = Literal["parquet", "lenskit", "recbole", "ir_metadata"]
 def export_study(study: Path, target: Path, *, run_formats: Sequence[RunFormat] = ()) -> list[Path]:
     """Write TREC runs, qrels, pooled qrels and scripts of trec_eval's and ir_measures' commands.
 
+    A study file beside them names the runs, the qrels and their lowest relevant grade.
+
     Runs are written in other formats, too, if these are asked for.
 
     Of a study that begins with ratings, the split too: as RecBole's atomic files, and as the
@@ -89,6 +91,7 @@ def _exported_contents(
     for tool in TOOLS:
         commands = script(tool, finished.name, measures.metrics, measures.cutoffs, level=level)
         contents[f"{tool}.sh"] = commands.encode()
+    contents["study.toml"] = _study_file(finished, level).encode()
     contents |= split_layouts(study, finished.name)
     for path, run_file in zip(paths, run_files, strict=True):
         contents[f"runs/{path.stem}.run"] = _as_trec(run_file)
@@ -104,6 +107,36 @@ def _exported_contents(
         if finished.path_of(name).is_file():
             contents[name] = finished.read(name)
     return contents
+
+
+STUDY_FILE = """\
+# The runs and the judgements of a study, exported. Run it with: harness run study.toml
+name = {name}
+seed = {seed}
+
+[runs]
+paths = ["runs/*.run"]
+
+[qrels]
+path = "qrels/test.qrels"
+relevance_level = {level}
+
+[metrics]
+names = {metrics}
+cutoffs = {cutoffs}
+"""
+
+
+def _study_file(finished: FinishedStudy, level: int) -> str:
+    """Write a study file of the exported runs and qrels."""
+    measures = finished.means.measures
+    return STUDY_FILE.format(
+        name=json.dumps(finished.name),
+        seed=finished.manifest.seed,
+        level=level,
+        metrics=json.dumps(list(measures.metrics)),
+        cutoffs=json.dumps(list(measures.cutoffs)),
+    )
 
 
 def _runs_in(finished: FinishedStudy, folder: str) -> list[Path]:

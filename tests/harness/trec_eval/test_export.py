@@ -39,7 +39,7 @@ from harness.trec_eval.export import (
 from qrels import Qrels
 from runs import InputError, Run
 from tests.exact_csv import read_exactly
-from tests.harness.small import as_trec, contents
+from tests.harness.small import as_trec, contents, run_text
 
 LEVEL = 4
 CUTOFFS = (1, 5, 20)
@@ -129,6 +129,17 @@ def test_descriptions_of_runs_are_yaml_in_comments(scored: Path, tmp_path: Path)
 
 def test_exported_qrels_are_those_of_the_study(scored: Path, exported: Path) -> None:
     assert contents(exported, "qrels/*.qrels") == contents(scored, "qrels/*.qrels")
+
+
+@pytest.mark.usefixtures("no_figures")
+def test_the_exported_study_file_gives_the_means_of_the_study(
+    exported: Path, means: pd.Series[float], tmp_path: Path
+) -> None:
+    text = (exported / "study.toml").read_text() + '[analyses]\nnames = ["users"]\n'
+    again = run_text(text, exported, output=tmp_path / "again")
+    frame = read_exactly(again / "tables/means.csv")
+    means_again = frame.set_index(["metric", "cutoff", "system"])["mean"]
+    pd.testing.assert_series_equal(means_again.sort_index(), means.sort_index())
 
 
 def test_pooled_qrels_mark_what_was_retrieved_and_not_judged(exported: Path) -> None:
