@@ -428,6 +428,6 @@ def test_an_empty_folder_is_taken_and_a_file_is_not(given: Path, tmp_path: Path)
     names = sorted(str(path.relative_to(tmp_path / "empty")) for path in paths)
     runs = sorted(path.stem for path in (given / "runs").glob("*.parquet"))
     pooled = [f"qrels/pooled/{name}.qrels" for name in runs]
-    scripts = ["ir_measures.sh", "trec_eval.sh"]
+    scripts = ["ir_measures.sh", "study.toml", "trec_eval.sh"]
     expected = [*pooled, "qrels/test.qrels", *(f"runs/{name}.run" for name in runs), *scripts]
     assert names == sorted(expected)
