@@ -111,10 +111,10 @@ def check(
     The exit code is 0 if the laws given by --breaks are broken and no other, 1 if not, and 2 for
     wrong usage.
     """
-    from harness.laws.cards import cards_of, chosen
+    from harness.laws.cards import cards_of, metrics_to_check
     from harness.metrics.shared.register import available_metrics, find_metric
 
-    metrics = chosen(subject, cutoff, plugins=plugins)
+    metrics = metrics_to_check(subject, cutoff, plugins=plugins)
     other_metric = None
     if against:
         metric_files = [*plugins]

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from harness.laws import cases
-from harness.laws.law import Case, Evidence, Found, Law
+from harness.laws.law import Breaks, Case, Counterexample, Evidence, Law
 from harness.laws.lists import TOLERANCE, Bench, Shape, UserList
 from harness.metrics.shared.ir_measures import metric_of_trec_eval
 from harness.metrics.shared.metric import Metric
@@ -21,124 +21,192 @@ from runs import InputError, Numbering, Run
 from runs.formats import format_run, read_run
 from runs.shared.ids import padded_ids
 
-ORDER = ("before", "after")
-PAIR = ("one", "other")
+BEFORE_AND_AFTER = ("before", "after")
+TWO_LISTS = ("one", "other")
+"""Labels of the lists of a case."""
 
 
-def _scores(labels: tuple[str, ...], is_broken: Callable[..., bool]) -> Callable[..., Found]:
-    """Score the lists of a case; they are the evidence if the scores break the law."""
+def _breaks_by_scores(labels: tuple[str, ...], is_broken: Callable[..., bool]) -> Breaks:
+    """Make the check of a law from a function of the bench and the scores of a case's lists.
 
-    def breaks(bench: Bench, case: Case) -> Found:
-        scores = [bench.score(listed) for listed in case]
+    The lists, under these labels, are the counterexample if the function is true.
+    """
+
+    def breaks(bench: Bench, case: Case) -> Counterexample:
+        scores = [bench.score(user_list) for user_list in case]
         if not is_broken(bench, *scores):
             return None
-        return tuple(map(Evidence, labels, case, scores))
+        labelled = zip(labels, case, scores, strict=True)
+        return tuple(Evidence(label, user_list, score) for label, user_list, score in labelled)
 
     return breaks
 
 
-def _is_undefined(bench: Bench, case: Case) -> Found:
-    (listed,) = case
+def _is_undefined(bench: Bench, case: Case) -> Counterexample:
+    """Check that a list cannot be scored, or has another score the second time."""
+    (user_list,) = case
     try:
-        scores = [bench.score(listed) for _ in range(2)]
+        first_score = bench.score(user_list)
+        second_score = bench.score(user_list)
     except InputError as error:
-        return (Evidence("list", listed, str(error)),)
-    return None if scores[0] == scores[1] else (Evidence("list", listed, "scores vary"),)
+        return (Evidence("list", user_list, str(error)),)
+    if first_score == second_score:
+        return None
+    return (Evidence("list", user_list, "scores vary"),)
 
 
-def _leaves_the_range(bench: Bench, score: float) -> bool:
-    return not bench.metric.low - TOLERANCE <= score <= bench.metric.high + TOLERANCE
+def _is_out_of_range(bench: Bench, score: float) -> bool:
+    """Check that a score lies outside the range that the metric declares, rounding aside."""
+    lowest = bench.metric.low - TOLERANCE
+    highest = bench.metric.high + TOLERANCE
+    return not lowest <= score <= highest
 
 
-def _has_no_bounds(bench: Bench) -> str:
-    bounded = math.isfinite(bench.metric.low) or math.isfinite(bench.metric.high)
-    return "" if bounded else "the metric declares no bounds."
+def _without_bounds(bench: Bench) -> str:
+    """Write that the metric declares no bounds; empty if it declares one."""
+    is_bounded = math.isfinite(bench.metric.low) or math.isfinite(bench.metric.high)
+    return "" if is_bounded else "the metric declares no bounds."
 
 
-def _top(bench: Bench) -> float:
-    """Best value that the metric declares."""
+def _best_value(bench: Bench) -> float:
+    """Look up the best value that the metric declares; infinite if it declares none."""
     return bench.metric.high if bench.metric.higher_is_better else bench.metric.low
 
 
-def _are_apart(bench: Bench, one: float, other: float) -> bool:
-    return abs(one - other) > TOLERANCE
+def _without_best_value(bench: Bench) -> str:
+    """Write that the metric declares no best value; empty if it declares one."""
+    return "" if math.isfinite(_best_value(bench)) else "the metric declares no best value."
+
+
+def _is_below_best_value(bench: Bench, score: float) -> bool:
+    return bench.is_better(_best_value(bench), score)
+
+
+def _is_worse(bench: Bench, score: float, other_score: float) -> bool:
+    return bench.is_better(other_score, score)
+
+
+def _is_not_improved(bench: Bench, before: float, after: float) -> bool:
+    return not bench.is_better(after, before)
+
+
+def _differ(_: Bench, score: float, other_score: float) -> bool:
+    """Check that two scores differ, rounding aside."""
+    return abs(score - other_score) > TOLERANCE
+
+
+def _without_cutoff(bench: Bench) -> str:
+    """Write that there is no cut-off; empty if there is one."""
+    return "there is no cut-off." if bench.cutoff is None else ""
 
 
 def _lattice(bench: Bench) -> int | None:
+    """Look up the factor by which all scores become whole; None without one or a cut-off."""
     return None if bench.cutoff is None else bench.metric.lattice(bench.cutoff)
 
 
+def _without_lattice(bench: Bench) -> str:
+    """Write that the metric declares no factor for whole scores; empty if it declares one."""
+    return "the metric declares no such number." if _lattice(bench) is None else ""
+
+
 def _is_off_the_lattice(bench: Bench, score: float) -> bool:
-    whole = score * (_lattice(bench) or 1)
-    return _are_apart(bench, whole, round(whole))
+    """Check that a score times the metric's factor is not a whole number, rounding aside."""
+    multiple = score * (_lattice(bench) or 1)
+    return _differ(bench, multiple, round(multiple))
 
 
-def _depends_on_others(bench: Bench, case: Case) -> Found:
-    together = bench.score_together(case)
-    for number, (listed, score) in enumerate(zip(case, together, strict=True)):
-        alone = bench.score(listed)
-        if _are_apart(bench, alone, score):
+def _depends_on_others(bench: Bench, case: Case) -> Counterexample:
+    """Check that one of two lists has another score alone than in one call with the other."""
+    scores_together = bench.score_together(case)
+    for number, user_list in enumerate(case):
+        other = 1 - number
+        score_alone = bench.score(user_list)
+        score_together = scores_together[number]
+        if _differ(bench, score_alone, score_together):
             return (
-                Evidence("alone", listed, alone),
-                Evidence("together", listed, score),
-                Evidence("with", case[1 - number], together[1 - number]),
+                Evidence("alone", user_list, score_alone),
+                Evidence("together", user_list, score_together),
+                Evidence("with", case[other], scores_together[other]),
             )
     return None
 
 
-def _differs_in_a_file(bench: Bench, case: Case) -> Found:
-    (listed,) = case
-    in_memory = bench.score_together([listed, UserList((bench.shape.level,))])[0]
-    if not listed.judgements:
+def _differs_in_a_file(bench: Bench, case: Case) -> Counterexample:
+    """Check that a list has another score when it is written to TREC files and read again.
+
+    A list of a user without judgements cannot be in such files: it keeps the law.
+    """
+    (user_list,) = case
+    other_list = UserList((bench.shape.level,))
+    score_in_memory, _ = bench.score_together([user_list, other_list])
+    if not user_list.judgements:
         return None
-    from_file = float(bench.unbounded(judged_in_files(listed, bench.shape), cutoff=bench.cutoff)[0])
-    if not _are_apart(bench, in_memory, from_file):
+    judged = judged_in_files(user_list, bench.shape)
+    score_from_file, _ = bench.unbounded(judged, cutoff=bench.cutoff).tolist()
+    if not _differ(bench, score_in_memory, score_from_file):
         return None
-    return Evidence("memory", listed, in_memory), Evidence("file", listed, from_file)
+    in_memory = Evidence("memory", user_list, score_in_memory)
+    return in_memory, Evidence("file", user_list, score_from_file)
 
 
 @lru_cache(maxsize=1024)
-def judged_in_files(listed: UserList, shape: Shape) -> Judged:
+def judged_in_files(user_list: UserList, shape: Shape) -> Judged:
     """Write a list as TREC run and qrels files, read them, and judge the one by the other.
 
     A second user has a relevant item, so that the qrels are never without one, and a list, so
     that the run is not empty.
     """
-    lists = (listed, UserList((shape.level,)))
-    ranked = np.full((len(lists), shape.depth), -1, dtype=np.int32)
-    for user, one in enumerate(lists):
-        ranked[user, : len(one.ranked)] = shape.items(one)[0]
-    rows = [(user, *judgement) for user in (0, 1) for judgement in shape.judged_items(lists[user])]
-    qrels = qrels_from_columns(*np.array(rows).T, n_users=2, relevance_level=shape.level)
-    topics, items = Numbering.of(["u0", "u1"]), padded_ids("i", shape.catalogue.n_items)
-    with TemporaryDirectory() as folder:
-        run_path, qrels_path = Path(folder, "trial.run"), Path(folder, "trial.qrels")
-        run_path.write_bytes(format_run(Run("trial", ranked), topics, items))
-        qrels_path.write_bytes(format_qrels(qrels, topics, items))
-        run_file, qrels_file = read_run(run_path), read_qrels(qrels_path)
-    return judge(
-        run_file.to_run(qrels_file.users, items, depth=shape.depth),
-        qrels_file.to_qrels(items, relevance_level=shape.level),
-        shape.catalogue,
+    lists = (user_list, UserList((shape.level,)))
+    ranked_items = np.full((len(lists), shape.depth), -1, dtype=np.int32)
+    judgements = []
+    for user, one_list in enumerate(lists):
+        items_in_list, _ = shape.items(one_list)
+        ranked_items[user, : len(items_in_list)] = items_in_list
+        for item, grade in shape.judged_items(one_list):
+            judgements.append((user, item, grade))
+    users, judged_items, grades = np.array(judgements).T
+    qrels = qrels_from_columns(
+        users, judged_items, grades, n_users=len(lists), relevance_level=shape.level
     )
+    topics = Numbering.of(["u0", "u1"])
+    items = padded_ids("i", shape.catalogue.n_items)
+    with TemporaryDirectory() as folder:
+        run_path = Path(folder, "trial.run")
+        run_path.write_bytes(format_run(Run("trial", ranked_items), topics, items))
+        qrels_path = Path(folder, "trial.qrels")
+        qrels_path.write_bytes(format_qrels(qrels, topics, items))
+        run_file = read_run(run_path)
+        qrels_file = read_qrels(qrels_path)
+    run = run_file.to_run(qrels_file.users, items, depth=shape.depth)
+    qrels = qrels_file.to_qrels(items, relevance_level=shape.level)
+    return judge(run, qrels, shape.catalogue)
 
 
 def agreement(name: str, label: str, other: Metric) -> Law:
-    """Make the law that a metric scores every list as another metric, of this label, does."""
+    """Make the law that a metric scores every list as another metric does.
 
-    def differs(bench: Bench, case: Case) -> Found:
-        (listed,) = case
-        score = bench.score(listed)
-        others = float(other(bench.shape.judged([listed]), cutoff=bench.cutoff)[0])
-        if not _are_apart(bench, score, others):
+    ``name`` is that of the law, ``label`` that of the other metric.
+    """
+
+    def differs(bench: Bench, case: Case) -> Counterexample:
+        """Check that both metrics score a list differently, rounding aside."""
+        (user_list,) = case
+        score = bench.score(user_list)
+        (other_score,) = other(bench.shape.judged([user_list]), cutoff=bench.cutoff).tolist()
+        if not _differ(bench, score, other_score):
             return None
-        return Evidence(bench.metric.name, listed, score), Evidence(label, listed, others)
+        evidence = Evidence(bench.metric.name, user_list, score)
+        return evidence, Evidence(label, user_list, other_score)
 
     return Law(name, f"Every list has the score that {label} gives it.", cases.one_list, differs)
 
 
 def laws_of(metric: Metric, against: Metric | None = None) -> tuple[Law, ...]:
-    """Give the laws for a metric: `LAWS`, and agreement with trec_eval's measure and another's.
+    """List the laws for a metric: `LAWS`, and agreement with trec_eval's measure and another's.
+
+    The former is for metrics without options that name a measure of trec_eval, the latter where
+    another metric is given.
 
     Raises
     ------
@@ -154,7 +222,7 @@ def laws_of(metric: Metric, against: Metric | None = None) -> tuple[Law, ...]:
     return tuple(laws)
 
 
-_BECOMES_WORSE = _scores(ORDER, Bench.is_better)
+_BECOMES_WORSE = _breaks_by_scores(BEFORE_AND_AFTER, Bench.is_better)
 
 LAWS = (
     Law(
@@ -167,28 +235,28 @@ LAWS = (
         "range",
         "No score lies outside the declared range.",
         cases.one_list,
-        _scores(("list",), _leaves_the_range),
-        _has_no_bounds,
+        _breaks_by_scores(("list",), _is_out_of_range),
+        _without_bounds,
     ),
     Law(
         "perfect",
         "No list scores better than the perfect one of its length: best grades first, then "
         "unjudged items.",
-        cases.beside_the_perfect,
-        _scores(("perfect", "other"), lambda bench, one, other: bench.is_better(other, one)),
+        cases.perfect_and_any_list,
+        _breaks_by_scores(("perfect", "other"), _is_worse),
     ),
     Law(
         "top",
         "A perfect list that holds all relevant items of a user reaches the top of the range.",
         cases.ideal,
-        _scores(("perfect",), lambda bench, score: bench.is_better(_top(bench), score)),
-        lambda bench: "the metric declares no best value." * (not math.isfinite(_top(bench))),
+        _breaks_by_scores(("perfect",), _is_below_best_value),
+        _without_best_value,
     ),
     Law(
         "empty",
         "No list scores worse than an empty one.",
-        cases.beside_the_empty,
-        _scores(("empty", "other"), Bench.is_better),
+        cases.empty_and_any_list,
+        _breaks_by_scores(("empty", "other"), Bench.is_better),
     ),
     Law(
         "promotion",
@@ -215,8 +283,8 @@ LAWS = (
         "cut-off",
         "Ranks below the cut-off do not matter.",
         cases.changed_below,
-        _scores(PAIR, _are_apart),
-        lambda bench: "there is no cut-off." * (bench.cutoff is None),
+        _breaks_by_scores(TWO_LISTS, _differ),
+        _without_cutoff,
     ),
     Law(
         "users",
@@ -228,8 +296,8 @@ LAWS = (
         "lattice",
         "Every score becomes whole when multiplied with the number that the metric declares.",
         cases.one_list,
-        _scores(("list",), _is_off_the_lattice),
-        lambda bench: "the metric declares no such number." * (_lattice(bench) is None),
+        _breaks_by_scores(("list",), _is_off_the_lattice),
+        _without_lattice,
     ),
     Law(
         "files",
@@ -245,15 +313,15 @@ CONVENTIONS = (
         "unjudged",
         "Is an unjudged item treated like a judged non-relevant one?",
         cases.judgement_withheld,
-        _scores(PAIR, _are_apart),
+        _breaks_by_scores(TWO_LISTS, _differ),
         if_kept="Yes.",
         if_broken="No, it tells them apart.",
     ),
     Law(
         "grades",
         "Do all grades from the relevance level on count the same?",
-        cases.beside_the_ungraded,
-        _scores(PAIR, _are_apart),
+        cases.graded_and_binary,
+        _breaks_by_scores(TWO_LISTS, _differ),
         if_kept="Yes.",
         if_broken="No, higher grades count differently.",
     ),
@@ -261,7 +329,7 @@ CONVENTIONS = (
         "found",
         "Does every relevant item that is found above the cut-off improve the score?",
         cases.unjudged_replaced_above,
-        _scores(ORDER, lambda bench, before, after: not bench.is_better(after, before)),
+        _breaks_by_scores(BEFORE_AND_AFTER, _is_not_improved),
         if_kept="Yes.",
         if_broken="No.",
     ),
@@ -269,7 +337,7 @@ CONVENTIONS = (
         "ties",
         "Can the score change when two neighbours swap places, as where they tie?",
         cases.neighbours_swapped,
-        _scores(ORDER, _are_apart),
+        _breaks_by_scores(BEFORE_AND_AFTER, _differ),
         if_kept="No.",
         if_broken="Yes.",
     ),

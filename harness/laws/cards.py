@@ -29,19 +29,41 @@ CUTOFFS = (5, 20, None)
 
 WIDTH = 80
 INDENT = 8
-SHORT = dict(zip(Verdict, ("pass", "FAIL", "n/a", "note"), strict=True))
+VERDICT_MARKS = {
+    Verdict.PASS: "pass",
+    Verdict.FAIL: "FAIL",
+    Verdict.NOT_APPLICABLE: "n/a",
+    Verdict.REPORT: "note",
+}
 LEGEND = (
     "R relevant, N judged non-relevant, – unjudged, from rank 1 on; with a number where the "
     "grade is not {level} (R) or 0 (N). R = and N = count all of the user's judgements, "
     "in the list or not."
 )
 
-OF_HIDDEN = "the score is of hidden items, each ranked in a list of its own."
+NOT_OF_LISTS = "the score is of hidden items, each ranked in a list of its own."
+"""Why laws do not apply to metrics of hidden items."""
 
 
 @dataclass(frozen=True)
 class Card:
-    """All that was found of a metric, with so many cases tried for each law at each cut-off."""
+    """What the laws say of a metric.
+
+    Parameters
+    ----------
+    metric
+        The metric.
+    cutoffs
+        Cut-offs at which it was tried; None for without.
+    level
+        Lowest relevant grade.
+    tries
+        Number of cases that were tried for each law at each cut-off.
+    outcomes
+        One for each law or convention.
+    resolution
+        Ties and distinct scores of random lists; None if these have no scores.
+    """
 
     metric: Metric
     cutoffs: tuple[int | None, ...]
@@ -58,28 +80,30 @@ class Card:
 
     @property
     def depths(self) -> str:
-        """Say at which cut-offs the laws were tried."""
-        return ", ".join("none" if each is None else str(each) for each in self.cutoffs)
+        """The cut-offs at which the laws were tried, such as "5, 20, none"."""
+        return ", ".join("none" if cutoff is None else str(cutoff) for cutoff in self.cutoffs)
 
     @property
     def broken(self) -> tuple[Outcome, ...]:
         """The laws that it breaks."""
-        return tuple(o for o in self.outcomes if o.verdict is Verdict.FAIL)
+        return tuple(outcome for outcome in self.outcomes if outcome.verdict is Verdict.FAIL)
 
     def surprises(self, expected: Collection[str]) -> list[str]:
-        """Say which laws are broken that are not expected to be, and which are expected and hold.
+        """Name the laws that are broken and not expected to be, and those expected that hold.
 
         Raises
         ------
         InputError
             If no law has an expected name.
         """
-        known = [outcome.law for outcome in self.outcomes if outcome.verdict is not Verdict.REPORT]
-        require_known("no law is called", expected, known)
+        laws = [outcome.law for outcome in self.outcomes if outcome.verdict is not Verdict.REPORT]
+        require_known("no law is called", expected, laws)
         broken = [outcome.law for outcome in self.broken]
+        unexpected = [law for law in broken if law not in expected]
+        unbroken = [law for law in expected if law not in broken]
         return [
-            *(f"{self.label} breaks {law!r}." for law in broken if law not in expected),
-            *(f"{self.label} does not break {law!r}." for law in expected if law not in broken),
+            *(f"{self.label} breaks {law!r}." for law in unexpected),
+            *(f"{self.label} does not break {law!r}." for law in unbroken),
         ]
 
     def text(self) -> str:
@@ -87,27 +111,38 @@ class Card:
         lines = [self.label, ""]
         for fact in (self.metric.summary, *self.metric.facts()):
             lines += wrap(fact, WIDTH)
-        tried = f"{self.tries} cases were tried for each law at each of the cut-offs {self.depths}."
-        lines += ["", *wrap(tried, WIDTH), ""]
+        trials = (
+            f"{self.tries} cases were tried for each law at each of the cut-offs {self.depths}."
+        )
+        lines += ["", *wrap(trials, WIDTH), ""]
         for outcome in self.outcomes:
-            lines += _lines_of(outcome, self.level)
+            lines += _outcome_lines(outcome, self.level)
         if self.resolution is not None:
             columns = self.resolution.to_columns().splitlines()
             lines += ["", *wrap(self.resolution.note, WIDTH), "", *columns]
-        return "\n".join([*lines, "", *wrap(LEGEND.format(level=self.level), WIDTH)]) + "\n"
+        legend = LEGEND.format(level=self.level)
+        lines += ["", *wrap(legend, WIDTH)]
+        return "\n".join(lines) + "\n"
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the card as plain data."""
-        table = self.resolution
+        """Convert the card to plain data, for JSON."""
+        outcomes = [
+            {**asdict(outcome), "verdict": outcome.verdict.value} for outcome in self.outcomes
+        ]
+        resolution_rows = None
+        if self.resolution is not None:
+            headings = self.resolution.headings
+            resolution_rows = [
+                dict(zip(headings, row, strict=True)) for row in self.resolution.rows
+            ]
         return {
             "metric": self.metric.label,
             "cutoffs": [*self.cutoffs],
             "relevance level": self.level,
             "cases per law": self.tries,
             "broken": [outcome.law for outcome in self.broken],
-            "outcomes": [asdict(o) | {"verdict": o.verdict.value} for o in self.outcomes],
-            "resolution": table
-            and [dict(zip(table.headings, row, strict=True)) for row in table.rows],
+            "outcomes": outcomes,
+            "resolution": resolution_rows,
         }
 
 
@@ -118,87 +153,134 @@ def check_metric(
     tries: int = TRIES,
     against: Metric | None = None,
 ) -> Card:
-    """Try a metric on every law and property, with so many cases for each law at each cut-off.
+    """Try a metric on every law and convention.
 
-    Laws are of lists, and do not apply where every hidden item has a list of its own. One law is
-    that the scores are those of another metric, if one is given.
+    Laws are of lists, and do not apply where every hidden item has a list of its own.
+
+    Parameters
+    ----------
+    metric
+        The metric.
+    cutoffs
+        Cut-offs at which it is tried; None for without.
+    tries
+        Number of cases for each law at each cut-off.
+    against
+        Another metric, whose scores must be the same; None without.
     """
     benches = [Bench(metric, cutoff, tries) for cutoff in cutoffs]
+    level = benches[0].shape.level
     laws = (*laws_of(metric, against), *CONVENTIONS)
-    facts = metric, tuple(cutoffs), benches[0].shape.level, tries
     if metric.needs:
-        return Card(*facts, tuple(law.outcome_without(OF_HIDDEN) for law in laws))
+        not_applicable = tuple(law.not_applicable(NOT_OF_LISTS) for law in laws)
+        return Card(metric, tuple(cutoffs), level, tries, not_applicable)
+    deepest = max(cutoffs, key=lambda cutoff: cutoff or 0)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         # Divisions by zero show in the scores; a warning for each of the trials would not help.
         warnings.simplefilter("ignore", RuntimeWarning)
-        outcomes = tuple(worst_of(law, benches) for law in laws)
-        return Card(*facts, outcomes, resolution(metric, max(cutoffs, key=lambda n: n or 0)))
+        outcomes = tuple(worst_outcome(law, benches) for law in laws)
+        table = resolution(metric, deepest)
+    return Card(metric, tuple(cutoffs), level, tries, outcomes, table)
 
 
-def worst_of(law: Law, benches: Sequence[Bench]) -> Outcome:
-    """Apply a law at every cut-off, and give the first outcome with a counterexample, if any."""
+def worst_outcome(law: Law, benches: Sequence[Bench]) -> Outcome:
+    """Apply a law to a metric at every cut-off, a bench each, and choose an outcome.
+
+    It is the first one with a counterexample; else the first of a cut-off at which the law applies;
+    else the first.
+    """
     outcomes: list[Outcome] = []
     for bench in benches:
-        found = law.apply(bench)
-        if found.evidence and len(benches) > 1:
+        outcome = law.apply(bench)
+        if outcome.evidence and len(benches) > 1:
             cutoff = bench.cutoff
             place = "Without a cut-off." if cutoff is None else f"At cut-off {cutoff}."
-            return replace(found, sentence=f"{found.sentence} {place}".strip())
-        outcomes.append(found)
-    applied = (each for each in outcomes if each.verdict is not Verdict.NOT_APPLICABLE)
+            return replace(outcome, sentence=f"{outcome.sentence} {place}".strip())
+        outcomes.append(outcome)
+    applied = (outcome for outcome in outcomes if outcome.verdict is not Verdict.NOT_APPLICABLE)
     return next(applied, outcomes[0])
 
 
-Chosen: TypeAlias = tuple[Metric, tuple[int | None, ...]]
+MetricAtCutoffs: TypeAlias = tuple[Metric, tuple[int | None, ...]]
 """A metric, and the cut-offs to check it at."""
 
 
-def chosen(subject: str, cutoff: int | None, *, plugins: Sequence[Path] = ()) -> list[Chosen]:
-    """Give the metrics to be checked, each with its cut-offs: by default that of the name, or all.
+def metrics_to_check(
+    subject: str, cutoff: int | None, *, plugins: Sequence[Path] = ()
+) -> list[MetricAtCutoffs]:
+    """Find the metrics to be checked, each with its cut-offs.
 
-    The subject is a known metric, or a Python file, whose metrics are all meant.
+    Parameters
+    ----------
+    subject
+        Name of a metric, such as "P@5", or path of a Python file: then all its metrics are checked.
+    cutoff
+        The cut-off; None for that of the name, or `CUTOFFS`.
+    plugins
+        Files that have further metrics.
+
+    Raises
+    ------
+    InputError
+        If there is no such metric, or its name has another cut-off.
     """
     if subject.endswith(".py"):
-        known = plugin_metrics(Path(subject))
-        labels = [*known]
+        metrics = plugin_metrics(Path(subject))
+        labels = [*metrics]
     else:
-        known = available_metrics(plugins)
+        metrics = available_metrics(plugins)
         labels = [subject]
-    found: list[Chosen] = []
+    metrics_at_cutoffs: list[MetricAtCutoffs] = []
     for label in labels:
-        named = parse_name(label).cutoff
-        if None not in (named, cutoff) and named != cutoff:
+        cutoff_in_name = parse_name(label).cutoff
+        if None not in (cutoff_in_name, cutoff) and cutoff_in_name != cutoff:
             raise InputError(f"{label!r} has a cut-off of its own, which differs from {cutoff}.")
-        asked = named or cutoff
-        found.append((find_metric(label, known), (asked,) if asked else CUTOFFS))
-    return found
+        only_cutoff = cutoff_in_name or cutoff
+        cutoffs = (only_cutoff,) if only_cutoff else CUTOFFS
+        metrics_at_cutoffs.append((find_metric(label, metrics), cutoffs))
+    return metrics_at_cutoffs
 
 
 def cards_of(
-    metrics: Sequence[Chosen], *, tries: int | None = None, against: Metric | None = None
+    metrics: Sequence[MetricAtCutoffs], *, tries: int | None = None, against: Metric | None = None
 ) -> list[Card]:
-    """Check metrics, each at its cut-offs, and perhaps against another metric."""
+    """Check metrics, each at its cut-offs, and perhaps against another metric.
+
+    ``tries`` is the number of cases for each law at each cut-off; None for the default.
+    """
     # Hypothesis would keep notes on the constants of a user's file in the folder it is run from.
     set_hypothesis_home_dir(Path(gettempdir()) / "harness-hypothesis")
-    return [check_metric(m, cutoffs=at, tries=tries or TRIES, against=against) for m, at in metrics]
+    n_tries = tries or TRIES
+    return [
+        check_metric(metric, cutoffs=cutoffs, tries=n_tries, against=against)
+        for metric, cutoffs in metrics
+    ]
 
 
 def evidence_lines(outcome: Outcome, level: int) -> list[str]:
-    """Print the lists of a counterexample, one a line, in columns."""
+    """Print the lists of a counterexample, one a line, in columns: label, list, counts, score.
+
+    ``level`` is the lowest relevant grade. Empty without a counterexample.
+    """
     rows = []
-    for label, listed, score in (vars(each).values() for each in outcome.evidence):
-        n_relevant = sum(grade >= level for grade in listed.judgements)
-        counts = f"R = {n_relevant}, N = {len(listed.judgements) - n_relevant}"
-        scored = score if isinstance(score, str) else f"scores {score:.6g}"
-        rows.append((f"{label}:", listed.marks(level=level), counts, scored))
+    for evidence in outcome.evidence:
+        judgements = evidence.listed.judgements
+        n_relevant = sum(grade >= level for grade in judgements)
+        counts = f"R = {n_relevant}, N = {len(judgements) - n_relevant}"
+        score = evidence.score
+        result = score if isinstance(score, str) else f"scores {score:.6g}"
+        marks = evidence.listed.marks(level=level)
+        rows.append((f"{evidence.label}:", marks, counts, result))
     return align_columns(rows, n_names=4).splitlines()
 
 
-def _lines_of(outcome: Outcome, level: int) -> Iterator[str]:
+def _outcome_lines(outcome: Outcome, level: int) -> Iterator[str]:
+    """Print an outcome: verdict and law, the sentence if there is one, and the counterexample."""
     indent = " " * INDENT
     heading = f"{outcome.law}: {outcome.statement}"
-    first = f"  {SHORT[outcome.verdict]:4}  "
-    yield from wrap(heading, WIDTH, initial_indent=first, subsequent_indent=indent)
+    beginning = f"  {VERDICT_MARKS[outcome.verdict]:4}  "
+    yield from wrap(heading, WIDTH, initial_indent=beginning, subsequent_indent=indent)
     if outcome.sentence:
         yield from wrap(outcome.sentence, WIDTH, initial_indent=indent, subsequent_indent=indent)
-    yield from (indent + line for line in evidence_lines(outcome, level))
+    for line in evidence_lines(outcome, level):
+        yield indent + line

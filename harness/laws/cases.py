@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from harness.laws.law import Case
-from harness.laws.lists import MOST_MISSED, Shape, UserList
+from harness.laws.lists import MAX_MISSED, Shape, UserList
 
 
 def one_list(shape: Shape) -> SearchStrategy[Case]:
@@ -25,14 +25,14 @@ def two_users(shape: Shape) -> SearchStrategy[Case]:
 def promotion(draw: st.DrawFn, shape: Shape) -> Case:
     """Swap a relevant item with a non-relevant one anywhere above it: before, after."""
     length = draw(st.integers(2, shape.depth))
-    ranked = draw(_marks(shape, length, length))
+    ranked = draw(_grades_at_ranks(shape, length, length))
     lower = draw(st.integers(1, length - 1))
     upper = draw(st.integers(0, lower - 1))
     relevant = draw(st.sampled_from(shape.relevant_grades))
-    other = draw(st.sampled_from([None, *shape.nonrelevant_grades]))
+    not_relevant = draw(st.sampled_from([None, *shape.nonrelevant_grades]))
     missed = draw(_missed(shape))
-    before = _with(ranked, {lower: relevant, upper: other})
-    after = _with(ranked, {lower: other, upper: relevant})
+    before = _with_changes(ranked, {lower: relevant, upper: not_relevant})
+    after = _with_changes(ranked, {lower: not_relevant, upper: relevant})
     return UserList(before, missed), UserList(after, missed)
 
 
@@ -40,9 +40,11 @@ def promotion(draw: st.DrawFn, shape: Shape) -> Case:
 def neighbours_swapped(draw: st.DrawFn, shape: Shape) -> Case:
     """Swap two neighbours of a list: before, after."""
     length = draw(st.integers(2, shape.depth))
-    ranked, place = draw(_marks(shape, length, length)), draw(st.integers(0, length - 2))
+    ranked = draw(_grades_at_ranks(shape, length, length))
+    upper = draw(st.integers(0, length - 2))
+    lower = upper + 1
     missed = draw(_missed(shape))
-    swapped = _with(ranked, {place: ranked[place + 1], place + 1: ranked[place]})
+    swapped = _with_changes(ranked, {upper: ranked[lower], lower: ranked[upper]})
     return UserList(ranked, missed), UserList(swapped, missed)
 
 
@@ -65,92 +67,135 @@ def nonrelevant_replaced(shape: Shape) -> SearchStrategy[Case]:
 def _replacement(
     draw: st.DrawFn, shape: Shape, replaced: SearchStrategy[int | None], *, last: int | None = None
 ) -> Case:
+    """Put a missed relevant item in the place of another: before, after.
+
+    ``replaced`` draws the grade of the other item, None if it is unjudged; ``last`` is the lowest
+    rank of the place, None for any.
+    """
     length = draw(st.integers(1, shape.depth))
-    ranked = draw(_marks(shape, length, length))
+    ranked = draw(_grades_at_ranks(shape, length, length))
     place = draw(st.integers(0, min(length, last or length) - 1))
-    relevant, other = draw(st.sampled_from(shape.relevant_grades)), draw(replaced)
+    relevant = draw(st.sampled_from(shape.relevant_grades))
+    replaced_grade = draw(replaced)
     missed = draw(_missed(shape))
-    left_over = missed if other is None else (*missed, other)
-    before = UserList(_with(ranked, {place: other}), (*missed, relevant))
-    return before, UserList(_with(ranked, {place: relevant}), left_over)
+    missed_after = missed if replaced_grade is None else (*missed, replaced_grade)
+    before = UserList(_with_changes(ranked, {place: replaced_grade}), (*missed, relevant))
+    after = UserList(_with_changes(ranked, {place: relevant}), missed_after)
+    return before, after
 
 
 @st.composite
 def changed_below(draw: st.DrawFn, shape: Shape) -> Case:
-    """Two lists that are the same down to the cut-off, of a user with the same judgements."""
-    head = draw(_marks(shape, shape.cutoff, shape.cutoff))
-    tail = draw(_marks(shape, 1, shape.depth - shape.cutoff))
+    """Draw two lists that are the same down to the cut-off, of a user with the same judgements.
+
+    Below, the second has some items of the first, in another order.
+    """
+    head = draw(_grades_at_ranks(shape, shape.cutoff, shape.cutoff))
+    tail = draw(_grades_at_ranks(shape, 1, shape.depth - shape.cutoff))
     missed = draw(_missed(shape))
-    other = draw(st.permutations(tail))
-    kept = draw(st.integers(0, len(tail)))
-    lost = tuple(grade for grade in other[kept:] if grade is not None)
-    return UserList((*head, *tail), missed), UserList((*head, *other[:kept]), (*missed, *lost))
+    permuted = draw(st.permutations(tail))
+    length = draw(st.integers(0, len(tail)))
+    removed = [grade for grade in permuted[length:] if grade is not None]
+    first_list = UserList((*head, *tail), missed)
+    second_list = UserList((*head, *permuted[:length]), (*missed, *removed))
+    return first_list, second_list
 
 
 @st.composite
 def judgement_withheld(draw: st.DrawFn, shape: Shape) -> Case:
-    """A list with a judged non-relevant item, and with an unjudged one in its place."""
+    """Draw a list with a judged non-relevant item, and with an unjudged one in its place."""
     length = draw(st.integers(1, shape.depth))
-    ranked = draw(_marks(shape, length, length))
+    ranked = draw(_grades_at_ranks(shape, length, length))
     place = draw(st.integers(0, length - 1))
-    other = draw(st.sampled_from(shape.nonrelevant_grades))
+    nonrelevant = draw(st.sampled_from(shape.nonrelevant_grades))
     missed = draw(_missed(shape))
-    judged = UserList(_with(ranked, {place: other}), missed)
-    return judged, UserList(_with(ranked, {place: None}), (*missed, other))
+    with_judged = UserList(_with_changes(ranked, {place: nonrelevant}), missed)
+    with_unjudged = UserList(_with_changes(ranked, {place: None}), (*missed, nonrelevant))
+    return with_judged, with_unjudged
 
 
 @st.composite
 def ideal(draw: st.DrawFn, shape: Shape) -> Case:
-    """All items of a user with relevant ones, the best first, then unjudged ones."""
+    """Draw the perfect list of a user with relevant items: the best first, then unjudged ones.
+
+    It holds all judged items of the user, and goes down to the cut-off at least.
+    """
     grades = st.sampled_from(shape.relevant_grades)
     relevant = draw(st.lists(grades, min_size=1, max_size=shape.depth))
-    judged = UserList((*relevant, *draw(_missed(shape))))
-    return (perfected(judged, max(shape.cutoff, len(judged.ranked))),)
+    missed = draw(_missed(shape))
+    judged = UserList((*relevant, *missed))
+    length = max(shape.cutoff, len(judged.ranked))
+    return (perfect_list(judged, length),)
 
 
-def beside_the_perfect(shape: Shape) -> SearchStrategy[Case]:
-    """A perfect list of the length of another: judged items by grade, then unjudged ones."""
-    return _lists(shape).map(lambda listed: (perfected(listed, len(listed.ranked)), listed))
+def perfect_and_any_list(shape: Shape) -> SearchStrategy[Case]:
+    """Draw a list, and the perfect one of its length before it."""
+
+    def with_perfect(user_list: UserList) -> Case:
+        return perfect_list(user_list, len(user_list.ranked)), user_list
+
+    return _lists(shape).map(with_perfect)
 
 
-def beside_the_empty(shape: Shape) -> SearchStrategy[Case]:
-    """No list at all, and a list."""
-    return _lists(shape).map(lambda listed: (UserList((), listed.judgements), listed))
+def empty_and_any_list(shape: Shape) -> SearchStrategy[Case]:
+    """Draw a list, and an empty one of the same user before it."""
+    return _lists(shape).map(lambda user_list: (UserList((), user_list.judgements), user_list))
 
 
-def beside_the_ungraded(shape: Shape) -> SearchStrategy[Case]:
-    """A list, and the same where all relevant items have the grade of the relevance level."""
+def graded_and_binary(shape: Shape) -> SearchStrategy[Case]:
+    """Draw a list, and the same where all relevant items have the grade of the relevance level."""
 
-    def ungraded(listed: UserList) -> UserList:
-        ranked = (None if grade is None else min(grade, shape.level) for grade in listed.ranked)
-        return UserList(tuple(ranked), tuple(min(grade, shape.level) for grade in listed.missed))
+    def with_binary(user_list: UserList) -> Case:
+        ranked = [None if grade is None else min(grade, shape.level) for grade in user_list.ranked]
+        missed = [min(grade, shape.level) for grade in user_list.missed]
+        return user_list, UserList(tuple(ranked), tuple(missed))
 
-    return _lists(shape).map(lambda listed: (listed, ungraded(listed)))
+    return _lists(shape).map(with_binary)
 
 
-def perfected(listed: UserList, length: int) -> UserList:
-    """Give the user the best list of this length."""
-    judgements = listed.judgements
-    filling = (None,) * max(length - len(judgements), 0)
-    return UserList((*judgements, *filling)[:length], judgements[length:])
+def perfect_list(user_list: UserList, length: int) -> UserList:
+    """Make the best list of a length for a user: judged items by grade, then unjudged ones."""
+    judgements = user_list.judgements
+    n_unjudged = max(length - len(judgements), 0)
+    ranked = (*judgements[:length], *([None] * n_unjudged))
+    return UserList(ranked, judgements[length:])
 
 
 @st.composite
 def _lists(draw: st.DrawFn, shape: Shape) -> UserList:
-    return UserList(draw(_marks(shape, 0, shape.depth)), draw(_missed(shape)))
+    """Draw a list of any length up to the depth, and what it misses."""
+    ranked = draw(_grades_at_ranks(shape, 0, shape.depth))
+    return UserList(ranked, draw(_missed(shape)))
 
 
-def _marks(shape: Shape, shortest: int, longest: int) -> SearchStrategy[tuple[int | None, ...]]:
-    """Grades of a list of some length; the plainest item is an unjudged one."""
-    (plain, *graded), (low, *others) = shape.relevant_grades, shape.nonrelevant_grades
-    grades = st.sampled_from([None, plain, low, *graded, *others])
-    return st.lists(grades, min_size=shortest, max_size=longest).map(tuple)
+def _grades_at_ranks(
+    shape: Shape, min_length: int, max_length: int
+) -> SearchStrategy[tuple[int | None, ...]]:
+    """Draw the grades of a list, None for unjudged items.
+
+    Of equally short counterexamples, the search prefers unjudged items, then default grades.
+    """
+    default_relevant, *further_relevant = shape.relevant_grades
+    default_nonrelevant, *further_nonrelevant = shape.nonrelevant_grades
+    grades = [
+        None,
+        default_relevant,
+        default_nonrelevant,
+        *further_relevant,
+        *further_nonrelevant,
+    ]
+    lists = st.lists(st.sampled_from(grades), min_size=min_length, max_size=max_length)
+    return lists.map(tuple)
 
 
 def _missed(shape: Shape) -> SearchStrategy[tuple[int, ...]]:
+    """Draw the grades of judged items that a list misses."""
     grades = st.sampled_from([*shape.relevant_grades, *shape.nonrelevant_grades])
-    return st.lists(grades, max_size=MOST_MISSED).map(tuple)
+    return st.lists(grades, max_size=MAX_MISSED).map(tuple)
 
 
-def _with(ranked: Sequence[int | None], changes: dict[int, int | None]) -> tuple[int | None, ...]:
+def _with_changes(
+    ranked: Sequence[int | None], changes: dict[int, int | None]
+) -> tuple[int | None, ...]:
+    """Change the grades in some columns, which count from 0, of a list."""
     return tuple(changes.get(column, grade) for column, grade in enumerate(ranked))

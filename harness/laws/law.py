@@ -18,6 +18,8 @@ from harness.laws.lists import Bench, Shape, UserList
 from runs import InputError
 
 SEED = 20261121
+"""Random seed of the search for counterexamples."""
+
 UNSTEADY = "the score of a list changes from call to call."
 
 
@@ -43,7 +45,10 @@ class Evidence:
 
 
 Case: TypeAlias = tuple[UserList, ...]
-Found: TypeAlias = tuple[Evidence, ...] | None
+"""The lists that a law is tried on: one, or two."""
+
+Counterexample: TypeAlias = tuple[Evidence, ...] | None
+"""The lists of a case that breaks a law; None if it keeps the law."""
 
 
 @dataclass(frozen=True)
@@ -61,70 +66,91 @@ class Outcome:
     evidence: tuple[Evidence, ...] = ()
 
 
+Strategy: TypeAlias = Callable[[Shape], SearchStrategy[Case]]
+Breaks: TypeAlias = Callable[[Bench, Case], Counterexample]
+
+
 @dataclass(frozen=True)
 class Law:
     """Something to be expected of any metric, as data.
 
-    `breaks` gives the evidence if a case breaks the law, None if it keeps it; `reason_against` says
-    why the law does not apply to a metric, "" if it does. Of a property that is reported, neither
-    good nor bad, `if_kept` or `if_broken` is said.
+    Parameters
+    ----------
+    name, statement
+        What it is called, and what it says.
+    cases
+        Makes the strategy that draws cases for lists of a shape.
+    breaks
+        Returns the evidence if a case breaks the law, None if it keeps it.
+    reason_against
+        Returns why the law does not apply to a metric, "" if it does.
+    if_kept, if_broken
+        Sentences for a property that is reported, and is neither good nor bad; "" for a law.
     """
 
     name: str
     statement: str
-    cases: Callable[[Shape], SearchStrategy[Case]]
-    breaks: Callable[[Bench, Case], Found]
+    cases: Strategy
+    breaks: Breaks
     reason_against: Callable[[Bench], str] = lambda _: ""
     if_kept: str = ""
     if_broken: str = ""
 
     def apply(self, bench: Bench) -> Outcome:
-        """Go through the drawn cases, and search for the smallest that breaks the law."""
+        """Try the cases of the law on a metric, and search for the smallest that breaks it.
+
+        The law does not apply if there is a reason against it, if no case can be scored, or if
+        scores change from call to call.
+        """
         reason = self.reason_against(bench)
         if reason:
-            return self.outcome_without(reason)
-        cases = drawn(self.cases, bench.shape, bench.tries)
-        found = {self._is_broken(bench, case) for case in cases}
-        if found <= {None}:
-            return self.outcome_without("no list could be scored.")
-        evidence = self._smallest(bench) if True in found else ()
+            return self.not_applicable(reason)
+        cases = draw_cases(self.cases, bench.shape, bench.tries)
+        results = {self._is_broken(bench, case) for case in cases}
+        if results <= {None}:
+            return self.not_applicable("no list could be scored.")
+        evidence = self._smallest_counterexample(bench) if True in results else ()
         if evidence is None:
-            return self.outcome_without(UNSTEADY)
-        verdict, sentence = Verdict.FAIL if evidence else Verdict.PASS, ""
+            return self.not_applicable(UNSTEADY)
         if self.if_kept:
-            verdict, sentence = Verdict.REPORT, self.if_broken if evidence else self.if_kept
-        return Outcome(self.name, self.statement, verdict, sentence, evidence)
+            sentence = self.if_broken if evidence else self.if_kept
+            return Outcome(self.name, self.statement, Verdict.REPORT, sentence, evidence)
+        verdict = Verdict.FAIL if evidence else Verdict.PASS
+        return Outcome(self.name, self.statement, verdict, evidence=evidence)
 
-    def outcome_without(self, reason: str) -> Outcome:
-        """Say why the law does not apply."""
+    def not_applicable(self, reason: str) -> Outcome:
+        """Make the outcome of a law that does not apply, for a reason."""
         return Outcome(self.name, self.statement, Verdict.NOT_APPLICABLE, reason)
 
     def _is_broken(self, bench: Bench, case: Case) -> bool | None:
-        """Tell whether a case breaks the law; None if its lists cannot be scored."""
+        """Check whether a case breaks the law; None if its lists cannot be scored."""
         try:
             return self.breaks(bench, case) is not None
         except InputError:
             return None
 
-    def _smallest(self, bench: Bench) -> Found:
-        """Shrink what breaks the law; None if it does not break it each time."""
-        cases = self.cases(bench.shape)
+    def _smallest_counterexample(self, bench: Bench) -> Counterexample:
+        """Search for the smallest case that breaks the law; None if it does not each time."""
+
+        def is_broken(case: Case) -> bool:
+            return self._is_broken(bench, case) is True
+
         try:
-            case = search(cases, lambda one: self._is_broken(bench, one) is True, tries=bench.tries)
+            case = search(self.cases(bench.shape), is_broken, tries=bench.tries)
         except (Flaky, NoSuchExample):
             return None
-        evidence, again = (self.breaks(bench, case) for _ in range(2))
-        return evidence if evidence == again else None
+        evidence = self.breaks(bench, case)
+        second_evidence = self.breaks(bench, case)
+        return evidence if evidence == second_evidence else None
 
 
 @lru_cache(maxsize=64)
-def drawn(
-    cases: Callable[[Shape], SearchStrategy[Case]], shape: Shape, tries: int
-) -> tuple[Case, ...]:
+def draw_cases(cases: Strategy, shape: Shape, tries: int) -> tuple[Case, ...]:
     """Draw the cases that a law is tried on: the same for every metric, so drawn once."""
     collected: list[Case] = []
 
     def collect(case: Case) -> bool:
+        """Collect a case, and keep the search going."""
         collected.append(case)
         return False
 
@@ -134,12 +160,15 @@ def drawn(
 
 
 def search(cases: SearchStrategy[Case], is_broken: Callable[[Case], bool], *, tries: int) -> Case:
-    """Search for a case that breaks a law, and shrink it to the smallest; the same every time."""
-    bounds = settings(
+    """Search for a case that breaks a law, and shrink it to the smallest; the same every time.
+
+    Raises NoSuchExample if none of so many tries does, Flaky if a case does so only sometimes.
+    """
+    search_settings = settings(
         max_examples=tries,
         database=None,
         deadline=None,
         derandomize=True,
         phases=(Phase.generate, Phase.shrink),
     )
-    return find(cases, is_broken, settings=bounds, random=Random(SEED))
+    return find(cases, is_broken, settings=search_settings, random=Random(SEED))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
@@ -15,10 +15,18 @@ from qrels.catalogue import ItemsOfLists
 from runs.shared.arrays import Floats, Ints, Longs
 
 UNJUDGED = "–"
+"""How an unjudged item is printed."""
+
 RANKS_BELOW = 2
-MOST_MISSED = 3
-USUAL_LEVEL = 2
-WHOLE = 20
+"""Ranks of the longest lists below the cut-off."""
+
+MAX_MISSED = 3
+"""Largest number of judged items that a list misses."""
+
+DEFAULT_LEVEL = 2
+"""Lowest relevant grade, if the name of the metric has none."""
+
+DEPTH_WITHOUT_CUTOFF = 20
 """Length of the longest lists, but for `RANKS_BELOW`, without a cut-off."""
 
 TRIES = 100
@@ -26,10 +34,15 @@ TOLERANCE = 1e-9
 """Scores that differ by less are taken as equal: sums of some numbers round."""
 
 CATALOGUE_SEED = 1
-N_RATERS, N_CATEGORIES, N_USERS = 40, 4, 2
-SHARE = 0.4
-N_KINDS = 3
-"""Kinds of items: very relevant, relevant, not relevant."""
+N_RATERS = 40
+N_CATEGORIES = 4
+N_USERS = 2
+
+CATEGORY_SHARE = 0.4
+"""Share of the items that a category has, and that users have rated."""
+
+N_RELEVANCES = 3
+"""Very relevant, relevant, not relevant: items of each have numbers of their own."""
 
 
 @dataclass(frozen=True)
@@ -46,16 +59,24 @@ class UserList:
         return tuple(sorted([*retrieved, *self.missed], reverse=True))
 
     def marks(self, *, level: int) -> str:
-        """Print the list: R, N or – at each rank, with the grade where it is not the plainest."""
+        """Print the list: R, N or – at each rank, with the grade where it is not the default.
+
+        Items of at least ``level`` are relevant (R). An empty list is "(empty)".
+        """
         return " ".join(_mark(grade, level) for grade in self.ranked) or "(empty)"
 
 
 def _mark(grade: int | None, level: int) -> str:
-    """Mark an item; relevant ones have by default the grade of the level, others 0."""
+    """Print the mark of an item: "–" if unjudged (None), else R or N.
+
+    The grade follows if it is not the default: ``level`` of a relevant item (R), 0 of another (N).
+    """
     if grade is None:
         return UNJUDGED
-    letter, plain = ("R", level) if grade >= level else ("N", 0)
-    return letter if grade == plain else f"{letter}{grade}"
+    is_relevant = grade >= level
+    letter = "R" if is_relevant else "N"
+    default_grade = level if is_relevant else 0
+    return letter if grade == default_grade else f"{letter}{grade}"
 
 
 @dataclass(frozen=True)
@@ -83,9 +104,10 @@ class Shape:
     @property
     def catalogue(self) -> Catalogue:
         """What is known of items: there are enough for all lists."""
-        return catalogue(N_KINDS * (self.depth + MOST_MISSED + 1))
+        most_items = self.depth + MAX_MISSED + 1
+        return catalogue(N_RELEVANCES * most_items)
 
-    def items(self, listed: UserList) -> tuple[list[int], list[int]]:
+    def items(self, user_list: UserList) -> tuple[list[int], list[int]]:
         """Number the items that a list holds, and those that it misses, by their grades.
 
         The n-th item of a relevant grade is always the same, and so is the n-th of the others,
@@ -93,40 +115,64 @@ class Shape:
         loses a non-relevant judgement. Numbers fall, so that the order of the items is not that of
         the ranks.
         """
-        seen: Counter[int] = Counter()
+        n_numbered: Counter[int] = Counter()
         numbers = []
-        for mark in (*listed.ranked, *listed.missed):
-            kind = 2 if mark is None or mark < self.level else 1 - (mark - self.level)
-            numbers.append(self.catalogue.n_items - 1 - kind - N_KINDS * seen[kind])
-            seen[kind] += 1
-        return numbers[: len(listed.ranked)], numbers[len(listed.ranked) :]
+        for grade in (*user_list.ranked, *user_list.missed):
+            # 0 is the highest grade, 1 the relevance level, 2 what is not relevant.
+            relevance = 2
+            if grade is not None and grade >= self.level:
+                relevance = 1 - (grade - self.level)
+            number = relevance + N_RELEVANCES * n_numbered[relevance]
+            numbers.append(self.catalogue.n_items - 1 - number)
+            n_numbered[relevance] += 1
+        length = len(user_list.ranked)
+        return numbers[:length], numbers[length:]
 
-    def judged_items(self, listed: UserList) -> list[tuple[int, int]]:
-        """Give the user's judgements, the best first: item and grade."""
-        ranked, missed = self.items(listed)
-        marks = zip((*ranked, *missed), (*listed.ranked, *listed.missed), strict=True)
-        judgements = [(item, grade) for item, grade in marks if grade is not None]
+    def judged_items(self, user_list: UserList) -> list[tuple[int, int]]:
+        """List the user's judgements, the best first: number of the item, and grade."""
+        ranked_items, missed_items = self.items(user_list)
+        items = [*ranked_items, *missed_items]
+        grades = [*user_list.ranked, *user_list.missed]
+        judgements = []
+        for item, grade in zip(items, grades, strict=True):
+            if grade is not None:
+                judgements.append((item, grade))
         return sorted(judgements, key=lambda judgement: -judgement[1])
 
     def judged(self, lists: Sequence[UserList]) -> Judged:
-        """Lay lists out as a metric sees them, one user each."""
-        return Judged(
-            _matrix([listed.ranked for listed in lists], width=self.depth),
-            _matrix([listed.judgements for listed in lists]),
-            relevance_level=self.level,
-            lengths=np.array([len(listed.ranked) for listed in lists]),
-        ).with_items(lambda: self._items_of_lists(lists))
+        """Make judged lists for metrics, one user each, in the order of the lists."""
+        grades = _matrix([user_list.ranked for user_list in lists], width=self.depth)
+        judgements = _matrix([user_list.judgements for user_list in lists])
+        lengths = np.array([len(user_list.ranked) for user_list in lists])
+        judged = Judged(grades, judgements, relevance_level=self.level, lengths=lengths)
+        return judged.with_items(lambda: self._items_of_lists(lists))
 
     def _items_of_lists(self, lists: Sequence[UserList]) -> ItemsOfLists:
-        judged = [[item for item, _ in self.judged_items(listed)] for listed in lists]
-        listed = _by_rank([self.items(each)[0] for each in lists], width=self.depth)
+        """Number the items of lists and those that are judged; all users are user 0."""
+        listed_items = []
+        judged_items = []
+        for user_list in lists:
+            ranked_items, _ = self.items(user_list)
+            listed_items.append(ranked_items)
+            judged_items.append([item for item, _ in self.judged_items(user_list)])
         users = np.zeros(len(lists), dtype=np.intp)
-        return ItemsOfLists(self.catalogue, users, listed, judged=_by_rank(judged))
+        by_rank = _by_rank(listed_items, width=self.depth)
+        return ItemsOfLists(self.catalogue, users, by_rank, judged=_by_rank(judged_items))
 
 
 @dataclass(frozen=True)
 class Bench:
-    """A metric set up for trials on small lists: ranks considered, cases to try for each law."""
+    """A metric set up for trials on small lists.
+
+    Parameters
+    ----------
+    metric
+        The metric.
+    cutoff
+        The cut-off; None without.
+    tries
+        Number of cases to try for each law.
+    """
 
     metric: Metric
     cutoff: int | None
@@ -136,36 +182,51 @@ class Bench:
     def shape(self) -> Shape:
         """Lists with the relevance level of the metric's name, or 2, which leaves room below."""
         level = dict(self.metric.option_values).get(LEVEL_OPTION.name)
-        return Shape(self.cutoff or WHOLE, level if isinstance(level, int) else USUAL_LEVEL)
+        if not isinstance(level, int):
+            level = DEFAULT_LEVEL
+        return Shape(self.cutoff or DEPTH_WITHOUT_CUTOFF, level)
 
-    def score(self, listed: UserList) -> float:
-        """Score one list, alone."""
-        return self.score_together([listed])[0]
+    def score(self, user_list: UserList) -> float:
+        """Score one list, alone; raise InputError if the metric cannot."""
+        (score,) = self.score_together([user_list])
+        return score
 
     def score_together(self, lists: Sequence[UserList]) -> list[float]:
-        """Score several lists in one call."""
-        return self.unbounded(self.shape.judged(lists), cutoff=self.cutoff).tolist()
+        """Score several lists in one call; raise InputError if the metric cannot."""
+        judged = self.shape.judged(lists)
+        return self.unbounded(judged, cutoff=self.cutoff).tolist()
 
     @cached_property
     def unbounded(self) -> Metric:
         """The metric as if any score were in its range, which is a law here."""
         return replace(self.metric, low=-np.inf, high=np.inf)
 
-    def is_better(self, one: float, other: float) -> bool:
-        """Tell whether one score is better than the other, rounding aside."""
-        gain = one - other if self.metric.higher_is_better else other - one
+    def is_better(self, score: float, other_score: float) -> bool:
+        """Check whether a score is better than the other, rounding aside."""
+        difference = score - other_score
+        gain = difference if self.metric.higher_is_better else -difference
         return gain > TOLERANCE
 
 
-def _matrix(rows: Iterable[Sequence[int | None]], *, width: int = 0) -> Floats:
-    filled = [[np.nan if grade is None else float(grade) for grade in row] for row in rows]
-    width = max([width, *map(len, filled)])
-    return np.array([row + [np.nan] * (width - len(row)) for row in filled])
+def _matrix(rows: Sequence[Sequence[int | None]], *, width: int = 0) -> Floats:
+    """Put rows of numbers into a matrix, NaN for None and at the ends of short rows.
+
+    It is as wide as the longest row, and at least ``width``.
+    """
+    width = max([width, *map(len, rows)])
+    matrix = np.full((len(rows), width), np.nan)
+    for number, row in enumerate(rows):
+        matrix[number, : len(row)] = [np.nan if value is None else value for value in row]
+    return matrix
 
 
-def _by_rank(rows: Iterable[Sequence[int]], *, width: int = 0) -> Ints:
-    """Lay the items of lists out rank by rank, -1 where there is none."""
-    return np.nan_to_num(_matrix(rows, width=width), nan=-1).astype(np.int32).T
+def _by_rank(rows: Sequence[Sequence[int]], *, width: int = 0) -> Ints:
+    """Put the items of lists into a matrix (n_ranks, n_lists), -1 where there is none.
+
+    There are as many ranks as in the longest list, and at least ``width``.
+    """
+    items = np.nan_to_num(_matrix(rows, width=width), nan=-1)
+    return items.astype(np.int32).T
 
 
 @lru_cache(maxsize=16)
@@ -175,14 +236,15 @@ def catalogue(n_items: int) -> Catalogue:
 
     generator = np.random.default_rng(CATALOGUE_SEED)
     popularity: Longs = generator.integers(1, N_RATERS + 1, n_items)
-    features = (generator.random((n_items, N_CATEGORIES)) < SHARE).astype(np.float64)
-    rated = (generator.random(n_items) < SHARE).astype(np.float64)
+    has_category = generator.random((n_items, N_CATEGORIES)) < CATEGORY_SHARE
+    is_rated = generator.random(n_items) < CATEGORY_SHARE
+    profiles = np.tile(is_rated.astype(np.float64), (N_USERS, 1))
     return Catalogue(
         n_items,
         popularity=popularity,
         n_raters=N_RATERS,
-        features=features,
+        features=has_category.astype(np.float64),
         feature_names=tuple("abcd"),
         propensities=popularity / N_RATERS,
-        profiles=csr_array(np.tile(rated, (N_USERS, 1))),
+        profiles=csr_array(profiles),
     )

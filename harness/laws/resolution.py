@@ -7,15 +7,18 @@ from functools import lru_cache
 import numpy as np
 
 from analyses.shared.table import Table
-from harness.laws.lists import MOST_MISSED, Bench, Shape, UserList
+from harness.laws.lists import MAX_MISSED, Bench, Shape, UserList
 from harness.metrics.shared.metric import Metric
 from harness.metrics.shared.register import built_in_metrics
 from qrels import Judged
 from runs import InputError
 
-BESIDE = ("nDCG", "P")
+COMPARED_WITH = ("nDCG", "P")
+"""Metrics that everybody knows."""
+
 N_LISTS = 500
 SEED = 20261126
+
 SHARES = (0.5, 0.3, 0.2)
 """Shares of unjudged, judged non-relevant and relevant items in a random list."""
 
@@ -24,21 +27,24 @@ DIGITS = 9
 
 
 def resolution(metric: Metric, cutoff: int | None) -> Table | None:
-    """Tabulate ties, distinct scores and mean of random lists; None if these have no scores.
+    """Tabulate ties, distinct scores and mean of random lists, of a metric and well-known ones.
 
-    Tied pairs are a share of all pairs of users.
+    Tied pairs are a share of all pairs of users. None if one of the metrics cannot score the lists.
     """
     shape = Bench(metric, cutoff).shape
-    compared = [metric, *(built_in_metrics()[name] for name in BESIDE if name != metric.label)]
+    built_in = built_in_metrics()
+    metrics = [metric, *(built_in[name] for name in COMPARED_WITH if name != metric.label)]
     rows: list[tuple[str, float, int, float]] = []
-    for each in compared:
+    for compared_metric in metrics:
         try:
-            scores = each(_random_lists(shape), cutoff=cutoff)
+            scores = compared_metric(_random_lists(shape), cutoff=cutoff)
         except InputError:
             return None
-        counts = np.unique(scores.round(DIGITS), return_counts=True)[1]
-        n_tied, n_pairs = (counts * (counts - 1)).sum(), N_LISTS * (N_LISTS - 1)
-        rows.append((each.label, float(n_tied / n_pairs), len(counts), float(scores.mean())))
+        _, counts = np.unique(scores.round(DIGITS), return_counts=True)
+        n_tied_pairs = (counts * (counts - 1)).sum()
+        n_pairs = N_LISTS * (N_LISTS - 1)
+        tied_share = float(n_tied_pairs / n_pairs)
+        rows.append((compared_metric.label, tied_share, len(counts), float(scores.mean())))
     depth = "without a cut-off" if cutoff is None else f"at cut-off {cutoff}"
     note = f"Resolution {depth}: the scores of {N_LISTS} users with random lists."
     headings = ["metric", "tied pairs", "distinct scores", "mean score"]
@@ -47,15 +53,23 @@ def resolution(metric: Metric, cutoff: int | None) -> Table | None:
 
 @lru_cache(maxsize=16)
 def _random_lists(shape: Shape) -> Judged:
-    """Draw lists of items in random order: the same every time."""
+    """Draw `N_LISTS` lists of items in random order, one user each: the same every time.
+
+    The judgements that a list misses are drawn like its items; unjudged ones are left out.
+    """
     generator = np.random.default_rng(SEED)
-    kinds = ((None,), shape.nonrelevant_grades, shape.relevant_grades)
-    grades = [grade for kind in kinds for grade in kind]
-    chances = [share / len(kind) for share, kind in zip(SHARES, kinds, strict=True) for _ in kind]
+    grades: list[int | None] = []
+    chances: list[float] = []
+    groups = ((None,), shape.nonrelevant_grades, shape.relevant_grades)
+    for share, grades_of_group in zip(SHARES, groups, strict=True):
+        for grade in grades_of_group:
+            grades.append(grade)
+            chances.append(share / len(grades_of_group))
     lists = []
     for _ in range(N_LISTS):
-        marks = generator.choice(len(grades), size=shape.depth + MOST_MISSED, p=chances)
-        drawn = [grades[mark] for mark in marks]
-        missed = tuple(grade for grade in drawn[shape.depth :] if grade is not None)
-        lists.append(UserList(tuple(drawn[: shape.depth]), missed))
+        places = generator.choice(len(grades), size=shape.depth + MAX_MISSED, p=chances)
+        grades_of_user = [grades[place] for place in places]
+        ranked = tuple(grades_of_user[: shape.depth])
+        missed = tuple(grade for grade in grades_of_user[shape.depth :] if grade is not None)
+        lists.append(UserList(ranked, missed))
     return shape.judged(lists)

@@ -12,8 +12,16 @@ import pytest
 
 from harness.laws import battery, cases
 from harness.laws.battery import CONVENTIONS, LAWS, judged_in_files, laws_of
-from harness.laws.cards import CUTOFFS, LEGEND, Card, check_metric, chosen, evidence_lines, worst_of
-from harness.laws.law import Case, Evidence, Law, Outcome, Verdict, drawn
+from harness.laws.cards import (
+    CUTOFFS,
+    LEGEND,
+    Card,
+    check_metric,
+    evidence_lines,
+    metrics_to_check,
+    worst_outcome,
+)
+from harness.laws.law import Case, Evidence, Law, Outcome, Verdict, draw_cases
 from harness.laws.lists import Bench, Shape, UserList, catalogue
 from harness.laws.resolution import _random_lists, resolution
 from harness.metrics.shared.metric import Metric
@@ -26,7 +34,7 @@ GRADES = {None, 0, 1, 2, 3}
 
 
 def tried(of: Callable[..., Any], shape: Shape = SHAPE, tries: int = 60) -> tuple[Case, ...]:
-    found = drawn(of, shape, tries)
+    found = draw_cases(of, shape, tries)
     assert 10 < len(found) <= tries
     return found
 
@@ -141,21 +149,21 @@ def test_an_ideal_list_holds_all_items_best_first_at_least_down_to_the_cut_off()
 
 @pytest.mark.slow
 def test_perfect_empty_and_ungraded_lists_are_of_the_same_user() -> None:
-    for perfect, other in tried(cases.beside_the_perfect):
+    for perfect, other in tried(cases.perfect_and_any_list):
         assert len(perfect.ranked) == len(other.ranked)
         assert perfect.judgements == other.judgements
-        assert perfect == cases.perfected(other, len(other.ranked))
-    for empty, other in tried(cases.beside_the_empty):
+        assert perfect == cases.perfect_list(other, len(other.ranked))
+    for empty, other in tried(cases.empty_and_any_list):
         assert empty == UserList((), other.judgements)
-    for graded, plain in tried(cases.beside_the_ungraded):
+    for graded, plain in tried(cases.graded_and_binary):
         fewer = [None if grade is None else min(grade, 2) for grade in graded.ranked]
         assert (plain.ranked, plain.missed) == (
             tuple(fewer),
             tuple(min(grade, 2) for grade in graded.missed),
         )
     listed = UserList((None, 1, 3), (2, 0))
-    assert cases.perfected(listed, 2) == UserList((3, 2), (1, 0))
-    assert cases.perfected(listed, 6) == UserList((3, 2, 1, 0, None, None))
+    assert cases.perfect_list(listed, 2) == UserList((3, 2), (1, 0))
+    assert cases.perfect_list(listed, 6) == UserList((3, 2, 1, 0, None, None))
 
 
 def test_marks_show_the_grade_where_it_is_not_the_plainest() -> None:
@@ -350,15 +358,15 @@ def test_the_first_cut_off_with_a_counterexample_is_told() -> None:
     broken = replace(
         LAW, breaks=lambda of, case: (Evidence("list", case[0], 1.0),) if of.cutoff != 1 else None
     )
-    assert worst_of(broken, benches).sentence == "At cut-off 5."
-    assert worst_of(broken, benches[2:]).sentence == ""
-    assert worst_of(broken, [benches[0], benches[2]]).sentence == "Without a cut-off."
-    assert worst_of(broken, benches[:1]).verdict is Verdict.PASS
+    assert worst_outcome(broken, benches).sentence == "At cut-off 5."
+    assert worst_outcome(broken, benches[2:]).sentence == ""
+    assert worst_outcome(broken, [benches[0], benches[2]]).sentence == "Without a cut-off."
+    assert worst_outcome(broken, benches[:1]).verdict is Verdict.PASS
     deep = replace(
         LAW, breaks=lambda of, case: None, reason_against=lambda of: "x" * (of.cutoff == 1)
     )
-    assert worst_of(deep, benches).verdict is Verdict.PASS
-    assert worst_of(deep, benches[:1]).verdict is Verdict.NOT_APPLICABLE
+    assert worst_outcome(deep, benches).verdict is Verdict.PASS
+    assert worst_outcome(deep, benches[:1]).verdict is Verdict.NOT_APPLICABLE
 
 
 def card(*outcomes: tuple[str, Verdict], cutoffs: tuple[int | None, ...] = (5,)) -> Card:
@@ -443,7 +451,9 @@ def test_a_metric_is_checked_at_its_cut_off_or_at_three_depths(
     subject: str, cutoff: int | None, label: str, cutoffs: tuple[int | None, ...]
 ) -> None:
     assert CUTOFFS == (5, 20, None)
-    assert [(str(metric), at) for metric, at in chosen(subject, cutoff)] == [(label, cutoffs)]
+    assert [(str(metric), at) for metric, at in metrics_to_check(subject, cutoff)] == [
+        (label, cutoffs)
+    ]
 
 
 def test_random_lists_have_unjudged_bad_and_relevant_items_in_these_shares() -> None:

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from harness.cli.main import main
 from harness.laws.battery import CONVENTIONS, LAWS
-from harness.laws.cards import check_metric, worst_of
+from harness.laws.cards import check_metric, worst_outcome
 from harness.laws.law import Outcome, Verdict
 from harness.laws.lists import Bench
 from harness.laws.resolution import N_LISTS
@@ -143,7 +143,7 @@ def test_a_fault_at_deep_ranks_is_found() -> None:
     benches = [Bench(toy(blind_below(8)), cutoff) for cutoff in (5, 20, None)]
     verdicts = [law.apply(bench).verdict for bench in benches]
     assert verdicts == [Verdict.PASS, Verdict.FAIL, Verdict.FAIL]
-    assert worst_of(law, benches).sentence == "At cut-off 20."
+    assert worst_outcome(law, benches).sentence == "At cut-off 20."
 
 
 @pytest.mark.slow
