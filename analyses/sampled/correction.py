@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import compress
-from typing import TYPE_CHECKING, Annotated
+from itertools import chain, compress
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import numpy as np
 from pydantic import Field
@@ -18,7 +18,7 @@ from analyses.intervals.resampling import draw_weights
 from analyses.sampled.estimators import Estimator, Fits, Metrics, find_estimator
 from analyses.sampled.metrics import METRICS, MetricNames, rank_metric, read_metrics
 from analyses.sampled.rank_distribution import Cells
-from analyses.sampled.rank_tables import Sampled, sampled_of
+from analyses.sampled.rank_tables import Sampled, read_sampled_ranks
 from analyses.sampled.samples import SampledRanks, population_of, replacement, weighted_auc
 from analyses.shared.analysis import AnalysisSettings
 from analyses.shared.drawing import THICK, THIN, colours, explain, panel_index
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 HALF_WIDTH = 1.96
-"""Of an interval of 95 %, in standard errors."""
+"""Half-width of an interval of 95 %, in standard errors."""
 
 USELESS = 1.0
 """A range that is wider than this share of the estimate tells nothing of the value."""
@@ -49,17 +49,20 @@ USELESS = 1.0
 ROUNDING = 1e-6
 """Less bias than this is none."""
 
-FEWEST = 15
+MIN_DIFFERING_USERS = 15
 """Users with another rank than the most common; of fewer there are no intervals and no tests."""
 
-FEW = 20
+MANY_USERS = 20
 """With fewer users there is a caution."""
 
 NUMBERS_AT_ONCE = 1 << 21
 """Differences of pairs of systems in replicates that are held at a time, in six arrays."""
 
-OF_TESTS = "bv(gamma=0.01)"
+TEST_ESTIMATOR = "bv(gamma=0.01)"
 """Tests differences, unless an estimator is chosen: it has less noise than MLE, and more bias."""
+
+WEIGHTED_ESTIMATOR = "ht-plugin"
+"""Estimates AUC from negatives that were drawn with given probabilities."""
 
 
 class Settings(AnalysisSettings):
@@ -135,10 +138,12 @@ def correct(
     >>> correct(ranks, metrics=["AUC"], estimator="uncorrected").values.round(4)
     array([[0.8519]])
     """
-    given = {"metrics": metrics, "estimator": estimator, "replicates": replicates}
-    chosen = check_settings("correct", Settings, given)
-    systems = sampled_of(sampled, negatives=negatives, candidates=candidates, replace=replace)
-    return corrected_systems(systems, chosen, seed=seed)
+    arguments = {"metrics": metrics, "estimator": estimator, "replicates": replicates}
+    settings = check_settings("correct", Settings, arguments)
+    systems = read_sampled_ranks(
+        sampled, negatives=negatives, candidates=candidates, replace=replace
+    )
+    return corrected_systems(systems, settings, seed=seed)
 
 
 def corrected_systems(
@@ -148,89 +153,182 @@ def corrected_systems(
     seed: int,
     progress: Progress | None = None,
 ) -> Corrected:
-    """Do as `correct` with ranks that were read."""
-    known = [one.inverse_mass_above is not None for one in systems.values()]
-    if any(known) and not (all(known) and all(one.replace for one in systems.values())):
+    """Estimate metrics among all candidates from the sampled ranks of systems; see `correct`.
+
+    Refuse, with InputError, negatives with probabilities for some systems only or drawn without
+    replacement, and other metrics than AUC from such negatives.
+    """
+    is_weighted = _has_probabilities(systems)
+    metrics = _read_metrics(settings, is_weighted=is_weighted)
+    sizes = np.concatenate([np.unique(sample.n_negatives) for sample in systems.values()])
+    usual_estimator = WEIGHTED_ESTIMATOR if is_weighted else "mle"
+    estimator = find_estimator(settings.estimator or usual_estimator)
+    test_estimator = estimator
+    has_one_size = len(np.unique(sizes)) == 1
+    if settings.estimator is None and not is_weighted and has_one_size:
+        test_estimator = find_estimator(TEST_ESTIMATOR)
+    corrections = []
+    show = progress or SilentProgress()
+    with show("Correcting", len(systems)) as bar:
+        for name, sample in systems.items():
+            with prefixed_errors(f"system {name!r}"):
+                corrections.append(
+                    _correct_system(
+                        sample, estimator, test_estimator, metrics, settings.replicates, seed
+                    )
+                )
+            bar.advance()
+    samples = list(systems.values())
+    first = samples[0]
+    return Corrected(
+        measures=Measures(Measure(str(metric)) for metric in metrics),
+        systems=tuple(systems),
+        population=population_of(first),
+        n_irrelevant=int(np.rint(first.n_irrelevant.mean())),
+        replace=first.replace,
+        estimator=str(estimator),
+        test_estimator=str(test_estimator),
+        n_users=min(len(np.unique(sample.user)) for sample in samples),
+        differing=np.array([_count_differing_users(sample) for sample in samples]),
+        negatives=(int(sizes.min()), int(sizes.max())),
+        uncorrected=np.stack([system.uncorrected for system in corrections], axis=1),
+        values=np.stack([system.values for system in corrections], axis=1),
+        bias=np.stack([system.bias for system in corrections], axis=1),
+        steep_bias=np.stack([system.steep_bias for system in corrections], axis=1),
+        replicates=np.stack([system.replicates for system in corrections], axis=1),
+        contrasted=np.stack([system.contrasted for system in corrections], axis=1),
+        contrasted_replicates=np.stack(
+            [system.contrasted_replicates for system in corrections], axis=1
+        ),
+    )
+
+
+def _has_probabilities(systems: Mapping[str, SampledRanks]) -> bool:
+    """Check whether negatives were drawn with given probabilities.
+
+    Refuse, with InputError, probabilities for some systems only, or without replacement.
+    """
+    samples = systems.values()
+    weighted = [sample for sample in samples if sample.inverse_mass_above is not None]
+    if not weighted:
+        return False
+    if len(weighted) < len(samples) or not all(sample.replace for sample in samples):
         raise InputError(
             "negatives drawn with probabilities must be drawn with replacement, for all systems."
         )
-    estimator = find_estimator(settings.estimator or ("ht-plugin" if any(known) else "mle"))
-    sizes = np.concatenate([np.unique(one.n_negatives) for one in systems.values()])
-    of_tests = estimator
-    if settings.estimator is None and not any(known) and len(np.unique(sizes)) == 1:
-        of_tests = find_estimator(OF_TESTS)
-    is_weighted, names = estimator.name == "ht-plugin", settings.metrics
-    metrics = read_metrics(["AUC"] if is_weighted and names == METRICS else names)
-    others = [str(metric) for metric in metrics if metric.name != "AUC"]
-    if is_weighted and others:
-        raise InputError(
-            f"from negatives drawn with probabilities only AUC is estimated, not {others[0]}: "
-            "give AUC as the only metric, or draw negatives uniformly."
-        )
-    found, watched = [], progress or SilentProgress()
-    with watched("Correcting", len(systems)) as bar:
-        for name, sample in systems.items():
-            with prefixed_errors(f"system {name!r}"):
-                every = estimator, of_tests
-                found.append(_of_system(sample, every, metrics, settings.replicates, seed))
-            bar.advance()
-    first = next(iter(systems.values()))
-    return Corrected(
-        Measures(Measure(str(metric)) for metric in metrics),
-        tuple(systems),
-        population_of(first),
-        int(np.rint(first.n_irrelevant.mean())),
-        first.replace,
-        str(estimator),
-        str(of_tests),
-        min(len(np.unique(one.user)) for one in systems.values()),
-        np.array([_differing(one) for one in systems.values()]),
-        (int(sizes.min()), int(sizes.max())),
-        *(np.stack(each, axis=1) for each in zip(*found, strict=True)),
-    )
+    return True
 
 
-def _differing(sample: SampledRanks) -> int:
+def _read_metrics(settings: Settings, *, is_weighted: bool) -> Metrics:
+    """Read the metrics of the settings, or AUC alone if negatives were drawn with probabilities.
+
+    Refuse, with InputError, other metrics than AUC with such negatives or with "ht-plugin".
+    """
+    names = settings.metrics
+    if settings.estimator is not None:
+        is_weighted = find_estimator(settings.estimator).name == WEIGHTED_ESTIMATOR
+    if not is_weighted:
+        return read_metrics(names)
+    metrics = read_metrics(["AUC"] if names == METRICS else names)
+    for metric in metrics:
+        if metric.name != "AUC":
+            raise InputError(
+                f"from negatives drawn with probabilities only AUC is estimated, not {metric}: "
+                "give AUC as the only metric, or draw negatives uniformly."
+            )
+    return metrics
+
+
+def _count_differing_users(sample: SampledRanks) -> int:
     """Count the users of whom an item has another rank than most items of its place have."""
-    usual = [mode(sample.rank[sample.order == j]).mode for j in np.unique(sample.order)]
-    return len(np.unique(sample.user[sample.rank != np.array(usual)[sample.order - 1]]))
+    n_places = int(sample.order.max())
+    usual_rank = np.zeros(n_places + 1, dtype=np.int64)
+    for place in np.unique(sample.order):
+        usual_rank[place] = mode(sample.rank[sample.order == place]).mode
+    differs = sample.rank != usual_rank[sample.order]
+    return len(np.unique(sample.user[differs]))
 
 
-def _of_system(
+class _CorrectedSystem(NamedTuple):
+    """Arrays of `Corrected` of one system: of shape (n_metrics,), or (n_metrics, n_replicates)."""
+
+    uncorrected: Floats
+    values: Floats
+    bias: Floats
+    steep_bias: Floats
+    replicates: Floats
+    contrasted: Floats
+    contrasted_replicates: Floats
+
+
+def _correct_system(
     sample: SampledRanks,
-    every: tuple[Estimator, Estimator],
+    estimator: Estimator,
+    test_estimator: Estimator,
     metrics: Metrics,
     replicates: int,
     seed: int,
-) -> tuple[Floats, ...]:
-    """Give the arrays of `Corrected` of one system, by the estimators of levels and of tests."""
-    estimator = every[0]
-    plain = find_estimator("uncorrected").fit_cells(Cells.of([sample])).estimates(metrics)[0]
-    if estimator.name == "ht-plugin":
-        of_users, unknown = weighted_auc(sample), np.full(1, np.nan)
-        draws = draw_weights(len(of_users), replicates=replicates, seed=seed)
-        means = np.concatenate([times @ of_users for _, times in draws]) / len(of_users)
-        found = of_users.mean(keepdims=True), means[np.newaxis]
-        return plain, found[0], unknown, unknown, found[1], *found
+) -> _CorrectedSystem:
+    """Estimate the metrics of one system, by the estimators of levels and of tests.
+
+    Resampled users depend on the seed and their number alone.
+    """
+    sample_cells = Cells.of([sample])
+    (uncorrected,) = find_estimator("uncorrected").fit_cells(sample_cells).estimates(metrics)
+    if estimator.name == WEIGHTED_ESTIMATOR:
+        return _correct_weighted_system(sample, uncorrected, replicates, seed)
     fits = estimator.fit(sample)
-    again = fits.cells.resampled(replicates, seed=seed)
-    levels, contrasted = (
-        (one.fit_cells(fits.cells).estimates(metrics)[0], one.fit_cells(again).estimates(metrics).T)
-        for one in every
+    resampled = fits.cells.resampled(replicates, seed=seed)
+    bias, steep_bias = bias_left(fits, metrics)
+    (values,) = estimator.fit_cells(fits.cells).estimates(metrics)
+    (contrasted,) = test_estimator.fit_cells(fits.cells).estimates(metrics)
+    return _CorrectedSystem(
+        uncorrected=uncorrected,
+        values=values,
+        bias=bias,
+        steep_bias=steep_bias,
+        replicates=estimator.fit_cells(resampled).estimates(metrics).T,
+        contrasted=contrasted,
+        contrasted_replicates=test_estimator.fit_cells(resampled).estimates(metrics).T,
     )
-    return plain, levels[0], *bias_left(fits, metrics), levels[1], *contrasted
+
+
+def _correct_weighted_system(
+    sample: SampledRanks, uncorrected: Floats, replicates: int, seed: int
+) -> _CorrectedSystem:
+    """Estimate the AUC of one system from negatives drawn with given probabilities.
+
+    ``uncorrected``: the sampled AUC, of shape (1,). The bias is NaN: there is none to guess.
+    """
+    by_user = weighted_auc(sample)
+    draws = draw_weights(len(by_user), replicates=replicates, seed=seed)
+    sums = np.concatenate([weights @ by_user for _, weights in draws])
+    replicate_means = (sums / len(by_user))[np.newaxis]
+    mean = by_user.mean(keepdims=True)
+    unknown = np.full(1, np.nan)
+    return _CorrectedSystem(
+        uncorrected=uncorrected,
+        values=mean,
+        bias=unknown,
+        steep_bias=unknown,
+        replicates=replicate_means,
+        contrasted=mean,
+        contrasted_replicates=replicate_means,
+    )
 
 
 def bias_left(fits: Fits, metrics: Metrics) -> Floats:
-    """Guess the bias of an estimator: what it makes of ranks like those that EM finds.
+    """Guess the bias of an estimator, from ranks like those that EM finds: (2, n_metrics).
 
-    (2, n_metrics): the estimate from expected samples of such ranks less their exact metric, for
-    ranks that EM finds from a uniform start, as MLE does, and from a steep one.
+    The estimate from expected samples of such ranks less their exact metric, for ranks that EM
+    finds from a uniform start, as MLE does, and from a steep one.
     """
-    guesses, cells = [], fits.cells.suited(metrics)
+    guesses = []
+    cells = fits.cells.suited(metrics)
     for steep in (False, True):
-        expected, exact = cells.refilled(metrics, steep=steep)
-        guesses.append(fits.estimator.fit_cells(expected).estimates(metrics)[0] - exact)
+        expected_cells, exact = cells.refilled(metrics, steep=steep)
+        (estimates,) = fits.estimator.fit_cells(expected_cells).estimates(metrics)
+        guesses.append(estimates - exact)
     return np.array(guesses)
 
 
@@ -274,33 +372,43 @@ class Corrected(Result):
 
     @property
     def limits(self) -> tuple[Floats, Floats]:
-        """Lower and upper limits of the estimates, 95 %, over users and samples."""
+        """Lower and upper limits of the estimates, 95 %, over users and samples.
+
+        Both are of shape (n_metrics, n_systems), in [0, 1]; NaN with fewer than 15 users whose
+        ranks are not the most common one.
+        """
         _, high = symmetric_interval(self.values, self.replicates)
-        reach = (high - self.values) * students(HALF_WIDTH, self.n_users) / HALF_WIDTH
-        reach = np.where(self.differing >= FEWEST, reach, np.nan)
-        return (self.values - reach).clip(0, 1), (self.values + reach).clip(0, 1)
+        factor = students(HALF_WIDTH, self.n_users) / HALF_WIDTH
+        half_widths = (high - self.values) * factor
+        half_widths = np.where(self.differing >= MIN_DIFFERING_USERS, half_widths, np.nan)
+        lower = self.values - half_widths
+        upper = self.values + half_widths
+        return lower.clip(0, 1), upper.clip(0, 1)
 
     @property
     def range(self) -> tuple[Floats, Floats]:
         """Limits of the estimates if the bias is as guessed, as guessed for steep ranks, or none.
 
-        They hold the exact value more often than `limits`, whose bias is not known.
+        They hold the exact value more often than `limits`, whose bias is not known. Of the same
+        shape; NaN where limits are.
         """
-        (low, high), (least, most) = self.limits, self._biases
-        return (low - most).clip(0, 1), (high - least).clip(0, 1)
+        lower, upper = self.limits
+        smallest_bias, largest_bias = self._bias_limits
+        return (lower - largest_bias).clip(0, 1), (upper - smallest_bias).clip(0, 1)
 
     @property
-    def _biases(self) -> tuple[Floats, Floats]:
-        """The least and the most of the guesses, and none."""
-        every = np.nan_to_num(np.stack([np.zeros_like(self.bias), self.bias, self.steep_bias]))
-        return every.min(axis=0), every.max(axis=0)
+    def _bias_limits(self) -> tuple[Floats, Floats]:
+        """Smallest and largest of 0 and both guesses of the bias, of (n_metrics, n_systems)."""
+        biases = np.stack([np.zeros_like(self.bias), self.bias, self.steep_bias])
+        biases = np.nan_to_num(biases)
+        return biases.min(axis=0), biases.max(axis=0)
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give estimates of systems, and differences of all pairs."""
+        """Tabulate estimates of systems, and differences of all pairs."""
         return {"corrected": self.to_frame(), "corrected_differences": self.differences_frame()}
 
     def to_frame(self) -> pd.DataFrame:
-        """Give one row for each metric and system.
+        """Tabulate the estimates, one row for each metric and system.
 
         Columns metric, system, estimator, uncorrected, estimate, standard_error, lower and upper
         (95 %), bias and steep_bias that may be left, range_low and range_high (see `range`), and
@@ -308,81 +416,101 @@ class Corrected(Result):
         """
         lower, upper = self.limits
         range_low, range_high = self.range
-        found = {"uncorrected": self.uncorrected, "estimate": self.values}
-        found |= {"standard_error": self.errors, "lower": lower, "upper": upper}
-        found |= {"bias": self.bias, "steep_bias": self.steep_bias}
-        found |= {"range_low": range_low, "range_high": range_high}
-        axes = {"metric": self.measures.metrics}, {"system": self.systems}
-        frame = tidy(*axes, estimator=self.estimator, **found)
-        return frame.assign(groups=[letters for own in self.groups() for letters in own])
+        frame = tidy(
+            {"metric": self.measures.metrics},
+            {"system": self.systems},
+            estimator=self.estimator,
+            uncorrected=self.uncorrected,
+            estimate=self.values,
+            standard_error=self.errors,
+            lower=lower,
+            upper=upper,
+            bias=self.bias,
+            steep_bias=self.steep_bias,
+            range_low=range_low,
+            range_high=range_high,
+        )
+        return frame.assign(groups=list(chain.from_iterable(self.groups())))
 
     def groups(self) -> list[tuple[str, ...]]:
-        """Give each system letters, by metric: two that share one do not differ significantly.
+        """Assign letters to the systems, by metric: two that share one do not differ significantly.
 
-        Systems that are not tested have none.
+        Systems that are not tested have none, "".
         """
-        tested, found = np.flatnonzero(self.differing >= FEWEST), []
-        for own, p in zip(self.contrasted, self.differences()["p"], strict=True):
-            differs = squareform(p < 1 - CONFIDENCE)[np.ix_(tested, tested)]
-            letters = letters_by_system(differs, np.argsort(-own[tested], kind="stable"))
-            of_tested = dict(zip(tested.tolist(), letters, strict=True))
-            found.append(tuple(of_tested.get(n, "") for n in range(len(self.systems))))
-        return found
+        tested = np.flatnonzero(self.differing >= MIN_DIFFERING_USERS)
+        p_values = self.differences()["p"]
+        groups = []
+        for values, p in zip(self.contrasted, p_values, strict=True):
+            is_significant = squareform(p < 1 - CONFIDENCE)
+            differs = is_significant[np.ix_(tested, tested)]
+            falling = np.argsort(-values[tested], kind="stable")
+            letters = [""] * len(self.systems)
+            for system, text in zip(tested, letters_by_system(differs, falling), strict=True):
+                letters[system] = text
+            groups.append(tuple(letters))
+        return groups
 
     def differences(self) -> dict[str, Floats]:
         """Compare all pairs of systems, the first less the second; see `compare`.
 
         The limits range_low and range_high are those of differences if the bias of either system is
         any of the guesses, or none. What is ``tested`` is the difference of what is contrasted, and
-        p its p-value.
+        p its p-value. Arrays are of shape (n_metrics, n_pairs); limits and p are NaN if one of the
+        systems has fewer than 15 users whose ranks are not the most common one.
         """
         a, b = pair_indices(len(self.systems))
         tested = compare(self.contrasted, self.contrasted_replicates, n_users=self.n_users)
         alike = tested["p"] >= 1 - CONFIDENCE
-        found = compare(self.values, self.replicates, n_users=self.n_users, alike=alike)
-        least, most = self._biases
-        low = (found["lower"] - most[:, a] + least[:, b]).clip(-1, 1)
-        high = (found["upper"] - least[:, a] + most[:, b]).clip(-1, 1)
-        found |= {"range_low": low, "range_high": high}
-        found |= {"tested": tested["difference"], "p": tested["p"]}
-        too_few = np.minimum(self.differing[a], self.differing[b]) < FEWEST
+        columns = compare(self.values, self.replicates, n_users=self.n_users, alike=alike)
+        smallest_bias, largest_bias = self._bias_limits
+        low = columns["lower"] - largest_bias[:, a] + smallest_bias[:, b]
+        high = columns["upper"] - smallest_bias[:, a] + largest_bias[:, b]
+        columns["range_low"] = low.clip(-1, 1)
+        columns["range_high"] = high.clip(-1, 1)
+        columns["tested"] = tested["difference"]
+        columns["p"] = tested["p"]
+        n_differing = np.minimum(self.differing[a], self.differing[b])
+        has_too_few = n_differing < MIN_DIFFERING_USERS
         for name in ("lower", "upper", "range_low", "range_high", "p"):
-            found[name][:, too_few] = np.nan
-        return found
+            columns[name][:, has_too_few] = np.nan
+        return columns
 
     def differences_frame(self) -> pd.DataFrame:
-        """Give one row for each metric and pair; limits and p-values hold for all pairs."""
-        axes = {"metric": self.measures.metrics}, pair_labels(self.systems, "system_a", "system_b")
-        found = self.differences()
-        frame = tidy(*axes, **found)
-        apart = frame["p"] < 1 - CONFIDENCE
-        return frame.assign(told_apart=apart.where(frame["p"].notna(), None))
+        """Tabulate the differences, one row for each metric and pair.
+
+        Limits and p-values hold for all pairs of a metric at once. Columns: metric, system_a,
+        system_b, those of `differences`, and told_apart: None where the pair is not tested.
+        """
+        pairs = pair_labels(self.systems, "system_a", "system_b")
+        frame = tidy({"metric": self.measures.metrics}, pairs, **self.differences())
+        is_significant = frame["p"] < 1 - CONFIDENCE
+        return frame.assign(told_apart=is_significant.where(frame["p"].notna(), None))
 
     @table("corrected", "metrics corrected for sampling, with standard errors over users")
     def estimated(self) -> Table:
         """Tabulate sampled and corrected metrics, the range they may have, and letters."""
-        rows = [
-            [f"{metric}, {system}", plain, *_with_limits(value, error, *limits), letters]
-            for metric, system, _, plain, value, error, _, _, _, _, *limits, letters in (
-                self.to_frame().to_numpy()
-            )
-        ]
-        numbers = ["sampled", "corrected", "range", "groups"]
+        rows: list[list[Cell]] = []
+        for row in self.to_frame().itertuples():
+            corrected = _with_error(row.estimate, row.standard_error)
+            limits = _interval(row.range_low, row.range_high)
+            name = f"{row.metric}, {row.system}"
+            rows.append([name, row.uncorrected, corrected, limits, row.groups])
+        headings = ["metric, system", "sampled", "corrected", "range", "groups"]
         title = f"Metrics among all candidates, by {self.estimator}"
-        return Table("corrected", title, self.caption(), ["metric, system", *numbers], rows)
+        return Table("corrected", title, self.caption(), headings, rows)
 
     @table("corrected_differences", "differences of all systems, corrected for sampling")
     def compared(self) -> Table:
         """Tabulate the differences of all pairs of systems."""
-        rows = [
-            [f"{metric}, {a} - {b}", *_with_limits(difference, error, *limits), p]
-            for metric, a, b, difference, error, _, _, p, *limits, _, _ in (
-                self.differences_frame().to_numpy()
-            )
-        ]
+        rows: list[list[Cell]] = []
+        for row in self.differences_frame().itertuples():
+            difference = _with_error(row.difference, row.standard_error)
+            limits = _interval(row.range_low, row.range_high)
+            name = f"{row.metric}, {row.system_a} - {row.system_b}"
+            rows.append([name, difference, limits, row.p])
         headings = ["metric, pair", "difference", "range", "p"]
-        name, title = "corrected_differences", "Differences of systems"
-        return Table(name, title, self.caption(), headings, rows)
+        title = "Differences of systems"
+        return Table("corrected_differences", title, self.caption(), headings, rows)
 
     @figure(
         "corrected",
@@ -395,95 +523,144 @@ class Corrected(Result):
         """Draw the estimates of a metric, by default the first, with their intervals."""
         names = self.measures.reported.metrics
         name = names[panel_index(names, metric)]
-        number, rows = self.measures.metrics.index(name), np.arange(len(self.systems))
-        for limits, width in ((self.range, THIN), (self.limits, THICK)):
-            low, high = (end[number] for end in limits)
-            ax.hlines(rows, low, high, colours()[0], linewidth=width)
+        number = self.measures.metrics.index(name)
+        rows = np.arange(len(self.systems))
+        colour = colours()[0]
+        for (lower, upper), width in ((self.range, THIN), (self.limits, THICK)):
+            ax.hlines(rows, lower[number], upper[number], colour, linewidth=width)
         explain(ax, "Thick lines: 95 % intervals over users. Thin lines: ranges.")
-        ax.plot(self.values[number], rows, "o", color=colours()[0], markersize=4)
+        ax.plot(self.values[number], rows, "o", color=colour, markersize=4)
         ax.set_yticks(rows, self.systems)
         ax.set(ylim=(len(rows) - 0.5, -1.5), title=name, xlabel="corrected value")
-        for row, text in ((-1, "sampled"), *enumerate(map(format_cell, self.uncorrected[number]))):
-            ax.text(1.02, row, text, transform=ax.get_yaxis_transform(), va="center")
+        transform = ax.get_yaxis_transform()
+        ax.text(1.02, -1, "sampled", transform=transform, va="center")
+        for row, value in enumerate(self.uncorrected[number]):
+            ax.text(1.02, row, format_cell(value), transform=transform, va="center")
 
     def caption(self) -> str:
-        """Say what is shown."""
+        """Describe what is estimated, from which samples, and what ranges and groups are."""
         negatives = " to ".join(f"{m:,}" for m in dict.fromkeys(self.negatives))
-        biased = ", extended by the bias that the estimator may have, for ranks as MLE finds them "
-        biased += "and for more relevant items at the top"
-        known = bool(np.isfinite(self.bias).any())
+        interval = "interval over users (bootstrap, as wide as Student's t)"
+        has_bias = bool(np.isfinite(self.bias).any())
+        if has_bias:
+            interval += ", extended by the bias that the estimator may have, for ranks as MLE "
+            interval += "finds them and for more relevant items at the top"
         return (
             f"Metrics among all candidates, estimated by {self.estimator} from {negatives} "
             f"negatives, sampled {replacement(self.replace)}. {self.population}. Range: the 95 % "
-            f"interval over users (bootstrap, as wide as Student's t){biased * known}. Groups: "
-            "systems that share a letter do not differ significantly, for all pairs at once, by "
-            f"{self.test_estimator}. Sampled: the metric of the sampled ranks."
+            f"{interval}. Groups: systems that share a letter do not differ significantly, for all "
+            f"pairs at once, by {self.test_estimator}. Sampled: the metric of the sampled ranks."
         )
 
     def findings(self) -> Sequence[str]:
-        """Say for each metric how many pairs of systems differ, and which."""
+        """State for each metric how many pairs of systems differ, and which."""
         sentences = []
-        for metric, own in self.differences_frame().groupby("metric", sort=False):
-            of_pairs = own[["system_a", "system_b", "tested", "told_apart"]]
-            pairs = of_pairs[of_pairs["told_apart"].notna()].to_numpy()
-            apart = [(a, b) if value > 0 else (b, a) for a, b, value, differ in pairs if differ]
-            named = listed([f"{a} above {b}" for a, b in apart[:MOST_NAMED]])
-            named = f" ({'among them ' * (len(apart) > MOST_NAMED)}{named})" * bool(named)
-            differ = f"{len(apart):,} of {len(pairs):,} pairs of systems differ significantly"
-            found = f"{differ}{named}" if len(pairs) else "no pair is tested"
-            sentences.append(f"By {metric}, {found}.")
+        for metric, differences in self.differences_frame().groupby("metric", sort=False):
+            pairs = differences[differences["told_apart"].notna()]
+            if len(pairs) == 0:
+                sentences.append(f"By {metric}, no pair is tested.")
+                continue
+            orders = [
+                f"{row.system_a} above {row.system_b}"
+                if row.tested > 0
+                else f"{row.system_b} above {row.system_a}"
+                for row in pairs.itertuples()
+                if row.told_apart
+            ]
+            n_pairs = f"{len(orders):,} of {len(pairs):,} pairs of systems"
+            examples = _examples(orders)
+            sentences.append(f"By {metric}, {n_pairs} differ significantly{examples}.")
         return sentences
 
     def conclusion(self) -> str:
-        """Say what was found, with cautions."""
+        """Join the findings and cautions, a line each."""
         return "\n".join([*self.findings(), *self.cautions(), ""])
 
-    def _named(self, concerned: Masks) -> Iterator[str]:
-        """Name the metrics that are concerned, and the systems if these are not all."""
-        for metric, own in zip(self.measures.metrics, concerned, strict=True):
-            systems = listed([*compress(self.systems, own)])
-            if own.any():
-                yield metric if own.all() else f"{metric} of {systems}"
+    def _affected(self, mask: Masks) -> str:
+        """List the metrics for which a mask (n_metrics, n_systems) is true; "" for none.
+
+        A metric has the names of its systems, as in "AP of a and b", if not all are true.
+        """
+        names = []
+        for metric, is_affected in zip(self.measures.metrics, mask, strict=True):
+            if is_affected.all():
+                names.append(metric)
+            elif is_affected.any():
+                systems = listed([*compress(self.systems, is_affected)])
+                names.append(f"{metric} of {systems}")
+        return listed(names)
 
     def cautions(self) -> Sequence[str]:
-        """Say which metrics the samples cannot tell, and where users or negatives are few."""
-        noisy, useless = (b - a > USELESS * self.values for a, b in (self.limits, self.range))
-        unseen = np.abs(self.steep_bias) > np.maximum(self.errors, ROUNDING)
-        cutoffs = np.array([[rank_metric(name).cutoff or 0] for name in self.measures.metrics])
-        m, few = self.negatives[0], f"{self.negatives[0]:,} negatives"
-        sentences = {
-            f"With {self.n_users:,} users and {few}, {{}} cannot be estimated well: the 95 % "
-            "interval is wider than the estimate. More users narrow it.": noisy,
-            f"From {few}, {{}} cannot be estimated well: the range is wider than the estimate, as "
-            "the bias is not known. Draw more, or rank all candidates for some "
-            "users.": useless & ~noisy,
+        """State which metrics the samples cannot tell, and where users or negatives are few."""
+        sentences = [
+            text.format(names)
+            for text, mask in self._cautions_of_metrics().items()
+            if (names := self._affected(mask))
+        ]
+        is_untested = self.differing < MIN_DIFFERING_USERS
+        if is_untested.any():
+            systems = listed([*compress(self.systems, is_untested)])
+            sentences.append(
+                f"Fewer than {MIN_DIFFERING_USERS} users have another rank than the most common "
+                f"one under {systems}: too few for a range and for tests."
+            )
+        elif self.n_users < MANY_USERS:
+            sentences.append(
+                f"{self.n_users} users are few: ranges are wide, and few pairs differ."
+            )
+        return sentences
+
+    def _cautions_of_metrics(self) -> dict[str, Masks]:
+        """Map cautions, with {} for names of metrics, to masks of what they are about.
+
+        Masks are of shape (n_metrics, n_systems).
+        """
+        has_wide_limits = self._is_useless(*self.limits)
+        has_wide_range = self._is_useless(*self.range)
+        has_bias = np.abs(self.steep_bias) > np.maximum(self.errors, ROUNDING)
+        is_useful = ~has_wide_range
+        n_negatives = self.negatives[0]
+        negatives = f"{n_negatives:,} negatives"
+        cautions = {
+            f"With {self.n_users:,} users and {negatives}, {{}} cannot be estimated well: the 95 % "
+            "interval is wider than the estimate. More users narrow it.": has_wide_limits,
+            f"From {negatives}, {{}} cannot be estimated well: the range is wider than the "
+            "estimate, as the bias is not known. Draw more, or rank all candidates for some "
+            "users.": has_wide_range & ~has_wide_limits,
             "Estimates of {} may be biased by more than their standard error: with m negatives "
             "among n candidates, the first n / m ranks look almost the same. More users do not "
-            "reduce this bias.": unseen & (noisy | ~useless),
+            "reduce this bias.": has_bias & (has_wide_limits | is_useful),
         }
-        for k in np.unique(cutoffs[(cutoffs > 0) & (cutoffs * m < self.n_irrelevant)]).tolist():
-            enough = f"For {{}}, draw {-(-self.n_irrelevant // k):,} negatives or more: "
-            reason = f"on average, one of them is then among the first {k:,} candidates."
-            sentences[enough + reason] = useless & (cutoffs == k)
-        sentences[f"The cut-off of {{}} is larger than {few}."] = cutoffs > m
-        named = {text: listed([*self._named(own)]) for text, own in sentences.items()}
-        found = [text.format(names) for text, names in named.items() if names]
-        if unsure := listed([*compress(self.systems, self.differing < FEWEST)]):
-            rule = f"Fewer than {FEWEST} users have another rank than the most common one under "
-            found.append(f"{rule}{unsure}: too few for a range and for tests.")
-        elif self.n_users < FEW:
-            found.append(f"{self.n_users} users are few: ranges are wide, and few pairs differ.")
-        return found
+        cutoffs = np.array([[rank_metric(name).cutoff or 0] for name in self.measures.metrics])
+        has_few_negatives = (cutoffs > 0) & (cutoffs * n_negatives < self.n_irrelevant)
+        for cutoff in np.unique(cutoffs[has_few_negatives]).tolist():
+            n_needed = -(-self.n_irrelevant // cutoff)
+            caution = (
+                f"For {{}}, draw {n_needed:,} negatives or more: on average, one of them is then "
+                f"among the first {cutoff:,} candidates."
+            )
+            cautions[caution] = has_wide_range & (cutoffs == cutoff)
+        is_deep = np.broadcast_to(cutoffs > n_negatives, self.values.shape)
+        cautions[f"The cut-off of {{}} is larger than {negatives}."] = is_deep
+        return cautions
+
+    def _is_useless(self, lower: Floats, upper: Floats) -> Masks:
+        """Check which intervals are wider than their estimate, of (n_metrics, n_systems).
+
+        False for limits that are NaN.
+        """
+        return np.asarray(upper - lower > USELESS * self.values)
 
 
-def students(reach: float | Floats, n_users: int) -> Floats:
-    """Say how far of few users reaches as far as this of many, both in standard errors.
+def students(quantile: float | Floats, n_users: int) -> Floats:
+    """Convert a quantile for many users to that for few, both in standard errors.
 
     A bootstrap takes the variance of a mean of n users for (n - 1) / n of what it is, and for
-    known: normal quantiles become those of Student's t.
+    known: normal quantiles become those of Student's t. The shape stays.
     """
     n = max(n_users, 2)
-    return np.asarray(-stdtrit(n - 1, ndtr(-np.asarray(reach))) * np.sqrt(n / (n - 1)))
+    tail = ndtr(-np.asarray(quantile))
+    return np.asarray(-stdtrit(n - 1, tail) * np.sqrt(n / (n - 1)))
 
 
 def compare(
@@ -496,32 +673,46 @@ def compare(
     replicate, widened for few users (see `students`), intervals are :math:`d \pm s t_{.95}`, and p
     is the share of replicates, the data among them, whose t is at least :math:`|d| / s` (Westfall &
     Young, 1993). As the data are no part of their s, the s of a replicate is that of the others
-    (externally studentised). In the intervals of pairs that are alike, s is at least the median of
-    these: estimates that are too low by chance have standard errors that are too small.
+    (externally studentised). In the intervals of pairs that are alike (a mask of n_metrics,
+    n_pairs), s is at least the median of these: estimates that are too low by chance have standard
+    errors that are too small.
 
-    Differences of about 2^21 replicates and pairs are held at a time.
+    Keys: difference, standard_error, lower, upper and p. Differences of about 2^21 replicates and
+    pairs are held at a time.
     """
-    differences, n = pair_differences(values), replicates.shape[-1]
-    errors, furthest = _studentised(differences, replicates)
-    scales = np.where(errors > 0, errors, np.inf)
-    largest = students(furthest, n_users)
-    least = errors.copy()
-    for own, some in zip(least, np.broadcast_to(alike, errors.shape), strict=True):
-        if some.any():
-            own[some] = own[some].clip(np.median(own[some]))
-    reach = np.quantile(largest, CONFIDENCE, axis=1)[:, np.newaxis] * least
-    far = np.abs(differences) / scales
-    n_as_far = [_count_from(row, far_row) for row, far_row in zip(largest, far, strict=True)]
-    p = (1 + np.reshape(n_as_far, far.shape)) / (1 + n)
-    limits = {"lower": differences - reach, "upper": differences + reach}
-    return {"difference": differences, "standard_error": errors, **limits, "p": p}
+    n_replicates = replicates.shape[-1]
+    differences = pair_differences(values)
+    errors, largest_distances = _studentised(differences, replicates)
+    largest = students(largest_distances, n_users)
+    interval_errors = errors.copy()
+    masks = np.broadcast_to(alike, errors.shape)
+    for metric_errors, is_alike in zip(interval_errors, masks, strict=True):
+        if is_alike.any():
+            median = np.median(metric_errors[is_alike])
+            metric_errors[is_alike] = metric_errors[is_alike].clip(median)
+    quantiles = np.quantile(largest, CONFIDENCE, axis=1)
+    half_widths = quantiles[:, np.newaxis] * interval_errors
+    distances = np.abs(differences) / np.where(errors > 0, errors, np.inf)
+    n_extreme = [
+        _count_from(metric_largest, metric_distances)
+        for metric_largest, metric_distances in zip(largest, distances, strict=True)
+    ]
+    p = (1 + np.reshape(n_extreme, distances.shape)) / (1 + n_replicates)
+    return {
+        "difference": differences,
+        "standard_error": errors,
+        "lower": differences - half_widths,
+        "upper": differences + half_widths,
+        "p": p,
+    }
 
 
 def _studentised(differences: Floats, replicates: Floats) -> tuple[Floats, Floats]:
-    """Give the standard errors of pairs, and how far the furthest pair of a replicate is.
+    """Compute the standard errors of pairs, and the distance of each replicate's furthest pair.
 
     Differences of pairs are of shape (n_metrics, n_pairs), replicates of systems of (n_metrics,
-    n_systems, n_replicates). Distances are in standard errors of the other replicates.
+    n_systems, n_replicates). Distances are in standard errors of the other replicates; 0 for a pair
+    that does not vary.
 
     The result: errors of shape (n_metrics, n_pairs), and distances of (n_metrics, n_replicates).
     """
@@ -533,12 +724,14 @@ def _studentised(differences: Floats, replicates: Floats) -> tuple[Floats, Float
     for start in range(0, len(first), at_once):
         pairs = slice(start, start + at_once)
         resampled = replicates[:, first[pairs]] - replicates[:, second[pairs]]
-        errors[:, pairs] = resampled.std(axis=-1, ddof=1)
-        scales = np.where(errors[:, pairs] > 0, errors[:, pairs], np.inf)
-        off = np.abs(resampled - differences[:, pairs, np.newaxis]) / scales[..., np.newaxis]
+        pair_errors = resampled.std(axis=-1, ddof=1)
+        errors[:, pairs] = pair_errors
+        scales = np.where(pair_errors > 0, pair_errors, np.inf)
+        deviations = np.abs(resampled - differences[:, pairs, np.newaxis])
+        distances = deviations / scales[..., np.newaxis]
         # At least 1: a replicate may be the only one that differs.
-        off *= np.sqrt((n - 2) / np.maximum(n - 1 - off**2, 1.0))
-        furthest = np.maximum(furthest, off.max(axis=1))
+        distances *= np.sqrt((n - 2) / np.maximum(n - 1 - distances**2, 1.0))
+        furthest = np.maximum(furthest, distances.max(axis=1))
     return errors, furthest
 
 
@@ -548,6 +741,21 @@ def _count_from(values: Floats, limits: Floats) -> Longs:
     return len(rising) - np.searchsorted(rising, limits)
 
 
-def _with_limits(*numbers: Cell) -> tuple[str, str]:
-    value, error, lower, upper = map(format_cell, numbers)
-    return f"{value} ± {error}", "" if lower == MISSING else f"[{lower}, {upper}]"
+def _examples(orders: Sequence[str]) -> str:
+    """List the first orders of pairs in brackets, for a sentence; "" for none."""
+    if not orders:
+        return ""
+    names = listed(orders[:MOST_NAMED])
+    return f" (among them {names})" if len(orders) > MOST_NAMED else f" ({names})"
+
+
+def _with_error(value: Cell, error: Cell) -> str:
+    """Format a number and its standard error."""
+    return f"{format_cell(value)} ± {format_cell(error)}"
+
+
+def _interval(lower: Cell, upper: Cell) -> str:
+    """Format the limits of an interval; "" where they are NaN."""
+    if format_cell(lower) == MISSING:
+        return ""
+    return f"[{format_cell(lower)}, {format_cell(upper)}]"

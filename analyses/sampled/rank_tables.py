@@ -62,7 +62,7 @@ def read_rank_table(path: Path, *, candidates: int | None = None) -> dict[str, F
     return systems
 
 
-def sampled_of(
+def read_sampled_ranks(
     given: Sampled,
     *,
     negatives: int | None = None,

@@ -174,10 +174,10 @@ def correct(
     its score, and the scores of its negatives.
     """
     from analyses.sampled.correction import corrected_systems
-    from analyses.sampled.rank_tables import sampled_of
+    from analyses.sampled.rank_tables import read_sampled_ranks
 
     settings = settings_from_options(CORRECTION(), option_values)
-    systems = sampled_of(tables, negatives=negatives, candidates=candidates, replace=replace)
+    systems = read_sampled_ranks(tables, negatives=negatives, candidates=candidates, replace=replace)
     result = corrected_systems(systems, settings, seed=seed, progress=progress)
     publish({"corrected": result}, only=["corrected"])
     click.echo(result.caption(), err=True)

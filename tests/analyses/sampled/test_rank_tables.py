@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from analyses.sampled.rank_tables import read_rank_table, sampled_of
+from analyses.sampled.rank_tables import read_rank_table, read_sampled_ranks
 from analyses.sampled.samples import SampledRanks
 from qrels import FullRanks
 from runs import InputError, InputWarning
@@ -26,7 +26,7 @@ NCF = "(ann,25)\t.8\t.9\t.1\t.2\n(bob,3)\t.9\t.8\t.7\t.1\n"
 
 def _read(tmp_path: Path, text: str, **asked: Any) -> dict[str, SampledRanks]:
     (tmp_path / "x.csv").write_text(text)
-    return sampled_of(tmp_path / "x.csv", **asked)
+    return read_sampled_ranks(tmp_path / "x.csv", **asked)
 
 
 def test_long_and_wide_tables_say_the_same(tmp_path: Path) -> None:
@@ -118,20 +118,20 @@ def test_users_of_several_files_are_matched_by_their_ids(tmp_path: Path) -> None
     for name, text in texts.items():
         (tmp_path / f"{name}.csv").write_text(f"user,rank\n{text}")
     files = [tmp_path / f"{name}.csv" for name in texts]
-    found = sampled_of(files[:2], negatives=3, candidates=9)
+    found = read_sampled_ranks(files[:2], negatives=3, candidates=9)
     assert {name: ranks.rank.tolist() for name, ranks in found.items()} == {
         "one": [1, 2],
         "two": [3, 4],
     }
     with pytest.raises(InputError, match="systems 'one' and 'three' have different users"):
-        sampled_of(files, negatives=3, candidates=9)
+        read_sampled_ranks(files, negatives=3, candidates=9)
 
 
 def test_a_system_may_not_be_in_two_files(tmp_path: Path) -> None:
     for name in ("one.csv", "two.csv"):
         (tmp_path / name).write_text(LONG)
     with pytest.raises(InputError, match=r"two\.csv: system '.' is duplicated"):
-        sampled_of([tmp_path / "one.csv", tmp_path / "two.csv"])
+        read_sampled_ranks([tmp_path / "one.csv", tmp_path / "two.csv"])
 
 
 FULL_LONG = "system,user,rank,n_candidates\nx,ann,2,9\ny,ann,3,9\nx,bob,4,8\ny,bob,1,8\n"
