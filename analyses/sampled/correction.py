@@ -490,11 +490,11 @@ class Corrected(Result):
     def estimated(self) -> Table:
         """Tabulate sampled and corrected metrics, the range they may have, and letters."""
         rows: list[list[Cell]] = []
-        for row in self.to_frame().itertuples():
-            corrected = _with_error(row.estimate, row.standard_error)
-            limits = _interval(row.range_low, row.range_high)
-            name = f"{row.metric}, {row.system}"
-            rows.append([name, row.uncorrected, corrected, limits, row.groups])
+        for row in self.to_frame().to_dict("records"):
+            corrected = _with_error(row["estimate"], row["standard_error"])
+            limits = _interval(row["range_low"], row["range_high"])
+            name = f"{row['metric']}, {row['system']}"
+            rows.append([name, row["uncorrected"], corrected, limits, row["groups"]])
         headings = ["metric, system", "sampled", "corrected", "range", "groups"]
         title = f"Metrics among all candidates, by {self.estimator}"
         return Table("corrected", title, self.caption(), headings, rows)
@@ -503,11 +503,11 @@ class Corrected(Result):
     def compared(self) -> Table:
         """Tabulate the differences of all pairs of systems."""
         rows: list[list[Cell]] = []
-        for row in self.differences_frame().itertuples():
-            difference = _with_error(row.difference, row.standard_error)
-            limits = _interval(row.range_low, row.range_high)
-            name = f"{row.metric}, {row.system_a} - {row.system_b}"
-            rows.append([name, difference, limits, row.p])
+        for row in self.differences_frame().to_dict("records"):
+            difference = _with_error(row["difference"], row["standard_error"])
+            limits = _interval(row["range_low"], row["range_high"])
+            name = f"{row['metric']}, {row['system_a']} - {row['system_b']}"
+            rows.append([name, difference, limits, row["p"]])
         headings = ["metric, pair", "difference", "range", "p"]
         title = "Differences of systems"
         return Table("corrected_differences", title, self.caption(), headings, rows)
@@ -561,11 +561,11 @@ class Corrected(Result):
                 sentences.append(f"By {metric}, no pair is tested.")
                 continue
             orders = [
-                f"{row.system_a} above {row.system_b}"
-                if row.tested > 0
-                else f"{row.system_b} above {row.system_a}"
-                for row in pairs.itertuples()
-                if row.told_apart
+                f"{row['system_a']} above {row['system_b']}"
+                if row["tested"] > 0
+                else f"{row['system_b']} above {row['system_a']}"
+                for row in pairs.to_dict("records")
+                if row["told_apart"]
             ]
             n_pairs = f"{len(orders):,} of {len(pairs):,} pairs of systems"
             examples = _examples(orders)

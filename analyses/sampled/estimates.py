@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 USERS = tuple(size * 10**power for power in range(2, 7) for size in (1, 2, 5))
 """Numbers of users that are tried."""
 
-IN_ORDER = 0.9
+SHARE_IN_ORDER = 0.9
 """Share of the pairs of systems that is to be in the true order."""
 
 
@@ -59,48 +59,70 @@ IN_ORDER = 0.9
     needs=(Need.FULL_RANKS,),
 )
 def estimates(work: Work, settings: Settings) -> Estimates:
-    """Sample negatives again and again, and estimate the exact metrics from every sample."""
-    import pandas as pd
-
+    """Sample negatives repeatedly, and estimate the exact metrics from every sample."""
     trials, draws = trials_of(work, settings)
     systems = {name: trial.ranks for name, trial in trials.items()}
-    first = first_of(systems)
-    ways = settings.samples(first)
-    labels = [
-        (str(e), e.option("prior"), e.option("iters") or 0, d.drawing, d.sizes[0]) for e, d in ways
-    ]
+    first_ranks = first_of(systems)
+    ways = settings.samples(first_ranks)
+    n_users = len(np.unique(first_ranks.user))
+    first_trial, *_ = trials.values()
     return Estimates(
         study=work.name,
-        measures=Measures(Measure(str(metric)) for metric in next(iter(trials.values())).metrics),
+        measures=Measures(Measure(str(metric)) for metric in first_trial.metrics),
         systems=tuple(systems),
-        ways=pd.DataFrame(labels, columns=["estimator", "prior", "iterations", "drawing", "m"]),
+        ways=_ways_frame(ways),
         **run_trials(work, [*trials.values()], ways),
         adaptive=growth(systems, ways),
-        population=population_of(first),
+        population=population_of(first_ranks),
         replace=settings.replace,
         draws=draws,
         ties=settings.ties,
-        n_users=len(np.unique(first.user)),
-        users=settings.users or len(np.unique(first.user)),
+        n_users=n_users,
+        users=settings.users or n_users,
         repeats=settings.repeats,
     )
 
 
+def _ways_frame(ways: Sequence[Way]) -> pd.DataFrame:
+    """Tabulate estimators and the designs of their samples.
+
+    Columns estimator, prior, iterations (0 if it has none), drawing, and m, the first number of
+    negatives.
+    """
+    import pandas as pd
+
+    return pd.DataFrame(
+        {
+            "estimator": [str(estimator) for estimator, _ in ways],
+            "prior": [estimator.option("prior") for estimator, _ in ways],
+            "iterations": [estimator.option("iters") or 0 for estimator, _ in ways],
+            "drawing": [design.drawing for _, design in ways],
+            "m": [design.sizes[0] for _, design in ways],
+        }
+    )
+
+
 def growth(systems: Mapping[str, FullRanks], ways: Sequence[Way]) -> pd.DataFrame | None:
-    """Give the expected share of users whose adaptive samples reach a size, and what it costs.
+    """Compute the expected share of users whose adaptive samples reach a size, and its cost.
 
     The cost is of the scores of all who grow to it, over the users who end there (Li et al., 2023,
-    eq. 13): NaN at the last size; infinite where nobody ends.
+    eq. 13): NaN at the last size; infinite where nobody ends. Columns system, size (number of
+    items), reached and cost; None if no samples are adaptive.
     """
-    negatives = next((design.sizes for _, design in ways if design.adaptive), None)
-    if negatives is None:
+    adaptive = [design for _, design in ways if design.adaptive]
+    if not adaptive:
         return None
-    sizes = np.array(negatives) + 1
-    below = [1 - ranks.above / ranks.n_irrelevant for ranks in systems.values()]
-    reached = np.array([[(one ** (n - 1)).mean() for n in (1, *sizes[:-1])] for one in below])
-    spent = reached * np.diff(sizes, prepend=0)
+    sizes = np.array(adaptive[0].sizes) + 1
+    previous_sizes = np.array([1, *sizes[:-1]])
+    reached = np.empty((len(systems), len(sizes)))
+    for system, ranks in enumerate(systems.values()):
+        share_below = 1 - ranks.above / ranks.n_irrelevant
+        for number, size in enumerate(previous_sizes):
+            reached[system, number] = (share_below ** (size - 1)).mean()
+    n_scores = reached * np.diff(sizes, prepend=0)
     ended = -np.diff(reached, append=0)
-    cost = np.divide(spent, ended, out=np.full(spent.shape, np.inf), where=ended > 0)
+    infinite = np.full(n_scores.shape, np.inf)
+    cost = np.divide(n_scores, ended, out=infinite, where=ended > 0)
     cost[:, -1] = np.nan
     return tidy({"system": [*systems]}, {"size": sizes}, reached=reached, cost=cost)
 
@@ -154,12 +176,16 @@ class Estimates(Result):
     @property
     def names(self) -> list[str]:
         """Short names of the ways: estimators without usual options; samples where they differ."""
-        several = self.ways["m"].nunique() > 1
-        return [
-            f"{name.replace(',prior=uniform', '')}{f', {drawing}' * (drawing != 'uniform')}"
-            f"{f', m = {m:,}' * several}"
-            for name, drawing, m in self.ways[["estimator", "drawing", "m"]].to_numpy()
-        ]
+        has_several_sizes = self.ways["m"].nunique() > 1
+        names = []
+        for estimator, drawing, m in self.ways[["estimator", "drawing", "m"]].to_numpy():
+            name = estimator.replace(",prior=uniform", "")
+            if drawing != "uniform":
+                name += f", {drawing}"
+            if has_several_sizes:
+                name += f", m = {m:,}"
+            names.append(name)
+        return names
 
     @property
     def sd(self) -> Floats:
@@ -168,124 +194,189 @@ class Estimates(Result):
 
     @cached_property
     def advice(self) -> dict[str, Floats]:
-        """What is known of every way for so many users, each of shape (n_ways, n_metrics).
+        """Bias, noise and orders of pairs by every way, each of shape (n_ways, n_metrics).
 
-        Bias and noise are root mean squares over systems; pairs of systems are in the true order in
-        expectation, and in samples as if differences were normal; the winner is the share of
-        samples that find the best system; users_needed is the least number tried for whom nine in
-        ten pairs are in order. NaN where there are no pairs, and no best, but true ties.
+        For as many users as advice is for. Bias and noise are root mean squares over systems; pairs
+        of systems are in the true order in expectation, and in samples as if differences were
+        normal; the winner is the share of samples that find the best system; users_needed is the
+        least number tried for whom nine in ten pairs are in order. NaN where there are no pairs,
+        and no best, but true ties, and for what a way does not estimate.
         """
-        scale = np.sqrt(self.n_users / self.users)
-        true, rightly, _ = self._pairs
-        exact, estimated = (np.round(of, DECIMALS) for of in (self.exact, self.estimated))
-        best = exact == exact.max(axis=1, keepdims=True)
-        first = estimated == estimated.max(axis=2, keepdims=True)
-        found = (first.sum(axis=2) == 1) & (first & best[..., np.newaxis]).any(axis=2)
-        needed = np.full(self.expected.shape[:2], np.nan)
-        for users in reversed(USERS):
-            needed[self.in_samples(users) >= IN_ORDER] = users
+        noise_factor = np.sqrt(self.n_users / self.users)
+        true_signs, expected_differences, _ = self._pairs
+        bias = np.sqrt(((self.expected - self.exact) ** 2).mean(axis=2))
         advice = {
-            "bias": np.sqrt(((self.expected - self.exact) ** 2).mean(axis=2)),
-            "noise": np.sqrt(((self.sd * scale) ** 2).mean(axis=2)),
-            "in_expectation": shares_in_order(rightly > 0, true),
+            "bias": bias,
+            "noise": np.sqrt(((self.sd * noise_factor) ** 2).mean(axis=2)),
+            "in_expectation": shares_in_order(expected_differences > 0, true_signs),
             "in_samples": self.in_samples(self.users),
-            "winner": np.where(best.sum(axis=1) == 1, found.mean(axis=2), np.nan),
-            "users_needed": needed,
+            "winner": self._shares_of_winners(),
+            "users_needed": self._needed_users(),
         }
         # What a way does not estimate has no numbers.
-        return {name: np.where(np.isnan(advice["bias"]), np.nan, of) for name, of in advice.items()}
+        is_missing = np.isnan(bias)
+        return {name: np.where(is_missing, np.nan, values) for name, values in advice.items()}
+
+    def _shares_of_winners(self) -> Floats:
+        """Compute the share of samples in which the best system is first: (n_ways, n_metrics).
+
+        A sample in which systems tie for the first place does not count. NaN if several systems
+        are truly best.
+        """
+        exact = np.round(self.exact, DECIMALS)
+        estimated = np.round(self.estimated, DECIMALS)
+        is_best = exact == exact.max(axis=1, keepdims=True)
+        is_first = estimated == estimated.max(axis=2, keepdims=True)
+        has_one_first = is_first.sum(axis=2) == 1
+        has_best_first = (is_first & is_best[..., np.newaxis]).any(axis=2)
+        shares = (has_one_first & has_best_first).mean(axis=2)
+        has_one_best = is_best.sum(axis=1) == 1
+        return np.where(has_one_best, shares, np.nan)
+
+    def _needed_users(self) -> Floats:
+        """Find the least number tried with which nine in ten pairs are in the true order.
+
+        Of shape (n_ways, n_metrics); NaN where even the largest number is too small.
+        """
+        needed = np.full(self.expected.shape[:2], np.nan)
+        for users in reversed(USERS):
+            is_enough = self.in_samples(users) >= SHARE_IN_ORDER
+            needed[is_enough] = users
+        return needed
 
     def in_samples(self, users: int) -> Floats:
-        """Give the share of pairs in the true order in samples of so many users."""
-        true, rightly, noise = self._pairs
-        far = np.where(rightly > 0, np.inf, -np.inf)
-        np.divide(rightly, noise * np.sqrt(self.n_users / users), out=far, where=noise > 0)
-        return shares_in_order(ndtr(far), true)
+        """Compute the share of pairs in the true order in samples of so many users.
+
+        Of shape (n_ways, n_metrics), as if differences were normal; NaN if all pairs truly tie.
+        """
+        true_signs, expected_differences, noise = self._pairs
+        z = np.where(expected_differences > 0, np.inf, -np.inf)
+        scaled_noise = noise * np.sqrt(self.n_users / users)
+        np.divide(expected_differences, scaled_noise, out=z, where=noise > 0)
+        return shares_in_order(ndtr(z), true_signs)
 
     @cached_property
     def _pairs(self) -> tuple[Floats, Floats, Floats]:
+        """Differences of pairs of systems: true signs, expected differences, and noise.
+
+        Signs are of shape (n_metrics, n_pairs). Expected differences are positive in the true
+        order; they and standard deviations over the repeats are of (n_ways, n_metrics, n_pairs).
+        """
         a, b = pair_indices(len(self.systems))
-        true = np.sign(pair_differences(np.round(self.exact, DECIMALS)))
-        rightly = np.round(pair_differences(self.expected), DECIMALS) * true
-        apart = self.estimated[:, :, a] - self.estimated[:, :, b]
-        return true, rightly, apart.std(axis=3, ddof=1)
+        true_signs = np.sign(pair_differences(np.round(self.exact, DECIMALS)))
+        expected = np.round(pair_differences(self.expected), DECIMALS) * true_signs
+        differences = self.estimated[:, :, a] - self.estimated[:, :, b]
+        return true_signs, expected, differences.std(axis=3, ddof=1)
 
     def chosen(self, metric: int) -> tuple[int, int]:
         """Choose ways to compare systems by and to report levels by, from negatives that suffice.
 
         These are the fewest from which nine in ten pairs are in order, or those of the most pairs.
+        The metric is given by its number, as are both ways.
         """
-        right = np.round(np.nan_to_num(self.advice["in_samples"][:, metric]), 4)
-        off = np.hypot(self.advice["bias"], self.advice["noise"])[:, metric]
-        enough, m = right >= IN_ORDER, self.ways["m"].to_numpy()
-        own = m == (m[enough].min() if enough.any() else m[right.argmax()])
-        nearest = np.where(own, np.nan_to_num(off, nan=np.inf), np.inf)
-        return int(np.where(own, right, -1).argmax()), int(nearest.argmin())
+        in_order = np.round(np.nan_to_num(self.advice["in_samples"][:, metric]), 4)
+        errors = np.hypot(self.advice["bias"], self.advice["noise"])[:, metric]
+        is_enough = in_order >= SHARE_IN_ORDER
+        sizes = self.ways["m"].to_numpy()
+        chosen_size = sizes[is_enough].min() if is_enough.any() else sizes[in_order.argmax()]
+        is_candidate = sizes == chosen_size
+        candidate_errors = np.where(is_candidate, np.nan_to_num(errors, nan=np.inf), np.inf)
+        best_for_order = np.where(is_candidate, in_order, -1).argmax()
+        return int(best_for_order), int(candidate_errors.argmin())
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give means over repeats, every estimate, orders of pairs, advice, and adaptive sizes.
+        """Tabulate means over repeats, every estimate, orders of pairs, advice, adaptive sizes.
 
         ``sampled`` has one row for each way, metric and system: items ``scored`` for a user, errors
         in %; ``sd`` and ``error_sd`` are over the repeats.
         """
-        found = {"repeats": self.repeats, "scored": self.scored.mean(axis=3), "exact": self.exact}
-        found |= {"expected": self.expected, "mean": self.estimated.mean(axis=3), "sd": self.sd}
-        found |= {"error": self.errors.mean(axis=3), "error_sd": self.errors.std(axis=3, ddof=1)}
-        repeats = {"system": self.systems}, {"repeat": range(1, self.repeats + 1)}
+        systems = {"system": self.systems}
+        sampled = self._frame(
+            systems,
+            repeats=self.repeats,
+            scored=self.scored.mean(axis=3),
+            exact=self.exact,
+            expected=self.expected,
+            mean=self.estimated.mean(axis=3),
+            sd=self.sd,
+            error=self.errors.mean(axis=3),
+            error_sd=self.errors.std(axis=3, ddof=1),
+        )
+        repeats = {"repeat": range(1, self.repeats + 1)}
         scored = self.scored.mean(axis=(2, 3))
         frames = {
-            "sampled": self._frame({"system": self.systems}, **found),
-            "sampled_repeats": self._frame(*repeats, value=self.estimated, error=self.errors),
+            "sampled": sampled,
+            "sampled_repeats": self._frame(
+                systems, repeats, value=self.estimated, error=self.errors
+            ),
             "sampled_orders": self.orders(),
             "sampled_advice": self._frame(users=self.users, scored=scored, **self.advice),
         }
-        return frames if self.adaptive is None else {**frames, "sampled_adaptive": self.adaptive}
+        if self.adaptive is not None:
+            frames["sampled_adaptive"] = self.adaptive
+        return frames
 
     def _frame(self, *axes: Mapping[str, Iterable[Any]], **columns: Any) -> pd.DataFrame:
-        frame = with_cutoffs(tidy(self.ways, {"metric": self.measures.metrics}, *axes, **columns))
+        """Tabulate columns of shape (n_ways, n_metrics, ...), with more axes by name and labels.
+
+        A row for each entry: metric, cutoff and further labels first, then those of the ways.
+        """
+        metrics = {"metric": self.measures.metrics}
+        frame = with_cutoffs(tidy(self.ways, metrics, *axes, **columns))
         first = ["metric", "cutoff", *chain(*axes)]
-        return frame[[*first, *frame.columns.difference(first, sort=False)]]
+        others = frame.columns.difference(first, sort=False)
+        return frame[[*first, *others]]
 
     def orders(self) -> pd.DataFrame:
         """Count the repeats with a pair of systems in its true order: none if they truly tie."""
-        true, *_ = self._pairs
-        apart = pair_differences(np.round(self.estimated, DECIMALS), axis=2)
-        found, differ = np.sign(apart) == true[..., np.newaxis], true != 0
-        counts = {"correct": found.sum(axis=3) * differ, "repeats": self.repeats * differ}
-        return self._frame(pair_labels(self.systems, "system_1", "system_2"), **counts)
+        true_signs, *_ = self._pairs
+        differences = pair_differences(np.round(self.estimated, DECIMALS), axis=2)
+        is_right = np.sign(differences) == true_signs[..., np.newaxis]
+        differs = true_signs != 0
+        return self._frame(
+            pair_labels(self.systems, "system_1", "system_2"),
+            correct=is_right.sum(axis=3) * differs,
+            repeats=self.repeats * differs,
+        )
 
     @table("sampled", "exact metrics, and estimates from sampled negatives")
     def means(self) -> Table:
         """Tabulate exact values, and means and deviations of estimates, by metric and system."""
         names = map(", ".join, product(self.measures.metrics, self.systems))
         columns: dict[str, Any] = {"metric, system": names, "exact": self.exact.ravel()}
-        for name, *ways in zip(self.names, self.estimated.mean(axis=3), self.sd, strict=True):
-            pairs = zip(*(way.ravel().tolist() for way in ways), strict=True)
+        way_means = self.estimated.mean(axis=3)
+        for name, means, deviations in zip(self.names, way_means, self.sd, strict=True):
             columns[name] = [
-                MISSING if np.isnan(of) else f"{format_cell(of)} ± {format_cell(off)}"
-                for of, off in pairs
+                MISSING if np.isnan(mean) else f"{format_cell(mean)} ± {format_cell(deviation)}"
+                for mean, deviation in zip(
+                    means.ravel().tolist(), deviations.ravel().tolist(), strict=True
+                )
             ]
         title = "Exact metrics, and estimates from samples"
         return Table.from_columns("sampled", title, self.caption(), columns)
 
     @table("sampled_orders", "bias and noise of the estimates, and pairs in the true order")
     def distances(self) -> Table:
-        """Tabulate bias and noise, and how often systems are ordered rightly."""
+        """Tabulate bias and noise, and how often systems are in the true order."""
         note = (
             "Bias and noise: root mean squares over systems. Expected, in order: share of the "
             "pairs of systems in the true order in expectation, and in samples. Winner: share of "
-            f"the samples in which the best system is first. Users for {IN_ORDER:g}: number of "
-            f"users with which {IN_ORDER:.0%} of the pairs are in order. {self.caption()}"
+            f"the samples in which the best system is first. Users for {SHARE_IN_ORDER:g}: number "
+            f"of users with which {SHARE_IN_ORDER:.0%} of the pairs are in order. {self.caption()}"
         )
-        advice = np.array([*self.advice.values()]).T.reshape(-1, len(self.advice)).tolist()
-        rows, names = list[list[Cell]](), product(self.measures.metrics, self.names)
-        for name, (*numbers, users) in zip(names, advice, strict=True):
-            if not np.isnan(numbers[0]):
+        rows: list[list[Cell]] = []
+        for metric, metric_name in enumerate(self.measures.metrics):
+            for way, way_name in enumerate(self.names):
+                row = {name: float(values[way, metric]) for name, values in self.advice.items()}
+                if np.isnan(row["bias"]):
+                    continue
+                users = row.pop("users_needed")
                 needed = MISSING if np.isnan(users) else f"{users:,.0f}"
-                rows.append([", ".join(name), *numbers, needed])
+                rows.append([f"{metric_name}, {way_name}", *row.values(), needed])
         title = f"Bias and noise for {self.users:,} users, and pairs in the true order"
         headings = ["metric, estimator", "bias", "noise", "expected", "in order", "winner"]
-        return Table("sampled_orders", title, note, [*headings, f"users for {IN_ORDER:g}"], rows)
+        headings.append(f"users for {SHARE_IN_ORDER:g}")
+        return Table("sampled_orders", title, note, headings, rows)
 
     @figure("aaai2023-figure1a", "Ranks of the relevant items in the samples")
     def plot_sampled_ranks(self, ax: Axes) -> None:
@@ -297,22 +388,31 @@ class Estimates(Result):
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """Metrics that have curves, each once."""
-        with_cutoff = (name for name in reversed(self.measures.metrics) if name != "AUC")
-        names = {name.partition("@")[0]: name for name in with_cutoff}
+        """Metrics that have curves, each once: the first cut-off of each, in order."""
+        with_curves = [name for name in self.measures.metrics if name != "AUC"]
+        names: dict[str, str] = {}
+        for name in reversed(with_curves):
+            metric, _, _ = name.partition("@")
+            names[metric] = name
         return tuple(reversed(names.values()))
 
     @figure("aaai2023-figure1b", "Relative errors by cut-off", panels="part", comparable=False)
     def plot_errors(self, ax: Axes, *, part: str | None = None) -> None:
-        """Draw relative errors of a metric by cut-off, in the mean over systems and repeats."""
-        chosen = self.parts[panel_index(self.parts, part)]
-        errors = self.errors_by_cutoff[:, self.measures.metrics.index(chosen)].mean(axis=1)
+        """Draw relative errors of a metric by cut-off, in the mean over systems and repeats.
+
+        The ways that have the samples of the first way are drawn.
+        """
+        name = self.parts[panel_index(self.parts, part)]
+        metric = self.measures.metrics.index(name)
+        errors = self.errors_by_cutoff[:, metric].mean(axis=1)
         designs = self.ways[["drawing", "m"]]
-        curves = {
-            self.ways["estimator"][way].replace(",prior=uniform", ""): errors[way]
-            for way in np.flatnonzero((designs == designs.iloc[0]).all(axis=1))
-        }
-        draw_curves(ax, curves, title=chosen.partition("@")[0], xlabel="cut-off K")
+        has_first_design = (designs == designs.iloc[0]).all(axis=1)
+        curves = {}
+        for way in np.flatnonzero(has_first_design):
+            label = self.ways["estimator"][way].replace(",prior=uniform", "")
+            curves[label] = errors[way]
+        title, _, _ = name.partition("@")
+        draw_curves(ax, curves, title=title, xlabel="cut-off K")
         ax.set_ylabel("relative error, %")
         set_log_scale(ax, along="y")
 
@@ -322,8 +422,8 @@ class Estimates(Result):
         assert self.adaptive is not None
         costs = self.adaptive.dropna()
         for label, style in category_styles(self.systems):
-            own = costs[costs["system"] == label]
-            ax.plot(own["size"], own["cost"], label=label, **style)
+            system_costs = costs[costs["system"] == label]
+            ax.plot(system_costs["size"], system_costs["cost"], label=label, **style)
         set_log_scale(ax, along="y")
         ax.set(xlabel="size of adaptive samples", ylabel="scores per user of this size")
         sizes = costs["size"].unique()
@@ -341,35 +441,45 @@ class Estimates(Result):
     aaai2023_table11 = paper_table("errors of Recall, adaptive", LARGE_RECALL, "aaai2023-table11")
 
     def caption_of(self, part: str) -> str:
-        """Say what the figure of adaptive sizes shows."""
+        """Describe the figure of adaptive sizes; every part has this caption."""
         return f"Scores computed for samples that reach a size, per user. {self.population}."
 
     def caption(self) -> str:
-        """Say what is shown."""
+        """Describe the samples: numbers of systems, negatives and repeats, users, and ties."""
         negatives = " or ".join(f"{m:,}" for m in self.ways["m"].unique())
-        ties = " Ties are in a random order in each sample." * (self.ties == "random")
-        return (
+        caption = (
             f"Metrics of {len(self.systems):,} systems estimated from {negatives} negatives, "
             f"sampled {replacement(self.replace)}: mean and standard deviation over "
-            f"{self.repeats:,} samples, for {self.population}.{ties}"
+            f"{self.repeats:,} samples, for {self.population}."
         )
+        if self.ties == "random":
+            caption += " Ties are in a random order in each sample."
+        return caption
 
     def findings(self) -> Sequence[str]:
-        """Say for each metric what to compare systems by, and what to report as a level."""
+        """State for each metric what to compare systems by, and what to report as a level."""
         sentences = []
+        names = self.names
         for number, metric in enumerate(self.measures.metrics):
-            best, near = self.chosen(number)
-            bias, noise = (rounded(float(self.advice[n][near, number])) for n in ("bias", "noise"))
-            right = 100 * np.nan_to_num(self.advice["in_samples"][best, number])
+            for_order, for_level = self.chosen(number)
+            bias = rounded(float(self.advice["bias"][for_level, number]))
+            noise = rounded(float(self.advice["noise"][for_level, number]))
+            in_order = 100 * np.nan_to_num(self.advice["in_samples"][for_order, number])
             sentences.append(
                 f"To compare systems by {metric} with {self.users:,} users, use "
-                f"{self.names[best]} and {self.ways['m'][best]:,} negatives ({right:.0f} % of the "
-                f"pairs in the true order); to report its value, use {self.names[near]} (bias "
-                f"{bias}, noise {noise})."
+                f"{names[for_order]} and {self.ways['m'][for_order]:,} negatives ({in_order:.0f} % "
+                f"of the pairs in the true order); to report its value, use {names[for_level]} "
+                f"(bias {bias}, noise {noise})."
             )
         return sentences
 
 
-def shares_in_order(right: NDArray[Any], true: Floats) -> Floats:
-    """Give the share of what is right among pairs, the last axis, that truly differ; or NaN."""
-    return ratio_or_nan((right * (true != 0)).sum(axis=-1), np.abs(np.sign(true)).sum(axis=-1))
+def shares_in_order(in_order: NDArray[Any], true_signs: Floats) -> Floats:
+    """Compute the share of pairs in the true order among those that truly differ.
+
+    ``in_order``: truth values or probabilities, of shape (..., n_pairs); signs of the true
+    differences, of (n_metrics, n_pairs). The result has no axis of pairs; NaN if all pairs tie.
+    """
+    n_in_order = (in_order * (true_signs != 0)).sum(axis=-1)
+    n_differing = np.abs(np.sign(true_signs)).sum(axis=-1)
+    return ratio_or_nan(n_in_order, n_differing)

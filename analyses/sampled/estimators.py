@@ -22,7 +22,7 @@ from analyses.sampled.metrics import RankMetric, rank_metric
 from analyses.sampled.rank_distribution import FLOOR, Cells, Kernel
 from analyses.sampled.samples import SampledRanks
 from runs import InputError
-from runs.shared.arrays import Floats
+from runs.shared.arrays import Floats, Longs, Numbers
 from runs.shared.errors import suggestion
 from runs.shared.parallel import single_threaded
 from runs.shared.settings import without_repetition
@@ -30,11 +30,11 @@ from runs.shared.settings import without_repetition
 Metrics = Sequence[RankMetric]
 Orders = Sequence[int]
 
-LEAST_GAMMA = 1e-6
+MIN_GAMMA = 1e-6
 """Smaller weights of the variance leave so much of it that no sample is large enough."""
 
 ZERO = 1e-14
-"""Part of the largest diagonal element under which one is 0 but for rounding."""
+"""Share of the largest diagonal element below which one is 0 but for rounding."""
 
 USUAL_ETA = 0.01
 """Weight of the entropy, also of the priors that MES learns."""
@@ -44,8 +44,8 @@ USUAL_ETA = 0.01
 class Equations:
     """The kernel matrix P, a prior p of the ranks at its nodes, metrics, and the number of users.
 
-    ``metrics`` gives (n_above, n_columns) for numbers of irrelevant items above of some in all, and
-    ``exact`` those at the nodes, b: (n_nodes, n_columns).
+    ``metrics`` computes values, (n_above, n_columns), for numbers of irrelevant items above of some
+    in all, and ``exact`` are those at the nodes, b: (n_nodes, n_columns).
     """
 
     kernel: Kernel
@@ -56,88 +56,114 @@ class Equations:
 
     @cached_property
     def weighted(self) -> Floats:
-        """DP, with D the diagonal matrix of the prior."""
+        """DP, with D the diagonal matrix of the prior: (n_nodes, n_negatives + 1)."""
         return self.kernel.matrix * self.prior[:, np.newaxis]
 
     @property
     def chances(self) -> Floats:
-        """Chance of each number above, c = P'p, at least `FLOOR`."""
+        """Chance of each number above, c = P'p, at least `FLOOR`: (n_negatives + 1,)."""
         return np.maximum(self.weighted.sum(axis=0), FLOOR)
 
     def solve(self, matrix: Floats, scales: Floats) -> Floats:
-        """Solve for P'Db with a matrix whose rows and columns are scaled."""
-        products = scales[:, np.newaxis] * (self.weighted.T @ self.exact)
-        return scales[:, np.newaxis] * cho_solve(cho_factor(matrix), products)
+        """Solve for P'Db with a matrix whose rows and columns are scaled.
+
+        The matrix is of shape (n_negatives + 1, n_negatives + 1), scales of (n_negatives + 1,), and
+        the solution of (n_negatives + 1, n_columns).
+        """
+        products = self.weighted.T @ self.exact
+        scaled_products = scales[:, np.newaxis] * products
+        solution = cho_solve(cho_factor(matrix), scaled_products)
+        return scales[:, np.newaxis] * solution
 
 
-def uncorrected(at: Equations) -> Floats:
-    """Give the metric of each sampled rank; Krichene & Rendle (2020), eq. 16."""
-    n_negatives = at.kernel.n_negatives
-    return at.metrics(np.arange(n_negatives + 1), n_negatives)
+def uncorrected(equations: Equations) -> Floats:
+    """Compute the metric of each sampled rank; Krichene & Rendle (2020), eq. 16.
 
-
-def rank_estimate(at: Equations, *, denominator: str) -> Floats:
-    r"""Give the metric of :math:`\lfloor 1 + (n - 1)(t - 1) / d \rfloor`; the same, eq. 20.
-
-    d = m makes an unbiased estimate of the rank; d = m + 1 fits the numbers that they printed.
+    The result: (n_negatives + 1, n_columns).
     """
-    m, others = at.kernel.n_negatives, at.kernel.n_irrelevant
-    return at.metrics(others * np.arange(m + 1) // (m + (denominator == "m+1")), others)
+    n_negatives = equations.kernel.n_negatives
+    return equations.metrics(np.arange(n_negatives + 1), n_negatives)
 
 
-def cls(at: Equations) -> Floats:
-    r"""Give the values of least bias that never rise with the sampled rank, and are not negative.
+def rank_estimate(equations: Equations, *, denominator: str) -> Floats:
+    r"""Compute the metric of :math:`\lfloor 1 + (n - 1)(t - 1) / d \rfloor`; the same, eq. 20.
+
+    d = m ("m") makes an unbiased estimate of the rank; d = m + 1 ("m+1") fits the numbers that they
+    printed. The result: (n_negatives + 1, n_columns).
+    """
+    n_negatives = equations.kernel.n_negatives
+    n_irrelevant = equations.kernel.n_irrelevant
+    divisor = n_negatives + 1 if denominator == "m+1" else n_negatives
+    above = n_irrelevant * np.arange(n_negatives + 1) // divisor
+    return equations.metrics(above, n_irrelevant)
+
+
+def cls(equations: Equations) -> Floats:
+    r"""Compute the values of least bias that never rise with the sampled rank, and are >= 0.
 
     :math:`\min_v \sum_r p(r) ((Pv)(r) - M(r))^2` with :math:`v(1) \ge v(2) \ge \ldots \ge 0`, p
     uniform (Krichene & Rendle, 5.2; their Table 3 fits only if values are not negative). With
     :math:`v(t) = \sum_{j \ge t} d_j` these are non-negative least squares on the increments d.
+    The result: (n_negatives + 1, n_columns).
     """
     from scipy.optimize import nnls
 
-    roots = np.sqrt(at.prior)[:, np.newaxis]
-    turned, design = np.linalg.qr(roots * at.kernel.matrix.cumsum(axis=1))
-    targets = turned.T @ (roots * at.exact)
-    scales = 1 / np.maximum(np.linalg.norm(design, axis=0), np.finfo(float).tiny)
-    steps = np.array([scales * nnls(design * scales, b)[0] for b in targets.T])
-    return np.asarray(steps[:, ::-1].cumsum(axis=1)[:, ::-1].T)
+    prior_roots = np.sqrt(equations.prior)[:, np.newaxis]
+    cumulated = equations.kernel.matrix.cumsum(axis=1)
+    orthogonal, design = np.linalg.qr(prior_roots * cumulated)
+    targets = orthogonal.T @ (prior_roots * equations.exact)
+    norms = np.linalg.norm(design, axis=0)
+    scales = 1 / np.maximum(norms, np.finfo(float).tiny)
+    scaled_design = design * scales
+    increments = np.array([scales * nnls(scaled_design, target)[0] for target in targets.T])
+    values = increments[:, ::-1].cumsum(axis=1)[:, ::-1]
+    return np.asarray(values.T)
 
 
-def bv(at: Equations, *, gamma: float) -> Floats:
-    r"""Give the values of least squared bias plus variance, weighed by gamma.
+def bv(equations: Equations, *, gamma: float) -> Floats:
+    r"""Compute the values of least squared bias plus variance, weighed by gamma.
 
     .. math:: v = ((1 - \gamma) P'DP + \gamma\, \mathrm{diag}(c))^{-1} P'Db
 
     (Krichene & Rendle, eq. 24 to 26; gamma = 1 is the posterior mean). Rows and columns are
-    divided by sqrt(c): the condition number is 1 / gamma.
+    divided by sqrt(c): the condition number is 1 / gamma. The result: (n_negatives + 1, n_columns).
     """
-    scales = 1 / np.sqrt(at.chances)
-    matrix = (1 - gamma) * scales[:, np.newaxis] * at.kernel.gram(at.prior) * scales
+    scales = 1 / np.sqrt(equations.chances)
+    gram = equations.kernel.gram(equations.prior)
+    matrix = (1 - gamma) * scales[:, np.newaxis] * gram * scales
     matrix[np.diag_indices_from(matrix)] += gamma
-    return at.solve(matrix, scales)
+    return equations.solve(matrix, scales)
 
 
-def mn(at: Equations) -> Floats:
-    r"""Give the values of least squared bias plus a bound on the variance, for U users.
+def mn(equations: Equations) -> Floats:
+    r"""Compute the values of least squared bias plus a bound on the variance, for U users.
 
     .. math:: v = (P'DP - P'P / U + L_1 / U)^{-1} P'Db
 
     with :math:`L_1` the column sums of P (Li et al., 2023, eq. 11). With a uniform prior it is
-    BV(n / U). Rows and columns are divided by the roots of the diagonal.
+    BV(n / U). Rows and columns are divided by the roots of the diagonal. The result: (n_negatives +
+    1, n_columns).
     """
-    matrix = at.kernel.gram(at.prior) - at.kernel.unweighted_gram / at.n_users
-    penalty = at.kernel.nodes.weights @ at.kernel.matrix / at.n_users
+    kernel = equations.kernel
+    n_users = equations.n_users
+    matrix = kernel.gram(equations.prior) - kernel.unweighted_gram / n_users
+    penalty = kernel.nodes.weights @ kernel.matrix / n_users
     matrix[np.diag_indices_from(matrix)] += penalty
-    sizes = np.diag(matrix)
+    diagonal = np.diag(matrix)
     # A cell that neither the prior nor the penalty reaches has no value but 0.
-    scales = 1 / np.sqrt(np.maximum(sizes, ZERO * sizes.max()))
+    scales = 1 / np.sqrt(np.maximum(diagonal, ZERO * diagonal.max()))
     scaled = scales[:, np.newaxis] * matrix * scales
     np.fill_diagonal(scaled, 1.0)
-    return at.solve(scaled, scales)
+    return equations.solve(scaled, scales)
 
 
-def posterior_mean(at: Equations) -> Floats:
-    """Give what metrics are expected to be given the sampled rank, under the learned ranks."""
-    return at.weighted.T @ at.exact / at.chances[:, np.newaxis]
+def posterior_mean(equations: Equations) -> Floats:
+    """Compute the expected metrics given the sampled rank, under the learned distribution of ranks.
+
+    The result: (n_negatives + 1, n_columns).
+    """
+    joint = equations.weighted.T @ equations.exact
+    return joint / equations.chances[:, np.newaxis]
 
 
 class Kind(NamedTuple):
@@ -149,7 +175,7 @@ class Kind(NamedTuple):
 
 
 REQUIRED = object()
-OF_CORRECTIONS = ("gamma", "denominator")
+CORRECTION_OPTIONS = ("gamma", "denominator")
 """Options of corrections; others are of what they learn from samples."""
 
 KINDS: Mapping[str, Kind] = {
@@ -175,11 +201,14 @@ class Estimator:
 
     def __str__(self) -> str:
         label = KINDS[self.name].label
-        options = [f"{n}={v:g}" if isinstance(v, float) else f"{n}={v}" for n, v in self.options]
+        options = [
+            f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
+            for name, value in self.options
+        ]
         return f"{label}({','.join(options)})" if options else label
 
     def option(self, name: str) -> Any:
-        """Give the value of an option; nothing where there is none."""
+        """Look up the value of an option; "" if the estimator has none of this name."""
         return dict(self.options).get(name, "")
 
     @property
@@ -195,34 +224,45 @@ class Estimator:
     def learn(self, cells: Cells) -> Floats:
         """Learn a distribution of ranks, up to a factor: (n_nodes, n_samples), or one for all.
 
-        A pooled prior is the mean of the estimates from all repeats, as in the released code of Li
-        et al. (2023); with one sample it is not known.
+        ``cells``: counts of samples. A pooled prior is the mean of the estimates from all repeats,
+        as in the released code of Li et al. (2023); with one sample it is not known. A uniform
+        prior has the weights of the nodes.
         """
         if self.is_uniform:
             return cells.kernels[0].nodes.weights[:, np.newaxis]
         prior = self.option("prior")
-        name = prior.removeprefix("pooled:") or f"mle@{self.option('iters')}"
-        if "mes" in (self.name, name):
+        method = prior.removeprefix("pooled:") or f"mle@{self.option('iters')}"
+        if self.name == "mes" or method == "mes":
             masses = cells.most_entropic(self.option("eta") or USUAL_ETA)
         else:
-            masses = cells.most_likely(int(name.removeprefix("mle@")))
-        return masses.mean(axis=1, keepdims=True) if prior.startswith("pooled:") else masses
+            masses = cells.most_likely(int(method.removeprefix("mle@")))
+        if prior.startswith("pooled:"):
+            return masses.mean(axis=1, keepdims=True)
+        return masses
 
     def corrected(
         self, kernel: Kernel, masses: Floats, n_users: int, metrics: Metrics, orders: Orders
     ) -> Iterator[Floats]:
-        """Correct values for each distribution: (n_negatives + 1, n_orders, n_metrics)."""
+        """Yield corrected values by distribution: (n_negatives + 1, n_orders, n_metrics).
+
+        ``masses``: distributions of ranks up to a factor, (n_nodes, n_samples). ``orders``: places
+        of relevant items among those of a user, from 1.
+        """
         scores = partial(_scores, metrics=metrics, orders=orders)
         exact = scores(kernel.nodes.above, kernel.n_irrelevant)
-        options = {name: value for name, value in self.options if name in OF_CORRECTIONS}
-        for mass in (masses / masses.sum(axis=0)).T:
-            at = Equations(kernel, mass, scores, exact, n_users)
-            values = KINDS[self.name].correct(at, **options)
+        options = {name: value for name, value in self.options if name in CORRECTION_OPTIONS}
+        correct = KINDS[self.name].correct
+        distributions = masses / masses.sum(axis=0)
+        for prior in distributions.T:
+            equations = Equations(kernel, prior, scores, exact, n_users)
+            values = correct(equations, **options)
             yield values.reshape(-1, len(orders), len(metrics))
 
     def fit(self, samples: SampledRanks | Sequence[SampledRanks]) -> Fits:
         """Fit one sample, or repeated samples of the same users, each for itself.
 
+        Refuse, with InputError, a pooled prior for a single sample, and negatives that were drawn
+        with given probabilities.
         All users count as having the mean number of candidates. Sums over ranks below the cut-offs
         are by quadrature, with relative errors below 1e-4 for 20,000 candidates or fewer (but CLS
         of AUC, which is hardly determined).
@@ -234,18 +274,21 @@ class Estimator:
         >>> (fitted.estimates(["Recall@1"])[:, 0] * 15).round(9)  # (8/15 + 8/15) / 4
         array([4.])
         """
-        every = [samples] if isinstance(samples, SampledRanks) else samples
-        if len(every) == 1 and self.option("prior").startswith("pooled:"):
-            prior = self.option("prior")
+        repeated = [samples] if isinstance(samples, SampledRanks) else samples
+        prior = self.option("prior")
+        if len(repeated) == 1 and prior.startswith("pooled:"):
             raise InputError(f"the prior {prior} needs repeated samples, got one.")
-        if any(one.inverse_mass_above is not None for one in every):
+        if any(sample.inverse_mass_above is not None for sample in repeated):
             raise InputError(
                 f"{self} needs uniform negatives; with probabilities, ht-plugin estimates AUC."
             )
-        return self.fit_cells(Cells.of(every))
+        return self.fit_cells(Cells.of(repeated))
 
     def fit_cells(self, cells: Cells) -> Fits:
-        """Fit samples that were counted before."""
+        """Fit samples that were counted before.
+
+        Refuse, with InputError, samples of several sizes, but for MLE and no correction.
+        """
         sizes = sorted({kernel.n_negatives for kernel in cells.kernels})
         if len(sizes) > 1 and self.name not in ("mle", "adaptive-mle", "uncorrected"):
             raise InputError(
@@ -264,7 +307,7 @@ class Fits:
 
     @cached_property
     def masses(self) -> Floats:
-        """The learned distributions of ranks at the nodes."""
+        """The learned distributions of ranks, up to a factor: (n_nodes, n_samples) or (.., 1)."""
         return self.estimator.learn(self.cells)
 
     def estimates(self, names: Sequence[str | RankMetric]) -> Floats:
@@ -272,79 +315,127 @@ class Fits:
 
         RR is estimated from first relevant items alone.
         """
-        metrics = [*map(rank_metric, names)]
+        metrics = [rank_metric(name) for name in names]
         cells = self.cells.suited(metrics)
-        of_first = np.array([m.name == "RR" and not cells.has_single_items for m in metrics])
-        found = np.empty((cells.counts.shape[1], len(metrics)))
+        uses_first = np.array(
+            [metric.name == "RR" and not cells.has_single_items for metric in metrics]
+        )
+        n_samples = cells.counts.shape[1]
+        estimates = np.empty((n_samples, len(metrics)))
         # Matrices are small, and threads that wait for each other slow.
         with single_threaded("blas"):
-            for own in filter(np.any, (~of_first, of_first)):
-                chosen_cells = cells.first if of_first[own].all() else cells
-                fits = self if chosen_cells is self.cells else Fits(self.estimator, chosen_cells)
-                chosen = [metrics[n] for n in np.flatnonzero(own).tolist()]
-                found[:, own] = fits._estimates_of_items(chosen)
-        return found
+            if not uses_first.all():
+                columns = np.flatnonzero(~uses_first)
+                estimates[:, columns] = self._with_cells(cells)._item_estimates(
+                    [metrics[column] for column in columns]
+                )
+            if uses_first.any():
+                columns = np.flatnonzero(uses_first)
+                estimates[:, columns] = self._with_cells(cells.first)._item_estimates(
+                    [metrics[column] for column in columns]
+                )
+        return estimates
 
-    def _estimates_of_items(self, metrics: Metrics) -> Floats:
-        cells, masses = self.cells, self.masses
-        n = cells.kernels[0].n_irrelevant
+    def _with_cells(self, cells: Cells) -> Fits:
+        """Fit the estimator to other counts; what was learned is kept if they are the same."""
+        return self if cells is self.cells else Fits(self.estimator, cells)
+
+    def _item_estimates(self, metrics: Metrics) -> Floats:
+        """Estimate metrics from all relevant items in the cells: (n_samples, n_metrics)."""
+        cells = self.cells
+        masses = self.masses
         if not self.estimator.is_linear and cells.has_single_items:
-            above = cells.kernels[0].nodes.above
-            return np.asarray(masses.T @ _scores(above, n, metrics=metrics, orders=[1]))
+            kernel = cells.kernels[0]
+            scores = _scores(kernel.nodes.above, kernel.n_irrelevant, metrics=metrics, orders=[1])
+            return np.asarray(masses.T @ scores)
+        has_one_distribution = masses.shape[1] == 1
         total = np.zeros((cells.counts.shape[1], len(metrics)))
         for number in range(len(cells.kernels)):
-            of_kernel = cells.cells[:, 0] == number
-            (_, order, n_relevant, x), counts = cells.cells[of_kernel].T, cells.counts[of_kernel]
-            orders = np.unique(order)
-            rescaled = [m.rescaling(order, n_relevant, n_irrelevant=n) for m in metrics]
-            factors, place = np.stack(rescaled, axis=1), np.searchsorted(orders, order)
-            # One distribution serves all samples, or each its own.
-            for sample, values in enumerate(self._corrected(number, metrics, orders.tolist())):
-                served = slice(None) if masses.shape[1] == 1 else slice(sample, sample + 1)
-                total[served] += counts[:, served].T @ (factors * values[x, place])
+            above, place, orders, factors, counts = self._cells_of_kernel(number, metrics)
+            for sample, values in enumerate(self._corrected(number, metrics, orders)):
+                # One distribution serves all samples, or each its own.
+                samples = slice(None) if has_one_distribution else slice(sample, sample + 1)
+                terms = factors * values[above, place]
+                total[samples] += counts[:, samples].T @ terms
         return total / cells.n_users
 
+    def _cells_of_kernel(
+        self, number: int, metrics: Metrics
+    ) -> tuple[Longs, Numbers, list[int], Floats, Floats]:
+        """Look up the cells of samples of one size: what corrected values they have.
+
+        Sampled items above, (n_cells,); numbers of their places in the list of places (orders) of
+        relevant items, which comes third; factors for the numbers of relevant items, (n_cells,
+        n_metrics); and counts, (n_cells, n_samples).
+        """
+        cells = self.cells
+        n_irrelevant = cells.kernels[0].n_irrelevant
+        is_of_kernel = cells.cells[:, 0] == number
+        _, order, n_relevant, above = cells.cells[is_of_kernel].T
+        orders, place = np.unique(order, return_inverse=True)
+        factors = [
+            metric.rescaling(order, n_relevant, n_irrelevant=n_irrelevant) for metric in metrics
+        ]
+        counts = cells.counts[is_of_kernel]
+        return above, place, orders.tolist(), np.stack(factors, axis=1), counts
+
     def _corrected(self, number: int, metrics: Metrics, orders: Orders) -> Iterator[Floats]:
-        kernel, n_users = self.cells.kernels[number], self.cells.n_users
+        """Yield corrected values for samples of one size: (n_negatives + 1, n_orders, n_metrics).
+
+        One array for each learned distribution. ``number``: that of the size; ``orders``: places of
+        relevant items. Values for a uniform prior and single items are kept for other systems.
+        """
+        kernel = self.cells.kernels[number]
+        n_users = self.cells.n_users
         if self.estimator.is_uniform and list(orders) == [1]:
             yield _uniformly_corrected(self.estimator, astuple(kernel), n_users, tuple(metrics))
         else:
             yield from self.estimator.corrected(kernel, self.masses, n_users, metrics, orders)
 
     def corrected(self, names: Sequence[str | RankMetric]) -> Floats:
-        """Give the corrected values v(1), v(2), ... of metrics: (n_negatives + 1, n_metrics).
+        """Compute the corrected values v(1), v(2), ... of metrics: (n_negatives + 1, n_metrics).
 
         They are those of the first sample, for users with one relevant item; they may be negative
         or above 1, as only their mean over users is a metric.
         """
-        return next(self._corrected(0, [*map(rank_metric, names)], [1]))[:, 0]
+        metrics = [rank_metric(name) for name in names]
+        values = next(self._corrected(0, metrics, [1]))
+        return values[:, 0]
 
 
 @lru_cache(maxsize=128)
 def _uniformly_corrected(
     estimator: Estimator, kernel: tuple[Any, ...], n_users: int, metrics: tuple[RankMetric, ...]
 ) -> Floats:
-    """Correct values for the uniform prior, the same for all systems: (n_negatives + 1, 1, n)."""
-    here = Kernel(*kernel)
-    masses = here.nodes.weights[:, np.newaxis]
-    return next(estimator.corrected(here, masses, n_users, metrics, [1]))
+    """Correct values for the uniform prior, the same for all systems: (n_negatives + 1, 1, n).
+
+    ``kernel``: the fields of a `Kernel`, as a key.
+    """
+    uniform_kernel = Kernel(*kernel)
+    masses = uniform_kernel.nodes.weights[:, np.newaxis]
+    return next(estimator.corrected(uniform_kernel, masses, n_users, metrics, [1]))
 
 
 def _scores(above: ArrayLike, n_irrelevant: int, *, metrics: Metrics, orders: Orders) -> Floats:
-    ranks = np.asarray(above, dtype=np.float64)
+    """Compute metrics for numbers of irrelevant items above: (n_above, n_orders * n_metrics).
+
+    ``orders``: places j of an item that is the last of j relevant ones; ``n_irrelevant``: number of
+    irrelevant candidates, or of negatives. Metrics of the first place come first.
+    """
+    above = np.asarray(above, dtype=np.float64)
     columns = [
-        metric.summands(ranks + j, n=n_irrelevant + j, order=j, n_relevant=j)
+        metric.summands(above + j, n=n_irrelevant + j, order=j, n_relevant=j)
         for j in orders
         for metric in metrics
     ]
     return np.stack(columns, axis=1)
 
 
-WRITTEN = re.compile(r"\s*([A-Za-z_-]+)\s*(?:\((.*)\))?\s*")
+NAME_AND_OPTIONS = re.compile(r"\s*([A-Za-z_-]+)\s*(?:\((.*)\))?\s*")
 PRIOR = r"^(uniform|(pooled:)?(mle(@[1-9][0-9]*)?|mes))$"
 OPTIONS: Mapping[str, tuple[str, Any]] = {
     "denominator": ("m or m+1", Literal["m", "m+1"]),
-    "gamma": ("a number from 1e-06 to 1", Annotated[float, Field(ge=LEAST_GAMMA, le=1)]),
+    "gamma": ("a number from 1e-06 to 1", Annotated[float, Field(ge=MIN_GAMMA, le=1)]),
     "eta": ("a number from 1e-06", Annotated[float, Field(ge=1e-6, le=1e9)]),
     "iters": ("a whole number from 1", Annotated[int, Field(ge=1)]),
     "prior": (
@@ -358,6 +449,9 @@ OPTIONS: Mapping[str, tuple[str, Any]] = {
 def find_estimator(text: str | Estimator) -> Estimator:
     """Read an estimator: ``bv(gamma=0.1)``, or the printed form ``BV(gamma=0.1,prior=uniform)``.
 
+    Refuse, with InputError, another form, an unknown name or option, a wrong value of an option,
+    and a required option that is missing.
+
     Examples
     --------
     >>> print(find_estimator("rank-estimate(denominator=m+1)"))
@@ -365,27 +459,20 @@ def find_estimator(text: str | Estimator) -> Estimator:
     """
     if isinstance(text, Estimator):
         return text
-    found = WRITTEN.fullmatch(text)
-    if found is None:
+    match = NAME_AND_OPTIONS.fullmatch(text)
+    if match is None:
         raise InputError(f"{text!r} is no estimator; write NAME or NAME(option=value).")
-    written = found[1].lower().replace("-", "").replace("_", "")
-    known = {name.replace("-", ""): name for name in KINDS}
-    known |= {kind.label.lower(): name for name, kind in KINDS.items()}
-    if written not in known:
-        hint = suggestion(found[1], [*KINDS])
-        raise InputError(f"no estimator is called {found[1]!r}; {hint}")
-    name = known[written]
+    written_name, written_options = match.groups()
+    name = _find_name(written_name)
     options = dict(KINDS[name].options)
-    for part in filter(str.strip, (found[2] or "").split(",")):
-        option, _, value = (piece.strip() for piece in part.partition("="))
+    parts = (written_options or "").split(",")
+    for part in filter(str.strip, parts):
+        option, _, value = part.partition("=")
+        option = option.strip()
         if option not in options:
-            every = ", ".join(options) or "none"
-            raise InputError(f"{KINDS[name].label} has no option {option!r}; its options: {every}.")
-        rule, kind = OPTIONS[option]
-        try:
-            options[option] = TypeAdapter(kind).validate_python(value)
-        except ValidationError:
-            raise InputError(f"`{option}` must be {rule}, got {value!r}.") from None
+            names = ", ".join(options) or "none"
+            raise InputError(f"{KINDS[name].label} has no option {option!r}; its options: {names}.")
+        options[option] = _read_option(option, value.strip())
     if REQUIRED in options.values():
         raise InputError(f"{name} needs the option `gamma`, as {name}(gamma=0.1).")
     if str(options.get("prior")).endswith("mle"):
@@ -393,7 +480,32 @@ def find_estimator(text: str | Estimator) -> Estimator:
     return Estimator(name, tuple(options.items()))
 
 
+def _find_name(text: str) -> str:
+    """Look up the name of an estimator, by its name or label, in any case, with _ or -.
+
+    Refuse an unknown name with InputError.
+    """
+    names = {name.replace("-", ""): name for name in KINDS}
+    for name, kind in KINDS.items():
+        names[kind.label.lower()] = name
+    key = text.lower().replace("-", "").replace("_", "")
+    if key not in names:
+        hint = suggestion(text, [*KINDS])
+        raise InputError(f"no estimator is called {text!r}; {hint}")
+    return names[key]
+
+
+def _read_option(option: str, text: str) -> Any:
+    """Read the value of an option as its type; refuse a wrong one with InputError."""
+    rule, value_type = OPTIONS[option]
+    try:
+        return TypeAdapter(value_type).validate_python(text)
+    except ValidationError:
+        raise InputError(f"`{option}` must be {rule}, got {text!r}.") from None
+
+
 def read_estimators(names: Sequence[str | Estimator]) -> tuple[Estimator, ...]:
-    """Read different estimators."""
-    without_repetition(tuple(str(find_estimator(name)) for name in names))
-    return tuple(map(find_estimator, names))
+    """Read estimators; refuse with ValueError one that occurs twice."""
+    estimators = tuple(find_estimator(name) for name in names)
+    without_repetition(tuple(str(estimator) for estimator in estimators))
+    return estimators

@@ -71,26 +71,28 @@ class RankMetric:
         return self.summands(ranks, n=n, order=1, n_relevant=1)
 
     def exact(self, ranks: FullRanks) -> float:
-        """Give the mean over the users of the metric among all candidates."""
+        """Compute the metric among all candidates, in the mean over the users."""
         terms = self.summands(
             ranks.rank, n=ranks.n_candidates, order=ranks.order, n_relevant=ranks.n_relevant
         )
-        _, place = np.unique(ranks.user, return_inverse=True)
-        return float(np.bincount(place, weights=terms).mean())
+        _, user = np.unique(ranks.user, return_inverse=True)
+        return float(np.bincount(user, weights=terms).mean())
 
     def summands(
         self, ranks: ArrayLike, *, n: ArrayLike, order: ArrayLike, n_relevant: ArrayLike
     ) -> Floats:
-        r"""Give what each relevant item adds to the metric of its user.
+        r"""Compute what each relevant item adds to the metric of its user.
 
         With :math:`t_j` the rank of relevant item j of q, terms are :math:`[t_j \le k] / q` for
         Recall, :math:`[t_j \le k] / k` for P, :math:`[t_j \le k] \, j / (t_j q)` for AP,
         :math:`[t_1 \le k] / t_1` for RR (j = 1 alone),
         :math:`[t_j \le k] / (\log_2(t_j + 1) \, \mathrm{IDCG})` for nDCG and
         :math:`(1 - (t_j - j) / (n - q)) / q` for AUC. n is the length of the list, all candidates
-        or m + q for a sample.
+        or m + q for a sample. All arguments fit each other in shape.
         """
-        t, j, q = (np.asarray(some, dtype=np.float64) for some in (ranks, order, n_relevant))
+        t = np.asarray(ranks, dtype=np.float64)
+        j = np.asarray(order, dtype=np.float64)
+        q = np.asarray(n_relevant, dtype=np.float64)
         length = np.asarray(n, dtype=np.float64)
         if self.name == "AUC":
             return np.asarray((1 - (t - j) / (length - q)) / q)
@@ -98,14 +100,25 @@ class RankMetric:
         return np.where(t <= depth, self._within(t, j, q, depth), 0.0)
 
     def rescaling(self, order: ArrayLike, n_relevant: ArrayLike, *, n_irrelevant: int) -> Floats:
-        """Give the terms of item j for q relevant items over those for j of them; 0 where 0."""
-        base, own = (
-            self.summands(order, n=np.add(n_irrelevant, q), order=order, n_relevant=q)
-            for q in (order, n_relevant)
-        )
-        return np.divide(own, base, out=np.zeros_like(own), where=base != 0)
+        """Divide the terms of item j for q relevant items by those for j of them; 0 where 0.
+
+        ``order`` (j), ``n_relevant`` (q) and the result are of one shape.
+        """
+        for_order = self._best_summands(order, order, n_irrelevant)
+        for_all = self._best_summands(order, n_relevant, n_irrelevant)
+        zeros = np.zeros_like(for_all)
+        return np.divide(for_all, for_order, out=zeros, where=for_order != 0)
+
+    def _best_summands(self, order: ArrayLike, n_relevant: ArrayLike, n_irrelevant: int) -> Floats:
+        """Compute the terms of relevant items whose ranks are their places, the best possible."""
+        n = np.add(n_irrelevant, n_relevant)
+        return self.summands(order, n=n, order=order, n_relevant=n_relevant)
 
     def _within(self, t: Floats, j: Floats, q: Floats, depth: Floats) -> Floats:
+        """Compute the terms of items at ranks t within the depth; see `summands`.
+
+        ``j``: the item's number among the q relevant ones; all arrays fit each other in shape.
+        """
         match self.name:
             case "P":
                 return 1 / depth
@@ -115,33 +128,38 @@ class RankMetric:
                 return (j == 1) / t
             case "AP":
                 return j / (t * q)
-        reachable = np.minimum(q, depth)
-        ideal = np.cumsum(1 / np.log2(np.arange(2, int(reachable.max(initial=1)) + 2)))
-        return np.asarray(1 / (np.log2(t + 1) * ideal[reachable.astype(np.intp) - 1]))
+        n_reachable = np.minimum(q, depth)
+        ranks = np.arange(2, int(n_reachable.max(initial=1)) + 2)
+        ideal_dcg = np.cumsum(1 / np.log2(ranks))
+        ideal = ideal_dcg[n_reachable.astype(np.intp) - 1]
+        return np.asarray(1 / (np.log2(t + 1) * ideal))
 
 
 def rank_metric(text: str | RankMetric) -> RankMetric:
-    """Read a metric's name: ``AUC`` or ``Recall@10``."""
+    """Read a metric's name: ``AUC`` or ``Recall@10``.
+
+    A hit rate is read as Recall, with a warning. Refuse, with InputError, other forms and names.
+    """
     if isinstance(text, RankMetric):
         return text
-    found = NAME.fullmatch(text.strip())
-    if found is None:
+    match = NAME.fullmatch(text.strip())
+    if match is None:
         raise InputError(f"{text!r} is no metric of ranks; write NAME or NAME@10.")
-    name, cutoff = found.groups()
+    name, cutoff = match.groups()
     if name in HIT_RATES:
-        read = RankMetric("Recall", int(cutoff or USUAL_DEPTH))
-        warn(f"{text} is read as {read}, which differs where users have several relevant items.")
-        return read
+        recall = RankMetric("Recall", int(cutoff or USUAL_DEPTH))
+        warn(f"{text} is read as {recall}, which differs where users have several relevant items.")
+        return recall
     return RankMetric(OTHER_NAMES.get(name, name), int(cutoff) if cutoff else None)
 
 
 def read_metrics(names: Sequence[str | RankMetric]) -> tuple[RankMetric, ...]:
-    """Read different metrics, by which systems can differ."""
-    read = tuple(map(rank_metric, names))
-    without_repetition(tuple(map(str, read)))
-    if RankMetric("P") in read:
+    """Read metrics; refuse, with ValueError, one that occurs twice, and P without a cut-off."""
+    metrics = tuple(rank_metric(name) for name in names)
+    without_repetition(tuple(str(metric) for metric in metrics))
+    if RankMetric("P") in metrics:
         raise InputError("P of a whole list is the same for all systems: give a cut-off, as P@10.")
-    return read
+    return metrics
 
 
 METRICS = ("Recall@10", "nDCG@10", "AP", "AUC")
@@ -153,10 +171,14 @@ MetricNames = Annotated[
 
 
 def with_cutoffs(frame: pd.DataFrame) -> pd.DataFrame:
-    """Split metrics such as ``Recall@10`` into columns metric and cutoff."""
+    """Split metrics such as ``Recall@10`` into columns metric and cutoff, the first two.
+
+    The frame is changed, and returned. A metric without a cut-off has a missing value.
+    """
     import pandas as pd
 
-    read = [*map(rank_metric, frame.pop("metric"))]
-    frame.insert(0, "cutoff", pd.Series([metric.cutoff for metric in read], dtype="Int64"))
-    frame.insert(0, "metric", [metric.name for metric in read])
+    metrics = [rank_metric(name) for name in frame.pop("metric")]
+    cutoffs = pd.Series([metric.cutoff for metric in metrics], dtype="Int64")
+    frame.insert(0, "cutoff", cutoffs)
+    frame.insert(0, "metric", [metric.name for metric in metrics])
     return frame

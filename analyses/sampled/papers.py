@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, partial
-from itertools import groupby
+from itertools import compress, groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -51,131 +51,211 @@ BESIDE_ADAPTIVE = ("BV_MES", "BV_MLE", "MN_MES", "MN_MLE", ADAPTIVE)
 
 
 def _printed(system: str) -> str:
+    """Look up the name of a system as the papers print it, by default ours."""
     return PRINTED_SYSTEMS.get(system, system)
 
 
 def paper_metric(name: str) -> Labels:
-    """Give the columns of a paper's table that name a metric."""
-    read = rank_metric(name)
-    whole = "" if read.name == "AUC" else "none"
-    printed = "NDCG" if read.name == "nDCG" else read.name
-    return {"metric": read.name, "paper_metric": printed, "cutoff": read.cutoff or whole}
+    """Make the columns of a paper's table that name a metric: metric, paper_metric and cutoff."""
+    metric = rank_metric(name)
+    no_cutoff = "" if metric.name == "AUC" else "none"
+    printed = "NDCG" if metric.name == "nDCG" else metric.name
+    cutoff = metric.cutoff or no_cutoff
+    return {"metric": metric.name, "paper_metric": printed, "cutoff": cutoff}
 
 
-def _kdd_estimator(one: Estimator) -> Labels:
-    """Give the columns that name an estimator of Krichene & Rendle; none for others."""
-    if one.name not in KDD_NAMES or one.option("prior") not in ("", "uniform"):
+def _kdd_estimator(estimator: Estimator) -> Labels:
+    """Make the columns that name an estimator of Krichene & Rendle; none for others.
+
+    Columns estimator, paper_estimator and gamma ("" if it has none).
+    """
+    if estimator.name not in KDD_NAMES or estimator.option("prior") not in ("", "uniform"):
         return {}
-    name, printed = KDD_NAMES[one.name]
-    gamma = one.option("gamma")
+    name, printed = KDD_NAMES[estimator.name]
+    gamma = estimator.option("gamma")
     text = f"{printed} {gamma:g}" if gamma else printed
     return {"estimator": name, "paper_estimator": text, "gamma": gamma}
 
 
-def _aaai_estimator(one: Estimator) -> str:
-    """Name an estimator as Li et al. print it; nothing if it is none of theirs."""
-    prior = one.option("prior").removeprefix("pooled:").partition("@")[0].upper()
-    if one.name in ("mes", "mle"):
-        return one.name.upper()
-    if one.name == "adaptive-mle":
+def _aaai_estimator(estimator: Estimator) -> str:
+    """Name an estimator as Li et al. print it; "" if it is none of theirs."""
+    prior, _, _ = estimator.option("prior").removeprefix("pooled:").partition("@")
+    prior_name = prior.upper()
+    if estimator.name in ("mes", "mle"):
+        return estimator.name.upper()
+    if estimator.name == "adaptive-mle":
         return ADAPTIVE
-    if prior in ("MES", "MLE"):
-        return f"{one.name.upper()}_{prior}"
-    return "BV" if one.option("prior") == "uniform" and one.option("gamma") == 0.01 else ""
+    if prior_name in ("MES", "MLE"):
+        return f"{estimator.name.upper()}_{prior_name}"
+    if prior == "uniform" and estimator.option("gamma") == 0.01:
+        return "BV"
+    return ""
 
 
-def kdd_values(found: Estimates) -> Rows:
-    """Give exact and corrected metrics of all systems."""
-    mean, sd = 100 * found.estimated.mean(axis=3), 100 * found.sd
-    ways = found.ways[["estimator", "drawing", "m"]].to_numpy()
-    for s, n in np.ndindex(len(found.systems), len(found.measures.metrics)):
-        place: Labels = {"dataset": found.study, "system": _printed(found.systems[s])}
-        place |= paper_metric(found.measures.metrics[n])
-        names: Labels = {"estimator": "exact", "paper_estimator": "Exact", "gamma": ""}
-        numbers = {"m_negatives": "", "repeats": "", "value": 100 * found.exact[n, s], "sd": ""}
-        yield place | names | numbers | {"unit": "%"}
-        for way, (one, drawing, m) in enumerate(ways):
-            numbers = {"m_negatives": m, "repeats": found.repeats}
-            numbers |= {"value": mean[way, n, s], "sd": sd[way, n, s]}
-            if (names := _kdd_estimator(find_estimator(one))) and drawing == "uniform":
-                yield place | names | numbers | {"unit": "%"}
+def kdd_values(result: Estimates) -> Rows:
+    """Yield rows of exact and corrected metrics of all systems, in per cent."""
+    means = 100 * result.estimated.mean(axis=3)
+    deviations = 100 * result.sd
+    for system, system_name in enumerate(result.systems):
+        for metric, metric_name in enumerate(result.measures.metrics):
+            place: Labels = {"dataset": result.study, "system": _printed(system_name)}
+            place |= paper_metric(metric_name)
+            yield place | {
+                "estimator": "exact",
+                "paper_estimator": "Exact",
+                "gamma": "",
+                "m_negatives": "",
+                "repeats": "",
+                "value": 100 * result.exact[metric, system],
+                "sd": "",
+                "unit": "%",
+            }
+            for way in result.ways.itertuples():
+                names = _kdd_estimator(find_estimator(way.estimator))
+                if names and way.drawing == "uniform":
+                    yield (
+                        place
+                        | names
+                        | {
+                            "m_negatives": way.m,
+                            "repeats": result.repeats,
+                            "value": means[way.Index, metric, system],
+                            "sd": deviations[way.Index, metric, system],
+                            "unit": "%",
+                        }
+                    )
 
 
-def kdd_orders(found: Estimates) -> Rows:
+def kdd_orders(result: Estimates) -> Rows:
     """Count the repeats that have pairs of systems in their true order."""
-    unit: Labels = {"unit": f"correct orders out of {found.repeats} runs"}
-    for row in found.orders().query("drawing == 'uniform'").fillna({"cutoff": 0}).itertuples():
-        one, other = _printed(row.system_1), _printed(row.system_2)
-        pair: Labels = {"dataset": found.study, "pair": f"{one} vs {other}"}
-        pair |= {"system_1": one, "system_2": other}
-        counts = {"m_negatives": row.m, "repeats": row.repeats, "value": row.correct}
-        if names := _kdd_estimator(find_estimator(row.estimator)):
-            metric = paper_metric(f"{row.metric}@{row.cutoff}" if row.cutoff else row.metric)
-            yield pair | metric | names | counts | unit
+    orders = result.orders().query("drawing == 'uniform'").fillna({"cutoff": 0})
+    for row in orders.itertuples():
+        names = _kdd_estimator(find_estimator(row.estimator))
+        if not names:
+            continue
+        system_1 = _printed(row.system_1)
+        system_2 = _printed(row.system_2)
+        pair: Labels = {
+            "dataset": result.study,
+            "pair": f"{system_1} vs {system_2}",
+            "system_1": system_1,
+            "system_2": system_2,
+        }
+        metric = paper_metric(f"{row.metric}@{row.cutoff}" if row.cutoff else row.metric)
+        yield (
+            pair
+            | metric
+            | names
+            | {
+                "m_negatives": row.m,
+                "repeats": row.repeats,
+                "value": row.correct,
+                "unit": f"correct orders out of {result.repeats} runs",
+            }
+        )
 
 
-def _aaai_ways(found: Estimates, adaptive: bool) -> Iterator[tuple[int, Labels]]:
-    """Give the estimators of a table, with a pooled prior if there is one, as they have.
+def _aaai_ways(result: Estimates, *, adaptive: bool) -> Iterator[tuple[int, Labels]]:
+    """Yield the number and labels of the ways in a table, with a pooled prior if there is one.
 
     Beside adaptive samples are those of one size but the smallest, if there are several.
     """
-    every = [find_estimator(one) for one in found.ways["estimator"]]
-    names = map(_aaai_estimator, every)
-    sizes = sorted({m for m, name in zip(found.ways["m"], names, strict=True) if name != ADAPTIVE})
-    chosen = sizes[1:] or sizes if adaptive else sizes
-    pooled = {_aaai_estimator(one) for one in every if "pooled" in one.option("prior")}
-    for (way, m), one in zip(found.ways["m"].items(), every, strict=True):
-        name = _aaai_estimator(one)
-        if name in pooled and "pooled" not in one.option("prior"):
+    estimators = [find_estimator(text) for text in result.ways["estimator"]]
+    names = [_aaai_estimator(estimator) for estimator in estimators]
+    sizes = sorted({m for m, name in zip(result.ways["m"], names, strict=True) if name != ADAPTIVE})
+    larger_sizes = sizes[1:] or sizes
+    table_sizes = larger_sizes if adaptive else sizes
+    is_pooled = ["pooled" in estimator.option("prior") for estimator in estimators]
+    pooled_names = set(compress(names, is_pooled))
+    for (way, m), name, has_pooled_prior in zip(
+        result.ways["m"].items(), names, is_pooled, strict=True
+    ):
+        if name in pooled_names and not has_pooled_prior:
             continue
-        of_table = name in BESIDE_ADAPTIVE if adaptive else name not in ("", ADAPTIVE)
-        if of_table and (name == ADAPTIVE or m in chosen):
-            items = "adaptive" if name == ADAPTIVE else m + 1
-            yield way, {"estimator": name, "sample_set_size": items}
+        is_in_table = name in BESIDE_ADAPTIVE if adaptive else name not in ("", ADAPTIVE)
+        if not is_in_table:
+            continue
+        if name == ADAPTIVE:
+            yield way, {"estimator": name, "sample_set_size": "adaptive"}
+        elif m in table_sizes:
+            yield way, {"estimator": name, "sample_set_size": m + 1}
 
 
-def _aaai_errors(found: Estimates, *, metric: str, adaptive: bool = False) -> Rows:
-    every = enumerate(map(rank_metric, found.measures.metrics))
-    curves = [n for n, one in every if one.name == metric]
+def _aaai_errors(result: Estimates, *, metric: str, adaptive: bool = False) -> Rows:
+    """Yield rows of the mean relative errors of a metric's curve, by system and way.
+
+    The rows of adaptive samples are followed by those of their mean size. Nothing if the result
+    does not have the metric.
+    """
+    metrics = [rank_metric(name) for name in result.measures.metrics]
+    with_name = [number for number, read in enumerate(metrics) if read.name == metric]
+    if not with_name:
+        return
+    curve = with_name[0]
     names = paper_metric(metric) | {"cutoff": "1-50 (mean over K)"}
-    for number, s in np.ndindex(len(curves[:1]), len(found.systems)):
-        place = {"dataset": found.study, "system": _printed(found.systems[s])}
-        for way, labels in _aaai_ways(found, adaptive):
-            rows = [(names, "average relative error", found.errors[way, curves[number], s], "%")]
+    no_names = dict.fromkeys(names, "")
+    for system, system_name in enumerate(result.systems):
+        place: Labels = {"dataset": result.study, "system": _printed(system_name)}
+        for way, labels in _aaai_ways(result, adaptive=adaptive):
+            errors = result.errors[way, curve, system]
+            yield place | names | labels | _moments("average relative error", errors, "%")
             if labels["estimator"] == ADAPTIVE:
-                scored = "average sample set size", found.scored[way, 0, s], "items"
-                rows.append((dict.fromkeys(names, ""), *scored))
-            for of_row, quantity, values, unit in rows:
-                numbers = {"value": values.mean(), "sd": values.std(ddof=1), "unit": unit}
-                yield place | of_row | labels | {"quantity": quantity} | numbers
+                scored = result.scored[way, 0, system]
+                size = _moments("average sample set size", scored, "items")
+                yield place | no_names | labels | size
 
 
-def aaai_winners(found: Estimates) -> Rows:
-    """Count the repeats that find the best system."""
-    unit = f"correct winners out of {found.repeats} repeats"
-    for number, metric in enumerate(found.measures.metrics):
-        for way, labels in _aaai_ways(found, adaptive=True):
-            share = found.advice["winner"][way, number]
-            if rank_metric(metric).name != "AUC" and not np.isnan(share):
-                count = {"value": round(share * found.repeats), "unit": unit}
-                yield {"dataset": found.study} | paper_metric(metric) | labels | count
+def _moments(quantity: str, values: Floats, unit: str) -> Labels:
+    """Make columns of a quantity: its mean and standard deviation over repeats, and its unit."""
+    return {
+        "quantity": quantity,
+        "value": values.mean(),
+        "sd": values.std(ddof=1),
+        "unit": unit,
+    }
+
+
+def aaai_winners(result: Estimates) -> Rows:
+    """Count the repeats that find the best system, by metric but AUC, and by way.
+
+    No row where several systems are truly best.
+    """
+    unit = f"correct winners out of {result.repeats} repeats"
+    for number, metric in enumerate(result.measures.metrics):
+        if rank_metric(metric).name == "AUC":
+            continue
+        names = {"dataset": result.study} | paper_metric(metric)
+        for way, labels in _aaai_ways(result, adaptive=True):
+            share = result.advice["winner"][way, number]
+            if not np.isnan(share):
+                n_correct = round(share * result.repeats)
+                yield names | labels | {"value": n_correct, "unit": unit}
 
 
 RECALL = partial(_aaai_errors, metric="Recall")
-AP, NDCG = partial(RECALL, metric="AP"), partial(_aaai_errors, metric="nDCG", adaptive=True)
-FIXED_NDCG, LARGE_RECALL = partial(NDCG, adaptive=False), partial(NDCG, metric="Recall")
+AP = partial(_aaai_errors, metric="AP")
+NDCG = partial(_aaai_errors, metric="nDCG", adaptive=True)
+FIXED_NDCG = partial(_aaai_errors, metric="nDCG")
+LARGE_RECALL = partial(_aaai_errors, metric="Recall", adaptive=True)
 
 
-def paper_table(title: str, rows: Callable[..., Rows], *names: str) -> Any:
-    """Declare a table of a paper, a method of a result called as the first of its names."""
+def paper_table(title: str, make_rows: Callable[..., Rows], *names: str) -> Any:
+    """Declare a table of a paper: a method of a result, to be assigned in its class.
+
+    The names are those by which the table is asked for; the first stands in the table. The table
+    is empty if it would have exact values and BV alone.
+    """
 
     def make(self: Any) -> Table:
-        every = [*rows(self)]
+        rows = list(make_rows(self))
+        estimators = {row.get("estimator") for row in rows}
         # Exact values and BV alone are no table: BV is an estimator of both papers.
-        if {row.get("estimator") for row in every} <= {"exact", "BV"}:
-            every = []
-        headings, cells = [*(every[0] if every else ())], [[*row.values()] for row in every]
-        return Table(names[0], f"{title[0].upper()}{title[1:]}", self.caption(), headings, cells)
+        if estimators <= {"exact", "BV"}:
+            rows = []
+        headings = list(rows[0]) if rows else []
+        cells = [list(row.values()) for row in rows]
+        capitalised = f"{title[0].upper()}{title[1:]}"
+        return Table(names[0], capitalised, self.caption(), headings, cells)
 
     for name in reversed(names):
         make = table(name, title)(make)
@@ -191,25 +271,32 @@ RANKS = {
 LISTS = {name: FullRanks.of(ranks, n_candidates=N_CANDIDATES) for name, ranks in RANKS.items()}
 """Ranks of the relevant items of five users, by system; tables 1 and 2 of Krichene & Rendle."""
 
-EVERY = np.arange(1, N_CANDIDATES + 1)
-SAMPLED = 99
+ALL_RANKS = np.arange(1, N_CANDIDATES + 1)
+TABLE_NEGATIVES = 99
 """Negatives of tables 1 and 2."""
 
-TOP, CLOSE, SHOWN = 100, 1000, 20
-"""Last ranks of figure 1 (right), figures 3 and 4, and ranks in the sample of figure 4."""
+LAST_METRIC_RANK = 100
+"""Last rank of figure 1 (right)."""
+
+LAST_EXPECTED_RANK = 1000
+"""Last rank of figures 3 and 4."""
+
+LAST_SAMPLED_RANK = 20
+"""Last rank in the sample in figure 4."""
 
 FIGURE_SIZES = (10, 50, 100, 500, 1000)
 """Negatives of figure 3."""
 
-NEGATIVES = 100
-CORRECTIONS = (*(f"bv(gamma={gamma:g})" for gamma in (1, 0.1, 0.01, 0.001)), "cls")
+CORRECTION_NEGATIVES = 100
+CORRECTIONS = ("bv(gamma=1)", "bv(gamma=0.1)", "bv(gamma=0.01)", "bv(gamma=0.001)", "cls")
 """Corrections of figure 4, from so many negatives."""
 
 
 def expected_by_size(metric: RankMetric, ranks: FullRanks, replace: bool) -> Floats:
-    r"""Give the expected sampled metric of users with one relevant item each: (n_irrelevant,).
+    r"""Compute the expected sampled metric of users with one relevant item: (n_irrelevant,).
 
-    Leaving out one of m negatives at random gives a sample of m - 1, so that
+    From 1, 2, ... negatives. Leaving out one of m negatives at random gives a sample of m - 1, so
+    that
 
     .. math:: c_{m-1}(x) = \frac{m - x}{m} c_m(x) + \frac{x + 1}{m} c_m(x + 1)
 
@@ -218,46 +305,71 @@ def expected_by_size(metric: RankMetric, ranks: FullRanks, replace: bool) -> Flo
     largest = int(ranks.n_irrelevant.min())
     if metric.name == "AUC":
         return np.full(largest, metric.exact(ranks))  # unbiased from any sample
-    shares = expected_counts(ranks, np.zeros_like(ranks.rank), m=largest, replace=replace)[0]
-    values, rising = metric(np.arange(1, largest + 2), n=largest + 1), np.arange(largest + 1.0)
-    total = np.empty(largest)
+    one_group = np.zeros_like(ranks.rank)
+    (shares,) = expected_counts(ranks, one_group, m=largest, replace=replace)
+    values = metric(np.arange(1, largest + 2), n=largest + 1)
+    numbers = np.arange(largest + 1.0)
+    totals = np.empty(largest)
     for m in range(largest, 0, -1):
-        total[m - 1] = (shares * values[: m + 1]).sum()
-        shares = (shares[:-1] * rising[m:0:-1] + shares[1:] * rising[1 : m + 1]) / m
-    return total / len(ranks)
+        totals[m - 1] = (shares * values[: m + 1]).sum()
+        without_below = shares[:-1] * numbers[m:0:-1]
+        without_above = shares[1:] * numbers[1 : m + 1]
+        shares = (without_below + without_above) / m
+    return totals / len(ranks)
 
 
 def orderings(values: Floats) -> list[tuple[int, str]]:
-    """Give the orderings of the lists, as ``B > A = C``, each with the place at which it starts.
+    """List the orderings of the lists, as ``B > A = C``, each with the place at which it starts.
 
     Values are of shape (n_systems, n_sizes), and are rounded before they are compared.
     """
-    texts = [""]
-    for column in np.round(-values, DECIMALS).T.tolist():
-        groups = groupby(sorted(zip(column, LISTS, strict=True)), key=itemgetter(0))
-        texts.append(" > ".join(" = ".join(name for _, name in own) for _, own in groups))
-    return [(n, text) for n, text in enumerate(texts[1:]) if text != texts[n]]
+    previous = ""
+    starts = []
+    for place, column in enumerate(np.round(-values, DECIMALS).T.tolist()):
+        by_value = sorted(zip(column, LISTS, strict=True))
+        groups = []
+        for _, tied in groupby(by_value, key=itemgetter(0)):
+            groups.append(" = ".join(name for _, name in tied))
+        text = " > ".join(groups)
+        if text != previous:
+            starts.append((place, text))
+        previous = text
+    return starts
 
 
-def _exact_rows(found: Example) -> Rows:
-    """Give the rows of table 1: ranks and metrics of each list."""
-    for s, (system, ranks) in enumerate(LISTS.items()):
+def _exact_rows(example: Example) -> Rows:
+    """Yield the rows of table 1: ranks and metrics of each list."""
+    for number, (system, ranks) in enumerate(LISTS.items()):
         place: Labels = {"dataset": f"toy (n={N_CANDIDATES})", "system": system}
-        for n, rank in enumerate(ranks.rank.tolist(), start=1):
-            names: Labels = {"metric": "predicted rank", "paper_metric": "Predicted Ranks"}
-            yield place | names | {"cutoff": "", "instance": n, "value": rank}
-        for metric, values in zip(found.names, found.exact, strict=True):
-            yield place | paper_metric(metric) | {"instance": "", "value": float(values[s])}
+        for user, rank in enumerate(ranks.rank.tolist(), start=1):
+            yield place | {
+                "metric": "predicted rank",
+                "paper_metric": "Predicted Ranks",
+                "cutoff": "",
+                "instance": user,
+                "value": rank,
+            }
+        for metric, values in zip(example.names, example.exact, strict=True):
+            value = float(values[number])
+            yield place | paper_metric(metric) | {"instance": "", "value": value}
 
 
-def _sampled_rows(found: Example) -> Rows:
-    """Give the rows of table 2, those of table 1 with what is sampled and its deviation."""
-    how: Labels = {"estimator": "uncorrected", "m_negatives": SAMPLED, "repeats": "exact"}
-    of_metrics = zip(found.expected.T.flat, found.sd.T.flat, strict=True)
-    for row in _exact_rows(found):
-        rank, is_rank = row.pop("value"), bool(row["instance"])
-        value, sd = (rank, "") if is_rank else map(float, next(of_metrics))
-        yield row | (dict.fromkeys(how, "") if is_rank else how) | {"value": value, "sd": sd}
+def _sampled_rows(example: Example) -> Rows:
+    """Yield the rows of table 2: those of table 1, with sampled metrics and their deviation."""
+    sampling: Labels = {
+        "estimator": "uncorrected",
+        "m_negatives": TABLE_NEGATIVES,
+        "repeats": "exact",
+    }
+    no_sampling = dict.fromkeys(sampling, "")
+    moments = zip(example.expected.T.flat, example.sd.T.flat, strict=True)
+    for row in _exact_rows(example):
+        exact = row.pop("value")
+        if row["instance"]:
+            yield row | no_sampling | {"value": exact, "sd": ""}
+        else:
+            expected, deviation = next(moments)
+            yield row | sampling | {"value": float(expected), "sd": float(deviation)}
 
 
 class Example(Result):
@@ -269,34 +381,46 @@ class Example(Result):
     """
 
     names = ("AUC", "AP", "nDCG", "Recall@10")
-    views = ("all ranks", f"the first {TOP}")
-    sides = (f"the first {SHOWN} ranks in the sample", "true ranks")
+    views = ("all ranks", f"the first {LAST_METRIC_RANK}")
+    sides = (f"the first {LAST_SAMPLED_RANK} ranks in the sample", "true ranks")
 
     def __init__(self) -> None:
-        metrics, lists = [*map(rank_metric, self.names)], [*LISTS.values()]
-        values = np.array([one(np.arange(1, SAMPLED + 2), n=SAMPLED + 1) for one in metrics]).T
-        pmf = np.array([sampled_rank_pmf(of.rank, n=N_CANDIDATES, m=SAMPLED) for of in lists])
+        """Compute exact and expected metrics of the lists, and standard deviations."""
+        metrics = [rank_metric(name) for name in self.names]
+        lists = list(LISTS.values())
+        n_sampled = TABLE_NEGATIVES + 1
+        sampled_ranks = np.arange(1, n_sampled + 1)
+        values = np.array([metric(sampled_ranks, n=n_sampled) for metric in metrics]).T
+        pmf = np.array(
+            [sampled_rank_pmf(ranks.rank, n=N_CANDIDATES, m=TABLE_NEGATIVES) for ranks in lists]
+        )
         pmf /= pmf.sum(axis=2, keepdims=True)
         means = pmf @ values
         variances = np.maximum(pmf @ values**2 - means**2, 0.0)
-        self.exact = np.array([[one.exact(some) for some in lists] for one in metrics])
+        n_users = means.shape[1]
+        self.exact = np.array([[metric.exact(ranks) for ranks in lists] for metric in metrics])
         self.expected = means.mean(axis=1).T
-        self.sd = np.sqrt(variances.sum(axis=1)).T / means.shape[1]
+        self.sd = np.sqrt(variances.sum(axis=1)).T / n_users
 
     @cached_property
     def by_size(self) -> Mapping[str, Floats]:
         """Expected metrics, of 1, 2, ... all negatives: (n_lists, n_sizes), by metric."""
-        return {
-            name: np.array([expected_by_size(rank_metric(name), of, True) for of in LISTS.values()])
-            for name in self.names
-        }
+        by_metric = {}
+        for name in self.names:
+            metric = rank_metric(name)
+            curves = [expected_by_size(metric, ranks, True) for ranks in LISTS.values()]
+            by_metric[name] = np.array(curves)
+        return by_metric
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give the tables of both papers, and the orders by number of negatives."""
+        """Tabulate the tables of both papers, and the orders by number of negatives."""
         import pandas as pd
 
-        tables = {face.name: face.make(self) for face in tables_of(Example)}
-        return {name: pd.DataFrame(of.rows, columns=[*of.headings]) for name, of in tables.items()}
+        frames = {}
+        for declaration in tables_of(Example):
+            table = declaration.make(self)
+            frames[declaration.name] = pd.DataFrame(table.rows, columns=[*table.headings])
+        return frames
 
     kdd2020_table1 = paper_table(
         "exact metrics of the lists", _exact_rows, "kdd2020-table1", "rendle2019-table1"
@@ -308,78 +432,104 @@ class Example(Result):
     @table("example_orders", "orders of the lists by the number of negatives")
     def orders(self) -> Table:
         """Tabulate from how many negatives on each metric is expected to order the lists how."""
-        rows: list[list[Cell]] = [
-            [metric, order, n + 1]
-            for metric, of in self.by_size.items()
-            for n, order in orderings(of)
-        ]
+        rows: list[list[Cell]] = []
+        for metric, values in self.by_size.items():
+            for place, order in orderings(values):
+                rows.append([metric, order, place + 1])
         title = "Expected orders of the lists by the least number of negatives"
         return Table("example_orders", title, self.caption(), ["metric", "order", "from m ="], rows)
 
     @figure("kdd2020-figure1", "Metrics by rank", panels="view", comparable=False, wide=True)
     def plot_metrics(self, ax: Axes, *, view: str) -> None:
         """Draw the metrics against all ranks, or the first."""
-        ranks = EVERY if view == self.views[0] else EVERY[:TOP]
+        all_ranks, _ = self.views
+        ranks = ALL_RANKS if view == all_ranks else ALL_RANKS[:LAST_METRIC_RANK]
         curves = {name: rank_metric(name)(ranks, n=N_CANDIDATES) for name in self.names}
         draw_curves(ax, curves, title=view, xlabel="rank", ylabel="metric")
 
     @figure("kdd2020-figure2", "Metrics by negatives", panels="name", comparable=False, wide=True)
     def plot_sizes(self, ax: Axes, *, name: str) -> None:
         """Draw an expected metric of the lists against the number of negatives (Rendle: 2)."""
-        curves = dict(zip(LISTS, self.by_size[name], strict=True))
-        labels: dict[str, Any] = {"xlabel": "negatives", "ylabel": f"expected {name}"}
-        draw_curves(ax, curves, title=name, xscale="log", **labels)
-        for start, _ in orderings(self.by_size[name])[1:]:
+        values = self.by_size[name]
+        curves = dict(zip(LISTS, values, strict=True))
+        draw_curves(
+            ax,
+            curves,
+            title=name,
+            xscale="log",
+            xlabel="negatives",
+            ylabel=f"expected {name}",
+        )
+        _, *changes = orderings(values)
+        for start, _ in changes:
             line = ax.axvline(start + 1, color="0.6", linewidth=0.6, zorder=0)
             explain(line, "Vertical lines: here the order of the lists changes.")
 
     @figure("kdd2020-figure3", "Expected metrics", panels="name", comparable=False, wide=True)
     def plot_expectations(self, ax: Axes, *, name: str) -> None:
         """Draw an expected metric against the rank, by number of negatives (Rendle: 3)."""
-        one, curves = rank_metric(name), dict[str, Floats]()
+        metric = rank_metric(name)
+        curves: dict[str, Floats] = {}
         for m in FIGURE_SIZES:
-            curves[f"m = {m:,}"] = _expected_by_rank(one(np.arange(1, m + 2), n=m + 1))
-        curves["exact"] = one(EVERY[:CLOSE], n=N_CANDIDATES)
-        labels = {"title": name, "xlabel": "rank", "ylabel": f"expected {name}"}
-        draw_curves(ax, curves, ordered=True, **labels)
+            values = metric(np.arange(1, m + 2), n=m + 1)
+            curves[f"m = {m:,}"] = _expected_by_rank(values)
+        curves["exact"] = metric(ALL_RANKS[:LAST_EXPECTED_RANK], n=N_CANDIDATES)
+        draw_curves(ax, curves, ordered=True, title=name, xlabel="rank", ylabel=f"expected {name}")
 
     @figure("kdd2020-figure4", "Corrected AP by rank", panels="side", comparable=False, wide=True)
     def plot_corrections(self, ax: Axes, *, side: str) -> None:
         """Draw corrected values against the rank in the sample, or what is expected of them."""
-        sample = SampledRanks.of([1], n_negatives=NEGATIVES, n_candidates=N_CANDIDATES)
-        every = map(find_estimator, CORRECTIONS)
-        values = {str(one): one.fit(sample).corrected(["AP"])[:, 0] for one in every}
-        labels: dict[str, Any] = {"title": side, "xlabel": "rank", "ylabel": "corrected AP"}
-        if side == self.sides[0]:
-            curves = {name: own[:SHOWN] for name, own in values.items()}
+        sample = SampledRanks.of([1], n_negatives=CORRECTION_NEGATIVES, n_candidates=N_CANDIDATES)
+        values = {}
+        for text in CORRECTIONS:
+            estimator = find_estimator(text)
+            values[str(estimator)] = estimator.fit(sample).corrected(["AP"])[:, 0]
+        sampled_side, _ = self.sides
+        if side == sampled_side:
+            curves = {name: curve[:LAST_SAMPLED_RANK] for name, curve in values.items()}
+            draw_curves(ax, curves, title=side, xlabel="rank", ylabel="corrected AP")
         else:
-            curves = {name: _expected_by_rank(own) for name, own in values.items()}
-            curves["exact"] = rank_metric("AP")(EVERY[:CLOSE], n=N_CANDIDATES)
-            labels |= {"ylabel": "expected corrected AP", "xscale": "log"}
-        draw_curves(ax, curves, **labels)
+            curves = {name: _expected_by_rank(curve) for name, curve in values.items()}
+            curves["exact"] = rank_metric("AP")(ALL_RANKS[:LAST_EXPECTED_RANK], n=N_CANDIDATES)
+            draw_curves(
+                ax,
+                curves,
+                title=side,
+                xlabel="rank",
+                ylabel="expected corrected AP",
+                xscale="log",
+            )
 
     def caption(self) -> str:
-        """Say what is shown."""
+        """Describe the users, the candidates and the negatives."""
         return (
             f"Metrics of five users among {N_CANDIDATES:,} candidates: exact, and expected from "
-            f"{SAMPLED} sampled negatives ({NEGATIVES} for corrections)."
+            f"{TABLE_NEGATIVES} sampled negatives ({CORRECTION_NEGATIVES} for corrections)."
         )
 
 
 def _expected_by_rank(values: Floats) -> Floats:
-    """Expect values, of each rank among m negatives and the item, by true rank: (CLOSE,)."""
-    pmf = sampled_rank_pmf(EVERY[:CLOSE], n=N_CANDIDATES, m=len(values) - 1, replace=True)
+    """Expect values of sampled ranks by true rank from 1 to 1,000, with replacement: (1000,).
+
+    ``values``: those of each rank among m negatives and the item, (m + 1,).
+    """
+    ranks = ALL_RANKS[:LAST_EXPECTED_RANK]
+    pmf = sampled_rank_pmf(ranks, n=N_CANDIDATES, m=len(values) - 1, replace=True)
     return np.asarray(pmf @ values)
 
 
 def draw_curves(
     ax: Axes, curves: Mapping[str, Floats], *, ordered: bool = False, **labels: Any
 ) -> None:
-    """Draw curves of values by rank or cut-off, from 1, with labels of the axes."""
-    styles = (gradation_styles if ordered else category_styles)([*curves])
-    for (label, style), curve in zip(styles, curves.values(), strict=True):
+    """Draw curves of values by rank or cut-off, from 1, with labels and scales of the axes.
+
+    Ordered curves have a gradation of colours. A curve that is all NaN is left out.
+    """
+    make_styles = gradation_styles if ordered else category_styles
+    for (label, style), curve in zip(make_styles([*curves]), curves.values(), strict=True):
         if not np.isnan(curve).all():
-            own: dict[str, Any] = style | {"marker": ""}
-            ax.plot(np.arange(1, len(curve) + 1), curve, label=label, **own)
+            ranks = np.arange(1, len(curve) + 1)
+            line_style: dict[str, Any] = {**style, "marker": ""}
+            ax.plot(ranks, curve, label=label, **line_style)
     ax.set(**labels)
     label_curves(ax, ordered=ordered)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -41,7 +40,7 @@ CONVERGED = 1e-10
 
 
 def sampled_rank_pmf(ranks: ArrayLike, *, n: ArrayLike, m: int, replace: bool = True) -> Floats:
-    r"""Give the distribution of the rank among m sampled negatives: (n_ranks, m + 1).
+    r"""Compute the distribution of the rank among m sampled negatives: (n_ranks, m + 1).
 
     .. math:: t - 1 \sim \mathrm{Bin}\left(m, \frac{r-1}{n-1}\right) \quad \text{or} \quad
               t - 1 \sim \mathrm{Hyp}(n - 1, r - 1, m)
@@ -50,38 +49,50 @@ def sampled_rank_pmf(ranks: ArrayLike, *, n: ArrayLike, m: int, replace: bool = 
     which may lie between whole numbers, and one number of candidates n, or one for each rank.
     Absolute errors are about 1e-11.
     """
-    above = np.atleast_1d(np.asarray(ranks, dtype=np.float64))[:, np.newaxis] - 1
-    others = np.broadcast_to(np.asarray(n, dtype=np.float64), above.shape[:1])[:, np.newaxis] - 1
+    rank_column = np.atleast_1d(np.asarray(ranks, dtype=np.float64))[:, np.newaxis]
+    above = rank_column - 1
+    n_candidates = np.broadcast_to(np.asarray(n, dtype=np.float64), len(above))
+    n_irrelevant = n_candidates[:, np.newaxis] - 1
     x = np.arange(m + 1.0)
     if replace:
-        chance = above / others
+        chance = above / n_irrelevant
         logarithm = _log_choices(m, x) + xlogy(x, chance) + xlog1py(m - x, -chance)
         return np.asarray(np.exp(logarithm))
-    below = others - above
-    possible = (x <= above) & (m - x <= below)
+    below = n_irrelevant - above
+    is_possible = (x <= above) & (m - x <= below)
     # Outside the support the gamma function may be huge, so put a harmless place there.
-    inside, outside = np.where(possible, x, 0.0), np.where(possible, m - x, 0.0)
-    logarithm = _log_choices(above, inside) + _log_choices(below, outside)
-    logarithm = logarithm - _log_choices(others, m)
-    return np.exp(logarithm, out=np.zeros(possible.shape), where=possible)
+    n_above = np.where(is_possible, x, 0.0)
+    n_below = np.where(is_possible, m - x, 0.0)
+    logarithm = _log_choices(above, n_above) + _log_choices(below, n_below)
+    logarithm = logarithm - _log_choices(n_irrelevant, m)
+    return np.exp(logarithm, out=np.zeros(is_possible.shape), where=is_possible)
 
 
 def _log_choices(n: Floats | int, k: Floats | int) -> Floats:
+    """Compute the logarithm of the binomial coefficient n over k; n and k fit each other."""
     return np.asarray(gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0))
 
 
-def expected_counts(ranks: FullRanks, kinds: Integers, *, m: int, replace: bool) -> Floats:
-    """Expect how many items of each kind have 0, 1, .. m negatives above: (n_kinds, m + 1)."""
+def expected_counts(ranks: FullRanks, groups: Integers, *, m: int, replace: bool) -> Floats:
+    """Expect how many items of each group have 0, 1, .. m negatives above: (n_groups, m + 1).
+
+    ``groups``: the number of the group of each relevant item, from 0, of the shape of the ranks.
+    Refuse, with InputError, more negatives than some user has irrelevant candidates.
+    """
     require_negatives(m, ranks.n_irrelevant)
-    columns = np.column_stack([kinds, ranks.above, ranks.n_irrelevant])
+    columns = np.column_stack([groups, ranks.above, ranks.n_irrelevant])
     distinct, counts = np.unique(columns, axis=0, return_counts=True)
-    filled, step = np.zeros((int(kinds.max()) + 1, m + 1)), max(1, AT_ONCE // (m + 1))
+    n_groups = int(groups.max()) + 1
+    expected = np.zeros((n_groups, m + 1))
+    step = max(1, AT_ONCE // (m + 1))
     for start in range(0, len(distinct), step):
-        kind, above, others = distinct[start : start + step].T
-        pmf = sampled_rank_pmf(above + 1, n=others + 1, m=m, replace=replace)
-        pmf *= (counts[start : start + step] / pmf.sum(axis=1))[:, np.newaxis]
-        np.add.at(filled, kind, pmf)
-    return filled
+        block = slice(start, start + step)
+        group, above, n_irrelevant = distinct[block].T
+        pmf = sampled_rank_pmf(above + 1, n=n_irrelevant + 1, m=m, replace=replace)
+        factors = counts[block] / pmf.sum(axis=1)
+        pmf *= factors[:, np.newaxis]
+        np.add.at(expected, group, pmf)
+    return expected
 
 
 @dataclass(frozen=True)
@@ -89,37 +100,58 @@ class _Nodes:
     """Where sums over ranks are taken: numbers of irrelevant candidates above, and weights.
 
     They are all numbers, or those of a quadrature grid, of which the first stand for themselves.
+    Both arrays are of shape (n_nodes,).
     """
 
     above: Floats
     weights: Floats
 
     @classmethod
-    def of(cls, size: int, n_negatives: int, *, replace: bool, head: int) -> _Nodes:
-        """Give the nodes for so many irrelevant candidates."""
-        full = cls(np.arange(size + 1.0), np.ones(size + 1))
+    def for_size(cls, size: int, n_negatives: int, *, replace: bool, head: int) -> _Nodes:
+        """Choose the nodes for so many irrelevant candidates; ``head`` of them one by one.
+
+        All numbers if a grid has no fewer nodes.
+        """
+        all_numbers = cls(np.arange(size + 1.0), np.ones(size + 1))
         if size + 1 <= head:
-            return full
+            return all_numbers
         width = PANEL * 0.5 / np.sqrt(n_negatives)
         if not replace:
             width *= np.sqrt(max(1.0 - n_negatives / size, 1.0 / size))
-        low, high = np.arcsin(np.sqrt(np.array([head - 0.5, size - 0.5]) / size))
-        edges = np.linspace(low, high, int(np.ceil((high - low) / width)) + 1)
-        places, shares = np.polynomial.legendre.leggauss(POINTS)
-        halves = np.diff(edges)[:, np.newaxis] / 2
-        angles = (edges[:-1, np.newaxis] + halves * (1 + places)).ravel()
-        per_angle = 2 * size * np.sin(angles) * np.cos(angles)
-        above = [np.arange(float(head)), size * np.sin(angles) ** 2, np.array([float(size)])]
-        weights = [np.ones(head), (halves * shares).ravel() * per_angle, np.ones(1)]
+        grid_above, grid_weights = _quadrature(size, head=head, width=width)
+        head_weights = np.ones(head)
         # The sum from the head on less the integral from half a rank above, by the slope there.
-        weights[0][-3:] += np.array([1, -3, 2]) / 24
-        nodes = cls(np.concatenate(above), np.concatenate(weights))
-        return nodes if len(nodes.above) < size + 1 else full
+        head_weights[-3:] += np.array([1, -3, 2]) / 24
+        above = np.concatenate([np.arange(float(head)), grid_above, [float(size)]])
+        weights = np.concatenate([head_weights, grid_weights, [1.0]])
+        return cls(above, weights) if len(above) < size + 1 else all_numbers
+
+
+def _quadrature(size: int, *, head: int, width: float) -> tuple[Floats, Floats]:
+    """Place Gauss-Legendre points between the head and the last number above, with weights.
+
+    ``width``: that of a panel, in angles whose squared sine is the share of items above. Both
+    results are of shape (n_points,).
+    """
+    ends = np.array([head - 0.5, size - 0.5])
+    low, high = np.arcsin(np.sqrt(ends / size))
+    n_panels = int(np.ceil((high - low) / width))
+    edges = np.linspace(low, high, n_panels + 1)
+    half_widths = np.diff(edges)[:, np.newaxis] / 2
+    points, point_weights = np.polynomial.legendre.leggauss(POINTS)
+    starts = edges[:-1, np.newaxis]
+    angles = (starts + half_widths * (1 + points)).ravel()
+    per_angle = 2 * size * np.sin(angles) * np.cos(angles)
+    weights = (half_widths * point_weights).ravel() * per_angle
+    return size * np.sin(angles) ** 2, weights
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """What samples of m negatives make of a rank; nodes are for at most ``most`` negatives."""
+    """Chances of sampled ranks given full ranks, for samples of m negatives.
+
+    Nodes are those for samples of at most ``most`` negatives.
+    """
 
     n_irrelevant: int
     most: int
@@ -130,22 +162,24 @@ class Kernel:
     @cached_property
     def nodes(self) -> _Nodes:
         """Where sums over ranks are taken."""
-        return _Nodes.of(self.n_irrelevant, self.most, replace=self.replace, head=self.head)
+        return _Nodes.for_size(self.n_irrelevant, self.most, replace=self.replace, head=self.head)
 
     @cached_property
     def matrix(self) -> Floats:
-        """Chances of each number above, P, of shape (n_nodes, m + 1)."""
-        ranks, n = self.nodes.above + 1, self.n_irrelevant + 1
-        matrix = sampled_rank_pmf(ranks, n=n, m=self.n_negatives, replace=self.replace)
-        return np.asarray(matrix * (1 / matrix.sum(axis=1))[:, np.newaxis])
+        """Chances of each number above, P, of shape (n_nodes, m + 1): rows add up to 1."""
+        ranks = self.nodes.above + 1
+        n_candidates = self.n_irrelevant + 1
+        matrix = sampled_rank_pmf(ranks, n=n_candidates, m=self.n_negatives, replace=self.replace)
+        factors = 1 / matrix.sum(axis=1)
+        return np.asarray(matrix * factors[:, np.newaxis])
 
     def gram(self, prior: Floats) -> Floats:
-        """Give P'DP, with D the diagonal matrix of a prior: (m + 1, m + 1)."""
+        """Compute P'DP, with D the diagonal matrix of a prior (n_nodes,): (m + 1, m + 1)."""
         return _symmetric_product(self.matrix, prior)
 
     @cached_property
     def unweighted_gram(self) -> Floats:
-        """P'P over all ranks."""
+        """P'P over all ranks: (m + 1, m + 1)."""
         return self.gram(self.nodes.weights)
 
 
@@ -176,42 +210,57 @@ class Cells:
 
     @classmethod
     def of(cls, samples: Sequence[SampledRanks]) -> Cells:
-        """Count repeated samples."""
+        """Count repeated samples.
+
+        Refuse, with InputError, samples of other users or relevant items, or drawn otherwise.
+        """
         from pandas import factorize
 
         first = samples[0]
-        for name in ("order", "n_relevant", "n_candidates", "replace"):
-            if not all(np.array_equal(getattr(first, name), getattr(s, name)) for s in samples):
-                raise InputError("repeated samples must be of the same users, and drawn alike.")
-        most = max(int(s.n_negatives.max()) for s in samples)
-        shape = (most + 1, *[int(first.n_relevant.max()) + 1] * 2, most + 1)
-        labels = ((s.n_negatives, first.order, first.n_relevant, s.above) for s in samples)
-        codes = np.array([np.ravel_multi_index(each, shape) for each in labels])
-        flat, cells = factorize(codes.ravel(), sort=True)
-        numbers, (negatives, *others) = flat.reshape(codes.shape), np.unravel_index(cells, shape)
-        sizes, kernel = np.unique(negatives, return_inverse=True)
-        counts = np.array([np.bincount(each, minlength=len(cells)) for each in numbers]).T
+        for sample in samples:
+            _require_same_design(first, sample)
+        most = max(int(sample.n_negatives.max()) for sample in samples)
+        n_places = int(first.n_relevant.max()) + 1
+        shape = (most + 1, n_places, n_places, most + 1)
+        codes = np.array(
+            [
+                np.ravel_multi_index(
+                    (sample.n_negatives, first.order, first.n_relevant, sample.above), shape
+                )
+                for sample in samples
+            ]
+        )
+        flat_cells, cell_codes = factorize(codes.ravel(), sort=True)
+        n_cells = len(cell_codes)
+        cell_of_item = flat_cells.reshape(codes.shape)
+        n_negatives, order, n_relevant, above = np.unravel_index(cell_codes, shape)
+        sizes, kernel = np.unique(n_negatives, return_inverse=True)
+        counts = np.array([np.bincount(cells, minlength=n_cells) for cells in cell_of_item]).T
         users, user = np.unique(first.user, return_inverse=True)
-        where = (np.ones(len(first)), (numbers[0], user))
+        ones = np.ones(len(first))
+        incidence = csr_array((ones, (cell_of_item[0], user)), shape=(n_cells, len(users)))
         # The mean may be below what was sampled of some.
-        size = max(int(np.rint(first.n_irrelevant.mean())), most)
+        n_irrelevant = max(int(np.rint(first.n_irrelevant.mean())), most)
         return cls(
-            kernels=tuple(Kernel(size, most, m, first.replace) for m in sizes.tolist()),
-            cells=np.column_stack([kernel, *others]),
+            kernels=tuple(
+                Kernel(n_irrelevant, most, size, first.replace) for size in sizes.tolist()
+            ),
+            cells=np.column_stack([kernel, order, n_relevant, above]),
             counts=counts.astype(np.float64),
             n_users=len(users),
-            incidence=csr_array(where, shape=(len(cells), len(users))),
+            incidence=incidence,
         )
 
     def suited(self, metrics: Sequence[RankMetric]) -> Cells:
-        """Hold the ranks above all cut-offs one by one."""
-        head = max([self.kernels[0].head, *(metric.cutoff or 0 for metric in metrics)])
+        """Hold the ranks above all cut-offs of the metrics one by one, not on a grid."""
+        cutoffs = [metric.cutoff or 0 for metric in metrics]
+        head = max([self.kernels[0].head, *cutoffs])
         kernels = tuple(replace(kernel, head=head) for kernel in self.kernels)
         return self if kernels == self.kernels else replace(self, kernels=kernels)
 
     @cached_property
     def _learned(self) -> dict[tuple[int, bool] | float, Floats]:
-        """Distributions that were learned before; others learn their own."""
+        """Distributions that were learned, by iterations and start of EM, or by eta of MES."""
         return {}
 
     @property
@@ -220,10 +269,16 @@ class Cells:
         return bool((self.cells[:, 2] == 1).all())
 
     def at_place(self, order: int) -> Cells:
-        """Give the relevant items of this place alone, 1 for the first of each user."""
-        own = self.cells[:, 1] == order
-        kept = {name: getattr(self, name)[own] for name in ("cells", "counts", "incidence")}
-        return self if own.all() else replace(self, **kept)
+        """Select the relevant items of this place, 1 for the first of each user."""
+        is_at_place = self.cells[:, 1] == order
+        if is_at_place.all():
+            return self
+        return replace(
+            self,
+            cells=self.cells[is_at_place],
+            counts=self.counts[is_at_place],
+            incidence=self.incidence[is_at_place],
+        )
 
     @cached_property
     def first(self) -> Cells:
@@ -232,15 +287,19 @@ class Cells:
 
     @cached_property
     def shares(self) -> list[tuple[Floats, Floats]]:
-        """By kernel: its columns that have cells, and shares of the items in them, by sample."""
-        counted, found = self.counts / self.counts.sum(axis=0), []
+        """By kernel: its columns that have cells, and shares of the items in them, by sample.
+
+        Columns are of shape (n_nodes, n_columns), shares of (n_columns, n_samples).
+        """
+        cell_shares = self.counts / self.counts.sum(axis=0)
+        by_kernel = []
         for number, kernel in enumerate(self.kernels):
-            of_kernel = self.cells[:, 0] == number
-            above, place = np.unique(self.cells[of_kernel, 3], return_inverse=True)
-            shares = np.zeros((len(above), counted.shape[1]))
-            np.add.at(shares, place, counted[of_kernel])
-            found.append((kernel.matrix[:, above], shares))
-        return found
+            is_of_kernel = self.cells[:, 0] == number
+            above, column = np.unique(self.cells[is_of_kernel, 3], return_inverse=True)
+            shares = np.zeros((len(above), cell_shares.shape[1]))
+            np.add.at(shares, column, cell_shares[is_of_kernel])
+            by_kernel.append((kernel.matrix[:, above], shares))
+        return by_kernel
 
     def most_likely(self, iterations: int, *, steep: bool = False) -> Floats:
         r"""Learn the rank distribution of each sample by EM: (n_nodes, n_samples).
@@ -251,113 +310,170 @@ class Cells:
         early smooths the estimate. A steep start has rank r as likely as 1 / r, not uniform: it
         fits as well, but has many items at the very first ranks.
         """
-        if (iterations, steep) not in self._learned:
+        key = (iterations, steep)
+        if key not in self._learned:
             nodes = self.kernels[0].nodes
             weights = nodes.weights / (nodes.above + 1 if steep else 1)
-            mass = np.repeat((weights / weights.sum())[:, np.newaxis], self.counts.shape[1], axis=1)
+            start = (weights / weights.sum())[:, np.newaxis]
+            mass = np.repeat(start, self.counts.shape[1], axis=1)
             for _ in range(iterations):
-                terms = (p @ (w / np.maximum(p.T @ mass, FLOOR)) for p, w in self.shares)
-                mass = np.asarray(mass * sum(terms))
-            self._learned[iterations, steep] = mass
-        return self._learned[iterations, steep]
+                ratios = (
+                    columns @ (shares / np.maximum(columns.T @ mass, FLOOR))
+                    for columns, shares in self.shares
+                )
+                mass = np.asarray(mass * sum(ratios))
+            self._learned[key] = mass
+        return self._learned[key]
 
     def most_entropic(self, eta: float) -> Floats:
-        """Learn the distribution of most entropy of each sample: (n_nodes, n_samples)."""
+        """Learn the distribution of most entropy of each sample: (n_nodes, n_samples).
+
+        ``eta``: weight of the entropy. The samples have one size.
+        """
         if eta not in self._learned:
-            ((matrix, shares),) = self.shares
-            every = [_most_entropy(self.kernels[0], matrix, share, eta) for share in shares.T]
-            self._learned[eta] = np.stack(every, axis=1)
+            ((columns, shares),) = self.shares
+            kernel = self.kernels[0]
+            masses = [
+                _most_entropy(kernel, columns, sample_shares, eta) for sample_shares in shares.T
+            ]
+            self._learned[eta] = np.stack(masses, axis=1)
         return self._learned[eta]
 
     def resampled(self, replicates: int, *, seed: int) -> Cells:
-        """Resample the users of the first sample: a column for each replicate."""
+        """Resample the users of the first sample: counts have a column for each replicate."""
         draws = draw_weights(self.n_users, replicates=replicates, seed=seed)
-        counts = np.concatenate([self.incidence @ times.T for _, times in draws], axis=1)
-        return replace(self, counts=counts)
+        counts = [self.incidence @ weights.T for _, weights in draws]
+        return replace(self, counts=np.concatenate(counts, axis=1))
 
     @classmethod
     def expected(cls, ranks: FullRanks, m: int, replace: bool = True) -> Cells:
         """Fill the cells as samples of m negatives of these full ranks are expected to."""
-        kinds, kind_of = _distinct(np.zeros_like(ranks.order), ranks.order, ranks.n_relevant)
-        counts = expected_counts(ranks, kind_of, m=m, replace=replace)
-        size = max(int(np.rint(ranks.n_irrelevant.mean())), m)
-        kernel = Kernel(size, m, m, replace)
-        return cls._filled((kernel,), kinds, [*counts], len(np.unique(ranks.user)))
+        zeros = np.zeros_like(ranks.order)
+        groups, group_of_item = _distinct_rows(zeros, ranks.order, ranks.n_relevant)
+        counts = expected_counts(ranks, group_of_item, m=m, replace=replace)
+        n_irrelevant = max(int(np.rint(ranks.n_irrelevant.mean())), m)
+        kernel = Kernel(n_irrelevant, m, m, replace)
+        n_users = len(np.unique(ranks.user))
+        return cls._from_counts((kernel,), groups, [*counts], n_users)
 
     def refilled(self, metrics: Sequence[RankMetric], *, steep: bool) -> tuple[Cells, Floats]:
         """Fill the cells as expected if ranks had the distributions that EM finds.
 
         They are learned for each place alone, as first items rank higher than all together. For
         each number of relevant items they are those given the sampled ranks, as after one more
-        iteration of EM. The exact metrics of these ranks are given, too: (n_metrics,).
+        iteration of EM. The exact metrics of these ranks are returned, too: (n_metrics,).
         """
-        kinds, kind_of = _distinct(*self.cells[:, :3].T)
-        filled, exact, places = [], np.zeros(len(metrics)), np.unique(kinds[:, 1]).tolist()
+        groups, group_of_cell = _distinct_rows(*self.cells[:, :3].T)
+        places = np.unique(groups[:, 1]).tolist()
         learned = {j: self.at_place(j).most_likely(100, steep=steep)[:, 0] for j in places}
-        for number, (of_kernel, order, n_relevant) in enumerate(kinds.tolist()):
-            kernel, own = self.kernels[of_kernel], kind_of == number
-            seen = np.bincount(self.cells[own, 3], self.counts[own, 0], kernel.n_negatives + 1)
-            weights = seen / np.maximum(kernel.matrix.T @ learned[order], FLOOR)
-            mass = learned[order] * (kernel.matrix @ weights)
-            filled.append(kernel.matrix.T @ mass)
-            ranks, n = kernel.nodes.above + order, kernel.n_irrelevant + n_relevant
-            asked = {"n": n, "order": order, "n_relevant": n_relevant}
-            exact += [mass @ metric.summands(ranks, **asked) for metric in metrics]
-        return self._filled(self.kernels, kinds, filled, self.n_users), exact / self.n_users
+        counts = []
+        exact = np.zeros(len(metrics))
+        for group, (kernel_number, order, n_relevant) in enumerate(groups.tolist()):
+            kernel = self.kernels[kernel_number]
+            is_of_group = group_of_cell == group
+            above = self.cells[is_of_group, 3]
+            observed = np.bincount(above, self.counts[is_of_group, 0], kernel.n_negatives + 1)
+            prior = learned[order]
+            ratios = observed / np.maximum(kernel.matrix.T @ prior, FLOOR)
+            mass = prior * (kernel.matrix @ ratios)
+            counts.append(kernel.matrix.T @ mass)
+            ranks = kernel.nodes.above + order
+            n = kernel.n_irrelevant + n_relevant
+            for number, metric in enumerate(metrics):
+                terms = metric.summands(ranks, n=n, order=order, n_relevant=n_relevant)
+                exact[number] += mass @ terms
+        cells = self._from_counts(self.kernels, groups, counts, self.n_users)
+        return cells, exact / self.n_users
 
     @classmethod
-    def _filled(
-        cls, kernels: tuple[Kernel, ...], kinds: Longs, filled: list[Floats], n_users: int
+    def _from_counts(
+        cls, kernels: tuple[Kernel, ...], groups: Longs, counts: list[Floats], n_users: int
     ) -> Cells:
-        """Put counts, (n_negatives + 1,), of each kernel, place and number of items in."""
-        lengths = [*map(len, filled)]
-        above = np.concatenate([*map(np.arange, lengths)])
-        cells = np.column_stack([np.repeat(kinds, lengths, axis=0), above])
-        counts = np.concatenate(filled)[:, np.newaxis]
-        return cls(kernels, cells, counts, n_users, csr_array((len(counts), 0)))
+        """Make cells from expected counts, without the users in them.
+
+        Groups are rows of the number of a kernel, place and number of relevant items, (n_groups,
+        3); each has counts by number of sampled items above, (n_negatives + 1,).
+        """
+        lengths = [len(group_counts) for group_counts in counts]
+        above = np.concatenate([np.arange(length) for length in lengths])
+        cells = np.column_stack([np.repeat(groups, lengths, axis=0), above])
+        count_column = np.concatenate(counts)[:, np.newaxis]
+        no_users = csr_array((len(cells), 0))
+        return cls(kernels, cells, count_column, n_users, no_users)
 
 
-def _distinct(*columns: Longs) -> tuple[Longs, Numbers]:
-    rows, place = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
-    return rows, place.ravel()
+def _require_same_design(first: SampledRanks, sample: SampledRanks) -> None:
+    """Refuse, with InputError, a sample of other users or items, or drawn with other rules."""
+    is_same = (
+        np.array_equal(first.order, sample.order)
+        and np.array_equal(first.n_relevant, sample.n_relevant)
+        and np.array_equal(first.n_candidates, sample.n_candidates)
+        and first.replace == sample.replace
+    )
+    if not is_same:
+        raise InputError("repeated samples must be of the same users, and drawn alike.")
+
+
+def _distinct_rows(*columns: Longs) -> tuple[Longs, Numbers]:
+    """Find the distinct rows of columns, each (n_rows,), and the number of that of each row."""
+    rows, number = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
+    return rows, number.ravel()
 
 
 def _symmetric_product(matrix: Floats, weights: Floats) -> Floats:
-    """Give the matrix, transposed, times the weighted matrix, with half of the multiplications."""
+    """Multiply a transposed matrix with the weighted matrix, in half of the multiplications.
+
+    The matrix is of shape (n_rows, n_columns), weights of (n_rows,), the product of (n_columns,
+    n_columns).
+    """
     scaled = matrix * np.sqrt(weights)[:, np.newaxis]
     return np.asarray(scaled.T @ scaled)
 
 
 def _most_entropy(kernel: Kernel, matrix: Floats, shares: Floats, eta: float) -> Floats:
-    r"""Give the rank distribution, (n_nodes,), that trades fit for entropy (Li et al., section 5).
+    r"""Find the rank distribution, (n_nodes,), that trades fit for entropy (Li et al., section 5).
 
     .. math:: \min_p\; (m + 1) \sum_t h(t) ((P'p)(t) - h(t))^2 - \eta H(p)
 
-    with P the matrix, whose nodes stand for so many ranks (weights), and h the shares of the cells.
-    It is solved by its concave dual, with one variable for each cell of h > 0:
+    with P the matrix, (n_nodes, n_columns), whose nodes stand for so many ranks (weights), and h
+    the shares of the cells, (n_columns,). It is solved by its concave dual, with one variable for
+    each cell of h > 0:
 
     .. math:: \max_\lambda\; \lambda'h - \log\sum_r e^{(P\lambda)(r)}
         - \sum_t \frac{\eta \lambda_t^2}{4 (m + 1) h(t)}
     """
-    used = shares > 0
-    columns, targets = np.ascontiguousarray(matrix[:, used]), shares[used]
+    is_used = shares > 0
+    columns = np.ascontiguousarray(matrix[:, is_used])
+    targets = shares[is_used]
     ridge = eta / (2 * (kernel.n_negatives + 1) * targets)
-    logarithms = np.log(kernel.nodes.weights)
+    log_weights = np.log(kernel.nodes.weights)
 
-    def mass(at: Floats) -> Floats:
-        return np.asarray(np.exp(log_softmax(columns @ at + logarithms)))
+    def distribution(multipliers: Floats) -> Floats:
+        logits = columns @ multipliers + log_weights
+        return np.asarray(np.exp(log_softmax(logits)))
 
-    def dual(at: Floats) -> tuple[float, Floats]:
-        partition = logsumexp(columns @ at + logarithms)
-        gradient = mass(at) @ columns + ridge * at - targets
-        return float(partition + ridge @ at**2 / 2 - targets @ at), gradient
+    def negative_dual(multipliers: Floats) -> tuple[float, Floats]:
+        """Compute minus the dual, and its gradient."""
+        log_partition = logsumexp(columns @ multipliers + log_weights)
+        penalty = ridge @ multipliers**2 / 2
+        value = float(log_partition + penalty - targets @ multipliers)
+        gradient = distribution(multipliers) @ columns + ridge * multipliers - targets
+        return value, gradient
 
-    def curvature(at: Floats) -> Floats:
-        weights = mass(at)
+    def hessian(multipliers: Floats) -> Floats:
+        """Compute the second derivatives of minus the dual, (n_used, n_used)."""
+        weights = distribution(multipliers)
         means = weights @ columns
-        curved = _symmetric_product(columns, weights) - np.outer(means, means)
-        curved[np.diag_indices_from(curved)] += ridge
-        return np.asarray(curved)
+        matrix = _symmetric_product(columns, weights) - np.outer(means, means)
+        matrix[np.diag_indices_from(matrix)] += ridge
+        return np.asarray(matrix)
 
-    how: dict[str, Any] = {"method": "trust-exact", "options": {"gtol": CONVERGED}}
-    return mass(minimize(dual, np.zeros(len(targets)), jac=True, hess=curvature, **how).x)
+    solution = minimize(
+        negative_dual,
+        np.zeros(len(targets)),
+        jac=True,
+        hess=hessian,
+        method="trust-exact",
+        options={"gtol": CONVERGED},
+    )
+    return distribution(solution.x)

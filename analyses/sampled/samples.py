@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,7 +19,7 @@ from analyses.shared.analysis import AnalysisSettings, SettingError, StudyFacts
 from qrels import FullRanks
 from qrels.ranks.full_ranks import CandidateRanks
 from runs import InputError
-from runs.shared.arrays import Floats, Longs
+from runs.shared.arrays import Floats, Longs, Masks
 from runs.shared.compiled import jit
 from runs.shared.fields import integers_by_row
 from runs.shared.streams import random_uniforms
@@ -65,17 +64,23 @@ class SampledRanks(FullRanks):
         n_candidates: ArrayLike,
         replace: bool = True,
     ) -> SampledRanks:
-        """Take ranks of users with one relevant item each; single numbers hold for all users."""
-        full = FullRanks.of(rank, n_candidates=n_candidates)
-        m = integers_by_row(n_negatives, len(full), name="number of negatives")
-        return cls(full.rank, full.n_candidates, full.user, n_negatives=m, replace=replace)
+        """Take ranks of users with one relevant item each; single numbers hold for all users.
+
+        Ranks are of shape (n_users,). Refuse, with InputError, ranks and numbers that do not fit.
+        """
+        ranks = FullRanks.of(rank, n_candidates=n_candidates)
+        negatives = integers_by_row(n_negatives, len(ranks), name="number of negatives")
+        return cls(
+            ranks.rank, ranks.n_candidates, ranks.user, n_negatives=negatives, replace=replace
+        )
 
     def __post_init__(self) -> None:
+        """Refuse, with InputError, numbers of negatives and ranks that no sample has."""
         super().__post_init__()
         m = self.n_negatives
-        right = (m >= 1) & (m <= self.n_irrelevant) & (self.above <= m)
-        if not right.all():
-            row = int(right.argmin())
+        is_possible = (m >= 1) & (m <= self.n_irrelevant) & (self.above <= m)
+        if not is_possible.all():
+            row = int(is_possible.argmin())
             raise InputError(
                 "`n_negatives` must be from 1 to the number of irrelevant candidates, and ranks "
                 f"from 1 to the length of the list, got {m[row]} negatives and rank "
@@ -84,21 +89,26 @@ class SampledRanks(FullRanks):
 
 
 def weighted_auc(sample: SampledRanks) -> Floats:
-    r"""Give the AUC of each user from negatives drawn with probabilities q: (n_users,).
+    r"""Estimate the AUC of each user from negatives drawn with probabilities q: (n_users,).
 
     The rank is estimated without bias by :math:`\hat R = j + \frac1m \sum_{above} 1 / q_i` (Horvitz
-    & Thompson, 1952), and so is AUC, which is linear in it; no other metric is.
+    & Thompson, 1952), and so is AUC, which is linear in it; no other metric is. Refuse, with
+    InputError, negatives without probabilities.
     """
     if sample.inverse_mass_above is None:
         raise InputError("HT needs the probabilities of negatives (inverse_mass_above).")
-    above = sample.inverse_mass_above / sample.n_negatives
-    terms = (1 - above / sample.n_irrelevant) / sample.n_relevant
+    n_above = sample.inverse_mass_above / sample.n_negatives
+    terms = (1 - n_above / sample.n_irrelevant) / sample.n_relevant
     _, user = np.unique(sample.user, return_inverse=True)
     return np.bincount(user, weights=terms).astype(np.float64)
 
 
 def require_negatives(m: int, n_irrelevant: Longs, *, name: str = "m") -> None:
-    """Refuse to sample no negatives, or more than a user has irrelevant candidates."""
+    """Refuse, with InputError, no negatives, or more than a user has irrelevant candidates.
+
+    ``n_irrelevant``: numbers of irrelevant candidates by user or row; ``name`` that of the number
+    in the sentence.
+    """
     if not 1 <= m <= n_irrelevant.min(initial=m):
         raise InputError(
             f"`{name}` must be from 1 to the number of irrelevant candidates "
@@ -126,47 +136,87 @@ class SampleDesign:
 
     @classmethod
     def growing(cls, n0: int, n_max: int) -> SampleDesign:
-        """Double from n0 to n_max items while a user's one relevant item is the first.
+        """Double samples from n0 to n_max items while a user's one relevant item is the first.
 
-        The printed algorithm stops only at n_max itself, so n_max is n0 times a power of 2; it has
-        n0 - 1 negatives, where the released script draws n0.
+        The printed algorithm stops only at n_max itself, so n_max is n0 times a power of 2; other
+        numbers are refused with InputError. It has n0 - 1 negatives, where the released script
+        draws n0.
         """
         ratio = n_max // n0
-        if n_max != ratio * n0 or ratio < 1 or ratio & (ratio - 1):
+        is_power_of_2 = ratio >= 1 and ratio & (ratio - 1) == 0
+        if n_max != ratio * n0 or not is_power_of_2:
             raise InputError(f"`n_max` must be `n0`, {n0}, times a power of 2, got {n_max}.")
-        return cls(tuple(n0 * 2**n - 1 for n in range(ratio.bit_length())), adaptive=True)
+        n_sizes = ratio.bit_length()
+        sizes = tuple(n0 * 2**doublings - 1 for doublings in range(n_sizes))
+        return cls(sizes, adaptive=True)
 
     def check(self, ranks: FullRanks) -> None:
-        """Refuse more negatives than some user has, and adaptive samples for several items."""
+        """Refuse more negatives than some user has, and adaptive samples for several items.
+
+        Both with InputError.
+        """
         if self.adaptive and (ranks.n_relevant > 1).any():
             raise InputError("adaptive samples need users with one relevant item each.")
         name = "n_max - 1" if self.adaptive else "negatives"
         require_negatives(self.sizes[-1], ranks.n_irrelevant, name=name)
 
     def draw(self, ranks: FullRanks, *, seed: int, repeat: int = 0) -> SampledRanks:
-        """Sample once."""
+        """Sample negatives once for all users, and rank the relevant items among them.
+
+        Random numbers depend on the seed, the repeat and the user. Refuse, with InputError, ranks
+        that do not fit the design.
+        """
         self.check(ranks)
-        drawn, negatives = np.zeros((2, len(ranks)), dtype=np.int64)
-        by_user, order = ranks.by_user, ranks.order[ranks.by_user]
-        for size, before in zip(self.sizes, (0, *self.sizes), strict=False):
-            growing = drawn == 0
-            for place in range(1, order.max(initial=0) + 1):
-                here = np.flatnonzero((order == place) & growing[by_user])
-                rows, last = by_user[here], by_user[here - 1]
-                # The first place has nothing before it, whatever row that names.
-                passed, found = (ranks.above[last], drawn[last]) if place > 1 else (0, 0)
-                kind = ("adaptive ranks", size + 1) if self.adaptive else ("sampled ranks", place)
-                uniforms = random_uniforms(ranks.user[rows], seed, kind[0], repeat, kind[1])
-                above, others = ranks.above[rows] - passed, ranks.n_irrelevant[rows] - passed
-                left = np.broadcast_to(size - before - found, rows.shape)
-                drawn[rows] = found + negatives_above(uniforms, left, above, others, self.replace)
-            negatives[growing] = size
-        return _sampled_ranks(ranks, drawn, n_negatives=negatives, replace=self.replace)
+        above = np.zeros(len(ranks), dtype=np.int64)
+        negatives = np.zeros(len(ranks), dtype=np.int64)
+        n_places = int(ranks.order.max(initial=0))
+        previous_size = 0
+        for size in self.sizes:
+            is_growing = above == 0
+            n_new = size - previous_size
+            for place in range(1, n_places + 1):
+                rows, previous_rows = _rows_at_place(ranks, place, is_growing)
+                uniforms = self._uniforms(ranks.user[rows], seed, repeat, size, place)
+                if place > 1:
+                    passed = ranks.above[previous_rows]
+                    sampled_before = above[previous_rows]
+                else:
+                    passed = np.zeros(len(rows), dtype=np.int64)
+                    sampled_before = np.zeros(len(rows), dtype=np.int64)
+                above[rows] = sampled_before + negatives_above(
+                    uniforms,
+                    negatives=n_new - sampled_before,
+                    above=ranks.above[rows] - passed,
+                    others=ranks.n_irrelevant[rows] - passed,
+                    replace=self.replace,
+                )
+            negatives[is_growing] = size
+            previous_size = size
+        return SampledRanks(
+            above + ranks.order,
+            ranks.n_candidates,
+            ranks.user,
+            n_negatives=negatives,
+            replace=self.replace,
+        )
+
+    def _uniforms(self, users: Longs, seed: int, repeat: int, size: int, place: int) -> Floats:
+        """Draw a uniform random number for each user, keyed by size (adaptive) or place."""
+        if self.adaptive:
+            return random_uniforms(users, seed, "adaptive ranks", repeat, size + 1)
+        return random_uniforms(users, seed, "sampled ranks", repeat, place)
 
 
-def _sampled_ranks(ranks: FullRanks, above: Longs, **sampled: Any) -> SampledRanks:
-    """Rank the same items among negatives, of which so many are above."""
-    return SampledRanks(above + ranks.order, ranks.n_candidates, ranks.user, **sampled)
+def _rows_at_place(ranks: FullRanks, place: int, mask: Masks) -> tuple[Longs, Longs]:
+    """Find the rows of relevant items of a place among those of their users, where a mask holds.
+
+    The mask is of the shape of the ranks, (n_rows,). The second result are the rows of the same
+    users' items before them, which mean nothing for the first place.
+    """
+    by_user = ranks.by_user
+    is_chosen = (ranks.order[by_user] == place) & mask[by_user]
+    positions = np.flatnonzero(is_chosen)
+    return by_user[positions], by_user[positions - 1]
 
 
 @jit()
@@ -180,27 +230,32 @@ def negatives_above(
 ) -> Longs:
     r"""Turn uniform numbers into numbers of sampled negatives above, all of shape (n,).
 
-    This is the smallest x with :math:`F(x) > u`, F the distribution function of
-    :math:`\mathrm{Bin}(m, a / N)` or :math:`\mathrm{Hyp}(N, a, m)`, to about 1e-11: what
-    ``ppf`` of scipy gives, in an eighth (binomial) and a thousandth (hypergeometric) of its time.
+    ``negatives``: numbers m of negatives that are sampled, from N irrelevant candidates
+    (``others``), of which a are above the item. The result is the smallest x with :math:`F(x) > u`,
+    F the distribution function of :math:`\mathrm{Bin}(m, a / N)` or :math:`\mathrm{Hyp}(N, a, m)`,
+    to about 1e-11: what ``ppf`` of scipy gives, in an eighth (binomial) and a thousandth
+    (hypergeometric) of its time.
     """
-    drawn = np.zeros(len(uniforms), dtype=np.int64)
+    sampled_above = np.zeros(len(uniforms), dtype=np.int64)
     for row in range(len(uniforms)):
-        uniform, m, a, n = uniforms[row], negatives[row], above[row], others[row]
+        uniform = uniforms[row]
+        m = negatives[row]
+        a = above[row]
+        n = others[row]
         if m == 0 or a == 0:
             continue
         if a == n:
-            drawn[row] = m
+            sampled_above[row] = m
             continue
-        chance, below = a / n, n - a
+        chance = a / n
+        below = n - a
         # Start where nothing below has a chance that counts (Bernstein's inequality), so that the
         # first chance does not underflow; without replacement it holds, too (Hoeffding, 1963).
-        spread_of = m if replace else min(m, n - m)
+        n_for_variance = m if replace else min(m, n - m)
+        variance = n_for_variance * chance * (1.0 - chance)
         third = NEGLIGIBLE / 3.0
-        reach = third + math.sqrt(
-            third * third + 2.0 * NEGLIGIBLE * spread_of * chance * (1.0 - chance)
-        )
-        x = max(0 if replace else max(0, m - below), int(m * chance - reach))
+        distance = third + math.sqrt(third * third + 2.0 * NEGLIGIBLE * variance)
+        x = max(0 if replace else max(0, m - below), int(m * chance - distance))
         if replace:
             logarithm = x * math.log(chance) + (m - x) * math.log1p(-chance)
             mass = math.exp(logarithm + (_log_choices(m, x) if x > 0 else 0.0))
@@ -215,20 +270,24 @@ def negatives_above(
                 uniform -= mass
                 mass *= (a - x) * float(m - x) / ((x + 1.0) * (below - m + x + 1))
                 x += 1
-        drawn[row] = x
-    return drawn
+        sampled_above[row] = x
+    return sampled_above
 
 
 @jit()
 def distinct_places(uniforms: Floats, size: int) -> Longs:
-    """Draw distinct places below a size in each row from uniform numbers (Fisher & Yates, 1938)."""
-    order, drawn = np.arange(size), np.empty(uniforms.shape, dtype=np.int64)
+    """Draw distinct places below a size in each row from uniform numbers (Fisher & Yates, 1938).
+
+    Uniform numbers and places are of shape (n_rows, n), n at most the size.
+    """
+    order = np.arange(size)
+    places = np.empty(uniforms.shape, dtype=np.int64)
     for row in range(len(uniforms)):
         for n in range(uniforms.shape[1]):
-            other = n + int(uniforms[row, n] * (size - n))
-            order[n], order[other] = order[other], order[n]
-            drawn[row, n] = order[n]
-    return drawn
+            partner = n + int(uniforms[row, n] * (size - n))
+            order[n], order[partner] = order[partner], order[n]
+            places[row, n] = order[n]
+    return places
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,102 +307,133 @@ class Negatives:
     weigh: Callable[[int, Longs], Floats] | None = None
     fixed: Longs | None = None
 
-    def of(self, user: int, rows: Longs, n: int, *key: int) -> tuple[Longs, Floats | None]:
-        """Give n items of a user in each repeat, and 1 / the chance of each if weighted.
+    def draw(self, user: int, rows: Longs, n: int, *key: int) -> tuple[Longs, Floats | None]:
+        """Draw n items of a user in each repeat, and compute 1 / the chance of each if weighted.
 
-        Both are of shape (n_repeats, n); the rows are those of the user's relevant items.
+        Both are of shape (n_repeats, n); the second is None if items are not drawn by weights. The
+        rows are those of the user's relevant items, which are never drawn; ``key`` goes into that
+        of the random numbers.
         """
         if self.fixed is not None:
             return np.broadcast_to(self.fixed[user, :n], (self.repeats, n)), None
         assert self.relevant.item is not None
         is_candidate = self.ranks.rank[user] > 0
         is_candidate[self.relevant.item[rows]] = False
-        own = np.flatnonzero(is_candidate)
-        places = np.arange(self.repeats * n)
-        uniforms = random_uniforms(places, self.seed, "shared negatives", user, *key)
+        candidates = np.flatnonzero(is_candidate)
+        numbers = np.arange(self.repeats * n)
+        uniforms = random_uniforms(numbers, self.seed, "shared negatives", user, *key)
         uniforms = uniforms.reshape(self.repeats, n)
         if self.weigh is None:
-            drawn = uniforms * len(own) if self.replace else distinct_places(uniforms, len(own))
-            return own[drawn.astype(np.intp)], None
-        chances = self.weigh(user, own)
-        chances = chances / chances.sum()
+            if self.replace:
+                places = (uniforms * len(candidates)).astype(np.intp)
+            else:
+                places = distinct_places(uniforms, len(candidates)).astype(np.intp)
+            return candidates[places], None
+        weights = self.weigh(user, candidates)
+        chances = weights / weights.sum()
         sums = np.cumsum(chances)
-        drawn = np.searchsorted(sums / sums[-1], uniforms, side="right")
-        return own[drawn], 1 / chances[drawn]
+        places = np.searchsorted(sums / sums[-1], uniforms, side="right")
+        return candidates[places], 1 / chances[places]
 
     def rank(
         self, ranks: CandidateRanks, relevant: FullRanks, sizes: Sequence[int]
     ) -> list[SampledRanks]:
         """Rank the relevant items of a system among the negatives, a sample for each repeat.
 
-        Sizes after the first are for users whose item has no negative above it so far.
+        Sizes after the first are for users whose item has no negative above it so far. Refuse, with
+        InputError, more negatives than some user has irrelevant candidates.
         """
         require_negatives(sizes[-1], relevant.n_irrelevant, name="negatives")
-        above, negatives = np.zeros((2, len(relevant), self.repeats), dtype=np.int64)
-        masses = np.zeros(above.shape)
+        shape = (len(relevant), self.repeats)
+        above = np.zeros(shape, dtype=np.int64)
+        negatives = np.zeros(shape, dtype=np.int64)
+        inverse_masses = np.zeros(shape)
         users, starts = np.unique(relevant.user[relevant.by_user], return_index=True)
-        of_users = np.split(relevant.by_user, starts[1:])
-        for user, rows in zip(users.tolist(), of_users, strict=True):
-            for size, before in zip(sizes, (0, *sizes), strict=False):
-                grows = above[rows] == 0
-                if not grows.any():
+        rows_of_users = np.split(relevant.by_user, starts[1:])
+        for user, rows in zip(users.tolist(), rows_of_users, strict=True):
+            previous_size = 0
+            for size in sizes:
+                is_growing = above[rows] == 0
+                if not is_growing.any():
                     break
-                items, inverse = self.of(user, rows, size - before, *[size][: before > 0])
-                passed = ranks.rank[user, items] < relevant.rank[rows, np.newaxis, np.newaxis]
-                above[rows] += np.where(grows, passed.sum(axis=2), 0)
-                negatives[rows] = np.where(grows, size, negatives[rows])
-                if inverse is not None:
-                    masses[rows] = (passed * inverse).sum(axis=2)
+                key = [size] if previous_size > 0 else []
+                items, inverse_chances = self.draw(user, rows, size - previous_size, *key)
+                item_ranks = relevant.rank[rows, np.newaxis, np.newaxis]
+                is_above = ranks.rank[user, items] < item_ranks
+                above[rows] += np.where(is_growing, is_above.sum(axis=2), 0)
+                negatives[rows] = np.where(is_growing, size, negatives[rows])
+                if inverse_chances is not None:
+                    inverse_masses[rows] = (is_above * inverse_chances).sum(axis=2)
+                previous_size = size
         return [
-            _sampled_ranks(
-                relevant,
-                above[..., n],
-                n_negatives=negatives[..., n],
+            SampledRanks(
+                above[:, repeat] + relevant.order,
+                relevant.n_candidates,
+                relevant.user,
+                n_negatives=negatives[:, repeat],
                 replace=self.replace,
-                inverse_mass_above=masses[..., n] if self.weigh else None,
+                inverse_mass_above=inverse_masses[:, repeat] if self.weigh else None,
             )
-            for n in range(self.repeats)
+            for repeat in range(self.repeats)
         ]
 
 
 def top_items(ranks: CandidateRanks, relevant: FullRanks, *, m: int) -> Longs:
-    """Give the first m irrelevant candidates of a system for every user: (n_users, m)."""
+    """Find the first m irrelevant candidates of a system for every user: (n_users, m).
+
+    ``relevant``: ranks of the relevant items, with the items. Refuse, with InputError, more items
+    than some user has irrelevant candidates.
+    """
     require_negatives(m, relevant.n_irrelevant)
     last = np.iinfo(ranks.rank.dtype).max
-    places = np.where(ranks.rank > 0, ranks.rank, last)
-    places[relevant.user, relevant.item] = last
-    return np.argsort(places, axis=1, kind="stable")[:, :m]
+    sort_keys = np.where(ranks.rank > 0, ranks.rank, last)
+    sort_keys[relevant.user, relevant.item] = last
+    return np.argsort(sort_keys, axis=1, kind="stable")[:, :m]
 
 
 def first_of(systems: Mapping[str, FullRanks]) -> FullRanks:
-    """Give the ranks of the first system, whose users and candidates are those of all others."""
+    """Look up the ranks of the first system, whose users and candidates all others must have.
+
+    Refuse, with InputError, no systems, systems of other users, relevant items or numbers of
+    candidates, and systems without ranks.
+    """
     if not systems:
         raise InputError("there must be at least one system.")
-    (known, first), *_ = systems.items()
-    users = "users, or numbers of relevant items of a user"
-    for what, of in ((users, "user"), ("numbers of candidates", "n_candidates")):
-        for name, ranks in systems.items():
-            own, other = (getattr(each, of)[each.by_user] for each in (first, ranks))
-            if not np.array_equal(own, other):
-                raise InputError(f"systems {known!r} and {name!r} have different {what}.")
+    (first_name, first), *others = systems.items()
+    for name, ranks in others:
+        if not np.array_equal(first.user[first.by_user], ranks.user[ranks.by_user]):
+            raise InputError(
+                f"systems {first_name!r} and {name!r} have different users, or numbers of relevant "
+                "items of a user."
+            )
+    for name, ranks in others:
+        first_candidates = first.n_candidates[first.by_user]
+        if not np.array_equal(first_candidates, ranks.n_candidates[ranks.by_user]):
+            raise InputError(
+                f"systems {first_name!r} and {name!r} have different numbers of candidates."
+            )
     if not len(first):
         raise InputError("the systems have no ranks.")
     return first
 
 
 def mean_of_users(values: Longs, ranks: FullRanks) -> float:
-    """Average what the rows of each user have in common over the users."""
+    """Average over the users what all rows of a user have in common; values are (n_rows,)."""
     return float(np.average(values, weights=1 / ranks.n_relevant))
 
 
 def population_of(ranks: FullRanks) -> str:
-    """Name the users, their relevant items, and the mean number of candidates of a user."""
-    items = f"{len(ranks):,} relevant items of {len(np.unique(ranks.user)):,} users"
-    return f"{items}, among a mean of {mean_of_users(ranks.n_candidates, ranks):,.6g} candidates"
+    """Describe the users, their relevant items, and the mean number of candidates of a user."""
+    n_users = len(np.unique(ranks.user))
+    n_candidates = mean_of_users(ranks.n_candidates, ranks)
+    return (
+        f"{len(ranks):,} relevant items of {n_users:,} users, among a mean of "
+        f"{n_candidates:,.6g} candidates"
+    )
 
 
 def replacement(replace: bool) -> str:
-    """Say whether negatives are drawn with replacement."""
+    """Write "with replacement", or "without replacement"."""
     return f"{'with' if replace else 'without'} replacement"
 
 
@@ -351,10 +441,15 @@ class RankSettings(AnalysisSettings):
     """Settings of an analysis of ranks among all candidates."""
 
     def check(self, study: StudyFacts) -> None:
-        """Refuse runs, which have no ranks among all candidates, and samples that users lack."""
+        """Refuse runs, which have no ranks among all candidates, and samples that users lack.
+
+        Both with SettingError.
+        """
         if not study.has_training:
-            rule = "[analyses.sampled] needs systems that are trained from [ratings], as runs do "
-            rule += "not hold ranks among all candidates; give `harness sampled` a table of ranks."
+            rule = (
+                "[analyses.sampled] needs systems that are trained from [ratings], as runs do "
+                "not hold ranks among all candidates; give `harness sampled` a table of ranks."
+            )
             raise SettingError("studies", rule)
         try:
             self.samples(study.best_ranks())
@@ -362,5 +457,5 @@ class RankSettings(AnalysisSettings):
             raise SettingError("negatives", str(error)) from None
 
     def samples(self, ranks: FullRanks) -> object:
-        """Say what is sampled; refuse what these users lack."""
+        """List what is sampled: nothing. Subclasses refuse, with InputError, too many negatives."""
         return None

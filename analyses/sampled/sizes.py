@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pydantic import Field
@@ -23,6 +23,7 @@ from analyses.sampled.samples import (
 from analyses.shared.analysis import Need, analysis
 from analyses.shared.drawing import DASHES, category_styles, explain, label_curves, panel_index
 from analyses.shared.measure import Measure, Measures, tidy
+from analyses.shared.number_format import Cell
 from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Table
 from qrels import FullRanks
@@ -44,7 +45,7 @@ N_BINS = 50
 
 
 def round_numbers(largest: int) -> tuple[int, ...]:
-    """Give 1, 2, 5, 10, 20, 50, ... as far as they are not above the largest."""
+    """List 1, 2, 5, 10, 20, 50, ... as far as they are not above the largest."""
     powers = [10**digits for digits in range(len(str(largest)))]
     numbers = [leading * power for power in powers for leading in (1, 2, 5)]
     return tuple(number for number in numbers if number <= largest)
@@ -60,7 +61,10 @@ class Settings(RankSettings):
     )
 
     def samples(self, ranks: FullRanks) -> tuple[int, ...]:
-        """Give the numbers of negatives."""
+        """List the numbers of negatives; by default 1, 2, 5, ... up to those of all users.
+
+        Refuse, with InputError, sizes that do not rise, and more negatives than some user has.
+        """
         if self.sizes is None:
             return round_numbers(int(ranks.n_irrelevant.min()))
         if not self.sizes or sorted(self.sizes) != list(self.sizes):
@@ -72,24 +76,39 @@ class Settings(RankSettings):
 @analysis("sizes", source="Krichene & Rendle (2020), figure 6", needs=(Need.FULL_RANKS,))
 def sizes(work: Work, settings: Settings) -> Sizes:
     """Expect metrics of systems, uncorrected and by BV(0.1), from samples of several sizes."""
-    systems, metrics = work.full_ranks, read_metrics(settings.metrics)
-    first, measures = first_of(systems), Measures(Measure(str(metric)) for metric in metrics)
-    numbers, estimators = settings.samples(first), [find_estimator(name) for name in ESTIMATORS]
-    found = np.empty((len(numbers), len(estimators), len(metrics), len(systems)))
-    for n, m in work.steps("Expecting sampled metrics", len(numbers), enumerate(numbers)):
-        for s, ranks in enumerate(systems.values()):
-            cells = Cells.expected(ranks, m, settings.replace)
-            found[n, :, :, s] = [e.fit_cells(cells).estimates(metrics)[0] for e in estimators]
-    exact = np.array([[one.exact(ranks) for ranks in systems.values()] for one in metrics])
-    ways = {"m": numbers}, {"estimator": [*map(str, estimators)]}
-    axes = *ways, {"metric": measures.metrics}, {"system": [*systems]}
-    population = population_of(first)
-    return Sizes(measures, tidy(*axes, expected=found, exact=exact), population, settings.replace)
+    systems = work.full_ranks
+    metrics = read_metrics(settings.metrics)
+    measures = Measures(Measure(str(metric)) for metric in metrics)
+    first_ranks = first_of(systems)
+    numbers = settings.samples(first_ranks)
+    estimators = [find_estimator(name) for name in ESTIMATORS]
+    expected = np.empty((len(numbers), len(estimators), len(metrics), len(systems)))
+    steps = work.steps("Expecting sampled metrics", len(numbers), enumerate(numbers))
+    for size, n_negatives in steps:
+        for system, ranks in enumerate(systems.values()):
+            cells = Cells.expected(ranks, n_negatives, settings.replace)
+            for number, estimator in enumerate(estimators):
+                (estimates,) = estimator.fit_cells(cells).estimates(metrics)
+                expected[size, number, :, system] = estimates
+    exact = np.array([[metric.exact(ranks) for ranks in systems.values()] for metric in metrics])
+    frame = tidy(
+        {"m": numbers},
+        {"estimator": [str(estimator) for estimator in estimators]},
+        {"metric": measures.metrics},
+        {"system": [*systems]},
+        expected=expected,
+        exact=exact,
+    )
+    return Sizes(measures, frame, population_of(first_ranks), settings.replace)
 
 
 @dataclass(frozen=True, eq=False)
 class Sizes(Result):
-    """Expected estimates of metrics by the number of sampled negatives, and their exact values."""
+    """Expected estimates of metrics by the number of sampled negatives, and their exact values.
+
+    ``expected`` has a row for each size, estimator, metric and system: columns m (negatives),
+    estimator, metric, system, expected and exact.
+    """
 
     measures: Measures
     expected: pd.DataFrame
@@ -97,20 +116,22 @@ class Sizes(Result):
     replace: bool
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give the expected and exact metrics by number of negatives, estimator and system."""
+        """Tabulate the expected and exact metrics by number of negatives, estimator and system."""
         return {"sampled_sizes": with_cutoffs(self.expected.copy())}
 
-    def _of(self, metric: str) -> pd.DataFrame:
+    def _of_metric(self, metric: str) -> pd.DataFrame:
+        """Select the rows of a metric."""
         return self.expected[self.expected["metric"] == metric]
 
     @table("sampled_sizes", "agreement of the expected with the exact ordering, by negatives")
     def agreement(self) -> Table:
         """Tabulate how well the expected order of the systems agrees with the exact one."""
-        cells = {
-            (f"{name}, {estimator}", f"{m:,}"): float(tau_b(*own[NUMBERS].to_numpy().T))
-            for name in self.measures.metrics
-            for (estimator, m), own in self._of(name).groupby(["estimator", "m"], sort=False)
-        }
+        cells = {}
+        for name in self.measures.metrics:
+            by_size = self._of_metric(name).groupby(["estimator", "m"], sort=False)
+            for (estimator, m), rows in by_size:
+                expected, exact = rows[NUMBERS].to_numpy().T
+                cells[f"{name}, {estimator}", f"{m:,}"] = float(tau_b(expected, exact))
         title = "Agreement (tau-b) of the expected with the exact ordering, by negatives"
         corner = "metric, estimator"
         return Table.from_cells("sampled_sizes", title, self.caption(), corner, cells)
@@ -118,21 +139,15 @@ class Sizes(Result):
     @figure("kdd2020-figure6", "Metrics by negatives", panels="metric", comparable=False, wide=True)
     def plot(self, ax: Axes, *, metric: str | None = None) -> None:
         """Draw one metric by number of negatives, and exact values, as shares of the best one."""
-        shown = self.measures.reported.metrics
-        name = shown[panel_index(shown, metric)]
-        own = self._of(name)
-        best = own["exact"].max()
-        estimators = dict(zip(own["estimator"].unique(), DASHES, strict=False))
-        for system, style in category_styles([*own["system"].unique()]):
-            of_system = own[own["system"] == system]
-            look = style | {"linewidth": 1, "markersize": 2.5}
-            exact, hidden = of_system["exact"].iloc[0] / best, f"_{system}, "
-            ax.axhline(exact, color=style["color"], linewidth=0.5, label=f"{hidden}exact")
-            for estimator, of in of_system.groupby("estimator", sort=False):
-                look["linestyle"] = estimators[estimator]
-                label = system if look["linestyle"] == DASHES[0] else f"{hidden}{estimator}"
-                ax.plot(of["m"], of["expected"] / best, label=label, **look)
-        for estimator, dash in estimators.items():
+        names = self.measures.reported.metrics
+        name = names[panel_index(names, metric)]
+        rows = self._of_metric(name)
+        best = rows["exact"].max()
+        dashes = dict(zip(rows["estimator"].unique(), DASHES, strict=False))
+        for system, style in category_styles([*rows["system"].unique()]):
+            system_rows = rows[rows["system"] == system]
+            _draw_system(ax, system_rows, style, dashes, best=best)
+        for estimator, dash in dashes.items():
             ax.plot([], [], color="0.4", linestyle=dash, label=estimator)
         (exact_line,) = ax.plot([], [], color="0.4", linewidth=0.5, label="exact")
         explain(exact_line, "Thin lines: exact values.")
@@ -142,7 +157,7 @@ class Sizes(Result):
         label_curves(ax, ordered=True)
 
     def caption(self) -> str:
-        """Say what is shown."""
+        """Describe the curves, the negatives and the users."""
         return (
             "Expected estimates of metrics from m negatives, drawn "
             f"{replacement(self.replace)}, divided by the exact value of the best system. Where "
@@ -151,24 +166,50 @@ class Sizes(Result):
         )
 
 
+def _draw_system(
+    ax: Axes,
+    rows: pd.DataFrame,
+    style: Mapping[str, Any],
+    dashes: Mapping[str, Any],
+    *,
+    best: float,
+) -> None:
+    """Draw a system's expected metric by number of negatives, and its exact value.
+
+    ``rows``: those of one metric and system (see `Sizes`). ``dashes``: line styles by estimator.
+    The first is labelled with the system, the others have labels that the legend leaves out. Values
+    are divided by the best one.
+    """
+    system = rows["system"].iloc[0]
+    hidden = f"_{system}, "
+    exact = rows["exact"].iloc[0] / best
+    ax.axhline(exact, color=style["color"], linewidth=0.5, label=f"{hidden}exact")
+    look = {**style, "linewidth": 1, "markersize": 2.5}
+    for estimator, curve in rows.groupby("estimator", sort=False):
+        look["linestyle"] = dashes[str(estimator)]
+        label = system if look["linestyle"] == DASHES[0] else f"{hidden}{estimator}"
+        ax.plot(curve["m"], curve["expected"] / best, label=label, **look)
+
+
 @analysis("ranks", source="Krichene & Rendle (2020), figure 5", needs=(Need.FULL_RANKS,))
 def ranks(work: Work, settings: RankSettings) -> RankDistributions:
     """Count the relevant items up to the ends of equal bins, and to round ranks at the top."""
     import pandas as pd
 
-    systems, first = work.full_ranks, first_of(work.full_ranks)
-    last = int(first.n_candidates.max())
+    systems = work.full_ranks
+    first_ranks = first_of(systems)
+    last = int(first_ranks.n_candidates.max())
     ends = np.union1d(equal_bins(last), round_numbers(last))
-    shares = {
-        name: np.searchsorted(np.sort(one.rank), ends, side="right") / len(first)
-        for name, one in systems.items()
-    }
-    medians = np.array([np.median(each.rank) for each in systems.values()])
-    return RankDistributions(pd.DataFrame({"last": ends} | shares), medians, population_of(first))
+    columns = {"last": ends}
+    for name, system_ranks in systems.items():
+        n_items = np.searchsorted(np.sort(system_ranks.rank), ends, side="right")
+        columns[name] = n_items / len(first_ranks)
+    medians = np.array([np.median(system_ranks.rank) for system_ranks in systems.values()])
+    return RankDistributions(pd.DataFrame(columns), medians, population_of(first_ranks))
 
 
 def equal_bins(last: int) -> Longs:
-    """Give the last ranks of bins of equal width, to a rank: (n_bins,)."""
+    """Compute the last ranks of at most 50 bins of equal width, to a rank: (n_bins,)."""
     n_bins = min(N_BINS, last)
     return np.arange(1, n_bins + 1) * last // n_bins
 
@@ -186,17 +227,22 @@ class RankDistributions(Result):
     population: str
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give rows of system, last (a rank) and cumulative, the share of the items up to it."""
+        """Tabulate by system the share of the items up to a rank.
+
+        Columns system, last (the rank) and cumulative.
+        """
         frame = self.shares.melt("last", var_name="system", value_name="cumulative")
         return {"sampled_ranks": frame[["system", "last", "cumulative"]]}
 
     @table("sampled_ranks", "distribution of the ranks of relevant items")
     def at_the_top(self) -> Table:
         """Tabulate median ranks, and shares of the items in the first ranks, by system."""
-        tops = self.shares.set_index("last").filter([1, 10, 100], axis=0)
-        medians = (f"{median:,g}" for median in self.medians)
-        rows = [*zip(tops, medians, *tops.to_numpy().tolist(), strict=True)]
-        headings = ["system", "median rank", *(f"share in top {k:,}" for k in tops.index)]
+        top_shares = self.shares.set_index("last").filter([1, 10, 100], axis=0)
+        rows: list[tuple[Cell, ...]] = []
+        for system, median in zip(top_shares, self.medians, strict=True):
+            rows.append((str(system), f"{median:,g}", *top_shares[system].tolist()))
+        share_headings = [f"share in top {k:,}" for k in top_shares.index]
+        headings = ["system", "median rank", *share_headings]
         title = "Ranks of the relevant items among all candidates"
         return Table("sampled_ranks", title, self.caption(), headings, rows)
 
@@ -205,15 +251,23 @@ class RankDistributions(Result):
         """Draw the share of the items in each bin, by system."""
         frame = self.shares.set_index("last")
         bins = equal_bins(int(frame.index[-1]))
+        edges = np.append(0.5, bins + 0.5)
         for label, style in category_styles([*frame]):
+            shares = np.diff(frame[label][bins], prepend=0)
             # Outlines cover each other less than bars do.
-            line = {name: style[name] for name in ("color", "linestyle")}
-            own, edges = np.diff(frame[label][bins], prepend=0), np.append(0.5, bins + 0.5)
-            ax.stairs(own, edges, baseline=None, label=label, linewidth=1.1, **line)
+            ax.stairs(
+                shares,
+                edges,
+                baseline=None,
+                label=label,
+                linewidth=1.1,
+                color=style["color"],
+                linestyle=style["linestyle"],
+            )
         ax.set(yscale="log", xlabel="rank of the relevant item", ylabel="share of the items")
         ax.yaxis.set_major_formatter("{x:g}")
         label_curves(ax)
 
     def caption(self) -> str:
-        """Say what is shown."""
+        """Describe the bins and the users."""
         return f"Share of the relevant items up to each rank, in {N_BINS} bins. {self.population}."

@@ -91,8 +91,9 @@ class Settings(RankSettings):
     )
 
     @model_validator(mode="after")
-    def _fits_together(self) -> Self:
-        names = {find_estimator(one).name for one in self.estimators}
+    def _check_combinations(self) -> Self:
+        """Refuse, with ValueError, settings that do not fit each other, and negatives that fall."""
+        names = {find_estimator(estimator).name for estimator in self.estimators}
         if list(self.negatives) != sorted(self.negatives):
             raise ValueError("`negatives` must rise")
         if "ht-plugin" in names:
@@ -113,26 +114,39 @@ class Settings(RankSettings):
         return (Need.ALL_CANDIDATE_RANKS,) if self.draws is None else ()
 
     def samples(self, ranks: FullRanks) -> list[Way]:
-        """Give all estimators for the designs of samples that they are for, adaptive ones last.
+        """List all estimators with the designs of their samples, adaptive ones last.
 
-        Adaptive samples grow from the first number of negatives.
+        Adaptive samples grow from the first number of negatives. Refuse, with InputError, designs
+        that the users of these ranks do not allow.
         """
-        found, asked = [], read_estimators(self.estimators)
+        estimators = read_estimators(self.estimators)
+        ways: list[Way] = []
         for m, drawing in product(self.negatives, self.drawing):
-            weighted = drawing in ("popular", "half hard")
-            design = SampleDesign((m,), self.replace or weighted, drawing=drawing)
-            others = ["uncorrected", *["ht-plugin"][: weighted and "AUC" in self.metrics]]
-            estimators = asked if drawing == "uniform" else read_estimators(others)
-            found += [(one, design) for one in estimators if one.name != "adaptive-mle"]
+            is_weighted = drawing in ("popular", "half hard")
+            design = SampleDesign((m,), self.replace or is_weighted, drawing=drawing)
+            if drawing == "uniform":
+                usable = [estimator for estimator in estimators if estimator.name != "adaptive-mle"]
+            elif is_weighted and "AUC" in self.metrics:
+                usable = list(read_estimators(["uncorrected", "ht-plugin"]))
+            else:
+                usable = list(read_estimators(["uncorrected"]))
+            ways += [(estimator, design) for estimator in usable]
+        for estimator in estimators:
+            if estimator.name == "adaptive-mle" and "uniform" in self.drawing:
+                ways.append((estimator, self._adaptive_design(ranks)))
+        for _, design in ways:
+            design.check(ranks)
+        return ways
+
+    def _adaptive_design(self, ranks: FullRanks) -> SampleDesign:
+        """Design samples that double from the first number of negatives and the relevant item.
+
+        By default up to 32 times the first size, or a third of the candidates of some user.
+        """
         n0 = self.negatives[0] + 1
         ratio = max(int(ranks.n_candidates.min()) / 3 / n0, 1)
-        usual = n0 * 2 ** min(int(np.log2(ratio)), LARGEST_GROWTH)
-        for one in asked:
-            if one.name == "adaptive-mle" and "uniform" in self.drawing:
-                found.append((one, SampleDesign.growing(n0, self.n_max or usual)))
-        for _, design in found:
-            design.check(ranks)
-        return found
+        n_doublings = min(int(np.log2(ratio)), LARGEST_GROWTH)
+        return SampleDesign.growing(n0, self.n_max or n0 * 2**n_doublings)
 
 
 POWER = 0.75
@@ -140,120 +154,216 @@ POWER = 0.75
 
 
 class ItemWeights(NamedTuple):
-    """What popular and hard items are drawn by, as negatives.
+    """Weights by which popular and hard items are drawn as negatives.
 
-    ``popularity`` is by item, and ``hard`` are the first items of a system for each user. Half hard
-    draws are from uniform items and from hard ones, as often.
+    ``popularity`` is by item, (n_items,), and ``hard`` are the first items of a system for each
+    user, (n_users, n). Half hard draws are from uniform items and from hard ones, as often.
     """
 
     popularity: Floats
     hard: Longs
 
     def negatives(self, design: SampleDesign) -> dict[str, Any]:
-        """Say how `Negatives` draws them."""
+        """Choose the arguments of `Negatives` for a design: ``weigh``, ``fixed`` or none."""
         m = design.sizes[0]
-        hard = self.hard[:, :m]
-        ways: dict[str, dict[str, Any]] = {
-            "popular": {"weigh": lambda _, items: self.popularity[items]},
-            "half hard": {"weigh": lambda u, i: 1 / len(i) + np.isin(i, hard[u]) / m},
-            "hard": {"fixed": hard},
-        }
-        return ways.get(design.drawing, {})
+        hard_items = self.hard[:, :m]
+
+        def by_popularity(_: int, items: Longs) -> Floats:
+            return self.popularity[items]
+
+        def half_hard(user: int, items: Longs) -> Floats:
+            return 1 / len(items) + np.isin(items, hard_items[user]) / m
+
+        match design.drawing:
+            case "popular":
+                return {"weigh": by_popularity}
+            case "half hard":
+                return {"weigh": half_hard}
+            case "hard":
+                return {"fixed": hard_items}
+        return {}
 
 
 def relative_error(estimates: Floats, truth: Floats) -> Floats:
     """Compare curves, (..., n_cutoffs), with the true one, in per cent; NaN where that is 0.
 
-    The released code of Li et al. (2023) takes estimates there for right.
+    The released code of Li et al. (2023) takes estimates there as right.
     """
-    known = np.where(truth == 0, np.nan, truth)
-    return np.asarray(100 * np.abs(estimates - truth) / known)
+    denominator = np.where(truth == 0, np.nan, truth)
+    return np.asarray(100 * np.abs(estimates - truth) / denominator)
+
+
+class WayEstimates(NamedTuple):
+    """Estimates of one system in one way, as arrays of `Estimates` without the other axes.
+
+    ``estimated`` and ``errors`` are of shape (n_metrics, n_repeats), ``errors_by_cutoff`` of
+    (n_metrics, n_cutoffs), ``expected`` of (n_metrics,), and ``scored`` of (1, n_repeats).
+    """
+
+    estimated: Floats
+    errors: Floats
+    errors_by_cutoff: Floats
+    expected: Floats
+    scored: Floats
 
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """One system, sampled again and again, from a first number of the repeat on."""
+    """One system, whose ranks are sampled repeatedly, from a first number of the repeat on.
+
+    ``candidate_ranks``: the ranks of all candidates, if systems share sampled items, else None.
+    ``weights``: those of items, if some drawing is not uniform, else None.
+    """
 
     ranks: FullRanks
     metrics: tuple[RankMetric, ...]
     repeats: int
     seed: int
-    first: int
-    every: CandidateRanks | None
+    first_repeat: int
+    candidate_ranks: CandidateRanks | None
     weights: ItemWeights | None
     has_random_ties: bool
 
     @cached_property
-    def of_repeats(self) -> Mapping[int, FullRanks]:
+    def ranks_by_repeat(self) -> Mapping[int, FullRanks]:
         """The full ranks by number of the repeat: the same, but for ties in random order."""
-        repeats, ranks = range(self.first, self.first + self.repeats), self.ranks
+        repeats = range(self.first_repeat, self.first_repeat + self.repeats)
         if not self.has_random_ties:
-            return dict.fromkeys(repeats, ranks)
-        uniforms = (random_uniforms(ranks.user, self.seed, "ties", repeat) for repeat in repeats)
-        return dict(zip(repeats, map(ranks.with_ties_by, uniforms), strict=True))
+            return dict.fromkeys(repeats, self.ranks)
+        return {
+            repeat: self.ranks.with_ties_by(
+                random_uniforms(self.ranks.user, self.seed, "ties", repeat)
+            )
+            for repeat in repeats
+        }
 
     def draw(self, design: SampleDesign) -> list[SampledRanks]:
-        """Draw all repeats."""
-        if self.every is None:
-            every = self.of_repeats.items()
-            return [design.draw(ranks, seed=self.seed, repeat=repeat) for repeat, ranks in every]
-        how = self.weights.negatives(design) if self.weights else {}
-        items = Negatives(self.every, self.ranks, self.repeats, self.seed, design.replace, **how)
-        return items.rank(self.every, self.ranks, design.sizes)
+        """Draw the samples of all repeats."""
+        if self.candidate_ranks is None:
+            return [
+                design.draw(ranks, seed=self.seed, repeat=repeat)
+                for repeat, ranks in self.ranks_by_repeat.items()
+            ]
+        drawing = self.weights.negatives(design) if self.weights else {}
+        negatives = Negatives(
+            self.candidate_ranks, self.ranks, self.repeats, self.seed, design.replace, **drawing
+        )
+        return negatives.rank(self.candidate_ranks, self.ranks, design.sizes)
+
+    def curve(self, metric: RankMetric) -> list[RankMetric]:
+        """List a metric at the cut-offs 1 to 50; nothing for AUC."""
+        if metric.name == "AUC":
+            return []
+        return [replace(metric, cutoff=cutoff) for cutoff in CUTOFFS]
+
+    @cached_property
+    def columns(self) -> list[RankMetric]:
+        """All metrics that are estimated, each once: those of the study, then of the curves."""
+        curves = [self.curve(metric) for metric in self.metrics]
+        return list(dict.fromkeys([*self.metrics, *chain(*curves)]))
+
+    @cached_property
+    def truth(self) -> Floats:
+        """Exact values of `columns`, in the mean over random orders of ties: (n_columns,)."""
+        orders = list(dict.fromkeys(self.ranks_by_repeat.values()))
+        return np.array(
+            [np.mean([metric.exact(ranks) for ranks in orders]) for metric in self.columns]
+        )
 
     def estimate(self, ways: Sequence[Way]) -> dict[str, NDArray[Any]]:
-        """Estimate in all ways; see `Estimates` for the arrays, of one system here."""
-        drawn = {design: self.draw(design) for design in dict.fromkeys(d for _, d in ways)}
-        # The metrics, and their curves over cut-offs, each once.
-        curves = [
-            [replace(metric, cutoff=k) for k in CUTOFFS if metric.name != "AUC"]
-            for metric in self.metrics
-        ]
-        columns, own = [*dict.fromkeys([*self.metrics, *chain(*curves)])], len(self.metrics)
-        orders = [*dict.fromkeys(self.of_repeats.values())]
-        truth = np.array([np.mean([metric.exact(one) for one in orders]) for metric in columns])
-        count = cache(lambda design: Cells.of(drawn[design]))
+        """Estimate in all ways; see `Estimates` for the arrays, of one system here.
+
+        Arrays of `PER_WAY` have the ways as their first axis; "exact" is of shape (n_metrics,), and
+        "sampled_shares" of (n_ranks,).
+        """
+        designs = dict.fromkeys(design for _, design in ways)
+        samples = {design: self.draw(design) for design in designs}
+        count = cache(lambda design: Cells.of(samples[design]))
         expect = cache(lambda m, replace: Cells.expected(self.ranks, m, replace))
-        rows: list[tuple[Any, ...]] = []
+        estimates = []
         for estimator, design in ways:
             if estimator.name == "ht-plugin":
-                values = np.full((self.repeats, len(columns)), np.nan)
-                auc = columns.index(RankMetric("AUC"))
-                values[:, auc] = [weighted_auc(one).mean() for one in drawn[design]]
+                values = self._weighted_estimates(samples[design])
             else:
-                values = estimator.fit_cells(count(design)).estimates(columns)
-            expected = values[:, :own].mean(axis=0)
+                values = estimator.fit_cells(count(design)).estimates(self.columns)
+            expected = values[:, : len(self.metrics)].mean(axis=0)
             if not (design.adaptive or self.has_random_ties) and design.drawing == "uniform":
                 cells = expect(design.sizes[0], design.replace)
-                expected = estimator.fit_cells(cells).estimates(self.metrics)[0]
-            errors = np.full((own, self.repeats, len(CUTOFFS)), np.nan)
-            for number, curve in enumerate(curves):
-                at = [columns.index(metric) for metric in curve]
-                errors[number, :, : len(at)] = relative_error(values[:, at], truth[at])
-            scored = [mean_of_users(s.n_negatives + s.n_relevant, s) for s in drawn[design]]
-            means = mean_of_defined(errors), errors.mean(axis=1)
-            rows.append((values[:, :own].T, *means, expected, [scored]))
-        (_, first), *_ = ways
-        ranks = np.concatenate([one.rank for one in drawn[first]])
-        length = max(first.sizes) + int(self.ranks.n_relevant.max())
-        shares = np.bincount(ranks, minlength=length + 1)[1:] / len(ranks)
-        found = dict(zip(PER_WAY, map(np.array, zip(*rows, strict=True)), strict=True))
-        return found | {"exact": truth[:own], "sampled_shares": shares}
+                (expected,) = estimator.fit_cells(cells).estimates(self.metrics)
+            estimates.append(self._way_estimates(values, expected, samples[design]))
+        arrays: dict[str, NDArray[Any]] = {
+            name: np.array([getattr(way, name) for way in estimates]) for name in PER_WAY
+        }
+        arrays["exact"] = self.truth[: len(self.metrics)]
+        _, first_design = ways[0]
+        arrays["sampled_shares"] = self._shares_of_ranks(first_design, samples[first_design])
+        return arrays
+
+    def _weighted_estimates(self, samples: Sequence[SampledRanks]) -> Floats:
+        """Estimate AUC from negatives with probabilities; others are NaN: (n_repeats, n_columns).
+
+        Columns are those of `columns`.
+        """
+        values = np.full((self.repeats, len(self.columns)), np.nan)
+        auc = self.columns.index(RankMetric("AUC"))
+        values[:, auc] = [weighted_auc(sample).mean() for sample in samples]
+        return values
+
+    def _way_estimates(
+        self, values: Floats, expected: Floats, samples: Sequence[SampledRanks]
+    ) -> WayEstimates:
+        """Compute relative errors of curves, and numbers of scored items.
+
+        Estimated values are of shape (n_repeats, n_columns), in the order of `columns`; expected
+        ones of (n_metrics,).
+        """
+        n_metrics = len(self.metrics)
+        errors = np.full((n_metrics, self.repeats, len(CUTOFFS)), np.nan)
+        for number, metric in enumerate(self.metrics):
+            places = [self.columns.index(at_cutoff) for at_cutoff in self.curve(metric)]
+            curve_errors = relative_error(values[:, places], self.truth[places])
+            errors[number, :, : len(places)] = curve_errors
+        scored = [
+            mean_of_users(sample.n_negatives + sample.n_relevant, sample) for sample in samples
+        ]
+        return WayEstimates(
+            estimated=values[:, :n_metrics].T,
+            errors=mean_of_defined(errors),
+            errors_by_cutoff=errors.mean(axis=1),
+            expected=expected,
+            scored=np.array([scored]),
+        )
+
+    def _shares_of_ranks(self, design: SampleDesign, samples: Sequence[SampledRanks]) -> Floats:
+        """Compute the shares of the relevant items at rank 1, 2, ... of samples of a design.
+
+        Of shape (n_ranks,), up to the last rank that is possible.
+        """
+        ranks = np.concatenate([sample.rank for sample in samples])
+        n_ranks = max(design.sizes) + int(self.ranks.n_relevant.max())
+        counts = np.bincount(ranks, minlength=n_ranks + 1)
+        return counts[1:] / len(ranks)
 
 
-PER_WAY = ("estimated", "errors", "errors_by_cutoff", "expected", "scored")
+PER_WAY = WayEstimates._fields
+"""Arrays of a trial that have an axis of ways."""
 
 
 def _ranked_systems(work: Work, draws: Draws | None) -> tuple[Ranked, Mapping[str, CandidateRanks]]:
-    """Give the full ranks of systems, and those of all candidates if systems share items.
+    """Look up the full ranks of systems, and those of all candidates if systems share items.
 
     They do by default if all candidates of all users are ranked. If it is asked for, users whose
-    candidates are not all ranked are left out.
+    candidates are not all ranked are left out. The second is empty if systems do not share items.
+    Refuse, with InputError, shared items where no system ranks all candidates.
     """
-    every = work.candidate_ranks if draws in (None, "items") else {}
-    systems = {name: one.relevant_ranks(work.qrels) for name, one in every.items()}
-    if every and (draws or len(first_of(systems)) == len(first_of(work.full_ranks))):
-        return systems, every
+    candidate_ranks = work.candidate_ranks if draws in (None, "items") else {}
+    systems = {name: ranks.relevant_ranks(work.qrels) for name, ranks in candidate_ranks.items()}
+    if candidate_ranks:
+        if draws is not None:
+            return systems, candidate_ranks
+        has_all_items = len(first_of(systems)) == len(first_of(work.full_ranks))
+        if has_all_items:
+            return systems, candidate_ranks
     if draws == "items":
         raise InputError(
             "`draws` must be shared or independent: items are drawn in studies that train "
@@ -263,22 +373,36 @@ def _ranked_systems(work: Work, draws: Draws | None) -> tuple[Ranked, Mapping[st
 
 
 def trials_of(work: Work, settings: Settings) -> tuple[dict[str, Trial], Draws]:
-    """Give a trial of each system, and what systems share."""
+    """Prepare a trial of each system, and settle what systems share.
+
+    Systems that share nothing have other numbers of repeats, which key their random numbers.
+    """
     is_uniform = settings.drawing == ("uniform",)
-    systems, every = _ranked_systems(work, settings.draws if is_uniform else "items")
-    draws: Draws = "items" if every else settings.draws or "shared"
-    weights, first = None, next(iter(systems))
+    systems, candidate_ranks = _ranked_systems(work, settings.draws if is_uniform else "items")
+    draws: Draws = "items" if candidate_ranks else settings.draws or "shared"
+    weights = None
     if not is_uniform:
-        hard = top_items(every[first], systems[first], m=settings.negatives[-1])
+        first, *_ = systems
+        hard = top_items(candidate_ranks[first], systems[first], m=settings.negatives[-1])
         popularity = np.maximum(work.popularity_counts["train"], 0.0) ** POWER
         weights = ItemWeights(popularity, hard)
-    metrics, repeats = read_metrics(settings.metrics), settings.repeats
-    apart = repeats if draws == "independent" else 0
-    last = weights, settings.ties == "random"
-    return {
-        name: Trial(ranks, metrics, repeats, work.seed, n * apart, every.get(name), *last)
-        for n, (name, ranks) in enumerate(systems.items())
-    }, draws
+    metrics = read_metrics(settings.metrics)
+    repeats = settings.repeats
+    repeats_apart = repeats if draws == "independent" else 0
+    trials = {
+        name: Trial(
+            ranks=ranks,
+            metrics=metrics,
+            repeats=repeats,
+            seed=work.seed,
+            first_repeat=number * repeats_apart,
+            candidate_ranks=candidate_ranks.get(name),
+            weights=weights,
+            has_random_ties=settings.ties == "random",
+        )
+        for number, (name, ranks) in enumerate(systems.items())
+    }
+    return trials, draws
 
 
 def run_trials(work: Work, trials: Sequence[Trial], ways: Sequence[Way]) -> dict[str, Any]:
@@ -290,5 +414,9 @@ def run_trials(work: Work, trials: Sequence[Trial], ways: Sequence[Way]) -> dict
     # Threads of the linear algebra may change last digits, and slow small matrices.
     with single_threaded("blas"):
         estimated = workers(delayed(trial.estimate)(ways) for trial in trials)
-        found = [*work.steps("Estimating from samples", len(trials), estimated)]
-    return {n: np.stack([of[n] for of in found], axis=1 + (n in PER_WAY)) for n in found[0]}
+        by_system = list(work.steps("Estimating from samples", len(trials), estimated))
+    arrays = {}
+    for name in by_system[0]:
+        system_axis = 2 if name in PER_WAY else 1
+        arrays[name] = np.stack([system[name] for system in by_system], axis=system_axis)
+    return arrays

@@ -177,7 +177,9 @@ def correct(
     from analyses.sampled.rank_tables import read_sampled_ranks
 
     settings = settings_from_options(CORRECTION(), option_values)
-    systems = read_sampled_ranks(tables, negatives=negatives, candidates=candidates, replace=replace)
+    systems = read_sampled_ranks(
+        tables, negatives=negatives, candidates=candidates, replace=replace
+    )
     result = corrected_systems(systems, settings, seed=seed, progress=progress)
     publish({"corrected": result}, only=["corrected"])
     click.echo(result.caption(), err=True)

@@ -128,7 +128,7 @@ RELEVANT = RANKS.relevant_ranks(JUDGED)
 
 def _items(drawn: Negatives, m: int, *, n_users: int = N_USERS) -> NDArray[np.intp]:
     rows = (np.flatnonzero(drawn.relevant.user == user) for user in range(n_users))
-    return np.array([drawn.of(user, own, m)[0] for user, own in enumerate(rows)])
+    return np.array([drawn.draw(user, own, m)[0] for user, own in enumerate(rows)])
 
 
 def _of_system(ranks: CandidateRanks) -> FullRanks:
