@@ -6,7 +6,7 @@ The unit of all errors and tests is the user: lists of one user are not independ
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
@@ -23,18 +23,25 @@ if TYPE_CHECKING:
 OverTime = Literal["pooled", "thesis"]
 
 TAIL: Final = 0.025
-"""Chance beyond either end of an interval."""
+"""Probability beyond either end of an interval."""
 
-ALARM: Final = 0.001
+MISMATCH_LEVEL: Final = 0.001
 """p-value of the split of the users below which no winner is named."""
 
 
 def rates_of(cells: pd.DataFrame, *, over_time: OverTime) -> pd.Series:
-    """Give the rate of each arm, from users, lists and accepted lists by arm and period."""
-    weight, found = cells["lists"], cells["accepted"]
+    """Compute the click-through rate of each arm over all periods; see `click_through`.
+
+    ``cells``: columns users, lists and accepted (lists), indexed by arm and period. The result is
+    indexed by arm.
+    """
     if over_time == "thesis":
-        weight, found = cells["users"], cells["users"] * cells["accepted"] / cells["lists"]
-    return found.groupby(level="arm").sum() / weight.groupby(level="arm").sum()
+        weights = cells["users"]
+        weighted = cells["users"] * cells["accepted"] / cells["lists"]
+    else:
+        weights = cells["lists"]
+        weighted = cells["accepted"]
+    return weighted.groupby(level="arm").sum() / weights.groupby(level="arm").sum()
 
 
 def click_through(
@@ -53,47 +60,69 @@ def click_through(
     or everything, the interval is that of Clopper and Pearson (1934), as if lists were independent.
 
     Counts have the columns user, arm (its number), period, lists and accepted, a row for each user
-    and period; a user has one arm. Given are arm, users, lists, accepted, rate (missing where
-    nothing was shown), error (missing where there is one user), low and high (95 %), a row per arm.
+    and period; a user has one arm. The result has the columns arm, users, lists, accepted, rate
+    (missing where nothing was shown), error (missing where there is one user), low and high (95 %),
+    a row for each arm.
     """
-    keys = ["arm", "period"]
-    cells = counts.groupby(keys).agg(
+    cells = counts.groupby(["arm", "period"]).agg(
         users=("user", "size"), lists=("lists", "sum"), accepted=("accepted", "sum")
     )
-    rates, sums = rates_of(cells, over_time=over_time), cells.groupby("arm").sum()
-    # By how much each row, if it counted more, would move the rate of its arm.
-    rows = counts.merge(cells.reset_index(), on=keys, suffixes=("", "_all"))
-    of_arm = rows["arm"].map(rates)
-    if over_time == "pooled":
-        moved = (rows["accepted"] - of_arm * rows["lists"]) / rows["arm"].map(sums["lists"])
-    else:
-        of_cell = rows["accepted_all"] / rows["lists_all"]
-        within = (rows["accepted"] - of_cell * rows["lists"]) / rows["lists_all"]
-        moved = (rows["users"] * within + of_cell - of_arm) / rows["arm"].map(sums["users"])
-    # Periods of one user are added up.
-    of_users = moved.groupby([rows["arm"], rows["user"]]).sum()
-    found = of_users.groupby("arm").agg(users="size", squares=lambda each: (each**2).sum())
-    found = found.join(sums[["lists", "accepted"]]).assign(rate=rates)
-    found = found.reindex(range(len(arms)))
-    counted = found[["users", "lists", "accepted"]].fillna(0).astype(np.int64)
-    users, lists, accepted = counted["users"], counted["lists"], counted["accepted"]
-    variances = (found["squares"] * users / (users - 1).where(users > 1)).to_numpy()
+    rates = rates_of(cells, over_time=over_time)
+    sums = cells.groupby("arm").sum()
+    by_user = _user_influences(counts, cells, rates, over_time=over_time)
+    by_arm = by_user.groupby("arm").agg(
+        users="size", squares=lambda user_influences: (user_influences**2).sum()
+    )
+    by_arm = by_arm.join(sums[["lists", "accepted"]]).assign(rate=rates)
+    by_arm = by_arm.reindex(range(len(arms)))
+    result = by_arm[["users", "lists", "accepted"]].fillna(0).astype(np.int64)
+    n_users = result["users"]
+    n_lists = result["lists"]
+    n_accepted = result["accepted"]
+    variances = (by_arm["squares"] * n_users / (n_users - 1).where(n_users > 1)).to_numpy()
     # A normal interval as long as the exact one where none or all of n lists are accepted, which
     # is 1 - .025^(1/n) long.
-    longest = -np.expm1(np.log(TAIL) / lists.clip(lower=1)) / NORMAL_QUANTILE
-    exact = np.where((accepted == 0) | (accepted == lists), longest**2, 0.0)
-    errors, rate = np.sqrt(np.maximum(variances, exact)), found["rate"].to_numpy()
-    low, high = (
-        np.maximum(rate - NORMAL_QUANTILE * errors, 0.0),
-        np.minimum(rate + NORMAL_QUANTILE * errors, 1.0),
+    exact_error = -np.expm1(np.log(TAIL) / n_lists.clip(lower=1)) / NORMAL_QUANTILE
+    is_extreme = (n_accepted == 0) | (n_accepted == n_lists)
+    exact_variances = np.where(is_extreme, exact_error**2, 0.0)
+    errors = np.sqrt(np.maximum(variances, exact_variances))
+    rate = by_arm["rate"].to_numpy()
+    half_widths = NORMAL_QUANTILE * errors
+    result = result.assign(
+        rate=rate,
+        error=errors,
+        low=np.maximum(rate - half_widths, 0.0),
+        high=np.minimum(rate + half_widths, 1.0),
     )
-    counted = counted.assign(rate=rate, error=errors, low=low, high=high)
-    counted.insert(0, "arm", [*arms])
-    return counted.reset_index(drop=True)
+    result.insert(0, "arm", [*arms])
+    return result.reset_index(drop=True)
+
+
+def _user_influences(
+    counts: pd.DataFrame, cells: pd.DataFrame, rates: pd.Series, *, over_time: OverTime
+) -> pd.Series:
+    """Compute by how much each user, if he counted more, would change the rate of his arm.
+
+    ``counts``: those of `click_through`; ``cells``: users, lists and accepted by arm and period;
+    ``rates``: indexed by arm. The result is indexed by arm and user.
+    """
+    rows = counts.merge(cells.reset_index(), on=["arm", "period"], suffixes=("", "_all"))
+    sums = cells.groupby("arm").sum()
+    arm_rates = rows["arm"].map(rates)
+    if over_time == "pooled":
+        excess = rows["accepted"] - arm_rates * rows["lists"]
+        influences = excess / rows["arm"].map(sums["lists"])
+    else:
+        cell_rates = rows["accepted_all"] / rows["lists_all"]
+        within_cell = (rows["accepted"] - cell_rates * rows["lists"]) / rows["lists_all"]
+        change = rows["users"] * within_cell + cell_rates - arm_rates
+        influences = change / rows["arm"].map(sums["users"])
+    # Periods of one user are added up.
+    return influences.groupby([rows["arm"], rows["user"]]).sum()
 
 
 def differences(rates: pd.DataFrame) -> pd.DataFrame:
-    """Give one row per pair of arms, from `click_through`.
+    """Compare the rates of all pairs of arms, from `click_through`; a row for each pair.
 
     Columns arm_a, arm_b, difference (a less b), error, low, high (95 %), p (two-sided, of the
     difference divided by its error as a normal deviate) and p_holm (adjusted for the number of
@@ -103,61 +132,73 @@ def differences(rates: pd.DataFrame) -> pd.DataFrame:
     from scipy.special import ndtr
 
     first, second = pair_indices(len(rates))
-    rate, error = rates["rate"].to_numpy(), rates["error"].to_numpy()
+    rate = rates["rate"].to_numpy()
+    error = rates["error"].to_numpy()
     difference = rate[first] - rate[second]
     errors = np.sqrt(error[first] ** 2 + error[second] ** 2)
-    p = 2 * ndtr(-ratio_or_nan(np.abs(difference), errors))
-    return pd.DataFrame(pair_labels([*rates["arm"]], "arm_a", "arm_b")).assign(
+    half_widths = NORMAL_QUANTILE * errors
+    z = ratio_or_nan(np.abs(difference), errors)
+    p = 2 * ndtr(-z)
+    pairs = pair_labels([*rates["arm"]], "arm_a", "arm_b")
+    return pd.DataFrame(pairs).assign(
         difference=difference,
         error=errors,
-        low=difference - NORMAL_QUANTILE * errors,
-        high=difference + NORMAL_QUANTILE * errors,
+        low=difference - half_widths,
+        high=difference + half_widths,
         p=p,
         p_holm=holm(p) if len(p) else p,
     )
 
 
 def planned_shares(arms: Sequence[str], shares: Mapping[str, float] | None) -> list[float]:
-    """Give the planned share of each arm; equal ones if nothing is planned."""
-    shares = dict.fromkeys(arms, 1.0) if shares is None else shares
-    if {*shares} != {*arms} or not all(0 < share < np.inf for share in shares.values()):
+    """Scale the planned share of each arm to a sum of 1; equal ones if nothing is planned.
+
+    Refuse, with InputError, shares of other arms, and numbers that are not positive and finite.
+    """
+    if shares is None:
+        shares = dict.fromkeys(arms, 1.0)
+    are_positive = all(0 < share < np.inf for share in shares.values())
+    if {*shares} != {*arms} or not are_positive:
         rule = f"`shares` must be one positive number for each of {', '.join(arms)}"
         raise InputError(f"{rule}, got {shares}.")
-    return [shares[arm] / sum(shares.values()) for arm in arms]
+    total = sum(shares.values())
+    return [shares[arm] / total for arm in arms]
 
 
 def sample_ratio(
-    firsts: pd.DataFrame, arms: Sequence[str], shares: Sequence[float]
+    first_lists: pd.DataFrame, arms: Sequence[str], shares: Sequence[float]
 ) -> pd.DataFrame:
     """Test whether users came to the arms in the planned shares, overall and day by day.
 
     The columns arm (its number) and day (since 1970) are those of the first list of every user, so
-    that days are independent, and an arm that makes its users come back is not accused. See Fabijan
-    et al. (2019), Diagnosing sample ratio mismatch in online controlled experiments.
+    that days are independent, and an arm that makes its users come back is not accused. Shares are
+    those of the arms, with the sum 1. See Fabijan et al. (2019), Diagnosing sample ratio mismatch
+    in online controlled experiments.
 
-    Given is one row for all users, then one per day: day ("all" first), users and percentage for
-    each arm, chi_square, degrees_of_freedom, p, p_holm (of days: adjusted for the number of days)
-    and mismatch (whether that is < .001).
+    The result has one row for all users, then one per day: day ("all" first), users and percentage
+    for each arm, chi_square, degrees_of_freedom, p, p_holm (of days: adjusted for the number of
+    days) and mismatch (whether that is < .001).
     """
     import pandas as pd
     from scipy.stats import chisquare
 
-    daily = pd.crosstab(firsts["day"], firsts["arm"])
+    daily = pd.crosstab(first_lists["day"], first_lists["arm"])
     daily = daily.reindex(columns=range(len(arms)), fill_value=0)
     counts = np.vstack([daily.sum(), daily])
     totals = counts.sum(axis=1, keepdims=True)
-    statistics, p = chisquare(counts, totals * np.array(shares), axis=1)
-    adjusted, portions = np.concatenate([p[:1], holm(p[1:])]), 100 * counts / totals
+    expected = totals * np.array(shares)
+    statistics, p = chisquare(counts, expected, axis=1)
+    adjusted = np.concatenate([p[:1], holm(p[1:])])
+    percentages = 100 * counts / totals
     days = np.datetime_as_string(daily.index.to_numpy().astype("datetime64[D]"))
-    return pd.DataFrame(
-        {
-            "day": ["all", *days.tolist()],
-            **{f"users_{arm}": counts[:, n] for n, arm in enumerate(arms)},
-            **{f"percent_{arm}": portions[:, n] for n, arm in enumerate(arms)},
-            "chi_square": statistics,
-            "degrees_of_freedom": len(arms) - 1,
-            "p": p,
-            "p_holm": adjusted,
-            "mismatch": adjusted < ALARM,
-        }
-    )
+    columns: dict[str, Any] = {"day": ["all", *days.tolist()]}
+    for number, arm in enumerate(arms):
+        columns[f"users_{arm}"] = counts[:, number]
+    for number, arm in enumerate(arms):
+        columns[f"percent_{arm}"] = percentages[:, number]
+    columns["chi_square"] = statistics
+    columns["degrees_of_freedom"] = len(arms) - 1
+    columns["p"] = p
+    columns["p_holm"] = adjusted
+    columns["mismatch"] = adjusted < MISMATCH_LEVEL
+    return pd.DataFrame(columns)

@@ -11,10 +11,10 @@ import numpy as np
 from analyses.online.best_of_many import scaled_ranks
 from analyses.online.experiments import Experiment
 from analyses.ordering import DECIMALS
-from runs.shared.arrays import Floats
+from runs.shared.arrays import Floats, Numbers
 from runs.shared.streams import random_uniforms
 
-SPREADS: Final = np.linspace(0.1, 2.2, 12)
+DEVIATIONS: Final = np.linspace(0.1, 2.2, 12)
 """Standard deviations of true values, relative to those observed."""
 
 CORRELATIONS: Final = np.sin(np.linspace(-1.55, 1.55, 31))
@@ -25,10 +25,10 @@ FEWEST_MODELS: Final = 4
 
 
 def rho_intervals(experiment: Experiment, measures: Sequence[str], *, seed: int) -> Floats:
-    """Give 95 % intervals of the rhos that values and rates without noise would have.
+    """Compute 95 % intervals of the rhos that values and rates without noise would have.
 
-    Lower and upper ends are of shape (2, n_measures); NaN where errors of the rates are not known,
-    there are fewer than 4 models, or there is no rho.
+    Lower and upper limits are of shape (2, n_measures); NaN where errors of the rates are not
+    known, there are fewer than 4 models, or there is no rho.
 
     True values and rates of the models are taken for normal around a mean, with any standard
     deviations and any correlation, as likely a priori (a normal measurement-error model, Fuller
@@ -36,66 +36,121 @@ def rho_intervals(experiment: Experiment, measures: Sequence[str], *, seed: int)
     Given these, true values are drawn for every model from what was observed and its errors; the
     interval holds the middle 95 % of the rhos of such draws.
     """
-    ends, of_values = np.full((2, len(measures)), np.nan), experiment.value_errors
+    limits = np.full((2, len(measures)), np.nan)
     if experiment.rate_errors is None or len(experiment.models) < FEWEST_MODELS:
-        return ends
-    if of_values is None:
-        of_values = np.zeros(experiment.values.shape)
-    for place, row in enumerate(map(experiment.measures.index, measures)):
-        if np.isfinite(experiment.values[row]).all() and np.ptp(experiment.values[row]) > 0:
-            observed = np.stack([experiment.values[row], experiment.rates], axis=1)
-            errors = np.stack([of_values[row], experiment.rate_errors], axis=1)
-            truths = draw_truths(observed, errors, seed=seed)
-            values, rates = np.moveaxis(scaled_ranks(truths.swapaxes(1, 2)), 1, 0)
-            rhos = (values * rates).sum(axis=-1).round(DECIMALS)
-            rhos = rhos[np.isfinite(rhos)]
-            ends[0, place] = np.quantile(rhos, 0.025, method="lower")
-            ends[1, place] = np.quantile(rhos, 0.975, method="higher")
-    return ends
+        return limits
+    value_errors = experiment.value_errors
+    if value_errors is None:
+        value_errors = np.zeros(experiment.values.shape)
+    for number, measure in enumerate(measures):
+        row = experiment.measures.index(measure)
+        values = experiment.values[row]
+        if not np.isfinite(values).all() or np.ptp(values) == 0:
+            continue
+        observed = np.stack([values, experiment.rates], axis=1)
+        errors = np.stack([value_errors[row], experiment.rate_errors], axis=1)
+        truths = draw_truths(observed, errors, seed=seed)
+        value_ranks = scaled_ranks(truths[:, :, 0])
+        rate_ranks = scaled_ranks(truths[:, :, 1])
+        rhos = (value_ranks * rate_ranks).sum(axis=-1).round(DECIMALS)
+        rhos = rhos[np.isfinite(rhos)]
+        limits[0, number] = np.quantile(rhos, 0.025, method="lower")
+        limits[1, number] = np.quantile(rhos, 0.975, method="higher")
+    return limits
 
 
 def draw_truths(observed: Floats, errors: Floats, *, seed: int) -> Floats:
     """Draw true values and rates, given those observed with errors, each of shape (n_models, 2).
 
-    Draws are of shape (DRAWS, n_models, 2).
+    Draws are of shape (DRAWS, n_models, 2), in standard deviations from the observed mean. What was
+    observed without error is drawn as it is.
     """
-    from scipy.special import ndtri
-
+    n_models = len(observed)
     scales = observed.std(axis=0, ddof=1)
-    observed, errors = (observed - observed.mean(axis=0)) / scales, errors / scales
+    observed = (observed - observed.mean(axis=0)) / scales
+    errors = errors / scales
     noise = errors[:, :, np.newaxis] ** 2 * np.eye(2)
-    grid = np.array([*product(SPREADS, SPREADS, CORRELATIONS)])
-    x, y, r = grid.T
-    across = np.array([[x**2, x * y * r], [x * y * r, y**2]]).transpose(2, 0, 1)
-    # The cells of the grid by their likelihood without the means, of which all are as likely.
-    precisions = np.linalg.inv(across[:, np.newaxis] + noise)
-    total = precisions.sum(axis=1)
-    weighted = (precisions @ observed[..., np.newaxis])[..., 0]
-    centres = np.linalg.solve(total, weighted.sum(axis=1)[..., np.newaxis])[..., 0]
-    fit = (weighted * observed).sum(axis=(1, 2)) - (weighted.sum(axis=1) * centres).sum(axis=1)
-    log = 0.5 * (np.linalg.slogdet(precisions)[1].sum(axis=1) - np.linalg.slogdet(total)[1] - fit)
-    weights = np.exp(log - log.max())
-    cells = np.searchsorted(np.cumsum(weights / weights.sum()), (np.arange(DRAWS) + 0.5) / DRAWS)
-    cells = np.minimum(cells, len(grid) - 1)
-    places = np.arange(DRAWS * (len(observed) + 1) * 2)
-    uniforms = np.clip(random_uniforms(places, seed, "true values"), 2.0**-54, None)
-    normals = np.asarray(ndtri(uniforms)).reshape(DRAWS, len(observed) + 1, 2, 1)
-    roots = _roots(np.linalg.inv(total))[cells]
-    means = (centres[cells] + (roots @ normals[:, 0])[..., 0])[:, np.newaxis]
+    covariances = _covariance_grid()
+    precisions = np.linalg.inv(covariances[:, np.newaxis] + noise)
+    total_precisions = precisions.sum(axis=1)
+    weighted = _multiply(precisions, observed)
+    centres = np.linalg.solve(total_precisions, weighted.sum(axis=1)[..., np.newaxis])[..., 0]
+    log_likelihoods = _log_likelihoods(observed, precisions, weighted, centres)
+    cells = _draw_cells(log_likelihoods)
+    normals = _draw_normals(n_models, seed=seed)
+    mean_factors = _cholesky_factors(np.linalg.inv(total_precisions))[cells]
+    means = centres[cells] + _multiply(mean_factors, normals[:, 0])
+    means = means[:, np.newaxis]
     # True values of models, given means and covariance, and what was observed.
-    spread = across[cells][:, np.newaxis]
-    gain = spread @ precisions[cells]
-    truths = means + (gain @ (observed - means)[..., np.newaxis])[..., 0]
-    truths += (_roots(spread - gain @ spread) @ normals[:, 1:])[..., 0]
+    true_covariances = covariances[cells][:, np.newaxis]
+    gains = true_covariances @ precisions[cells]
+    truths = means + _multiply(gains, observed - means)
+    remaining = true_covariances - gains @ true_covariances
+    truths += _multiply(_cholesky_factors(remaining), normals[:, 1:])
     return np.where(errors == 0, observed, truths)
 
 
-def _roots(covariances: Floats) -> Floats:
-    """Give Cholesky roots of covariances of two numbers, of shape (..., 2, 2)."""
-    roots, xx, xy = np.zeros_like(covariances), covariances[..., 0, 0], covariances[..., 1, 0]
+def _covariance_grid() -> Floats:
+    """Build the covariances of true values and rates that are tried: (n_cells, 2, 2)."""
+    grid = np.array([*product(DEVIATIONS, DEVIATIONS, CORRELATIONS)])
+    x, y, r = grid.T
+    covariances = np.array([[x**2, x * y * r], [x * y * r, y**2]])
+    return covariances.transpose(2, 0, 1)
+
+
+def _multiply(matrices: Floats, vectors: Floats) -> Floats:
+    """Multiply matrices (..., 2, 2) with vectors (..., 2)."""
+    return np.asarray((matrices @ vectors[..., np.newaxis])[..., 0])
+
+
+def _log_likelihoods(
+    observed: Floats, precisions: Floats, weighted: Floats, centres: Floats
+) -> Floats:
+    """Compute the log likelihoods of covariances, (n_cells,), over means that are all as likely.
+
+    Observed values are of shape (n_models, 2), precisions of models of (n_cells, n_models, 2, 2),
+    their products with the values of (n_cells, n_models, 2), and most likely means of (n_cells, 2).
+    """
+    _, log_determinants = np.linalg.slogdet(precisions)
+    _, log_determinant_of_mean = np.linalg.slogdet(precisions.sum(axis=1))
+    squares = (weighted * observed).sum(axis=(1, 2))
+    squares_of_mean = (weighted.sum(axis=1) * centres).sum(axis=1)
+    misfit = squares - squares_of_mean
+    return np.asarray(0.5 * (log_determinants.sum(axis=1) - log_determinant_of_mean - misfit))
+
+
+def _draw_cells(log_likelihoods: Floats) -> Numbers:
+    """Draw cells in proportion to their likelihood, evenly spaced: numbers of shape (DRAWS,)."""
+    weights = np.exp(log_likelihoods - log_likelihoods.max())
+    cumulated = np.cumsum(weights / weights.sum())
+    quantiles = (np.arange(DRAWS) + 0.5) / DRAWS
+    cells = np.searchsorted(cumulated, quantiles)
+    return np.minimum(cells, len(weights) - 1)
+
+
+def _draw_normals(n_models: int, *, seed: int) -> Floats:
+    """Draw standard normal numbers for the mean, then each model: (DRAWS, n_models + 1, 2)."""
+    from scipy.special import ndtri
+
+    shape = (DRAWS, n_models + 1, 2)
+    numbers = np.arange(DRAWS * (n_models + 1) * 2)
+    uniforms = np.clip(random_uniforms(numbers, seed, "true values"), 2.0**-54, None)
+    return np.asarray(ndtri(uniforms)).reshape(shape)
+
+
+def _cholesky_factors(covariances: Floats) -> Floats:
+    """Compute Cholesky factors of covariances of two numbers, of shape (..., 2, 2).
+
+    A first variance up to 1e-12 is taken as 0.
+    """
+    factors = np.zeros_like(covariances)
+    first_variance = covariances[..., 0, 0]
+    covariance = covariances[..., 1, 0]
+    second_variance = covariances[..., 1, 1]
     # Of what is known there is no variance, but for rounding.
-    varies = xx > 1e-12
-    roots[..., 0, 0] = np.sqrt(np.where(varies, xx, 0.0))
-    np.divide(xy, roots[..., 0, 0], out=roots[..., 1, 0], where=varies)
-    roots[..., 1, 1] = np.sqrt(np.maximum(covariances[..., 1, 1] - roots[..., 1, 0] ** 2, 0.0))
-    return roots
+    varies = first_variance > 1e-12
+    factors[..., 0, 0] = np.sqrt(np.where(varies, first_variance, 0.0))
+    np.divide(covariance, factors[..., 0, 0], out=factors[..., 1, 0], where=varies)
+    remaining = second_variance - factors[..., 1, 0] ** 2
+    factors[..., 1, 1] = np.sqrt(np.maximum(remaining, 0.0))
+    return factors

@@ -9,7 +9,13 @@ from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
 from analyses.online.experiments import Experiment
-from analyses.online.rho_intervals import CORRELATIONS, DRAWS, SPREADS, draw_truths, rho_intervals
+from analyses.online.rho_intervals import (
+    CORRELATIONS,
+    DEVIATIONS,
+    DRAWS,
+    draw_truths,
+    rho_intervals,
+)
 from tests.analyses.online.examples import experiment
 
 Floats = NDArray[np.float64]
@@ -17,8 +23,8 @@ Floats = NDArray[np.float64]
 
 def test_true_values_may_vary_a_tenth_to_22_tenths_as_much_as_those_observed() -> None:
     """Angles of correlations are uniform, from nearly -1 to nearly 1."""
-    np.testing.assert_allclose(np.diff(SPREADS), 2.1 / 11)
-    assert (SPREADS[0], SPREADS[-1], len(SPREADS)) == (0.1, 2.2, 12)
+    np.testing.assert_allclose(np.diff(DEVIATIONS), 2.1 / 11)
+    assert (DEVIATIONS[0], DEVIATIONS[-1], len(DEVIATIONS)) == (0.1, 2.2, 12)
     angles = np.arcsin(CORRELATIONS)
     np.testing.assert_allclose(np.diff(angles), 3.1 / 30)
     assert (angles[0], angles[-1], len(angles)) == (pytest.approx(-1.55), pytest.approx(1.55), 31)
@@ -34,8 +40,8 @@ def moments(observed: Floats, errors: Floats) -> tuple[Floats, Floats]:
     scales = observed.std(axis=0, ddof=1)
     seen, noise = (observed - observed.mean(axis=0)) / scales, errors / scales
     logs, means, squares = [], [], []
-    for x in SPREADS:
-        for y in SPREADS:
+    for x in DEVIATIONS:
+        for y in DEVIATIONS:
             for r in CORRELATIONS:
                 own = np.array([[x * x, x * y * r], [x * y * r, y * y]])
                 wholes = own + np.array([np.diag(each**2) for each in noise])
