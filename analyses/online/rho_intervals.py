@@ -71,7 +71,8 @@ def draw_truths(observed: Floats, errors: Floats, *, seed: int) -> Floats:
     errors = errors / scales
     noise = errors[:, :, np.newaxis] ** 2 * np.eye(2)
     covariances = _covariance_grid()
-    precisions = np.linalg.inv(covariances[:, np.newaxis] + noise)
+    total_covariances = covariances[:, np.newaxis] + noise
+    precisions = np.asarray(np.linalg.inv(total_covariances), dtype=np.float64)
     total_precisions = precisions.sum(axis=1)
     weighted = _multiply(precisions, observed)
     centres = np.linalg.solve(total_precisions, weighted.sum(axis=1)[..., np.newaxis])[..., 0]
