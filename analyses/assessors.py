@@ -188,7 +188,8 @@ def kappa(tables: Floats) -> Floats:
     >>> float(kappa(np.array([[20.0, 5.0], [10.0, 15.0]])).round(2))
     0.4
     """
-    shares = tables / tables.sum(axis=(-2, -1), keepdims=True)
+    totals = tables.sum(axis=(-2, -1), keepdims=True)
+    shares = tables / totals
     observed = np.trace(shares, axis1=-2, axis2=-1)
     first_margins = shares.sum(axis=-1)
     second_margins = shares.sum(axis=-2)
@@ -216,7 +217,8 @@ def _count_agreements(
     # 0 to 5: active, mixed, passive; of each the agreements, then the disagreements.
     first_indices = 2 * (2 - n_significant)
     indices = first_indices + (signs < 0)
-    return np.stack([np.bincount(row, minlength=len(AGREEMENTS)) for row in indices])
+    n_kinds = len(AGREEMENTS)
+    return np.stack([np.bincount(row, minlength=n_kinds) for row in indices])
 
 
 @dataclass(frozen=True, eq=False)
@@ -277,7 +279,8 @@ class Assessors(Result):
 
         ``groups`` has the group of each grade, of shape (n_grades,): numbers or truth values.
         """
-        is_member = np.unique(groups)[:, np.newaxis] == groups
+        distinct_groups = np.unique(groups)[:, np.newaxis]
+        is_member = distinct_groups == groups
         is_in_group = is_member.astype(np.float64)
         tables = is_in_group @ self.tables @ is_in_group.T
         value, *replicates = kappa(tables)
@@ -300,10 +303,12 @@ class Assessors(Result):
             best = np.argsort(-self.true, axis=1, kind="stable")
             best = best[:, :size]
             # An axis for the pairs of orderings, of which there is one.
-            measured = np.take_along_axis(self.measured, best, axis=1)[:, np.newaxis]
-            true = np.take_along_axis(self.true, best, axis=1)[:, np.newaxis]
-            tau = tau_b(measured, true)
-            ap = tau_ap(measured, true)
+            measured = np.take_along_axis(self.measured, best, axis=1)
+            true = np.take_along_axis(self.true, best, axis=1)
+            orderings = measured[:, np.newaxis]
+            references = true[:, np.newaxis]
+            tau = tau_b(orderings, references)
+            ap = tau_ap(orderings, references)
             name = "all systems" if size == n_systems else f"top {size}"
             correlations[name] = (tau[:, 0], ap[:, 0])
         return correlations

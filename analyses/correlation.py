@@ -213,7 +213,8 @@ class Correlation(Result):
         Each is of shape (n_measures, n_measures), NaN for other measures, and for all if only the
         means are known. Limits lie within the range of the coefficient.
         """
-        limits = {name: np.full(self.taus.shape, np.nan) for name in SYSTEM_LIMIT_COLUMNS}
+        shape = self.taus.shape
+        limits = {name: np.full(shape, np.nan) for name in SYSTEM_LIMIT_COLUMNS}
         if self.within is None or self.over_users is None:
             return limits
         reported = np.ix_(self.reported_indices, self.reported_indices)
@@ -291,7 +292,8 @@ class Correlation(Result):
 
     def _is_reported(self) -> Masks:
         """Mark the report measures: (n_measures,)."""
-        return np.isin(np.arange(len(self.measures)), self.reported_indices)
+        indices = np.arange(len(self.measures))
+        return np.isin(indices, self.reported_indices)
 
     def among_cutoffs(self) -> pd.DataFrame:
         """Tabulate pairs of cut-offs of one metric.
@@ -299,7 +301,8 @@ class Correlation(Result):
         Columns metric, cutoff_a, cutoff_b; then those of `to_frame` from tau on.
         """
         frame = self.to_frame()
-        frame = frame[frame["metric_a"] == frame["metric_b"]].drop(columns="metric_b")
+        is_same_metric = frame["metric_a"] == frame["metric_b"]
+        frame = frame[is_same_metric].drop(columns="metric_b")
         return frame.rename(columns={"metric_a": "metric"}).reset_index(drop=True)
 
     def among_metrics(self) -> pd.DataFrame:
@@ -366,7 +369,8 @@ class Correlation(Result):
                 taus[pair] = tau
         if not taus:
             return []
-        mean = rounded(sum(taus.values()) / len(taus), 2)
+        mean_tau = sum(taus.values()) / len(taus)
+        mean = rounded(mean_tau, 2)
         label = find_coefficient(self.coefficient).label
         depth = self.measures.reported.title_suffix
         pairs = "pairs"
@@ -517,7 +521,11 @@ class Correlation(Result):
     def _wide_pairs(self) -> list[tuple[str, str]]:
         """Name the pairs of report measures whose interval is wider than `WIDE`."""
         widths = self.high - self.low
-        return [pair for pair, indices in self._indices_by_pair.items() if widths[indices] > WIDE]
+        wide_pairs = []
+        for pair, indices in self._indices_by_pair.items():
+            if widths[indices] > WIDE:
+                wide_pairs.append(pair)
+        return wide_pairs
 
     def caption(self) -> str:
         """Write what the numbers are, how ties count, and what the intervals are."""
@@ -554,7 +562,8 @@ def correlate_means(
     if means.shape != shape:
         raise ValueError(f"means of shape {means.shape} do not fit labels of {shape}.")
     find_coefficient(coefficient)
-    unknown = np.full((len(measures), len(measures)), np.nan)
+    n_measures = len(measures)
+    unknown = np.full((n_measures, n_measures), np.nan)
     values = {name: _compare_pairs(compared, means) for name, compared in COEFFICIENTS.items()}
     return Correlation(
         measures=measures,
@@ -587,8 +596,9 @@ def _with_intervals(result: Correlation, resampled: Floats, *, every_pair: bool)
             cells.append((second, first))
         for row, column in cells:
             agreements = coefficient.compare(orderings[row], orderings[column])
-            limits = arcsine_limits(result.taus[row, column], agreements)
-            low[row, column], high[row, column] = limits
+            least, most = arcsine_limits(result.taus[row, column], agreements)
+            low[row, column] = least
+            high[row, column] = most
             undefined += int(np.isnan(agreements).sum())
     if coefficient.symmetric:
         low = np.where(np.isnan(low), low.T, low)
@@ -639,7 +649,8 @@ def _mean_with_others(agreements: Floats) -> Floats:
     measures = np.arange(n_measures)
     sums = agreements.sum(axis=1)
     with_themselves = agreements[measures, measures]
-    return np.asarray((sums - with_themselves) / max(n_measures - 1, 1))
+    sums_with_others = sums - with_themselves
+    return np.asarray(sums_with_others / max(n_measures - 1, 1))
 
 
 def order_by_similarity(similarities: Floats, indices: Sequence[int]) -> list[int]:
@@ -660,7 +671,8 @@ def order_by_similarity(similarities: Floats, indices: Sequence[int]) -> list[in
     if len(indices) < 3:
         return list(indices)
     chosen = np.nan_to_num(similarities[np.ix_(indices, indices)])
-    distances = squareform(1 - (chosen + chosen.T) / 2, checks=False)
+    symmetric = (chosen + chosen.T) / 2
+    distances = squareform(1 - symmetric, checks=False)
     tree = linkage(distances, "average", optimal_ordering=True)
     order = leaves_list(tree).tolist()
     if order[0] > order[-1]:

@@ -206,7 +206,8 @@ def _curve_sizes(n_users: int, needed: Floats) -> Floats:
     They reach beyond the pilot's users, and beyond those that any measure needs, (n_measures,).
     """
     finite = needed[np.isfinite(needed)]
-    largest = max(2 * n_users, 1.5 * finite.max(initial=0.0), 2 * SMALLEST)
+    most_needed = finite.max(initial=0.0)
+    largest = max(2 * n_users, 1.5 * most_needed, 2 * SMALLEST)
     sizes = np.geomspace(SMALLEST, largest, N_SIZES)
     return np.unique(np.rint(sizes))
 
@@ -385,7 +386,8 @@ class Design(Result):
     @property
     def _have_intervals(self) -> Masks:
         """Whether the users that a measure needs have an interval, (n_measures,)."""
-        return (self.differing >= FEWEST_DIFFERING) & (self.replicates.shape[1] > 1)
+        n_replicates = self.replicates.shape[1]
+        return (self.differing >= FEWEST_DIFFERING) & (n_replicates > 1)
 
     def ratio(self, more: int, fewer: int) -> tuple[float, float, float]:
         """Compute how many times the users of one measure another needs, with its 95 % interval.
@@ -406,16 +408,20 @@ class Design(Result):
             return observed, np.nan, np.nan
         first, second = pair_indices(len(measures))
         # The first row is that of the ratio in question.
-        numerators = self.replicates[np.append(more, measures[first])]
-        denominators = self.replicates[np.append(fewer, measures[second])]
+        numerator_measures = np.append(more, measures[first])
+        denominator_measures = np.append(fewer, measures[second])
+        numerators = self.replicates[numerator_measures]
+        denominators = self.replicates[denominator_measures]
         with np.errstate(invalid="ignore"):
             ratios = np.divide(numerators, denominators)
         ratios[np.isnan(ratios)] = 1.0
         n_replicates = ratios.shape[1]
         ranks = rankdata(ratios, axis=1)
         ranks_from_end = np.minimum(ranks, n_replicates + 1 - ranks)
-        tail = np.quantile(ranks_from_end.min(axis=0), 2 * TAIL) / n_replicates
-        low, high = np.quantile(ratios[0], [tail, 1 - tail], method="inverted_cdf")
+        smallest_ranks = ranks_from_end.min(axis=0)
+        tail = np.quantile(smallest_ranks, 2 * TAIL) / n_replicates
+        tails = [tail, 1 - tail]
+        low, high = np.quantile(ratios[0], tails, method="inverted_cdf")
         return observed, float(low), float(high)
 
     def _limits_of(self, number: int) -> str:
@@ -634,7 +640,9 @@ class Design(Result):
         units = self.unit if users[fewest] <= 1 else self.units
         by_most = ""
         if len(order) > 1:
-            n_most = "no number" if np.isinf(users[most]) else user_count(users[most])
+            n_most = user_count(users[most])
+            if np.isinf(users[most]):
+                n_most = "no number"
             by_most = f" and with {n_most} by {self.measures[most]}"
         return (
             f"The differences between the systems reach {goal} with {n_fewest} {units} by "
@@ -703,7 +711,8 @@ class Design(Result):
                 f"By {names}, more than {share} of the pairs may be equal; then no number of "
                 f"{self.units} is enough (∞)."
             )
-        is_far = np.isfinite(self.needed) & (self.needed > FAR * self.n_users)
+        far = FAR * self.n_users
+        is_far = np.isfinite(self.needed) & (self.needed > far)
         if is_far.any():
             names = self._listed(is_far)
             cautions.append(
@@ -714,7 +723,8 @@ class Design(Result):
 
     def _listed(self, is_chosen: Masks) -> str:
         """List the names of some measures, given by a mask (n_measures,), as a sentence does."""
-        return listed([str(measure) for measure in compress(self.measures, is_chosen)])
+        measures = compress(self.measures, is_chosen)
+        return listed([str(measure) for measure in measures])
 
 
 def _median_pair(users: Floats) -> Floats:

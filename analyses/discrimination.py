@@ -218,7 +218,9 @@ def discrimination(work: Work, settings: Settings) -> Discrimination:
         tests = pair_tests(work, settings, pairs, advance=bar.advance)
     samples = _resampled_power(work, settings, tests.p, pairs, families)
     sizes = effects(scores.weighted_values, level=CONFIDENCE, runs=scores.runs)
-    effect_sizes = {name: getattr(sizes, name)[:, pairs] for name in EFFECT_SIZES}
+    effect_sizes = {}
+    for name in EFFECT_SIZES:
+        effect_sizes[name] = getattr(sizes, name)[:, pairs]
     return Discrimination(
         measures=scores.measures,
         systems=scores.systems,
@@ -604,7 +606,8 @@ class Discrimination(Result):
         Only report measures count for the last two.
         """
         cautions = []
-        reported_p = self.p[self.measures.indices(self.measures.reported)]
+        reported = self.measures.indices(self.measures.reported)
+        reported_p = self.p[reported]
         alike_pairs = [*compress(self.pairs, self.alike)]
         if alike_pairs:
             cautions.append(
@@ -679,7 +682,8 @@ class Discrimination(Result):
         values = self.summary()[convention].iloc[indices]
         cells = measures.cells_by_cutoff(values, heading="DP")
         best = self._best_in_columns(measures)
-        is_best = measures.cells_by_cutoff([measure in best for measure in measures], heading="DP")
+        marks = [measure in best for measure in measures]
+        is_best = measures.cells_by_cutoff(marks, heading="DP")
         bold = [cell for cell, mark in is_best.items() if mark == 1]
         labels = "metric and cut-off" if measures.is_grid else "measure"
         return Table.from_cells(
@@ -711,7 +715,8 @@ class Discrimination(Result):
         Without a cut-off these are the report measures.
         """
         compared = self.measures.reported_or_at(cutoff)
-        rows = self.summary().iloc[self.measures.indices(compared)]
+        indices = self.measures.indices(compared)
+        rows = self.summary().iloc[indices]
         summary = rows.sort_values("dp", kind="stable")
         columns: dict[str, Any] = {
             "measure": [str(self.measures[index]) for index in summary.index],
@@ -801,7 +806,8 @@ class Discrimination(Result):
         n_pairs = len(self.pairs)
         # Falling, with the share of the pairs that have at most the p-value of a position.
         p_values = -np.sort(-self.p[number])
-        percent = 100 * (1 - np.arange(n_pairs + 1) / n_pairs)
+        shares_above = np.arange(n_pairs + 1) / n_pairs
+        percent = 100 * (1 - shares_above)
         shown_p = np.append(p_values[p_values >= SMALLEST_P_SHOWN], SMALLEST_P_SHOWN)
         n_shown = len(shown_p)
         marker_step = max(1, n_shown // MARKERS_PER_CURVE)

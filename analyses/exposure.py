@@ -222,7 +222,8 @@ class Exposure(Result):
         if cutoff not in self.cutoffs:
             depths = ", ".join(map(str, self.cutoffs))
             raise InputError(f"nothing was measured at cut-off {cutoff}; there are {depths}.")
-        values = self.values[:, self.cutoffs.index(cutoff)]
+        index = self.cutoffs.index(cutoff)
+        values = self.values[:, index]
         columns: dict[str, Any] = {"system": self.systems}
         columns |= dict(zip(ASPECTS, values, strict=True))
         title = f"Exposure of items at cut-off {cutoff}"
@@ -287,7 +288,9 @@ class Exposure(Result):
             return "no system", "no system"
         lowest = int(np.nanargmin(values))
         highest = int(np.nanargmax(values))
-        return self._with_value(lowest, values), self._with_value(highest, values)
+        lowest_in_words = self._with_value(lowest, values)
+        highest_in_words = self._with_value(highest, values)
+        return lowest_in_words, highest_in_words
 
     def _with_value(self, system: int, values: Floats) -> str:
         """Write the name of a system, by number, with its value among those of all (n_systems,)."""
@@ -319,7 +322,8 @@ def gini(counts: Floats) -> Floats:
     where all are 0.
     """
     n = counts.shape[-1]
-    coefficients = 2.0 * np.arange(1, n + 1) - n - 1
+    ranks = np.arange(1, n + 1)
+    coefficients = 2.0 * ranks - n - 1
     weighted_sums = np.sort(counts, axis=-1) @ coefficients
     return ratio_or_nan(weighted_sums, n * counts.sum(axis=-1))
 
@@ -343,8 +347,9 @@ def pop_reo(recalls: Floats) -> Floats:
     Zhu, Wang & Caverlee (SIGIR 2020), ranking-based equal opportunity, with groups by popularity.
     """
     means = mean_of_defined(recalls)
-    squares = (recalls - means[..., np.newaxis]) ** 2
-    return ratio_or_nan(np.sqrt(mean_of_defined(squares)), means)
+    deviations = recalls - means[..., np.newaxis]
+    variances = mean_of_defined(deviations**2)
+    return ratio_or_nan(np.sqrt(variances), means)
 
 
 def popularity_groups(counts: NDArray[np.integer], n_groups: int) -> Numbers:
@@ -444,9 +449,11 @@ class _JudgedItems:
         for first, last in pairwise([0, *cutoffs]):
             items = run.items[:, first:last]
             user, rank = np.nonzero(items != NO_ITEM)
-            entries = (user, columns[items[user, rank]])
+            recommended = items[user, rank]
+            entries = (user, columns[recommended])
+            ones = np.ones(len(user))
             shape = (len(items), self.n_items)
-            is_recommended = csr_array((np.ones(len(user)), entries), shape=shape)
+            is_recommended = csr_array((ones, entries), shape=shape)
             counts += np.asarray(is_recommended.T @ weights.T).T
             user, rank = np.nonzero(is_relevant[:, first:last])
             found_groups = self.groups[items[user, rank]]

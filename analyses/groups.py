@@ -112,7 +112,8 @@ def groups(work: Work, settings: Settings) -> Groups:
         # Of shape (n_measures, n_systems, 1 + n_replicates).
         group_values = values[:, :, users]
         group_means = group_values @ weights.T / len(users)
-        taus = tau_b(group_means.transpose(0, 2, 1), everyone[:, np.newaxis])
+        estimates = group_means.transpose(0, 2, 1)
+        taus = tau_b(estimates, everyone[:, np.newaxis])
         dp = [_discriminative_power(by_system, weights) for by_system in group_values]
         mean_scores = group_means.mean(axis=1)
         quantities.append([mean_scores, taus, np.stack(dp), areas[number]])
@@ -155,9 +156,8 @@ def _groups_by_activity(counts: Numbers) -> tuple[tuple[str, ...], Numbers]:
     the users' groups are of shape (n_users,).
     """
     quartiles = np.quantile(counts, [0.25, 0.5, 0.75])
-    quarters, group_numbers = np.unique(
-        np.searchsorted(quartiles, counts, side="left"), return_inverse=True
-    )
+    quarter_of_users = np.searchsorted(quartiles, counts, side="left")
+    quarters, group_numbers = np.unique(quarter_of_users, return_inverse=True)
     names = []
     for number in range(len(quarters)):
         group_counts = counts[group_numbers == number]
@@ -234,7 +234,8 @@ def _discriminative_power(values: Floats, weights: Floats) -> Floats:
         means = differences @ weights.T / n_users
         mean_squares = differences**2 @ weights.T / n_users
         variances = np.maximum(mean_squares - means**2, 0.0)
-        deviations = np.sqrt(variances * n_users / (n_users - 1))
+        unbiased_variances = variances * n_users / (n_users - 1)
+        deviations = np.sqrt(unbiased_variances)
         p_values = t_of_moments(means, deviations, n_users=n_users)
         dp += p_values.sum(axis=0)
     return dp
@@ -251,7 +252,8 @@ def _areas(
     n_judgements = len(work.qrels.items)
     n_samples = settings.samples
     blocks, blocks_of_groups = _blocks_in_groups(members, seed=work.seed)
-    sum_samples = work.rescorer(1 + len(LEVELS) * n_samples)
+    n_curve_points = len(LEVELS) * n_samples
+    sum_samples = work.rescorer(1 + n_curve_points)
     all_judgements = np.ones((n_judgements, 1), dtype=np.bool_)
     full_sums = sum_samples(all_judgements, blocks=blocks)[indices, ..., 0]
     shape = (len(indices), 1 + settings.replicates)
@@ -266,7 +268,7 @@ def _areas(
             for sample in range(n_samples):
                 estimates = _weigh_blocks(sums[:, group_blocks, :, sample], weights)
                 taus = _taus_by_replicate(estimates, references)
-                areas[number] += taus / (len(LEVELS) * n_samples)
+                areas[number] += taus / n_curve_points
     return areas
 
 
@@ -378,10 +380,11 @@ class Groups(Result):
         high = np.empty(observed.shape)
         for quantity, measure in np.ndindex(len(QUANTITIES), len(self.measures)):
             replicates = differences[quantity, :, measure, 1:]
-            limits = normal_limits(
-                observed[quantity, :, measure], replicates, quantile=joint_quantile(replicates)
-            )
-            low[quantity, :, measure], high[quantity, :, measure] = limits
+            differences_of_pairs = observed[quantity, :, measure]
+            quantile = joint_quantile(replicates)
+            least, most = normal_limits(differences_of_pairs, replicates, quantile=quantile)
+            low[quantity, :, measure] = least
+            high[quantity, :, measure] = most
         return np.stack([observed, low, high])
 
     def frames(self) -> Mapping[str, pd.DataFrame]:

@@ -321,7 +321,8 @@ def _removal(
     is_kept, indices = _distinct_masks(masks_by_order)
     sums = sum_samples(is_kept, blocks=resampling.blocks)
     agreements = _compare_masks(sums, work, resampling, subsets)
-    has_relevant = is_kept[work.qrels.relevant, :-1].any(axis=0)
+    is_kept_relevant = is_kept[work.qrels.relevant, :-1]
+    has_relevant = is_kept_relevant.any(axis=0)
     agreements.set_undefined(np.logical_not(has_relevant))
     taus = _by_order(agreements.taus, indices)
     replicates = _by_order(agreements.replicates, indices)
@@ -525,8 +526,11 @@ def keep_items(
     if ties is not None and ties.shape != counts.shape:
         raise ValueError(f"{len(counts):,} counts need as many tie-breakers, got {len(ties):,}.")
     n_items = int(np.count_nonzero(counts >= 0))
-    by_number = np.arange(len(counts)) if ties is None else np.argsort(ties, kind="stable")
-    by_count = by_number[np.argsort(counts[by_number], kind="stable")]
+    if ties is None:
+        ties = np.arange(len(counts))
+    by_tie_breaker = np.argsort(ties, kind="stable")
+    rising_counts = np.argsort(counts[by_tie_breaker], kind="stable")
+    by_count = by_tie_breaker[rising_counts]
     # Items that are not in the catalogue come first.
     rising = by_count[len(counts) - n_items :]
     removal_order = rising[::-1] if removed == "most popular" else rising
@@ -539,5 +543,5 @@ def keep_items(
         shares_to_remove = 1 - np.array(levels) - TOLERANCE
         least_ratings = shares_to_remove * removed_ratings[-1]
         n_removed = np.searchsorted(removed_ratings, least_ratings).tolist()
-    judged_positions = position[qrels.items]
-    return judged_positions[:, np.newaxis] >= np.array(n_removed)
+    judged_positions = position[qrels.items][:, np.newaxis]
+    return judged_positions >= np.array(n_removed)

@@ -14,7 +14,7 @@ from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.drawing import colours, explain, panel_index
 from analyses.shared.families import CONFIDENCE
 from analyses.shared.measure import Measures, tidy
-from analyses.shared.number_format import rounded
+from analyses.shared.number_format import Cell, rounded
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import letter_groups, letters_by_system, listed
 from analyses.shared.table import Table
@@ -139,8 +139,10 @@ class Systems(Result):
         is_significant = self.p_adjusted <= self.alpha
         shape = (len(self.measures), n_systems, n_systems)
         is_better = np.zeros(shape, dtype=np.bool_)
-        is_better[:, first, second] = is_significant & (gains > 0)
-        is_better[:, second, first] = is_significant & (gains < 0)
+        first_is_better = gains > 0
+        second_is_better = gains < 0
+        is_better[:, first, second] = is_significant & first_is_better
+        is_better[:, second, first] = is_significant & second_is_better
         return is_better
 
     def rank_intervals(self) -> tuple[Numbers, Numbers]:
@@ -159,7 +161,8 @@ class Systems(Result):
 
     def order(self, number: int) -> Numbers:
         """Sort the numbers of the systems from the best mean under the measure of a number."""
-        worth = self.measures.signs[number] * self.means[number]
+        sign = self.measures.signs[number]
+        worth = sign * self.means[number]
         return np.argsort(-worth, kind="stable")
 
     def letters(self, number: int) -> tuple[str, ...]:
@@ -227,8 +230,10 @@ class Systems(Result):
         may_lead = (low == 1).sum(axis=1)
         counts = []
         for index in self.reported_indices:
-            counts.append(f"{may_lead[index]:,} under {self.measures[index]}")
-        return (f"Systems that may rank first, of {len(self.systems):,}: {listed(counts)}.",)
+            n_leading = may_lead[index]
+            counts.append(f"{n_leading:,} under {self.measures[index]}")
+        n_systems = len(self.systems)
+        return (f"Systems that may rank first, of {n_systems:,}: {listed(counts)}.",)
 
     @table("systems", "means of the systems with intervals, letters and ranks")
     def tabulate(self, *, measure: str | None = None) -> Table:
@@ -241,15 +246,16 @@ class Systems(Result):
         if measure is None:
             first = self.reported_indices[0]
             headings: Sequence[str] = self.labels
-            cells = list(
-                zip(*(self._joined_cells(number) for number in self.reported_indices), strict=True)
-            )
+            columns = [self._joined_cells(number) for number in self.reported_indices]
+            cells = list(zip(*columns, strict=True))
         else:
             first = self.reported_indices[panel_index(self.labels, measure)]
             headings = ("mean", "95 %", "letters", "ranks")
             cells = list(self._cells(first))
             title += f" under {measure}"
-        rows = [[self.systems[system], *cells[system]] for system in self.order(first)]
+        rows: list[list[Cell]] = []
+        for system in self.order(first):
+            rows.append([self.systems[system], *cells[system]])
         return Table("systems", title, self.caption(), ["system", *headings], rows)
 
     def _joined_cells(self, number: int) -> list[str]:
@@ -342,7 +348,8 @@ def draw_ranks(
     for column, group in enumerate(groups):
         member_rows = [member + 1 for member in sorted(group)]
         x = BARS_FROM + BARS_APART * column
-        (bar,) = ax.plot([x] * len(group), member_rows, ".-", color="0.4", markersize=3)
+        positions = [x] * len(group)
+        (bar,) = ax.plot(positions, member_rows, ".-", color="0.4", markersize=3)
         bar.set(transform=ax.get_yaxis_transform(), clip_on=False)
         explain(bar, explanation)
     ax.set_yticks(rows, names)

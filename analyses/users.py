@@ -115,7 +115,9 @@ def _subset_sizes(n_users: int, sizes: Sequence[int] | None) -> list[int]:
     """
     if sizes is None:
         sizes = usual_sizes(n_users)
-    return sorted({min(size, n_users) for size in [*sizes, n_users]})
+    distinct = {min(size, n_users) for size in sizes}
+    distinct.add(n_users)
+    return sorted(distinct)
 
 
 class _PSummary(NamedTuple):
@@ -227,9 +229,10 @@ class Users(Result):
             significant_05=self.significant.mean(axis=2),
             median_p=self.median_p.mean(axis=2),
         )
-        coefficients = {name: values.ravel() for name, values in self.coefficients.items()}
         frame = orderings.merge(tests, how="left")
-        return {"users": frame.assign(**coefficients)}
+        for name, values in self.coefficients.items():
+            frame[name] = values.ravel()
+        return {"users": frame}
 
     @table("users", "agreement of subsets of the {units} with all {units}")
     def agreement(self, *, cutoff: int | None = None) -> Table:
@@ -319,8 +322,8 @@ class Users(Result):
         if not half_indices or not reported:
             return ()
         largest = half_indices[-1]
-        taus = self.taus[self.measures.indices(reported), largest]
-        means = mean_of_defined(taus)
+        indices = self.measures.indices(reported)
+        means = mean_of_defined(self.taus[indices, largest])
         if np.isnan(means).any():
             return ()
         lowest = int(means.argmin())
@@ -390,10 +393,12 @@ def _subset_means(scores: Scores, subsets: Numbers) -> tuple[Floats, Floats]:
     for number, subset in enumerate(subsets):
         weights[subset, number] = 1.0
     with single_threaded("blas"):
-        sums = np.stack([sums_on_grid(values, weights).T for values in scores.weighted_values])
+        sums = [sums_on_grid(values, weights).T for values in scores.weighted_values]
     sizes = weights.sum(axis=0)
-    means = sums / sizes[:, np.newaxis]
-    return means[:, :-1], means[:, -1:]
+    means = np.stack(sums) / sizes[:, np.newaxis]
+    subset_means = means[:, :-1]
+    full_means = means[:, -1:]
+    return subset_means, full_means
 
 
 def _test(work: Work, settings: Settings, values: Floats, subsets: Numbers) -> Floats:
@@ -425,6 +430,7 @@ def _test(work: Work, settings: Settings, values: Floats, subsets: Numbers) -> F
         return p_values.reshape(len(some_subsets), n_measures, -1)
 
     starts = range(0, len(subsets), at_once)
-    tasks = (delayed(test)(subsets[start : start + at_once]) for start in starts)
+    blocks = [subsets[start : start + at_once] for start in starts]
+    tasks = (delayed(test)(block) for block in blocks)
     with single_threaded("blas"):
         return np.concatenate(run_in_threads(tasks, n_jobs=work.n_jobs))
