@@ -203,12 +203,14 @@ def _count_agreements(
 ) -> Numbers:
     """Count the pairs of systems by `AGREEMENTS`, of shape (n_measures, 6).
 
+    Pairs that tie by one of the assessors count as agreements.
+
     Parameters
     ----------
     measured, true
         Mean scores by the first and the second assessor, of shape (n_measures, n_systems).
     is_significant, is_truly_significant
-        Whether each finds a pair significant, of shape (n_measures, n_pairs).
+        Whether the first, and the second, finds a pair significant, of shape (n_measures, n_pairs).
     """
     measured_signs = np.sign(pair_differences(measured))
     true_signs = np.sign(pair_differences(true))
@@ -361,7 +363,10 @@ class Assessors(Result):
         )
 
     def findings(self) -> Sequence[str]:
-        """Write how far the assessors agree, and name the systems that the first one favours."""
+        """Write how far the assessors agree, and name the systems that the first one favours.
+
+        It favours a system whose bias is significantly above the mean bias over the systems.
+        """
         kappas = self.kappas()
         relevance = kappas["relevance"]
         n_items = int(self.item_counts.sum())
@@ -390,7 +395,7 @@ class Assessors(Result):
         return findings
 
     def cautions(self) -> Sequence[str]:
-        """Warn if the assessors do not judge the same lists."""
+        """Warn if the second assessor's scores are of lists of judged items alone."""
         if not self.condensed:
             return []
         return [

@@ -402,7 +402,7 @@ class Correlation(Result):
 
     @property
     def has_intervals(self) -> bool:
-        """Whether there are resampled agreements of the report measures."""
+        """Whether agreements of report measures are known for two resamples of users or more."""
         return self.over_users is not None and self.over_users.shape[-1] > 1
 
     def joint_estimate(self, pair: tuple[str, str]) -> Estimate:
@@ -505,7 +505,10 @@ class Correlation(Result):
         draw_matrix(ax, taus, list(labels.values()), label=label, lowest=lowest)
 
     def cautions(self) -> Sequence[str]:
-        """Warn of pairs of report measures whose interval is too wide, and of too few systems."""
+        """Warn of pairs of report measures whose interval is too wide, and of too few systems.
+
+        Of systems, only if their families are known.
+        """
         cautions = []
         wide_pairs = self._wide_pairs()
         if wide_pairs:
@@ -519,7 +522,7 @@ class Correlation(Result):
         return cautions
 
     def _wide_pairs(self) -> list[tuple[str, str]]:
-        """Name the pairs of report measures whose interval is wider than `WIDE`."""
+        """Name the pairs of report measures whose interval over users is wider than `WIDE`."""
         widths = self.high - self.low
         wide_pairs = []
         for pair, indices in self._indices_by_pair.items():

@@ -371,7 +371,8 @@ class Design(Result):
     def interval(self) -> tuple[Floats, Floats]:
         """95 % interval of ``needed``, each end of shape (n_measures,).
 
-        NaN without replicates, and where the median pair has too few users who differ.
+        Its ends are percentiles of the users needed for possible effects. NaN without replicates,
+        and where the median pair has too few users who differ.
         """
         low = np.full(len(self.needed), np.nan)
         high = np.full(len(self.needed), np.nan)
@@ -385,7 +386,7 @@ class Design(Result):
 
     @property
     def _have_intervals(self) -> Masks:
-        """Whether the users that a measure needs have an interval, (n_measures,)."""
+        """Whether enough users differ in the median pair, with replicates: (n_measures,)."""
         n_replicates = self.replicates.shape[1]
         return (self.differing >= FEWEST_DIFFERING) & (n_replicates > 1)
 
@@ -650,11 +651,15 @@ class Design(Result):
         )
 
     def cautions(self) -> Sequence[str]:
-        """Warn if the pilot is small, its differences noisy, or the users needed far more."""
+        """Warn if the pilot is small or noisy, or what it says of the users needed is unsure."""
         return [*self._noise_cautions(), *self._interval_cautions()]
 
     def _noise_cautions(self) -> list[str]:
-        """Warn of sampling error in the effects, of an outlying system, and of a small pilot."""
+        """Warn of sampling error in the effects, of an outlying system, and of a small pilot.
+
+        These are measures whose noise is at least `NOISY`, a system that makes `MOST_VARIANCE` of
+        the variance between systems, and a pilot of fewer than `FEW_USERS`.
+        """
         cautions = []
         noisiest = int(np.argmax(self.noise))
         if self.noise[noisiest] >= NOISY:
@@ -693,7 +698,11 @@ class Design(Result):
         return np.where(variances > SMALLEST_RATIO, np.nan_to_num(shares), 0.0)
 
     def _interval_cautions(self) -> list[str]:
-        """Warn of measures that need very many users, or have no interval or no upper limit."""
+        """Warn of measures that need very many users, or have no interval or no upper limit.
+
+        Very many are more than `FAR` times the users of the pilot. There is no interval if fewer
+        than `FEWEST_DIFFERING` users differ in the median pair.
+        """
         cautions = []
         has_few_differing = self.differing < FEWEST_DIFFERING
         if has_few_differing.any():

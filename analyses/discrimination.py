@@ -603,7 +603,7 @@ class Discrimination(Result):
     def _pair_cautions(self) -> list[str]:
         """Warn of identical systems, of pairs that no measure decides, and if measures decide all.
 
-        Only report measures count for the last two.
+        Only report measures count for the last two; nearly all is a share of `MOST_PAIRS`.
         """
         cautions = []
         reported = self.measures.indices(self.measures.reported)
@@ -637,7 +637,11 @@ class Discrimination(Result):
         return cautions
 
     def _test_cautions(self) -> list[str]:
-        """Warn of tests that do not suit the number of users, and of too few permutations."""
+        """Warn of tests that do not suit the number of users, and of too few permutations.
+
+        That is of rank tests with `MANY_USERS`, of tests of means with fewer than `FEW_USERS`, and
+        of draws of which no p-value can be significant after correction.
+        """
         cautions = []
         if self.test in ("wilcoxon", "sign") and self.n_users >= MANY_USERS:
             name = "Wilcoxon"

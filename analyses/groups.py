@@ -292,9 +292,10 @@ def _blocks_in_groups(members: Sequence[Numbers], *, seed: int) -> tuple[Numbers
 
 
 def _weigh_blocks(sums: Floats, weights: Floats) -> Floats:
-    """Add up sums (n_measures, n_blocks, n_systems) over weighted blocks.
+    """Add up sums of scores over blocks of users, as often as each replicate draws a block.
 
-    Weights are of shape (n_replicates, n_blocks), the result (n_measures, n_replicates, n_systems).
+    Sums are of shape (n_measures, n_blocks, n_systems), weights of (n_replicates, n_blocks), the
+    result of (n_measures, n_replicates, n_systems).
     """
     return np.asarray(np.einsum("mbs,rb->mrs", sums, weights))
 
@@ -359,7 +360,10 @@ class Groups(Result):
 
     @cached_property
     def limits(self) -> Floats:
-        """Values and their 95 % limits, of shape (3, n_quantities, n_groups, n_measures)."""
+        """Values with 95 % limits over users, of shape (3, n_quantities, n_groups, n_measures).
+
+        First the values, then the lower and the upper limits.
+        """
         observed = self.values[..., 0]
         low = np.empty(observed.shape)
         high = np.empty(observed.shape)
@@ -372,7 +376,7 @@ class Groups(Result):
     def differences(self) -> Floats:
         """Differences between groups, and limits, simultaneous over the pairs of groups (95 %).
 
-        Of shape (3, n_quantities, n_pairs, n_measures).
+        Of shape (3, n_quantities, n_pairs, n_measures): differences, lower and upper limits.
         """
         differences = pair_differences(self.values, axis=1)
         observed = differences[..., 0]
@@ -435,7 +439,11 @@ class Groups(Result):
         return [*self._difference_sentences(), *self._reversal_sentences()]
 
     def _difference_sentences(self) -> list[str]:
-        """Write, for each quantity, how many pairs of groups differ significantly by measure."""
+        """Write, for each quantity, how many pairs of groups differ significantly by measure.
+
+        Differences are significant if their simultaneous limits exclude 0; quantities and measures
+        without one are left out.
+        """
         n_groups = len(self.groups)
         pairs = counted(n_groups * (n_groups - 1) // 2, "pair of groups")
         _, low, high = self.differences

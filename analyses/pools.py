@@ -236,7 +236,7 @@ class Pools(Result):
         )
 
     def caption(self) -> str:
-        """Write which judgements are kept, and what ranks lost are."""
+        """Write which judgements are kept in the shallowest pool, and what ranks lost are."""
         percent_kept = 100 * self.n_kept[0] / self.n_judgements
         users = counted(self.n_users, self.unit)
         n_systems = len(self.systems)

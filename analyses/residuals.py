@@ -328,7 +328,7 @@ class Residuals(Result):
         )
 
     def findings(self) -> Sequence[str]:
-        """Count the pairs whose order is certain."""
+        """Count the pairs of systems whose order is certain, under each measure."""
         n_settled = self.settled().sum(axis=1)
         counts = []
         for label, n in zip(self.labels, n_settled, strict=True):

@@ -356,7 +356,7 @@ class Users(Result):
         )
 
     def _subsets(self) -> str:
-        """Write what subsets the curves are of."""
+        """Write how many subsets the curves are means of, and that they are parts of all users."""
         users = counted(self.sizes[-1], self.unit)
         return (
             f"Mean of {self.n_repeats} random subsets of the {users} of each size. A subset is "
