@@ -40,8 +40,8 @@ Place = tuple[str, int]
 
 THESIS: Final = "Kasalický (2021), sections 4.2 to 4.4"
 
-FOLLOWED_CUTOFF: Final = 5
-"""Of the recall that is followed over the periods, or the cut-off that is nearest to it."""
+DRAWN_CUTOFF: Final = 5
+"""Cut-off of the recall that is drawn over the periods, or the one that is nearest to it."""
 
 
 class ArmSettings(RecallSettings, AnalysisSettings):
@@ -66,12 +66,23 @@ class ArmSettings(RecallSettings, AnalysisSettings):
 
 @dataclass(frozen=True, eq=False)
 class ExperimentWork:
-    """What analyses of an experiment use; what takes time is made when it is first asked for.
+    """What analyses of an experiment use; what takes time is computed when it is first asked for.
 
     It has a log, and the ranks of hidden items by the models that it served. The items of test
-    users are hidden, whom no model learnt from. By arm and period there are ranks, and when the
-    model became live, in milliseconds since 1970 in UTC. What else `count_clicks` takes may be
-    known. The seed is the key of all that is random.
+    users are hidden; models are trained on other users.
+
+    Parameters
+    ----------
+    name, seed, progress, settings, logs, events
+        Name of the data set, seed of all that is random, progress, settings, log, and interactions
+        from before and during the experiment.
+    test_users
+        Users whose items are hidden.
+    ranks, starts
+        By arm and period: ranks of the hidden items, and the time when the model became live, in
+        milliseconds since 1970 in UTC.
+    click_arguments
+        What else `count_clicks` takes.
     """
 
     unit: ClassVar[str] = USER
@@ -85,7 +96,7 @@ class ExperimentWork:
     test_users: Numbering
     ranks: Mapping[Place, HiddenRanks]
     starts: Mapping[Place, int]
-    known: Mapping[str, Any]
+    click_arguments: Mapping[str, Any]
     _popularity: dict[int, Any] = field(default_factory=dict)
 
     @cached_property
@@ -99,27 +110,35 @@ class ExperimentWork:
             over_time=settings.over_time,
             robots=settings.robots,
         )
-        known: Any = {"name": self.name, **self.known}
-        return count_clicks(question, progress=self.progress, **known)
+        arguments: Any = {"name": self.name, **self.click_arguments}
+        return count_clicks(question, progress=self.progress, **arguments)
 
     @cached_property
     def recalls(self) -> pd.DataFrame:
         """All recalls, by arm and period: columns arm, period (from 1), and the recalls."""
         import pandas as pd
 
-        parts = []
-        for place, ranks in self.ranks.items():
-            counts, settings = self._counts(place), self.settings
-            found = measure_recall(ranks, counts, settings, weights=settings.weights)
-            parts.append(found.assign(arm=place[0], period=place[1] + 1))
-        return pd.concat(parts, ignore_index=True)
+        frames = []
+        for (arm, period), ranks in self.ranks.items():
+            frame = measure_recall(
+                ranks,
+                self._item_counts((arm, period)),
+                self.settings,
+                weights=self.settings.weights,
+            )
+            frames.append(frame.assign(arm=arm, period=period + 1))
+        return pd.concat(frames, ignore_index=True)
 
-    def _counts(self, place: Place) -> Any:
-        """Count how popular items were when the model of an arm and period learnt."""
+    def _item_counts(self, place: Place) -> Any:
+        """Count the events of each item before the model of an arm and period became live.
+
+        Without those of test users; (n_items,).
+        """
         start = self.starts[place]
         if start not in self._popularity:
-            before = self.events.select(self.events.time < start)
-            self._popularity[start] = split_users(before, self.test_users)[0].event_counts()
+            earlier_events = self.events.select(self.events.time < start)
+            training_events, *_ = split_users(earlier_events, self.test_users)
+            self._popularity[start] = training_events.event_counts()
         return self._popularity[start]
 
     @cached_property
@@ -129,18 +148,32 @@ class ExperimentWork:
         Recalls are means over the periods (2.6). Their errors over users, of differences between
         arms, are those of the last model of each arm: test users are the same in all periods.
         """
-        arms, weights = tuple(dict.fromkeys(arm for arm, _ in self.ranks)), self.settings.weights
-        keys = ["validation", "beta", "cutoff"]
-        means = self.recalls.groupby([*keys, "arm"], sort=False)["value"].mean().unstack()[[*arms]]
-        last = [max(place for place in self.ranks if place[0] == arm) for arm in arms]
-        counts = self._counts(max(last, key=lambda place: self.starts[place]))
-        ranks = [self.ranks[place] for place in last]
-        errors = errors_of_means(ranks, counts, self.settings, weights=weights)
-        names = [name_recall(v, beta, k, weights) for v, beta, k in means.index]
+        arms = tuple(dict.fromkeys(arm for arm, _ in self.ranks))
+        weights = self.settings.weights
+        keys = ["validation", "beta", "cutoff", "arm"]
+        by_arm = self.recalls.groupby(keys, sort=False)["value"].mean().unstack()
+        by_arm = by_arm[[*arms]]
+        last_places = [max(place for place in self.ranks if place[0] == arm) for arm in arms]
+        latest_place = max(last_places, key=lambda place: self.starts[place])
+        value_errors = errors_of_means(
+            [self.ranks[place] for place in last_places],
+            self._item_counts(latest_place),
+            self.settings,
+            weights=weights,
+        )
         rates = self.clicks.tables["arms"].set_index("arm").loc[[*arms]]
-        found, rate_errors = rates["rate"].to_numpy(), rates["error"].fillna(0.0).to_numpy()
-        values = means.to_numpy()
-        return Experiment(self.name, arms, tuple(names), values, found, errors.T, rate_errors)
+        return Experiment(
+            name=self.name,
+            models=arms,
+            measures=tuple(
+                name_recall(validation, beta, cutoff, weights)
+                for validation, beta, cutoff in by_arm.index
+            ),
+            values=by_arm.to_numpy(),
+            rates=rates["rate"].to_numpy(),
+            value_errors=value_errors.T,
+            rate_errors=rates["error"].fillna(0.0).to_numpy(),
+        )
 
 
 @analysis("arm_rates", source=THESIS, needs=(Need.EXPERIMENT,), on_request=True)
@@ -153,29 +186,37 @@ def arm_rates(work: ExperimentWork, settings: ArmSettings) -> Clicks:
 def arm_recalls(work: ExperimentWork, settings: ArmSettings) -> ArmRecalls:
     """Measure the recall of every arm's model in every period, with intervals over users."""
     with work.progress("Measuring recall", 1) as bar:
-        whole, recalls = work.experiment, work.recalls
+        experiment = work.experiment
+        recalls = work.recalls
         bar.advance()
-    assert whole.value_errors is not None
-    axes = {"model": whole.models}, {"measure": whole.measures}
-    values = tidy(*axes, value=whole.values.T, error=whole.value_errors.T)
-    order = [whole.models[n] for n in np.argsort(-whole.rates, kind="stable")]
-    return ArmRecalls(values, recalls, tuple(order), work.settings.weights)
+    assert experiment.value_errors is not None
+    values = tidy(
+        {"model": experiment.models},
+        {"measure": experiment.measures},
+        value=experiment.values.T,
+        error=experiment.value_errors.T,
+    )
+    falling = np.argsort(-experiment.rates, kind="stable")
+    arms = tuple(experiment.models[number] for number in falling)
+    return ArmRecalls(values, recalls, arms, work.settings.weights)
 
 
 @analysis("arm_agreement", source=THESIS, needs=(Need.EXPERIMENT,), on_request=True)
 def arm_agreement(work: ExperimentWork, settings: ArmSettings) -> ClickStudy:
     """Correlate every offline measure of the arms with their click-through rates."""
     with work.progress("Permuting rates", 1) as bar:
-        found = study_clicks([work.experiment], permutations=settings.permutations, seed=work.seed)
+        result = study_clicks([work.experiment], permutations=settings.permutations, seed=work.seed)
         bar.advance()
-    return found
+    return result
 
 
 @dataclass(frozen=True, eq=False)
 class ArmRecalls(Result):
     """Offline values by model, as `harness online` reads them, and all recalls by period.
 
-    The arms are in the order of their click-through rates, the most clicked first.
+    ``values`` has the columns model, measure, value and error; ``recall`` has arm, period (from 1),
+    validation, beta, cutoff, value and effective_share. The arms are in the order of their
+    click-through rates, the most clicked first.
     """
 
     values: pd.DataFrame
@@ -186,16 +227,17 @@ class ArmRecalls(Result):
     @property
     def panels(self) -> tuple[str, ...]:
         """Validations by arms: all of up to five, else the most, middling and least clicked."""
-        arms, n = self.arms, len(self.arms)
-        shown = arms if n <= 5 else (arms[0], arms[n // 2], arms[-1])
-        return tuple(f"{arm}, {side}" for side, arm in product(VALIDATIONS, shown))
+        arms = self.arms
+        if len(arms) > 5:
+            arms = (arms[0], arms[len(arms) // 2], arms[-1])
+        return tuple(f"{arm}, {side}" for side, arm in product(VALIDATIONS, arms))
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give both frames."""
+        """Return both frames, by name."""
         return {"values": self.values, "recall": self.recall}
 
     def caption(self) -> str:
-        """Say what was measured."""
+        """Describe what was measured, and the axes of the figures."""
         return (
             f"Recall of hidden items by the models of {len(self.arms)} arms, for the same test "
             "users in all periods; over beta, the mean of the periods for each cut-off. The upper "
@@ -205,23 +247,32 @@ class ArmRecalls(Result):
 
     @figure("thesis2021-figure4.6", "Recall over time", panels="arm")
     def plot_over_time(self, ax: Axes, *, arm: str) -> None:
-        """Draw the recall with the largest beta over the periods, with errors, before all others.
+        """Draw the recall of an arm over the periods, with errors, before all others.
 
-        It is LLOO at the cut-off nearest to 5.
+        It is LLOO with the largest beta, at the cut-off nearest to 5.
         """
         recall = self.recall
-        beta, cutoffs = recall["beta"].max(), recall["cutoff"]
-        cutoff = min(cutoffs, key=lambda each: abs(each - FOLLOWED_CUTOFF))
-        some = recall[(recall["beta"] == beta) & (cutoffs == cutoff)]
-        some = some[some["validation"] == "LLOO"]
-        curves = some.pivot(index="period", columns="arm", values="value")
+        beta = recall["beta"].max()
+        cutoff = min(recall["cutoff"], key=lambda value: abs(value - DRAWN_CUTOFF))
+        is_drawn = (
+            (recall["beta"] == beta)
+            & (recall["cutoff"] == cutoff)
+            & (recall["validation"] == "LLOO")
+        )
+        curves = recall[is_drawn].pivot(index="period", columns="arm", values="value")
         draw_among(ax, curves, arm)
-        own = self.values[self.values["model"] == arm].set_index("measure")["error"]
         name = name_recall("LLOO", beta, cutoff, self.weights)
-        ends = curves[arm] - NORMAL_QUANTILE * own[name], curves[arm] + NORMAL_QUANTILE * own[name]
-        places, style = curves.index.to_numpy(), {"color": colours()[0]}
-        bands = "Bands: 95 % intervals over the users of a period."
-        draw_band(ax, places, ends, style, label=arm, explanation=bands)
+        arm_values = self.values[self.values["model"] == arm].set_index("measure")
+        half_width = NORMAL_QUANTILE * arm_values["error"][name]
+        curve = curves[arm]
+        draw_band(
+            ax,
+            curves.index.to_numpy(),
+            (curve - half_width, curve + half_width),
+            {"color": colours()[0]},
+            label=arm,
+            explanation="Bands: 95 % intervals over the users of a period.",
+        )
         ax.locator_params(axis="x", integer=True)
         ax.set(xlabel="period", ylabel=name)
 
@@ -229,8 +280,8 @@ class ArmRecalls(Result):
     def plot_over_beta(self, ax: Axes, *, panel: str) -> None:
         """Draw the mean recall of an arm over the exponent, a line for each cut-off."""
         arm, _, validation = panel.rpartition(", ")
-        some = self.recall[self.recall["validation"] == validation]
+        rows = self.recall[self.recall["validation"] == validation]
         keys = ["beta", "cutoff"]
-        shares = some.groupby(keys)["effective_share"].mean()
-        own = some[some["arm"] == arm].groupby(keys)[["value"]].mean()
-        draw_recalls(ax, own.join(shares).reset_index(), title=panel)
+        effective_shares = rows.groupby(keys)["effective_share"].mean()
+        arm_means = rows[rows["arm"] == arm].groupby(keys)[["value"]].mean()
+        draw_recalls(ax, arm_means.join(effective_shares).reset_index(), title=panel)

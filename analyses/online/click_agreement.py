@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from pydantic import Field
@@ -61,17 +61,17 @@ class Settings(AnalysisSettings):
     )
 
     def check(self, study: StudyFacts) -> None:
-        """Refuse rates that do not fit the systems; warn of those left out."""
+        """Refuse, with SettingError, rates that do not fit the systems; warn of those left out."""
         try:
             linked = self.link(study.systems)
         except InputError as error:
             raise SettingError("rates", str(error)) from None
         if linked.left_out:
-            finding = f"[analyses.online]: {', '.join(linked.left_out)} have no rate; left out."
-            warnings.warn(finding, InputWarning, stacklevel=2)
+            warning = f"[analyses.online]: {', '.join(linked.left_out)} have no rate; left out."
+            warnings.warn(warning, InputWarning, stacklevel=2)
 
     def link(self, systems: Sequence[str]) -> LinkedSystems:
-        """Find the systems in the table."""
+        """Find the systems in the table of rates."""
         return link_systems(systems, rates=self.rates, over_time=self.over_time)
 
 
@@ -79,15 +79,16 @@ class Settings(AnalysisSettings):
 def click_agreement(work: Work, settings: Settings) -> ClickStudy:
     """Correlate every measure with the click-through rates of the systems."""
     linked = settings.link(work.scores.systems)
+    experiment = linked.experiment(work.name, work.scores)
     with work.progress("Permuting rates", 1) as bar:
-        found = study_clicks(
-            [linked.experiment(work.name, work.scores)],
+        result = study_clicks(
+            [experiment],
             permutations=settings.permutations,
             seed=work.seed,
             left_out=linked.left_out,
         )
         bar.advance()
-    return found
+    return result
 
 
 def study_clicks(
@@ -104,50 +105,97 @@ def study_clicks(
     """
     import pandas as pd
 
-    every = experiments[0].measures
-    how: Any = {"permutations": permutations, "seed": seed, "chosen": chosen}
-    best, labels = best_of_many(experiments, **how), label_measures(every)
-    found = {
-        one.name: labels.assign(
-            dataset=one.name,
-            models=len(one.models),
-            rho=(scaled_ranks(one.values) @ scaled_ranks(one.rates)).round(DECIMALS),
-            tau_b=tau_b(one.values, one.rates),
-        )
-        for one in experiments
+    best = best_of_many(experiments, permutations=permutations, seed=seed, chosen=chosen)
+    labels = label_measures(experiments[0].measures)
+    correlations = {
+        experiment.name: _correlations(experiment, labels) for experiment in experiments
     }
-    rhos = pd.concat(found.values(), ignore_index=True)
-    some = np.stack([found[name][["rho", "tau_b"]].to_numpy() for name in best.chosen])
-    chances = {"p_alone": best.p_alone, "p_adjusted": best.p_adjusted}
-    ranking = labels.assign(
-        min=some[..., 0].min(axis=0),
-        mean=some[..., 0].mean(axis=0).round(DECIMALS),
-        max=some[..., 0].max(axis=0),
-        undefined=np.isnan(some[..., 0]).sum(axis=0),
-        tau_b=some[..., 1].mean(axis=0),
-    ).join(pd.DataFrame(chances, index=list(best.measures)), on="measure")
-    ranking.insert(9, "rank", ranking["mean"].rank(ascending=False, method="min").astype("Int64"))
-    ranking = ranking.sort_values("mean", ascending=False, kind="stable", ignore_index=True)
-    first = ranking.dropna(subset=["p_adjusted"])["measure"].head(N_BEST).tolist()
-    intervals = []
-    for one in experiments:
-        low, high = rho_intervals(one, first, seed=seed)
-        own = found[one.name].set_index("measure")["rho"][first].reset_index()
-        own.insert(1, "dataset", one.name)
-        intervals.append(own.assign(low=low, high=high))
-    of_models = [
-        labels.assign(dataset=one.name, system=model, value=one.values[:, column])
-        for one in experiments
-        for column, model in enumerate(one.models)
-    ]
-    values = pd.concat(of_models, ignore_index=True)
+    rhos = pd.concat(correlations.values(), ignore_index=True)
+    ranking = _rank_measures([correlations[name] for name in best.chosen], labels, best)
+    best_measures = ranking.dropna(subset=["p_adjusted"])["measure"].head(N_BEST).tolist()
+    intervals = pd.concat(
+        [
+            _interval_frame(experiment, correlations[experiment.name], best_measures, seed=seed)
+            for experiment in experiments
+        ],
+        ignore_index=True,
+    )
+    values = _values_frame(experiments, labels)
     tables = {
         "online": ranking,
         "online_rhos": rhos,
-        "online_intervals": pd.concat(intervals, ignore_index=True).dropna(subset=["low"]),
+        "online_intervals": intervals.dropna(subset=["low"]),
         **thesis_tables(values, rhos, chosen=best.chosen),
     }
     return ClickStudy(tables, best, tuple(left_out))
+
+
+def _correlations(experiment: Experiment, labels: pd.DataFrame) -> pd.DataFrame:
+    """Correlate the measures of an experiment with its rates: a row for each measure.
+
+    Columns of the labels (see `label_measures`), dataset, models (number), rho and tau_b.
+    """
+    rho = scaled_ranks(experiment.values) @ scaled_ranks(experiment.rates)
+    return labels.assign(
+        dataset=experiment.name,
+        models=len(experiment.models),
+        rho=rho.round(DECIMALS),
+        tau_b=tau_b(experiment.values, experiment.rates),
+    )
+
+
+def _rank_measures(
+    correlations: Sequence[pd.DataFrame], labels: pd.DataFrame, best: BestOfMany
+) -> pd.DataFrame:
+    """Tabulate the measures by falling mean rho over the chosen data sets, with p-values.
+
+    ``correlations``: a frame of rho and tau_b for each chosen data set, rows as in the labels.
+    Columns of the labels, min, mean, max, undefined (number of data sets), rank, tau_b, p_alone and
+    p_adjusted.
+    """
+    import pandas as pd
+
+    rho = np.stack([frame["rho"].to_numpy() for frame in correlations])
+    taus = np.stack([frame["tau_b"].to_numpy() for frame in correlations])
+    p_values = pd.DataFrame(
+        {"p_alone": best.p_alone, "p_adjusted": best.p_adjusted}, index=list(best.measures)
+    )
+    ranking = labels.assign(
+        min=rho.min(axis=0),
+        mean=rho.mean(axis=0).round(DECIMALS),
+        max=rho.max(axis=0),
+        undefined=np.isnan(rho).sum(axis=0),
+        tau_b=taus.mean(axis=0),
+    ).join(p_values, on="measure")
+    ranks = ranking["mean"].rank(ascending=False, method="min").astype("Int64")
+    ranking.insert(9, "rank", ranks)
+    return ranking.sort_values("mean", ascending=False, kind="stable", ignore_index=True)
+
+
+def _interval_frame(
+    experiment: Experiment, correlations: pd.DataFrame, measures: Sequence[str], *, seed: int
+) -> pd.DataFrame:
+    """Tabulate intervals of the rhos of some measures in an experiment.
+
+    ``correlations``: the rho of every measure. Columns measure, dataset, rho, low and high (NaN
+    where there is no interval).
+    """
+    low, high = rho_intervals(experiment, measures, seed=seed)
+    frame = correlations.set_index("measure")["rho"][[*measures]].reset_index()
+    frame.insert(1, "dataset", experiment.name)
+    return frame.assign(low=low, high=high)
+
+
+def _values_frame(experiments: Sequence[Experiment], labels: pd.DataFrame) -> pd.DataFrame:
+    """Tabulate all offline values: columns of the labels, dataset, system and value."""
+    import pandas as pd
+
+    frames = []
+    for experiment in experiments:
+        for column, model in enumerate(experiment.models):
+            values = experiment.values[:, column]
+            frames.append(labels.assign(dataset=experiment.name, system=model, value=values))
+    return pd.concat(frames, ignore_index=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,32 +212,34 @@ class ClickStudy(Result):
     left_out: tuple[str, ...] = ()
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give the tables that have rows, in full."""
+        """Return the tables that have rows, in full, by name."""
         return {name: frame for name, frame in self.tables.items() if len(frame)}
 
     def caption(self) -> str:
         """Describe what was correlated, and with what the best is compared."""
-        left_out = f" Left out, because they have no rate: {', '.join(self.left_out)}."
-        return (
+        caption = (
             "Spearman's rho between each offline measure and the click-through rates of the "
-            f"models. {self.best.caption()}{left_out * bool(self.left_out)}"
+            f"models. {self.best.caption()}"
         )
+        if self.left_out:
+            caption += f" Left out, because they have no rate: {', '.join(self.left_out)}."
+        return caption
 
     def findings(self) -> Sequence[str]:
-        """Report the best measure, and its intervals."""
+        """State the best measure, and its interval in each data set that has one."""
+        sentences = [self.best.finding()]
         intervals = self.tables["online_intervals"]
-        rows = intervals[intervals["measure"] == self.tables["online"]["measure"][0]]
-        return [
-            self.best.finding(),
-            *(
-                f"In {row.dataset}, {row.measure} has rho = {rounded(float(row.rho), 2)}; the "
-                "intervals of single measures in online_intervals do not count that it was chosen."
-                for row in rows.itertuples()
-            ),
-        ]
+        best_measure = self.tables["online"]["measure"][0]
+        for row in intervals[intervals["measure"] == best_measure].to_dict("records"):
+            rho = rounded(float(row["rho"]), 2)
+            sentences.append(
+                f"In {row['dataset']}, {row['measure']} has rho = {rho}; the intervals of single "
+                "measures in online_intervals do not count that it was chosen."
+            )
+        return sentences
 
     def cautions(self) -> Sequence[str]:
-        """Say what clicks do not measure."""
+        """State what clicks do not measure."""
         return ["Click-through rates do not measure everything that users want."]
 
     online = frame_of(
@@ -218,9 +268,13 @@ class ClickStudy(Result):
     @property
     def panels(self) -> tuple[str, ...]:
         """Panels of the figure: of each data set, metrics over cut-offs, and grids of recall."""
-        rhos = self.tables["online_rhos"].fillna({"validation": "metrics"})
+        rhos = self._rhos_with_sides()
         pairs = rhos[["dataset", "validation"]].drop_duplicates().to_numpy().tolist()
         return tuple(f"{dataset}, {side}" for dataset, side in pairs)
+
+    def _rhos_with_sides(self) -> pd.DataFrame:
+        """Select all rhos, with the validation "metrics" where a measure is no recall."""
+        return self.tables["online_rhos"].fillna({"validation": "metrics"})
 
     @figure(
         "online_rhos",
@@ -230,24 +284,34 @@ class ClickStudy(Result):
         comparable=False,
     )
     def plot(self, ax: Axes, *, panel: str) -> None:
-        """Draw rhos of metrics over the cut-off, or those of a grid of betas and cut-offs."""
+        """Draw rhos of metrics over the cut-off, or those of a grid of betas and cut-offs.
+
+        Refuse an unknown panel with InputError.
+        """
         dataset, _, side = panel.rpartition(", ")
         ax.set_title(panel)
-        rhos = self.tables["online_rhos"].fillna({"validation": "metrics"})
+        rhos = self._rhos_with_sides()
         rhos = rhos[(rhos["dataset"] == dataset) & (rhos["validation"] == side)]
         if rhos.empty:
             raise InputError(f"there is no panel {panel!r}; there are {', '.join(self.panels)}.")
-        (_plot_metrics if side == "metrics" else _plot_grid)(ax, rhos)
+        if side == "metrics":
+            _plot_metrics(ax, rhos)
+        else:
+            _plot_grid(ax, rhos)
 
 
 def _plot_metrics(ax: Axes, rhos: pd.DataFrame) -> None:
-    """Draw a line for each metric; the depth of a metric without a cut-off is the whole run."""
+    """Draw a line for each metric; the depth of a metric without a cut-off is the whole run.
+
+    ``rhos``: columns measure and rho.
+    """
     parts = rhos["measure"].str.extract(r"^(?P<metric>.*?)(?:@(?P<depth>\d+))?$")
-    parts = parts.assign(depth=parts["depth"].astype(float).fillna(np.inf), rho=rhos["rho"])
-    wide = parts.pivot(index="depth", columns="metric", values="rho")
-    names = [f"{depth:g}" if np.isfinite(depth) else "all" for depth in wide.index]
-    for metric, style in category_styles([*wide]):
-        ax.plot(names, wide[metric], label=metric, **style)
+    depths = parts["depth"].astype(float).fillna(np.inf)
+    parts = parts.assign(depth=depths, rho=rhos["rho"])
+    curves = parts.pivot(index="depth", columns="metric", values="rho")
+    labels = [f"{depth:g}" if np.isfinite(depth) else "all" for depth in curves.index]
+    for metric, style in category_styles([*curves]):
+        ax.plot(labels, curves[metric], label=metric, **style)
     ax.set(xlabel="cut-off", ylabel="rho with click-through rate", ylim=(-1.05, 1.05))
     zero = ax.axhline(0, color="0.6", linewidth=0.6)
     explain(zero, "Horizontal line: rho = 0.")
@@ -255,17 +319,21 @@ def _plot_metrics(ax: Axes, rhos: pd.DataFrame) -> None:
 
 
 def _plot_grid(ax: Axes, rhos: pd.DataFrame) -> None:
-    """Draw rhos with cut-offs up and betas right, undefined ones grey."""
-    # The first weights, where there are two.
+    """Draw rhos with cut-offs up and betas right, undefined ones grey.
+
+    ``rhos``: columns beta, cutoff and rho. If there are two kinds of weights, the first is drawn.
+    """
     cells = rhos.pivot_table("rho", "cutoff", "beta", aggfunc="first", dropna=False)
-    betas, cutoffs = cells.columns.tolist(), cells.index.tolist()
-    colours = ordered_colormap("RdBu").with_extremes(bad="0.8")
-    numbers = cells.to_numpy(dtype=np.float64)
-    image = ax.imshow(numbers, cmap=colours, vmin=-1, vmax=1, origin="lower", aspect="auto")
-    every = max(1, len(betas) // 5)
-    ax.set_xticks(range(0, len(betas), every), [f"{beta:g}" for beta in betas[::every]])
+    betas = cells.columns.tolist()
+    cutoffs = cells.index.tolist()
+    colormap = ordered_colormap("RdBu").with_extremes(bad="0.8")
+    values = cells.to_numpy(dtype=np.float64)
+    image = ax.imshow(values, cmap=colormap, vmin=-1, vmax=1, origin="lower", aspect="auto")
+    step = max(1, len(betas) // 5)
+    beta_labels = [f"{beta:g}" for beta in betas[::step]]
+    ax.set_xticks(range(0, len(betas), step), beta_labels)
     ax.set_yticks(range(len(cutoffs)), [str(cutoff) for cutoff in cutoffs])
     ax.set(xlabel="beta", ylabel="cut-off")
     image.set_label("rho with click-through rate")
-    if np.isnan(numbers).any():
+    if np.isnan(values).any():
         explain(image, "Grey cells: rho is undefined.")

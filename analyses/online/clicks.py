@@ -36,32 +36,40 @@ if TYPE_CHECKING:
 ALPHA: Final = 0.05
 """Significance level of a difference between arms."""
 
-LONGEST: Final = 2**53
+MAX_DURATION: Final = 2**53
 """Milliseconds that are no duration any more."""
 
 DECIMALS: Final = 5
-WEEK: Final = 7
+DAYS_OF_WEEK: Final = 7
+MILLISECONDS_OF_HOUR: Final = 3_600_000
 
-SPARSE = 30
+MIN_LISTS_BY_DAY = 30
 """Of logs with fewer lists by day and arm, rates are drawn by week."""
 
 
 def milliseconds(text: str) -> int:
-    """Read a duration, such as "30 min", "1.5h" or "2 days"."""
+    """Read a duration in milliseconds, such as "30 min", "1.5h" or "2 days".
+
+    Refuse, with ValueError, what is no number with a unit, and numbers below 0 or too large.
+    """
     from pandas import Timedelta
 
+    # Without a unit they would be nanoseconds.
+    has_unit = text.strip()[-1:].isalpha()
     try:
-        # Without a unit they would be nanoseconds.
-        length = Timedelta(text if text.strip()[-1:].isalpha() else "").total_seconds() * 1000
+        duration = Timedelta(text if has_unit else "").total_seconds() * 1000
     except ValueError:
-        length = -1.0
-    if not 0 <= length < LONGEST:
+        duration = -1.0
+    if not 0 <= duration < MAX_DURATION:
         raise ValueError(f"must be a number with a unit (ms, s, min, h, d), got {text!r}")
-    return round(length)
+    return round(duration)
 
 
 def read_pairs(text: str) -> dict[str, str]:
-    """Read values by name, such as "click=view,impression="."""
+    """Read values by name, such as "click=view,impression=".
+
+    Refuse, with ValueError, a part without a name or "=", and a name that occurs twice.
+    """
     pairs: dict[str, str] = {}
     for part in text.split(","):
         name, equals, value = (word.strip() for word in part.rpartition("="))
@@ -73,8 +81,15 @@ def read_pairs(text: str) -> dict[str, str]:
 
 
 def _from_text(read: Any, format: str) -> tuple[BeforeValidator, WithJsonSchema]:
-    parse = BeforeValidator(lambda value: read(value) if isinstance(value, str) else value)
-    return parse, WithJsonSchema({"type": "string", "format": format})
+    """Make annotations of a setting that a function reads from texts; others stay as they are.
+
+    ``format`` is the name of the texts in the JSON schema.
+    """
+
+    def read_text(value: Any) -> Any:
+        return read(value) if isinstance(value, str) else value
+
+    return BeforeValidator(read_text), WithJsonSchema({"type": "string", "format": format})
 
 
 Duration = Annotated[int, *_from_text(milliseconds, "duration")]
@@ -120,7 +135,8 @@ class Question(Logs):
     )
 
     @model_validator(mode="after")
-    def _says_what_a_click_is(self) -> Question:
+    def _require_one_kind_of_click(self) -> Question:
+        """Refuse, with ValueError, neither a window nor explicit clicks, and both."""
         if self.explicit == (self.window is not None):
             raise ValueError(
                 "say within which time after a list was shown an interaction counts as a click of "
@@ -146,9 +162,10 @@ def count_clicks(
     by more than one arm are left out. Temporary files lie in the folder; the threads change no
     result. What else is known may be the name of the data set, the settings of the arms, remarks on
     their models, and the truth of a simulated world: arm, period, users, lists and expected_rate.
-    """
-    import pandas as pd
 
+    Refuse, with InputError, an average over periods without versions of models, shares that do not
+    fit the arms, and a log of which no list is left.
+    """
     with progress("Matching clicks with lists", 1) as bar:
         arms = None if question.shares is None else [*question.shares]
         log = match_lists(question, question.window, arms=arms, folder=folder, n_jobs=n_jobs)
@@ -159,118 +176,245 @@ def count_clicks(
             "'model_version' in the recommendations."
         )
     shares = planned_shares(log.arms, question.shares)
-    names, period = _periods(log)
+    period_names, period = _periods(log)
     lists = log.lists.assign(period=period, day=log.lists["time"] // DAY)
-    firsts = lists.iloc[np.lexsort((lists["time"], lists["user"]))].drop_duplicates("user")
-    firsts = firsts.set_index("user")
-    is_crossed = lists["arm"].to_numpy() != firsts["arm"].to_numpy()[lists["user"]]
-    crossed = lists.loc[is_crossed, "user"].unique()
-    robots: Any = ()
-    if question.robots is not None:
-        of_days = lists.groupby(["user", "day"]).size()
-        robots = of_days[of_days > question.robots].index.get_level_values("user").unique()
-    aside = dict(log.set_aside) | {
-        "users were shown lists by more than one arm; their lists do not count": len(crossed),
-        "users are excluded as likely bots": len(robots),
-        "lists were shown when no version of their arm's model was live; they do not count": int(
-            (lists["period"] < 0).sum()
-        ),
-    }
-    lists = lists[~lists["user"].isin([*crossed, *robots]) & (lists["period"] >= 0)]
+    first_lists = _first_lists(lists)
+    crossed = _users_of_several_arms(lists, first_lists)
+    robots = _likely_robots(lists, question.robots)
+    set_aside = dict(log.set_aside)
+    set_aside["users were shown lists by more than one arm; their lists do not count"] = len(
+        crossed
+    )
+    set_aside["users are excluded as likely bots"] = len(robots)
+    is_live = lists["period"] >= 0
+    set_aside[
+        "lists were shown when no version of their arm's model was live; they do not count"
+    ] = int((~is_live).sum())
+    lists = lists[~lists["user"].isin([*crossed, *robots]) & is_live]
     if lists.empty:
         raise InputError(
             "no list is left: all users saw lists by two arms or are likely bots, or no version "
             "of a model was live."
         )
     rates = click_through(_by_user(lists, "period"), log.arms, over_time=question.over_time)
-    dates = np.sort(lists["day"].unique())
-    days = np.datetime_as_string(dates.astype("datetime64[D]")).tolist()
     if truth is not None:
-        cells = truth.assign(accepted=truth["expected_rate"] * truth["lists"])
-        cells = cells[cells["lists"] > 0].set_index(["arm", "period"])
-        expected = rates_of(cells, over_time=question.over_time)
-        rates["expected"] = rates["arm"].map(expected)
-    by_period = _in_parts(lists, "period", [*enumerate(names)] or [(0, "all")], log.arms)
-    plain = by_period.rename(columns={"arm": "model", "lists": "recommendations"})
-    columns = ["model", "period", "rate", "error", "users", "recommendations", "accepted"]
-    plain = plain.loc[plain["recommendations"] > 0, columns]
-    facts = {**log.facts, **aside}
+        rates["expected"] = rates["arm"].map(_expected_rates(truth, question.over_time))
+    by_period = _rates_by(lists, "period", [*enumerate(period_names)] or [(0, "all")], log.arms)
+    facts = {**log.facts, **set_aside}
     tables = {
         "arms": rates,
-        "rates": plain.reset_index(drop=True),
+        "rates": _model_rates(by_period),
         "differences": differences(rates),
-        "facts": pd.DataFrame({"fact": [*facts], "value": [*facts.values()]}, dtype=object),
+        "facts": _facts_frame(facts),
     }
-    people, alarm = firsts[~firsts.index.isin(robots)], ""
+    alarm = ""
     if len(log.arms) > 1:
-        ratio = tables["sample_ratio"] = sample_ratio(people, log.arms, shares)
-        of_all, planned = ratio.iloc[0], 100 * np.array(shares)
-        users, percents = ([of_all[f"{n}_{arm}"] for arm in log.arms] for n in ("users", "percent"))
-        split = {"arm": log.arms, "users": users, "%": percents, "planned %": planned}
-        tables["split"] = pd.DataFrame(split | {"p": of_all["p"]})
-        if ratio["mismatch"].any():
-            found = ", ".join(ratio["day"][ratio["mismatch"]])
-            alarm = (
-                "SAMPLE-RATIO MISMATCH: the numbers of users per arm differ from the plan "
-                f"(--shares; days: {found}). Find the cause before you use any result."
-            )
-    if names:
-        hours = _hours(log, lists, len(names))
-        periods = tables["periods"] = by_period.assign(hours=hours.T.ravel())
-        tables["thesis2021-table4.2"] = _experiment(name, rates, periods)
-    if len(days) > 1:
-        tables["days"] = _in_parts(lists, "day", [*zip(dates, days, strict=True)], log.arms)
-    if len(days) > WEEK and len(lists) < SPARSE * len(days) * len(log.arms):
-        weeks = lists.assign(week=(lists["day"] - dates[0]) // WEEK)
-        names_of_weeks = [(week, str(week + 1)) for week in np.sort(weeks["week"].unique())]
-        tables["weeks"] = _in_parts(weeks, "week", names_of_weeks, log.arms)
+        people = first_lists[~first_lists.index.isin(robots)]
+        ratio = sample_ratio(people, log.arms, shares)
+        tables["sample_ratio"] = ratio
+        tables["split"] = _split_frame(ratio, log.arms, shares)
+        alarm = _mismatch_alarm(ratio)
+    if period_names:
+        hours = _hours(log, lists, len(period_names))
+        tables["periods"] = by_period.assign(hours=hours.T.ravel())
+        tables["thesis2021-table4.2"] = _experiment_frame(name, rates, tables["periods"])
+    tables |= _rates_over_time(lists, log.arms)
     if settings:
-        long = pd.DataFrame(settings, dtype=object).melt(["arm"], var_name="hyperparameter")
-        order = [arm["arm"] for arm in settings].index
-        long = long.sort_values("arm", kind="stable", key=lambda arms: arms.map(order))
-        long = long.dropna().rename(columns={"arm": "system"})
-        long.insert(0, "dataset", name)
-        tables["thesis2021-table4.1"] = long.astype(str).reset_index(drop=True)
+        tables["thesis2021-table4.1"] = _settings_frame(name, settings)
     if truth is not None:
         tables["truth"] = truth
-    remarks = [*(f"{count:,} {what}." for what, count in aside.items() if count), *remarks]
-    if facts["known_users"] < 0.5 and facts["events"]:
-        remarks.append(f"{percent(1 - facts['known_users'])} of the users have no interaction.")
-    if len(days) < WEEK:
-        remarks.append(
-            f"The log covers {len(days)} of the 7 days of the week; rates on other days may differ."
-        )
-    over_time = "pooled over time" if question.over_time == "pooled" else "averaged over periods"
-    accepted = "a click names it."
-    if question.window is not None:
-        length = pd.Timedelta(question.window, "ms")
-        accepted = f"its user interacts with an item of it within {length}."
-    note = (
-        f"Click-through rates of {len(log.arms)} arms, {over_time}, with 95 % "
-        f"intervals over {rates['users'].sum():,} users. A list is accepted if {accepted}"
+    n_days = lists["day"].nunique()
+    return Clicks(
+        tables=tables,
+        arms=log.arms,
+        alarm=alarm,
+        note=_note(question, rates),
+        remarks=_all_remarks(facts, set_aside, remarks, n_days),
     )
-    return Clicks(tables=tables, arms=log.arms, alarm=alarm, note=note, remarks=tuple(remarks))
+
+
+def _first_lists(lists: pd.DataFrame) -> pd.DataFrame:
+    """Select the first list of each user, by time; rows are indexed by user."""
+    by_time = np.lexsort((lists["time"], lists["user"]))
+    return lists.iloc[by_time].drop_duplicates("user").set_index("user")
+
+
+def _users_of_several_arms(lists: pd.DataFrame, first_lists: pd.DataFrame) -> Any:
+    """Find the users (numbers) who were shown lists by more than one arm.
+
+    ``first_lists``: the first list of each user, indexed by user, in the order of the users.
+    """
+    first_arms = first_lists["arm"].to_numpy()[lists["user"]]
+    is_crossed = lists["arm"].to_numpy() != first_arms
+    return lists.loc[is_crossed, "user"].unique()
+
+
+def _likely_robots(lists: pd.DataFrame, max_lists: int | None) -> Any:
+    """Find the users (numbers) with more lists than the maximum on some day; none without one."""
+    if max_lists is None:
+        return ()
+    by_day = lists.groupby(["user", "day"]).size()
+    return by_day[by_day > max_lists].index.get_level_values("user").unique()
+
+
+def _expected_rates(truth: pd.DataFrame, over_time: OverTime) -> pd.Series:
+    """Compute the true click-through rates of a simulated world, indexed by the name of the arm.
+
+    ``truth``: columns arm, period, users, lists and expected_rate.
+    """
+    cells = truth.assign(accepted=truth["expected_rate"] * truth["lists"])
+    cells = cells[cells["lists"] > 0].set_index(["arm", "period"])
+    return rates_of(cells, over_time=over_time)
+
+
+def _model_rates(by_period: pd.DataFrame) -> pd.DataFrame:
+    """Tabulate rates by model and period, as `harness online` reads them.
+
+    Columns model, period, rate, error, users, recommendations and accepted.
+    """
+    frame = by_period.rename(columns={"arm": "model", "lists": "recommendations"})
+    columns = ["model", "period", "rate", "error", "users", "recommendations", "accepted"]
+    frame = frame.loc[frame["recommendations"] > 0, columns]
+    return frame.reset_index(drop=True)
+
+
+def _facts_frame(facts: Mapping[str, Any]) -> pd.DataFrame:
+    """Tabulate facts on the log: columns fact and value."""
+    import pandas as pd
+
+    return pd.DataFrame({"fact": [*facts], "value": [*facts.values()]}, dtype=object)
+
+
+def _split_frame(ratio: pd.DataFrame, arms: Sequence[str], shares: Sequence[float]) -> pd.DataFrame:
+    """Tabulate users of each arm, in number and per cent, against the planned shares.
+
+    ``ratio``: the table of `sample_ratio`, whose first row is that of all users.
+    """
+    import pandas as pd
+
+    all_users = ratio.iloc[0]
+    return pd.DataFrame(
+        {
+            "arm": arms,
+            "users": [all_users[f"users_{arm}"] for arm in arms],
+            "%": [all_users[f"percent_{arm}"] for arm in arms],
+            "planned %": 100 * np.array(shares),
+            "p": all_users["p"],
+        }
+    )
+
+
+def _mismatch_alarm(ratio: pd.DataFrame) -> str:
+    """Warn that users are not split as planned; "" if they are, overall and on all days.
+
+    ``ratio``: the table of `sample_ratio`.
+    """
+    if not ratio["mismatch"].any():
+        return ""
+    days = ", ".join(ratio["day"][ratio["mismatch"]])
+    return (
+        "SAMPLE-RATIO MISMATCH: the numbers of users per arm differ from the plan "
+        f"(--shares; days: {days}). Find the cause before you use any result."
+    )
+
+
+def _rates_over_time(lists: pd.DataFrame, arms: Sequence[str]) -> dict[str, pd.DataFrame]:
+    """Estimate rates by day ("days"), and by week ("weeks") of a long log with few lists.
+
+    Both are missing for a log of one day.
+    """
+    tables = {}
+    dates = np.sort(lists["day"].unique())
+    n_days = len(dates)
+    if n_days > 1:
+        day_names = np.datetime_as_string(dates.astype("datetime64[D]")).tolist()
+        days = [*zip(dates, day_names, strict=True)]
+        tables["days"] = _rates_by(lists, "day", days, arms)
+    is_sparse = len(lists) < MIN_LISTS_BY_DAY * n_days * len(arms)
+    if n_days > DAYS_OF_WEEK and is_sparse:
+        with_weeks = lists.assign(week=(lists["day"] - dates[0]) // DAYS_OF_WEEK)
+        weeks = [(week, str(week + 1)) for week in np.sort(with_weeks["week"].unique())]
+        tables["weeks"] = _rates_by(with_weeks, "week", weeks, arms)
+    return tables
+
+
+def _settings_frame(name: str, settings: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """Tabulate table 4.1: a row for each arm and hyperparameter that it has, all texts.
+
+    Columns dataset, system, hyperparameter and value. Settings have the key "arm".
+    """
+    import pandas as pd
+
+    order = [arm_settings["arm"] for arm_settings in settings].index
+    frame = pd.DataFrame(settings, dtype=object).melt(["arm"], var_name="hyperparameter")
+    frame = frame.sort_values("arm", kind="stable", key=lambda arms: arms.map(order))
+    frame = frame.dropna().rename(columns={"arm": "system"})
+    frame.insert(0, "dataset", name)
+    return frame.astype(str).reset_index(drop=True)
+
+
+def _all_remarks(
+    facts: Mapping[str, Any], set_aside: Mapping[str, int], remarks: Sequence[str], n_days: int
+) -> tuple[str, ...]:
+    """List what was set aside, remarks on the models, and where the log is thin."""
+    sentences = [f"{count:,} {reason}." for reason, count in set_aside.items() if count]
+    sentences += remarks
+    known_users = facts["known_users"]
+    if known_users < 0.5 and facts["events"]:
+        sentences.append(f"{percent(1 - known_users)} of the users have no interaction.")
+    if n_days < DAYS_OF_WEEK:
+        sentences.append(
+            f"The log covers {n_days} of the 7 days of the week; rates on other days may differ."
+        )
+    return tuple(sentences)
+
+
+def _note(question: Question, rates: pd.DataFrame) -> str:
+    """Describe the rates of the arms, their intervals, and when a list is accepted."""
+    import pandas as pd
+
+    is_pooled = question.over_time == "pooled"
+    over_time = "pooled over time" if is_pooled else "averaged over periods"
+    if question.window is None:
+        rule = "a click names it."
+    else:
+        duration = pd.Timedelta(question.window, "ms")
+        rule = f"its user interacts with an item of it within {duration}."
+    return (
+        f"Click-through rates of {len(rates)} arms, {over_time}, with 95 % "
+        f"intervals over {rates['users'].sum():,} users. A list is accepted if {rule}"
+    )
 
 
 def _by_user(lists: pd.DataFrame, part: str) -> pd.DataFrame:
-    """Count lists shown and accepted, a row for each user and part of the time."""
-    groups = lists.groupby(["user", "arm", part])["accepted"].agg(lists="size", accepted="sum")
-    return groups.reset_index().rename(columns={part: "period"})
+    """Count lists shown and accepted, a row for each user and part of the time.
+
+    ``part``: the column of the parts. Columns user, arm, period (the part), lists and accepted.
+    """
+    groups = lists.groupby(["user", "arm", part])["accepted"]
+    counts = groups.agg(lists="size", accepted="sum")
+    return counts.reset_index().rename(columns={part: "period"})
 
 
-def _in_parts(
+def _rates_by(
     lists: pd.DataFrame, part: str, names: Sequence[tuple[Any, str]], arms: Sequence[str]
 ) -> pd.DataFrame:
-    """Estimate the rates in each part of the time."""
+    """Estimate the rates in each part of the time: rows of `click_through` by part and arm.
+
+    ``part``: the column of the parts, and of their names in the result; ``names``: values of the
+    column, with names.
+    """
     import pandas as pd
 
     counts = _by_user(lists, part)
-    found = {name: click_through(counts[counts["period"] == key], arms) for key, name in names}
-    return pd.concat(found, names=[part]).reset_index(level=0).reset_index(drop=True)
+    rates = {}
+    for key, name in names:
+        rates[name] = click_through(counts[counts["period"] == key], arms)
+    return pd.concat(rates, names=[part]).reset_index(level=0).reset_index(drop=True)
 
 
 def _periods(log: MatchedLog) -> tuple[Sequence[str], Any]:
-    """Name the periods, and give that of every list; -1 where no version was live.
+    """Name the periods, and find that of every list; -1 where no version was live.
 
     Period k is that of the k-th version of each arm in the table of models, called as the version
     if all arms call theirs so; without such a table it is the version that lists name, and without
@@ -280,9 +424,11 @@ def _periods(log: MatchedLog) -> tuple[Sequence[str], Any]:
     if log.models is None:
         return log.versions, lists["version"] if log.versions else 0
     period = np.full(len(lists), -1)
-    arm, time = lists["arm"].to_numpy(), lists["time"].to_numpy()
+    arm = lists["arm"].to_numpy()
+    time = lists["time"].to_numpy()
     for row in log.models.itertuples():
-        period[(arm == row.arm) & (time >= row.valid_from) & (time < row.valid_to)] = row.period
+        is_live = (time >= row.valid_from) & (time < row.valid_to)
+        period[(arm == row.arm) & is_live] = row.period
     versions = log.models.groupby("period")["version"].agg(["first", "nunique"])
     if (versions["nunique"] == 1).all():
         return versions["first"].tolist(), period
@@ -290,39 +436,52 @@ def _periods(log: MatchedLog) -> tuple[Sequence[str], Any]:
 
 
 def _hours(log: MatchedLog, lists: pd.DataFrame, n_periods: int) -> Any:
-    """Say how long each version was live, or showed lists, in hours: (n_arms, n_periods)."""
+    """Compute how long each version was live, or showed lists, in hours: (n_arms, n_periods).
+
+    NaN where an arm has no version of a period.
+    """
     keys = ["arm", "period"]
     if log.models is not None:
-        spans = log.models.set_index(keys)
-        length = spans["valid_to"] - spans["valid_from"]
+        versions = log.models.set_index(keys)
+        durations = versions["valid_to"] - versions["valid_from"]
     else:
         times = lists.groupby(keys)["time"]
-        length = times.max() - times.min()
-    wide = length.unstack().reindex(index=range(len(log.arms)), columns=range(n_periods))
-    return wide.to_numpy(np.float64) / 3_600_000
+        durations = times.max() - times.min()
+    by_period = durations.unstack()
+    by_period = by_period.reindex(index=range(len(log.arms)), columns=range(n_periods))
+    return by_period.to_numpy(np.float64) / MILLISECONDS_OF_HOUR
 
 
-def _experiment(name: str, rates: pd.DataFrame, periods: pd.DataFrame) -> pd.DataFrame:
-    """Table 4.2: how often models were trained anew, users, lists and rates."""
+def _experiment_frame(name: str, rates: pd.DataFrame, periods: pd.DataFrame) -> pd.DataFrame:
+    """Tabulate table 4.2: numbers and lengths of the periods, users, lists and rates of the arms.
+
+    ``rates``: from `click_through`; ``periods``: the same by period, with hours. Columns dataset,
+    system, quantity, value and unit.
+    """
     import pandas as pd
 
-    live = periods[periods["lists"] > 0].groupby("arm")["hours"]
-    minutes = (60 * live.mean()).round().astype(int)
+    hours = periods[periods["lists"] > 0].groupby("arm")["hours"]
+    minutes = (60 * hours.mean()).round().astype(int)
     rates = rates[rates["lists"] > 0].set_index("arm")
     quantities = {
-        ("measurements o", ""): live.size(),
-        ("duration of one iteration", "hh:mm"): minutes.map(lambda n: f"{n // 60}:{n % 60:02}"),
+        ("measurements o", ""): hours.size(),
+        ("duration of one iteration", "hh:mm"): minutes.map(_clock_time),
         ("iCTR users", ""): rates["users"],
         ("iCTR interactions", "lists shown"): rates["lists"],
         ("iCTR", "%"): 100 * rates["rate"],
     }
     rows = [
-        (name, arm, quantity, of_arms[arm], unit)
+        (name, arm, quantity, by_arm[arm], unit)
         for arm in rates.index
-        for (quantity, unit), of_arms in quantities.items()
+        for (quantity, unit), by_arm in quantities.items()
     ]
     columns = ["dataset", "system", "quantity", "value", "unit"]
     return pd.DataFrame(rows, columns=columns, dtype=object)
+
+
+def _clock_time(minutes: int) -> str:
+    """Write minutes as hours and minutes, such as 1:05."""
+    return f"{minutes // 60}:{minutes % 60:02}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -345,27 +504,31 @@ class Clicks(Result):
         return self.tables.get("days")
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give all tables in full, by name; those of what is not known or asked are left out."""
+        """Return all tables in full, by name; those of what is not known or asked are missing."""
         return self.tables
 
     def caption(self) -> str:
-        """Say what the rates are, and when a list is accepted; an alarm comes first."""
+        """Describe the rates, and when a list is accepted; an alarm comes first."""
         return f"{self.alarm} {self.note}".strip()
 
     def caption_of(self, part: str) -> str:
-        """Say what the figure over time shows."""
-        part = "week" if "weeks" in self.tables else "day"
-        what = f"Click-through rates of each arm by {part} (UTC)."
-        return f"{self.alarm} {what}".strip()
+        """Describe the figure over time, by week or day; every part has this caption."""
+        unit = self._time_unit
+        return f"{self.alarm} Click-through rates of each arm by {unit} (UTC).".strip()
+
+    @property
+    def _time_unit(self) -> str:
+        """The unit of time of the figure: "week" if there are rates by week, else "day"."""
+        return "week" if "weeks" in self.tables else "day"
 
     def findings(self) -> Sequence[str]:
-        """Say which arm has the highest rate, if users are split as planned."""
+        """State which arm has the highest rate, if users are split as planned."""
         if self.alarm:
             return [self.alarm, "No arm is called best, as users are not split as planned."]
         return [verdict(self.tables["arms"], self.tables["differences"])]
 
     def cautions(self) -> Sequence[str]:
-        """Say what weakens the rates, and the remarks on the models."""
+        """State what weakens the rates, and the remarks on the models."""
         return self.remarks
 
     clicks_rates = frame_of(
@@ -401,62 +564,84 @@ class Clicks(Result):
         part="daily",
     )
     def plot_over_time(self, ax: Axes, *, arm: str) -> None:
-        """Draw the rates of an arm by day, with their intervals, before those of the others."""
-        part = "week" if "weeks" in self.tables else "day"
-        rates = self.tables[f"{part}s"]
-        if part == "day":
+        """Draw the rates of an arm by day, with their intervals, before those of the others.
+
+        By week, if there are rates by week. Days are numbered from the first.
+        """
+        unit = self._time_unit
+        rates = self.tables[f"{unit}s"]
+        if unit == "day":
             dates = rates["day"].to_numpy().astype("datetime64[D]")
             rates = rates.assign(day=(dates - dates[0]).astype(np.int64) + 1)
-        rates = rates.astype({part: int})
-        draw_among(ax, rates.pivot(index=part, columns="arm", values="rate"), arm)
-        own = rates[rates["arm"] == arm]
-        limits = own["low"].to_numpy(), own["high"].to_numpy()
-        places, style = own[part].to_numpy(), {"color": colours()[0]}
-        bands = f"Bands: 95 % intervals over the users of a {part}."
-        draw_band(ax, places, limits, style, label=arm, explanation=bands)
+        rates = rates.astype({unit: int})
+        draw_among(ax, rates.pivot(index=unit, columns="arm", values="rate"), arm)
+        arm_rates = rates[rates["arm"] == arm]
+        draw_band(
+            ax,
+            arm_rates[unit].to_numpy(),
+            (arm_rates["low"].to_numpy(), arm_rates["high"].to_numpy()),
+            {"color": colours()[0]},
+            label=arm,
+            explanation=f"Bands: 95 % intervals over the users of a {unit}.",
+        )
         # The same in all panels, so that none is cut off.
-        ax.set_ylim(0, 1.05 * rates[["rate", "high"]].max().max() or None)
+        highest = rates[["rate", "high"]].max().max()
+        ax.set_ylim(0, 1.05 * highest or None)
         ax.locator_params(axis="x", integer=True)
-        ax.set(xlabel=part, ylabel="click-through rate")
+        ax.set(xlabel=unit, ylabel="click-through rate")
         if self.alarm and ax.figure is not None:
             text = "Sample-ratio mismatch (p < .001)"
             ax.figure.suptitle(text, color="#C00000", fontweight="bold")
 
 
 def draw_among(axes: Axes, curves: pd.DataFrame, arm: str) -> None:
-    """Draw curves, a column each: one in colour, the others grey behind it."""
-    for other in curves.columns.drop(arm):
-        (line,) = axes.plot(curves.index, curves[other], color="0.85", linewidth=0.7, zorder=0)
+    """Draw the curve of an arm in colour, and those of the others grey behind it.
+
+    ``curves``: a column for each arm; the index is the horizontal axis.
+    """
+    for other_arm in curves.columns.drop(arm):
+        (line,) = axes.plot(curves.index, curves[other_arm], color="0.85", linewidth=0.7, zorder=0)
         explain(line, "Grey: the other arms.")
     axes.plot(curves.index, curves[arm], color=colours()[0], linewidth=1.4)
     axes.set_title(arm)
 
 
 def verdict(rates: pd.DataFrame, pairs: pd.DataFrame) -> str:
-    """Say which arm has the highest rate, if it is significantly higher.
+    """State which arm has the highest rate, if it is significantly higher.
 
     An arm is named if its rate is above that of each other arm, by Holm's method over all pairs.
+    ``rates``: the table of `click_through`; ``pairs``: that of `differences`.
     """
-    import pandas as pd
-
     if len(rates) < 2:
         return "The log has only one arm, so no rates are compared."
     best = rates["arm"].iloc[int(rates["rate"].argmax())]
-    turned = pairs.rename(
+    comparisons = _comparisons_of(best, pairs)
+    is_significant = comparisons["p_holm"] < ALPHA
+    if is_significant.all():
+        row = comparisons.iloc[0]
+        opening = f"Arm {best} has the highest click-through rate"
+    else:
+        row = comparisons[~is_significant].iloc[0]
+        opening = "No arm has a significantly higher click-through rate than all others"
+    # The pair is chosen: its interval, for one pair alone, stands in the table of differences.
+    pair = Estimate(float(row["difference"]), float(row["low"]), float(row["high"]))
+    gap = rounded(pair.value, pair.decimals)
+    p = format_p_value(float(row["p_holm"]))
+    return (
+        f"{opening}: the rate of {best} is {gap} above that of {row['arm_b']} ({p}, Holm's method)."
+    )
+
+
+def _comparisons_of(arm: str, pairs: pd.DataFrame) -> pd.DataFrame:
+    """Select the differences of an arm less each other arm, the smallest first.
+
+    ``pairs``: the table of `differences`, each pair once; columns stay.
+    """
+    import pandas as pd
+
+    swapped = pairs.rename(
         columns={"arm_a": "arm_b", "arm_b": "arm_a", "low": "high", "high": "low"}
     )
-    turned[["difference", "low", "high"]] *= -1
-    others = pd.concat([pairs, turned]).sort_values("difference")
-    others = others[others["arm_a"] == best]
-    is_certain = bool((others["p_holm"] < ALPHA).all())
-    row = (others if is_certain else others[~(others["p_holm"] < ALPHA)]).iloc[0]
-    # The pair is chosen: its interval, for one pair alone, stands in the table of differences.
-    pair = Estimate(*(float(row[key]) for key in ("difference", "low", "high")))
-    gap = rounded(pair.value, pair.decimals)
-    opening = f"Arm {best} has the highest click-through rate"
-    if not is_certain:
-        opening = "No arm has a significantly higher click-through rate than all others"
-    return (
-        f"{opening}: the rate of {best} is {gap} above that of {row['arm_b']} "
-        f"({format_p_value(float(row['p_holm']))}, Holm's method)."
-    )
+    swapped[["difference", "low", "high"]] *= -1
+    both_directions = pd.concat([pairs, swapped]).sort_values("difference")
+    return both_directions[both_directions["arm_a"] == arm]

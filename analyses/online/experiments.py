@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -33,9 +33,10 @@ ONE_EXPERIMENT: Final = "data"
 
 MODEL_HEADERS: Final = ("model", "arm", "system")
 KEYS: Final = ["experiment", "model"]
-VALUES: Final = ("value", "error")
 COUNTS: Final = ("recommendations", "accepted")
 RATE_COLUMNS: Final = ("rate", "error", "period", "users", *COUNTS, "experiment")
+NAME_COLUMNS: Final = ("model", "experiment", "period", "metric", "measure")
+"""Columns of names, which must not be empty."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,24 +56,30 @@ class Experiment:
     rate_errors: Floats | None = None
 
     def __post_init__(self) -> None:
-        for what, labels in {"model": self.models, "measure": self.measures}.items():
-            require_unique(self.name, what, labels)
-        errors = [each for each in (self.value_errors, self.rate_errors) if each is not None]
-        rules = {
-            f"at least {FEWEST_MODELS} models are compared": len(self.models) >= FEWEST_MODELS,
-            "errors must be numbers of at least 0": all((each >= 0).all() for each in errors),
-            "click-through rates must be finite": bool(np.isfinite(self.rates).all()),
-        }
-        for rule, is_kept in rules.items():
-            if not is_kept:
-                raise InputError(f"{self.name}: {rule}; the models are {', '.join(self.models)}.")
+        """Refuse, with InputError, duplicate labels, too few models, and wrong numbers."""
+        require_unique(self.name, "model", self.models)
+        require_unique(self.name, "measure", self.measures)
+        if len(self.models) < FEWEST_MODELS:
+            self._refuse(f"at least {FEWEST_MODELS} models are compared")
+        for errors in (self.value_errors, self.rate_errors):
+            if errors is not None and not (errors >= 0).all():
+                self._refuse("errors must be numbers of at least 0")
+        if not np.isfinite(self.rates).all():
+            self._refuse("click-through rates must be finite")
+
+    def _refuse(self, rule: str) -> NoReturn:
+        """Raise InputError with the name, the rule that is broken, and the models."""
+        raise InputError(f"{self.name}: {rule}; the models are {', '.join(self.models)}.")
 
 
-def require_unique(name: str, what: str, labels: Sequence[str]) -> None:
-    """Refuse a label that occurs twice."""
+def require_unique(name: str, kind: str, labels: Sequence[str]) -> None:
+    """Refuse, with InputError, a label that occurs twice.
+
+    ``name`` is that of the data set, ``kind`` what the labels are of, such as "model".
+    """
     for label in labels:
         if labels.count(label) > 1:
-            raise InputError(f"{name}: the {what} {label!r} occurs twice.")
+            raise InputError(f"{name}: the {kind} {label!r} occurs twice.")
 
 
 def read_experiments(
@@ -80,28 +87,48 @@ def read_experiments(
 ) -> list[Experiment]:
     """Read a table of values and one of rates, which must have the same models, by experiment.
 
-    See `read_values` and `read_rates`.
+    See `read_values` and `read_rates`. Refuse, with InputError, a model that is in one table alone.
     """
-    values = _table_at(values)
-    offline, online = read_values(values), read_rates(rates, over_time=over_time)
-    both = offline[KEYS].drop_duplicates().merge(online[KEYS], how="outer", indicator="side")
-    for model in both[both["side"] != "both"].itertuples():
-        where = values if model.side == "left_only" else rates
+    values = _table_path(values)
+    offline = read_values(values)
+    online = read_rates(rates, over_time=over_time)
+    _require_same_models(values, offline, rates, online)
+    experiments = []
+    for name, rows in offline.groupby("experiment", sort=False):
+        models = tuple(rows["model"].drop_duplicates())
+        measures = tuple(rows["measure"].drop_duplicates())
+        wide = rows.pivot(index="measure", columns="model", values=["value", "error"])
+        errors = wide["error"].loc[[*measures], [*models]].to_numpy()
+        own_rates = online[online["experiment"] == name]
+        model_rates, rate_errors = _rates_of(rates, own_rates, models)
+        experiments.append(
+            Experiment(
+                name=str(name),
+                models=models,
+                measures=measures,
+                values=wide["value"].loc[[*measures], [*models]].to_numpy(),
+                rates=model_rates,
+                value_errors=None if np.isnan(errors).any() else errors,
+                rate_errors=rate_errors,
+            )
+        )
+    return experiments
+
+
+def _require_same_models(
+    values: Path, offline: pd.DataFrame, rates: Path, online: pd.DataFrame
+) -> None:
+    """Refuse, with InputError, a model of an experiment that is in one of two tables alone.
+
+    The frames are those of `read_values` and `read_rates`.
+    """
+    models = offline[KEYS].drop_duplicates().merge(online[KEYS], how="outer", indicator="side")
+    for model in models[models["side"] != "both"].itertuples():
+        table = values if model.side == "left_only" else rates
         raise InputError(
             f"{values} and {rates} must have the same models: {model.model!r} of the experiment "
-            f"{model.experiment!r} is in {where} alone."
+            f"{model.experiment!r} is in {table} alone."
         )
-    found = []
-    for name, own in offline.groupby("experiment", sort=False):
-        models = tuple(own["model"].drop_duplicates())
-        measures = own["measure"].drop_duplicates()
-        wide = own.pivot(index="measure", columns="model", values=["value", "error"])
-        cells, errors = (wide[side].loc[measures, [*models]].to_numpy() for side in VALUES)
-        known = None if np.isnan(errors).any() else errors
-        of_models, rate_errors = _rates_of(rates, online[online["experiment"] == name], models)
-        both_sides = (cells, of_models, known, rate_errors)
-        found.append(Experiment(str(name), models, tuple(measures), *both_sides))
-    return found
 
 
 def read_experiment_folder(folder: Path, *, over_time: OverTime = "thesis") -> list[Experiment]:
@@ -109,24 +136,32 @@ def read_experiment_folder(folder: Path, *, over_time: OverTime = "thesis") -> l
 
     A data set that the tables do not name is called as the folder.
     """
-    place = folder / "tables" if (folder / "tables" / "values.csv").exists() else folder
-    found = read_experiments(place / "values.csv", place / "rates.csv", over_time=over_time)
-    name = folder.resolve().name
-    return [replace(one, name=name) if one.name == ONE_EXPERIMENT else one for one in found]
+    tables = folder / "tables"
+    if not (tables / "values.csv").exists():
+        tables = folder
+    experiments = read_experiments(tables / "values.csv", tables / "rates.csv", over_time=over_time)
+    folder_name = folder.resolve().name
+    return [
+        replace(experiment, name=folder_name) if experiment.name == ONE_EXPERIMENT else experiment
+        for experiment in experiments
+    ]
 
 
 def _rates_of(
     path: Path, rates: pd.DataFrame, names: Sequence[str]
 ) -> tuple[Floats, Floats | None]:
-    """Give the rates of some models of one experiment, and their errors if they are known.
+    """Look up the rates of some models of one experiment, and their errors, (n_models,).
 
-    Refused are models that all have one rate, as no measure can follow it.
+    ``rates``: columns model, rate and error, from the table at the path. Errors are None if some
+    are not known. Refuse, with InputError, models that all have one rate, as no measure can follow
+    it.
     """
     by_model = rates.set_index("model").loc[[*names]]
-    found, errors = by_model["rate"].to_numpy(), by_model["error"].to_numpy()
-    if len(np.unique(found)) == 1:
-        raise InputError(f"{path}: all models of an experiment have the rate {found[0]:g}.")
-    return found, None if np.isnan(errors).any() else errors
+    model_rates = by_model["rate"].to_numpy()
+    errors = by_model["error"].to_numpy()
+    if len(np.unique(model_rates)) == 1:
+        raise InputError(f"{path}: all models of an experiment have the rate {model_rates[0]:g}.")
+    return model_rates, None if np.isnan(errors).any() else errors
 
 
 def read_values(path: Path) -> pd.DataFrame:
@@ -137,33 +172,47 @@ def read_values(path: Path) -> pd.DataFrame:
     ``harness recall --output`` writes them, or metric, cutoff and mean as ``tables/means.csv`` of a
     study, which is meant by the folder of a study.
 
-    Given are columns experiment, model, measure, value and error (NaN where it is not known), by
-    line.
+    The result has the columns experiment, model, measure, value and error (NaN where it is not
+    known), and numbers of lines as its index. Refuse, with InputError, a measure that a model has
+    twice, and one that a model of the experiment lacks.
     """
-    path = _table_at(path)
-    frame = _read(path, "values")
+    path = _table_path(path)
+    frame = _read_table(path, "values")
     columns = [str(name) for name in frame if name not in ("model", "experiment", "error")]
     if {"metric", "cutoff", "mean"} <= {*columns}:
         rows = zip(frame.index.tolist(), frame["metric"], frame["cutoff"], strict=True)
-        measures = [str(Measure(metric, read_cutoff(path, n, k))) for n, metric, k in rows]
-        long = frame.assign(measure=measures, value=_numbers(path, frame, "mean"))
+        measures = [
+            str(Measure(metric, read_cutoff(path, line, cutoff))) for line, metric, cutoff in rows
+        ]
+        long = frame.assign(measure=measures, value=_read_numbers(path, frame, "mean"))
     elif {"measure", "value"} == {*columns}:
-        long = frame.assign(value=_numbers(path, frame, "value"))
+        long = frame.assign(value=_read_numbers(path, frame, "value"))
     else:
-        numbers = frame.assign(**{name: _numbers(path, frame, name) for name in columns})
+        numbers = frame.assign(**{name: _read_numbers(path, frame, name) for name in columns})
         long = numbers.melt(["experiment", "model"], columns, "measure", ignore_index=False)
         long = long.sort_index(kind="stable")
-    is_known = "measure" in frame and "error" in frame
-    long = long.assign(error=_numbers(path, frame, "error") if is_known else np.nan)
-    found = long[["experiment", "model", "measure", "value", "error"]]
-    for line, _, model, measure, *_ in found[found.duplicated([*KEYS, "measure"])].itertuples():
+    has_errors = "measure" in frame and "error" in frame
+    errors = _read_numbers(path, frame, "error") if has_errors else np.nan
+    long = long.assign(error=errors)
+    values = long[["experiment", "model", "measure", "value", "error"]]
+    _require_each_measure_once(path, values)
+    return values
+
+
+def _require_each_measure_once(path: Path, values: pd.DataFrame) -> None:
+    """Refuse, with InputError, a measure that a model has twice, and one that it lacks.
+
+    ``values``: columns experiment, model and measure; the index has numbers of lines.
+    """
+    is_duplicate = values.duplicated([*KEYS, "measure"])
+    for line, _, model, measure, *_ in values[is_duplicate].itertuples():
         raise InputError.at_line(path, int(line), f"model {model!r} has {measure} twice.")
-    for (_, model), own in found.groupby(KEYS, sort=False):
-        missing = found.loc[~found["measure"].isin(own["measure"]), "measure"]
+    for (_, model), rows in values.groupby(KEYS, sort=False):
+        is_missing = ~values["measure"].isin(rows["measure"])
+        missing = values.loc[is_missing, "measure"]
         if len(missing):
-            line, finding = int(own.index[0]), f"model {model!r} has no {missing.iloc[0]}."
-            raise InputError.at_line(path, line, finding)
-    return found
+            problem = f"model {model!r} has no {missing.iloc[0]}."
+            raise InputError.at_line(path, int(rows.index[0]), problem)
 
 
 def read_rates(path: Path, *, over_time: OverTime = "thesis") -> pd.DataFrame:
@@ -177,94 +226,167 @@ def read_rates(path: Path, *, over_time: OverTime = "thesis") -> pd.DataFrame:
     there is a column for them (equations 2.6 and 2.7 of Kasalický 2021); ``"pooled"``, all that was
     accepted over all recommendations.
 
-    Given are columns experiment, model, rate and error (NaN where it is not known).
+    The result has the columns experiment, model, rate and error (NaN where it is not known).
+    Refuse, with InputError, unknown columns, columns that are missing, a period that a model has
+    twice, and wrong numbers.
     """
-    frame, pooled = _read(path, "rates"), over_time == "pooled"
-    known = ["model", *RATE_COLUMNS]
-    require_known(f"{path}: a table of rates has no column", map(str, frame), known)
-    has_counts = {*COUNTS} <= {*frame}
-    if not has_counts and (pooled or "rate" not in frame):
-        also = "" if pooled else ", or a column rate"
-        raise InputError(f"{path}: the columns recommendations and accepted are needed{also}.")
-    for line, model in frame[frame.duplicated([*KEYS, "period"])]["model"].items():
-        finding = f"model {model!r} has a second rate for a period (column period)."
-        raise InputError.at_line(path, int(str(line)), finding)
-    columns = {
-        name: _numbers(path, frame, name, least=least, whole=True)
-        for name, least in {"recommendations": 1, "accepted": 0, "users": 1}.items()
+    frame = _read_table(path, "rates")
+    is_pooled = over_time == "pooled"
+    _check_rate_columns(path, frame, is_pooled=is_pooled)
+    counts = {
+        name: _read_numbers(path, frame, name, smallest=smallest, whole=True)
+        for name, smallest in {"recommendations": 1, "accepted": 0, "users": 1}.items()
         if name in frame
     }
-    rates = errors = np.full(len(frame), np.nan)
-    if has_counts:
-        lists, accepted = columns["recommendations"], columns["accepted"]
-        if (accepted > lists).any():
-            row = int((accepted > lists).argmax())
-            finding = f"{accepted[row]:.0f} recommendations were accepted, of {lists[row]:.0f}."
-            raise InputError.at_line(path, int(frame.index[row]), finding)
-        rates = accepted / lists
-        # Where none or all are accepted, as long as the interval of Clopper and Pearson.
-        point = (1 - TAIL ** (1 / lists)) / NORMAL_QUANTILE
-        binomial = (accepted * (lists - accepted) / lists**3) ** 0.5
-        errors = np.where((accepted == 0) | (accepted == lists), point, binomial)
-    if "rate" in frame and not pooled:
-        rates = _numbers(path, frame, "rate")
-        if (rates > 1).any():
-            row = int((rates > 1).argmax())
-            finding = f"a rate is at most 1, got {rates[row]:g}: divide percentages by 100."
-            raise InputError.at_line(path, int(frame.index[row]), finding)
+    rates = np.full(len(frame), np.nan)
+    errors = np.full(len(frame), np.nan)
+    if {*COUNTS} <= {*frame}:
+        n_lists = counts["recommendations"]
+        n_accepted = counts["accepted"]
+        _require_at_most_all(path, frame, n_accepted, n_lists)
+        rates = n_accepted / n_lists
+        errors = _errors_of_shares(n_accepted, n_lists)
+    if "rate" in frame and not is_pooled:
+        rates = _read_numbers(path, frame, "rate")
+        _refuse_percentages(path, frame, rates)
     if "error" in frame:
-        errors = _numbers(path, frame, "error", least=0.0)
-    weights = columns.get("recommendations" if pooled else "users", np.ones(len(frame)))
-    shares = weights / frame.assign(w=weights).groupby(KEYS)["w"].transform("sum").to_numpy()
-    parts = frame[KEYS].assign(rate=shares * rates, error=(shares * errors) ** 2)
-    found = parts.groupby(KEYS, sort=False).sum(min_count=1)
-    found["error"] **= 0.5
-    return found.reset_index()
+        errors = _read_numbers(path, frame, "error", smallest=0.0)
+    weights = counts.get("recommendations" if is_pooled else "users", np.ones(len(frame)))
+    return _average_periods(frame, rates, errors, weights)
 
 
-def _table_at(path: Path) -> Path:
-    """Give the table itself, where the folder of a study may stand for its means."""
+def _check_rate_columns(path: Path, frame: pd.DataFrame, *, is_pooled: bool) -> None:
+    """Refuse, with InputError, columns that a table of rates does not have, and missing ones.
+
+    Refuse a period that a model has twice, too.
+    """
+    require_known(
+        f"{path}: a table of rates has no column", map(str, frame), ["model", *RATE_COLUMNS]
+    )
+    has_counts = {*COUNTS} <= {*frame}
+    if not has_counts and (is_pooled or "rate" not in frame):
+        alternative = "" if is_pooled else ", or a column rate"
+        raise InputError(
+            f"{path}: the columns recommendations and accepted are needed{alternative}."
+        )
+    is_duplicate = frame.duplicated([*KEYS, "period"])
+    for line, model in frame[is_duplicate]["model"].items():
+        problem = f"model {model!r} has a second rate for a period (column period)."
+        raise InputError.at_line(path, int(str(line)), problem)
+
+
+def _require_at_most_all(
+    path: Path, frame: pd.DataFrame, n_accepted: Floats, n_lists: Floats
+) -> None:
+    """Refuse, with InputError, more accepted recommendations than there were, both by row."""
+    is_wrong = n_accepted > n_lists
+    if is_wrong.any():
+        row = int(is_wrong.argmax())
+        problem = f"{n_accepted[row]:.0f} recommendations were accepted, of {n_lists[row]:.0f}."
+        raise InputError.at_line(path, int(frame.index[row]), problem)
+
+
+def _refuse_percentages(path: Path, frame: pd.DataFrame, rates: Floats) -> None:
+    """Refuse, with InputError, rates above 1; rates are by row of the frame."""
+    is_wrong = rates > 1
+    if is_wrong.any():
+        row = int(is_wrong.argmax())
+        problem = f"a rate is at most 1, got {rates[row]:g}: divide percentages by 100."
+        raise InputError.at_line(path, int(frame.index[row]), problem)
+
+
+def _errors_of_shares(n_accepted: Floats, n_lists: Floats) -> Floats:
+    """Compute the standard errors of shares of independent lists, of the shape of the counts.
+
+    Where none or all are accepted, the normal interval is as long as that of Clopper and Pearson.
+    """
+    exact = (1 - TAIL ** (1 / n_lists)) / NORMAL_QUANTILE
+    binomial = (n_accepted * (n_lists - n_accepted) / n_lists**3) ** 0.5
+    is_extreme = (n_accepted == 0) | (n_accepted == n_lists)
+    return np.where(is_extreme, exact, binomial)
+
+
+def _average_periods(
+    frame: pd.DataFrame, rates: Floats, errors: Floats, weights: Floats
+) -> pd.DataFrame:
+    """Average the rates of the periods of each model by their weights, all by row of the frame.
+
+    Columns experiment, model, rate and error; NaN where one of a model is NaN in all periods.
+    """
+    totals = frame.assign(weight=weights).groupby(KEYS)["weight"].transform("sum")
+    shares = weights / totals.to_numpy()
+    terms = frame[KEYS].assign(rate=shares * rates, error=(shares * errors) ** 2)
+    averages = terms.groupby(KEYS, sort=False).sum(min_count=1)
+    averages["error"] **= 0.5
+    return averages.reset_index()
+
+
+def _table_path(path: Path) -> Path:
+    """Find the table itself, where the folder of a study may stand for its means."""
     return path / "tables" / "means.csv" if path.is_dir() else path
 
 
-def _read(path: Path, what: str) -> pd.DataFrame:
-    """Read texts by line, with columns model and experiment, and of rates period."""
+def _read_table(path: Path, content: str) -> pd.DataFrame:
+    """Read a table of texts, indexed by number of the line.
+
+    ``content``: "values" or "rates". Columns model and experiment are added, and period for rates.
+    Refuse, with InputError, another first column, a duplicated column, rows of another length, a
+    table without rows or with one column, and empty names.
+    """
     import pandas as pd
 
     lines = read_lines(path)
-    first, heading = next(lines, (0, [""]))
-    names = distinct_names(path, [(first, unescape_formula(name)) for name in heading], "column")
+    first_line, heading = next(lines, (0, [""]))
+    fields = [(first_line, unescape_formula(name)) for name in heading]
+    names = distinct_names(path, fields, "column")
     if names[0] not in MODEL_HEADERS:
-        finding = f"the first column must be {' or '.join(MODEL_HEADERS)}, found {names[0]!r}."
-        raise InputError.at_line(path, first, finding)
+        problem = f"the first column must be {' or '.join(MODEL_HEADERS)}, found {names[0]!r}."
+        raise InputError.at_line(path, first_line, problem)
     rows = {line: require_width(path, line, row, heading) for line, row in lines}
     if not rows or len(names) == 1:
-        raise InputError.at_line(path, first, f"the table has no {what}.")
+        raise InputError.at_line(path, first_line, f"the table has no {content}.")
     columns = ("model", *names[1:])
     frame = pd.DataFrame.from_dict(rows, orient="index", columns=columns).map(unescape_formula)
-    defaults = {"experiment": ONE_EXPERIMENT} | ({"period": "all"} if what == "rates" else {})
-    frame = frame.assign(**{name: text for name, text in defaults.items() if name not in frame})
-    for column in ("model", "experiment", "period", "metric", "measure"):
-        if column in frame and (frame[column] == "").any():
-            line = int(frame.index[frame[column] == ""][0])
+    if "experiment" not in frame:
+        frame = frame.assign(experiment=ONE_EXPERIMENT)
+    if content == "rates" and "period" not in frame:
+        frame = frame.assign(period="all")
+    for column in NAME_COLUMNS:
+        if column not in frame:
+            continue
+        is_empty = frame[column] == ""
+        if is_empty.any():
+            line = int(frame.index[is_empty][0])
             raise InputError.at_line(path, line, f"column {column!r}: a name is missing.")
     return frame
 
 
-def _numbers(
-    path: Path, frame: pd.DataFrame, column: str, *, least: float = -np.inf, whole: bool = False
+def _read_numbers(
+    path: Path,
+    frame: pd.DataFrame,
+    column: str,
+    *,
+    smallest: float = -np.inf,
+    whole: bool = False,
 ) -> Floats:
-    """Read finite numbers, or whole ones, not less than the least."""
+    """Read a column of finite numbers, or whole ones, not less than the smallest: (n_rows,).
+
+    Refuse others with InputError.
+    """
     import pandas as pd
 
     numbers = pd.to_numeric(frame[column], errors="coerce").to_numpy(dtype=np.float64)
-    wrong = ~np.isfinite(numbers) | (numbers < least)
-    wrong |= whole & ~frame[column].str.isdecimal().to_numpy()
-    if wrong.any():
-        row = int(wrong.argmax())
-        wanted = f"a {'whole ' * whole}number{f' from {least:g}' * (least > -np.inf)}"
-        finding = f"column {column!r}: {wanted} expected, found {frame[column].iloc[row]!r}."
-        raise InputError.at_line(path, int(frame.index[row]), finding)
+    is_wrong = ~np.isfinite(numbers) | (numbers < smallest)
+    if whole:
+        is_wrong |= ~frame[column].str.isdecimal().to_numpy()
+    if is_wrong.any():
+        row = int(is_wrong.argmax())
+        expected = "a whole number" if whole else "a number"
+        if smallest > -np.inf:
+            expected += f" from {smallest:g}"
+        text = frame[column].iloc[row]
+        problem = f"column {column!r}: {expected} expected, found {text!r}."
+        raise InputError.at_line(path, int(frame.index[row]), problem)
     return numbers
 
 
@@ -280,35 +402,50 @@ class LinkedSystems(NamedTuple):
     errors: Floats | None
 
     def experiment(self, name: str, scores: Scores) -> Experiment:
-        """Put mean scores and rates of the systems together.
+        """Combine mean scores and rates of the systems.
 
         Means of metrics of which less is better are taken negative, so that rho is positive where
         they agree with the rates. Errors of means are over users, without what moves all systems
-        together.
+        together; 0 for a single user.
         """
-        names = tuple(str(measure) for measure in scores.measures)
-        places = [scores.systems.index(system) for system in self.systems]
-        means, own = scores.mean_values()[:, places], scores.weighted_values[:, places]
-        values = scores.measures.signs[:, np.newaxis] * means
-        errors, n_users = np.zeros(own.shape[:2]), own.shape[2]
+        columns = [scores.systems.index(system) for system in self.systems]
+        means = scores.mean_values()[:, columns]
+        system_scores = scores.weighted_values[:, columns]
+        n_users = system_scores.shape[2]
         if n_users > 1:
-            apart = own - own.mean(axis=1, keepdims=True)
-            errors = apart.std(axis=2, ddof=1) / np.sqrt(n_users)
-        return Experiment(name, self.systems, names, values, self.rates, errors, self.errors)
+            deviations = system_scores - system_scores.mean(axis=1, keepdims=True)
+            errors = deviations.std(axis=2, ddof=1) / np.sqrt(n_users)
+        else:
+            errors = np.zeros(means.shape)
+        return Experiment(
+            name=name,
+            models=self.systems,
+            measures=tuple(str(measure) for measure in scores.measures),
+            values=scores.measures.signs[:, np.newaxis] * means,
+            rates=self.rates,
+            value_errors=errors,
+            rate_errors=self.errors,
+        )
 
 
 def link_systems(systems: Sequence[str], *, rates: Path, over_time: OverTime) -> LinkedSystems:
-    """Find the systems of a study in a table of rates."""
+    """Find the systems of a study in a table of rates.
+
+    Refuse, with InputError, a table of several experiments, and one that has fewer than 3 of the
+    systems.
+    """
     online = read_rates(rates, over_time=over_time)
     names = online["experiment"].unique()
     if len(names) > 1:
         raise InputError(f"{rates}: a study has one experiment, found {', '.join(names)}.")
     models = online["model"].tolist()
-    known = tuple(system for system in systems if system in models)
-    left_out = tuple(name for name in dict.fromkeys([*systems, *models]) if name not in known)
-    if len(known) < FEWEST_MODELS:
+    linked = tuple(system for system in systems if system in models)
+    all_names = dict.fromkeys([*systems, *models])
+    left_out = tuple(name for name in all_names if name not in linked)
+    if len(linked) < FEWEST_MODELS:
         raise InputError(
             f"{rates}: at least {FEWEST_MODELS} systems of the study must have a rate, found "
-            f"{len(known)}; unknown on one side: {', '.join(left_out)}."
+            f"{len(linked)}; unknown on one side: {', '.join(left_out)}."
         )
-    return LinkedSystems(known, left_out, *_rates_of(rates, online, known))
+    model_rates, errors = _rates_of(rates, online, linked)
+    return LinkedSystems(linked, left_out, model_rates, errors)

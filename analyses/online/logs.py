@@ -63,10 +63,10 @@ class Logs(Section):
 
     @property
     def files(self) -> dict[str, Path]:
-        """Give the tables that there are, by name."""
+        """Paths of the tables that there are, by name."""
         return {name: value for name, value in self if isinstance(value, Path)}
 
-    def opened(self, database: LogDatabase) -> dict[str, LogTable]:
+    def open_tables(self, database: LogDatabase) -> dict[str, LogTable]:
         """Open the tables that there are, by name."""
         return {name: database.open(path) for name, path in self.files.items()}
 
@@ -103,87 +103,107 @@ def match_lists(
     one of its items in [t, t + window] (Kasalický 2021, equation 1.34), of whichever type; without
     one, if a click names it. Arms are by default those that the lists have. Temporary files of a
     log larger than memory lie in the folder; the result does not depend on the threads.
+
+    Refuse, with InputError, a log without lists, and rows that break a rule.
+    """
+    with log_database(folder, first_year=logs.first_year, n_jobs=n_jobs) as database:
+        tables = logs.open_tables(database)
+        n_duplicates = _read_lists(tables["recommendations"], arms)
+        set_aside = {"lists with a duplicate id do not count": n_duplicates}
+        first_time, last_time = database.fetch_row("SELECT min(time), max(time) FROM lists")
+        if first_time is None:
+            raise InputError(f"{logs.recommendations}: there are no recommendations in the file.")
+        set_aside |= _read_events(tables["interactions"], logs.types)
+        _accept_lists(tables, window)
+        arm_names = _number_arms(database, arms)
+        models = None
+        if logs.models is not None:
+            models = _read_models(tables["models"], Numbering.of(arm_names))
+        lists = _fetch_lists(database)
+        versions = tuple(database.fetch_numbering("versions").ids.tolist())
+        facts = {"lists": len(lists), **_count_rows(database, first_time, last_time)}
+        return MatchedLog(arm_names, versions, lists, models, facts, set_aside)
+
+
+def _number_arms(database: LogDatabase, arms: Sequence[str] | None) -> tuple[str, ...]:
+    """Make the table ``arms`` of ids and numbers; return the names in the order of the numbers.
+
+    Arms are those that are given, else those of the table ``lists``.
+    """
+    if arms:
+        query = "VALUES " + ", ".join(f"({quote_text(arm)})" for arm in arms)
+    else:
+        query = "SELECT arm FROM lists"
+    database.number_ids("arms", query)
+    return tuple(database.fetch_numbering("arms").ids.tolist())
+
+
+def _fetch_lists(database: LogDatabase) -> pd.DataFrame:
+    """Number users and versions, and fetch the lists without items, as `MatchedLog` has them.
+
+    The database has the tables ``lists``, ``arms`` and ``accepted``.
     """
     import pandas as pd
 
-    with log_database(folder, first_year=logs.first_year, n_jobs=n_jobs) as database:
-        tables = logs.opened(database)
-        n_twice = _read_lists(tables["recommendations"], arms)
-        aside = {"lists with a duplicate id do not count": n_twice}
-        span = database.fetch_row("SELECT min(time), max(time) FROM lists")
-        if span[0] is None:
-            raise InputError(f"{logs.recommendations}: there are no recommendations in the file.")
-        aside |= _read_events(tables["interactions"], logs.types)
-        _accept(tables, window)
-        named = "" if arms is None else ", ".join(f"({quote_text(arm)})" for arm in arms)
-        database.number_ids("arms", f"VALUES {named}" if named else "SELECT arm FROM lists")
-        names = tuple(database.fetch_numbering("arms").ids.tolist())
-        models = _read_models(tables["models"], Numbering.of(names)) if logs.models else None
-        database.number_ids("users", "SELECT user FROM lists")
-        database.number_ids("versions", "SELECT version FROM lists")
-        columns = database.fetch_arrays(
-            "SELECT u.number, a.number, coalesce(v.number, -1), l.time, l.list IN (FROM accepted) "
-            "FROM lists l JOIN users u ON u.id = l.user JOIN arms a ON a.id = l.arm "
-            "LEFT JOIN versions v ON v.id = l.version ORDER BY l.list"
-        )
-        labels = ["user", "arm", "version", "time", "accepted"]
-        lists = pd.DataFrame(dict(zip(labels, columns, strict=True)), copy=False)
-        facts = _counts(database, span)
-        versions = tuple(database.fetch_numbering("versions").ids.tolist())
-        return MatchedLog(names, versions, lists, models, {"lists": len(lists)} | facts, aside)
+    database.number_ids("users", "SELECT user FROM lists")
+    database.number_ids("versions", "SELECT version FROM lists")
+    user, arm, version, time, accepted = database.fetch_arrays(
+        "SELECT u.number, a.number, coalesce(v.number, -1), l.time, l.list IN (FROM accepted) "
+        "FROM lists l JOIN users u ON u.id = l.user JOIN arms a ON a.id = l.arm "
+        "LEFT JOIN versions v ON v.id = l.version ORDER BY l.list"
+    )
+    columns = {"user": user, "arm": arm, "version": version, "time": time, "accepted": accepted}
+    return pd.DataFrame(columns, copy=False)
 
 
 def model_starts(logs: Logs) -> tuple[tuple[str, ...], int, dict[tuple[str, int], int]]:
-    """Name the arms, and say when the first list was shown, and each version became live.
+    """Name the arms, and find when the first list was shown, and each version became live.
 
     Versions are those of an arm and a period (from 0); without a table of models there is one,
-    live from the first list on.
+    live from the first list on. Times are milliseconds since 1970 in UTC. Refuse, with InputError,
+    a log without lists.
     """
     with log_database(first_year=logs.first_year) as database:
-        tables = logs.opened(database)
+        tables = logs.open_tables(database)
         columns = tables["recommendations"].read({"arm": id_column, "time": time_column})
-        arms = columns["arm"][0]
+        arms, _ = columns["arm"]
         if len(columns["time"]) == 0:
             raise InputError(f"{logs.recommendations}: there are no recommendations in the file.")
-        first = int(columns["time"].min())
+        first_time = int(columns["time"].min())
         models = _read_models(tables["models"], arms) if logs.models else None
     names = tuple(arms.ids.tolist())
     if models is None:
-        return names, first, {(arm, 0): first for arm in names}
+        return names, first_time, {(arm, 0): first_time for arm in names}
     rows = models[["arm", "period", "valid_from"]].to_numpy().tolist()
-    return names, first, {(names[arm], period): start for arm, period, start in rows}
+    starts = {(names[arm], period): start for arm, period, start in rows}
+    return names, first_time, starts
 
 
 def _read_lists(table: LogTable, arms: Sequence[str] | None) -> int:
     """Make the table ``lists`` (list, rec_id, user, arm, version, time, items, clicked).
 
-    Of several rows with one list the first counts; given is how many others there are.
+    Of several rows with one list the first counts; returned is how many others there are: 0 where a
+    list has a row for each item. Refuse, with InputError, a table without columns of items, and
+    rows that break a rule.
     """
     table.require("rec_id", "time", "user", "arm")
-    in_rows = "items" not in table
-    if in_rows and not ("item" in table and "position" in table):
+    has_item_rows = "items" not in table
+    if has_item_rows and not ("item" in table and "position" in table):
         raise InputError(
             f"{table.path}: recommendations need a column 'items' with lists, or the columns "
             f"'position' and 'item'; found {', '.join(table.types)}."
         )
-    kinds: dict[str, Any] = {
-        **dict.fromkeys(("rec_id", "user"), id_column),
-        "arm": partial(_arm_column, arms=arms),
-        "time": time_column,
-    }
-    optional: dict[str, Any] = {"model_version": id_column, "clicked": _clicked_column}
-    kinds |= {name: kind for name, kind in optional.items() if name in table}
-    if in_rows:
-        kinds |= {"item": id_column, "position": _position_column}
-        items, clicked = (f"{how} OVER of_list" for how in ("list(item)", "bool_or(clicked)"))
+    table.view("shown", _list_columns(table, arms, has_item_rows=has_item_rows))
+    if has_item_rows:
+        _refuse_item_rows(table)
+        items = "list(item) OVER of_list"
+        clicked = "bool_or(clicked) OVER of_list"
     else:
-        kinds["items"] = _items_column
-        items, clicked = "items", "list_contains(clicked, true)"
+        items = "items"
+        clicked = "list_contains(clicked, true)"
+    if "clicked" not in table:
+        clicked = "false"
     version = "model_version" if "model_version" in table else "NULL::VARCHAR"
-    clicked = clicked if "clicked" in table else "false"
-    table.view("shown", kinds)
-    if in_rows:
-        _refuse_rows(table)
     table.database.run(
         "CREATE TEMP TABLE lists AS "
         "SELECT row_number() OVER (ORDER BY place) - 1 AS list, * EXCLUDE (place) FROM "
@@ -193,63 +213,104 @@ def _read_lists(table: LogTable, arms: Sequence[str] | None) -> int:
     )
     counts = "SELECT (SELECT count(*) FROM shown), (SELECT count(*) FROM lists)"
     n_rows, n_lists = table.database.fetch_row(counts)
-    return 0 if in_rows else int(n_rows - n_lists)
+    return 0 if has_item_rows else int(n_rows - n_lists)
+
+
+def _list_columns(
+    table: LogTable, arms: Sequence[str] | None, *, has_item_rows: bool
+) -> dict[str, Any]:
+    """Map the columns of a table of lists to functions that make their queries.
+
+    Columns of items depend on whether a list has a row for each item.
+    """
+    columns: dict[str, Any] = {
+        "rec_id": id_column,
+        "user": id_column,
+        "arm": partial(_arm_column, arms=arms),
+        "time": time_column,
+    }
+    if "model_version" in table:
+        columns["model_version"] = id_column
+    if "clicked" in table:
+        columns["clicked"] = _clicked_column
+    if has_item_rows:
+        columns["item"] = id_column
+        columns["position"] = _position_column
+    else:
+        columns["items"] = _items_column
+    return columns
 
 
 def _arm_column(table: LogTable, name: str, *, arms: Sequence[str] | None) -> ColumnQuery:
-    kind = id_column(table, name)
-    known = ", ".join(map(quote_text, arms or [""]))
-    finding = f"the arms are {', '.join(sorted(arms or []))}, got {{!r}}."
-    broken = f"{kind.expression} NOT IN ({known})"
-    rules = [Rule(name, broken, finding, value=kind.expression)] if arms else []
-    return kind._replace(rules=[*kind.rules, *rules])
+    """Query a column of arms as ids; refuse others than those that are given, if any are."""
+    column = id_column(table, name)
+    if not arms:
+        return column
+    allowed = ", ".join(map(quote_text, arms))
+    rule = Rule(
+        name,
+        f"{column.expression} NOT IN ({allowed})",
+        f"the arms are {', '.join(sorted(arms))}, got {{!r}}.",
+        value=column.expression,
+    )
+    return column._replace(rules=[*column.rules, rule])
 
 
 def _position_column(table: LogTable, name: str) -> ColumnQuery:
+    """Query a column of positions as numbers; refuse what is none."""
     number = f"TRY_CAST({quote_name(name)} AS DOUBLE)"
-    return ColumnQuery(
-        number, [Rule(name, f"{number} IS NULL", "a position must be a number, got {!r}.")]
-    )
+    rule = Rule(name, f"{number} IS NULL", "a position must be a number, got {!r}.")
+    return ColumnQuery(number, [rule])
 
 
 def _clicked_column(table: LogTable, name: str) -> ColumnQuery:
-    kind = "BOOLEAN[]" if table.types[name].endswith("[]") else "BOOLEAN"
-    flag = f"TRY_CAST({quote_name(name)} AS {kind})"
-    return ColumnQuery(
-        flag, [Rule(name, f"{flag} IS NULL", "a click must be true or false, got {!r}.")]
-    )
+    """Query a column of clicks as truth values, or lists of them; refuse what is none."""
+    sql_type = "BOOLEAN[]" if table.types[name].endswith("[]") else "BOOLEAN"
+    flag = f"TRY_CAST({quote_name(name)} AS {sql_type})"
+    rule = Rule(name, f"{flag} IS NULL", "a click must be true or false, got {!r}.")
+    return ColumnQuery(flag, [rule])
 
 
 def _items_column(table: LogTable, name: str) -> ColumnQuery:
-    if not table.types[name].endswith("[]"):
-        found = "text" if table.types[name] == "VARCHAR" else table.types[name]
-        raise table.error(name, f"a list must be given, found {found}.")
+    """Query a column of lists of items as ids.
+
+    Refuse a column of another type, empty lists, empty ids and an item that a list has twice.
+    """
+    column_type = table.types[name]
+    if not column_type.endswith("[]"):
+        description = "text" if column_type == "VARCHAR" else column_type
+        raise table.error(name, f"a list must be given, found {description}.")
     items = f"{quote_name(name)}::VARCHAR[]"
-    empty = f"len(list_filter({items}, lambda x: x IS NULL OR x = '')) > 0"
+    has_empty_id = f"len(list_filter({items}, lambda x: x IS NULL OR x = '')) > 0"
+    has_repetition = f"len(list_distinct({items})) < len({items})"
     repeated = f"list_filter({items}, lambda x, i: list_position({items}, x) < i)"
     rules = [
         Rule(name, f"coalesce(len({items}), 0) = 0", "a list must hold an item."),
-        Rule(name, empty, "an id must not be empty."),
-        Rule(name, f"len(list_distinct({items})) < len({items})", REPEATED, f"{repeated}[1]"),
+        Rule(name, has_empty_id, "an id must not be empty."),
+        Rule(name, has_repetition, REPEATED, f"{repeated}[1]"),
     ]
     return ColumnQuery(items, rules)
 
 
-def _refuse_rows(table: LogTable) -> None:
-    """Refuse rows of one list that disagree, repeated items and wrong positions."""
-    shared = ", ".join(n for n in ("user", "arm", "time", "model_version") if n in table)
+def _refuse_item_rows(table: LogTable) -> None:
+    """Refuse rows of one list that disagree, repeated items and wrong positions.
+
+    All with InputError. The view ``shown`` has a row for each item of a list.
+    """
+    shared_names = [name for name in ("user", "arm", "time", "model_version") if name in table]
+    shared = ", ".join(shared_names)
     other = f"a list has one {shared}, but list {{0[rec]!r}} has others in row {{0[row]}}."
     position = (
         "the positions of a list must be 1, 2, 3 and so on, each once, but list {0[rec]!r} has "
         "{0[got]:g} where {0[row]} should be."
     )
-    head = f"{{'rec': rec_id, 'row': head % {ROWS_OF_FILE} + 1}}"
-    got = "{'rec': rec_id, 'got': position, 'row': expected}"
+    first_row = f"{{'rec': rec_id, 'row': head % {ROWS_OF_FILE} + 1}}"
+    wrong_position = "{'rec': rec_id, 'got': position, 'row': expected}"
     table.check_rules(
         [
-            Rule("rec_id", f"row({shared}) <> first_row", other, head),
+            Rule("rec_id", f"row({shared}) <> first_row", other, first_row),
             Rule("item", "repeats > 1", REPEATED),
-            Rule("position", "position <> expected", position, got),
+            Rule("position", "position <> expected", position, wrong_position),
         ],
         "(SELECT *, "
         f"first_value(row({shared})) OVER of_list AS first_row, "
@@ -261,96 +322,144 @@ def _refuse_rows(table: LogTable) -> None:
 
 
 def _read_events(table: LogTable, rename: Mapping[str, str] | None) -> dict[str, int]:
-    """Make the view ``events``, of types with a name; count the interactions that are set aside."""
+    """Make the view ``events``, of types with a name; count the interactions that are set aside.
+
+    ``rename``: new names of types; a type with an empty one is left out. Counts are by what they
+    are of.
+    """
     table.require("time", "user", "item", "type")
-    kinds = {**dict.fromkeys(("user", "item", "type"), id_column), "time": time_column}
+    columns: dict[str, Any] = {
+        "user": id_column,
+        "item": id_column,
+        "type": id_column,
+        "time": time_column,
+    }
     if "rec_id" in table:
-        kinds["rec_id"] = partial(id_column, optional=True)
-    table.view("all_events", kinds)
-    excluded = ", ".join(quote_text(old) for old, new in (rename or {}).items() if not new)
-    kept = f"WHERE type NOT IN ({excluded})" if excluded else ""
-    table.database.run(f"CREATE TEMP VIEW events AS FROM all_events {kept}")
-    (unnamed,) = table.database.fetch_row(
+        columns["rec_id"] = partial(id_column, optional=True)
+    table.view("all_events", columns)
+    excluded = [quote_text(old) for old, new in (rename or {}).items() if not new]
+    condition = f"WHERE type NOT IN ({', '.join(excluded)})" if excluded else ""
+    table.database.run(f"CREATE TEMP VIEW events AS FROM all_events {condition}")
+    (n_unnamed,) = table.database.fetch_row(
         "SELECT (SELECT count(*) FROM all_events) - (SELECT count(*) FROM events)"
     )
-    counts = {"interactions of a type without a name do not count": unnamed}
+    counts = {"interactions of a type without a name do not count": n_unnamed}
     if "rec_id" in table:
-        (counts["clicks do not fit their list and do not count"],) = table.database.fetch_row(
+        (n_misplaced,) = table.database.fetch_row(
             f"SELECT count(*) FILTER (WHERE {MISPLACED}) FROM "
             "(SELECT e.*, l.user AS owner, l.items FROM all_events e "
             "LEFT JOIN lists l ON l.rec_id = e.rec_id WHERE e.rec_id IS NOT NULL)"
         )
+        counts["clicks do not fit their list and do not count"] = n_misplaced
     return counts
 
 
-def _accept(tables: Mapping[str, LogTable], window: int | None) -> None:
-    """Make the table ``accepted`` of the numbers of accepted lists."""
-    if window is None:
-        has_names = "rec_id" in tables["interactions"]
-        if not has_names and "clicked" not in tables["recommendations"]:
-            raise InputError(
-                "explicit clicks (--explicit) must name their list: a column 'rec_id' in the "
-                "interactions, or 'clicked' in the recommendations, is needed."
-            )
-        named = (
-            " UNION SELECT l.list FROM events e JOIN lists l ON l.rec_id = e.rec_id "
-            "AND l.user = e.user AND list_contains(l.items, e.item)"
-        )
-        found = "SELECT list FROM lists WHERE clicked" + named * has_names
-    else:
-        # Within a window from t, times have the quotient of t by the window, or the next.
-        width = max(window, 1)
-        followed = (
-            f"SELECT s.list, e.item FROM events e JOIN (SELECT list, user, time, "
-            f"unnest([time // {width}, time // {width} + 1]) AS part FROM lists) s "
-            f"ON s.user = e.user AND s.part = e.time // {width} "
-            f"WHERE e.time BETWEEN s.time AND s.time + {window}"
-        )
-        found = (
-            f"SELECT f.list FROM ({followed}) f JOIN lists l ON l.list = f.list "
-            "WHERE list_contains(l.items, f.item)"
-        )
-    accepted = f"CREATE TEMP TABLE accepted AS SELECT DISTINCT list FROM ({found})"
+def _accept_lists(tables: Mapping[str, LogTable], window: int | None) -> None:
+    """Make the table ``accepted`` of the numbers of accepted lists.
+
+    Within a window in milliseconds, or by clicks that name their list: then refuse, with
+    InputError, tables without a column for it.
+    """
+    query = _explicit_clicks(tables) if window is None else _interactions_within(window)
+    accepted = f"CREATE TEMP TABLE accepted AS SELECT DISTINCT list FROM ({query})"
     tables["interactions"].database.run(accepted)
 
 
-def _counts(database: LogDatabase, span: tuple[int, int]) -> dict[str, Any]:
-    """Say how far both tables fit together."""
-    (users,) = database.fetch_row("SELECT count(*) FROM (SELECT DISTINCT user FROM lists)")
-    events, known = database.fetch_row(
+def _explicit_clicks(tables: Mapping[str, LogTable]) -> str:
+    """Query the numbers of lists that a click names, or whose column "clicked" is true.
+
+    Refuse, with InputError, tables without either column.
+    """
+    has_names = "rec_id" in tables["interactions"]
+    if not has_names and "clicked" not in tables["recommendations"]:
+        raise InputError(
+            "explicit clicks (--explicit) must name their list: a column 'rec_id' in the "
+            "interactions, or 'clicked' in the recommendations, is needed."
+        )
+    query = "SELECT list FROM lists WHERE clicked"
+    if has_names:
+        query += (
+            " UNION SELECT l.list FROM events e JOIN lists l ON l.rec_id = e.rec_id "
+            "AND l.user = e.user AND list_contains(l.items, e.item)"
+        )
+    return query
+
+
+def _interactions_within(window: int) -> str:
+    """Query the numbers of lists whose user interacts with an item within the milliseconds."""
+    # Within a window from t, times have the quotient of t by the window, or the next.
+    width = max(window, 1)
+    followed = (
+        f"SELECT s.list, e.item FROM events e JOIN (SELECT list, user, time, "
+        f"unnest([time // {width}, time // {width} + 1]) AS part FROM lists) s "
+        f"ON s.user = e.user AND s.part = e.time // {width} "
+        f"WHERE e.time BETWEEN s.time AND s.time + {window}"
+    )
+    return (
+        f"SELECT f.list FROM ({followed}) f JOIN lists l ON l.list = f.list "
+        "WHERE list_contains(l.items, f.item)"
+    )
+
+
+def _count_rows(database: LogDatabase, first_time: int, last_time: int) -> dict[str, Any]:
+    """Count users and events, and compute the share of users with events.
+
+    The times of the first and last list, in milliseconds since 1970, are facts of the log, too.
+    """
+    (n_users,) = database.fetch_row("SELECT count(*) FROM (SELECT DISTINCT user FROM lists)")
+    n_events, n_with_events = database.fetch_row(
         # Counts of distinct values do not leave memory; distinct rows do.
         "SELECT (SELECT count(*) FROM events), "
         "(SELECT count(*) FROM (SELECT user FROM events INTERSECT SELECT user FROM lists))"
     )
-    times = {"first_time": span[0], "last_time": span[1]}
-    return {"users": users, "events": events, **times, "known_users": known / users}
+    return {
+        "users": n_users,
+        "events": n_events,
+        "first_time": first_time,
+        "last_time": last_time,
+        "known_users": n_with_events / n_users,
+    }
 
 
 def _read_models(table: LogTable, arms: Numbering) -> pd.DataFrame:
     """Read the versions of the models, which must not overlap in an arm, by arm and time.
 
     Columns arm (its number), version, valid_from and valid_to (milliseconds), of [from, to), and
-    period: the number of the version among those of its arm, from 0.
+    period: the number of the version among those of its arm, from 0. Refuse, with InputError,
+    versions that end before they begin or overlap.
     """
     import pandas as pd
 
-    kinds: dict[str, Any] = {
-        "arm": partial(_arm_column, arms=arms.ids.tolist()),
-        "model_version": id_column,
-        **dict.fromkeys(("valid_from", "valid_to"), time_column),
-    }
-    (own, arm), (versions, version), start, end = table.read(kinds).values()
-    columns = {"arm": arms.numbers(own.ids)[arm], "version": versions.ids[version]}
-    models = pd.DataFrame(columns | {"valid_from": start, "valid_to": end})
+    columns = table.read(
+        {
+            "arm": partial(_arm_column, arms=arms.ids.tolist()),
+            "model_version": id_column,
+            "valid_from": time_column,
+            "valid_to": time_column,
+        }
+    )
+    table_arms, arm = columns["arm"]
+    versions, version = columns["model_version"]
+    start = columns["valid_from"]
+    end = columns["valid_to"]
+    models = pd.DataFrame(
+        {
+            "arm": arms.numbers(table_arms.ids)[arm],
+            "version": versions.ids[version],
+            "valid_from": start,
+            "valid_to": end,
+        }
+    )
     models = models.sort_values(["arm", "valid_from"], kind="stable")
-    before = models.groupby("arm")["valid_to"].shift()
-    overlaps = (models["valid_from"] < before).sort_index().to_numpy()
-    for column, is_wrong, finding in (
+    previous_end = models.groupby("arm")["valid_to"].shift()
+    overlaps = (models["valid_from"] < previous_end).sort_index().to_numpy()
+    for column, is_wrong, problem in (
         ("valid_to", end <= start, "must end after it begins"),
         ("valid_from", overlaps, "begins before another version of the same arm ends"),
     ):
         if is_wrong.any():
             row = int(is_wrong.argmax())
-            told = f"version {models['version'][row]!r} {finding}."
-            raise table.error(column, told, row=row)
-    return models.assign(period=models.groupby("arm").cumcount()).reset_index(drop=True)
+            name = models["version"][row]
+            raise table.error(column, f"version {name!r} {problem}.", row=row)
+    periods = models.groupby("arm").cumcount()
+    return models.assign(period=periods).reset_index(drop=True)

@@ -19,7 +19,7 @@ from analyses.shared.table import Table, frame_table
 if TYPE_CHECKING:
     import pandas as pd
 
-CELL: Final = ["beta", "cutoff", "weights"]
+CELL_KEYS: Final = ["beta", "cutoff", "weights"]
 BINS: Final = ("[-1.0, -0.5]", "(-0.5, 0.0]", "(0.0, 0.5]", "(0.5, 1.0]")
 VALIDATIONS: Final = {1: "LOO > LLOO", 0: "LOO = LLOO", -1: "LOO < LLOO"}
 BETAS: Final = {1: "beta=0 > beta>0", 0: "beta=0 = beta>0", -1: "beta=0 < beta>0"}
@@ -29,7 +29,10 @@ N_BEST: Final = 10
 
 
 def thesis_table(number: str, title: str, note: str = "") -> Callable[[Any], Table]:
-    """Declare a table that shows the frame of a result that has the table's name."""
+    """Declare a table that shows the frame of a result that has the table's name.
+
+    For a class of results: the method is assigned to a name. By default the note is the caption.
+    """
     name = f"thesis2021-table{number}"
     return frame_of(name, title, note, alias=f"table{number}")
 
@@ -46,21 +49,23 @@ def frame_of(
 ) -> Callable[[Any], Table]:
     """Declare a table that shows one of the frames of a result, or a part of it, if it has rows.
 
-    By default the frame has the name of the table, and the note is the caption of the result.
+    By default the frame has the name of the table, and the note is the caption of the result. The
+    table is empty if the result does not have the frame.
     """
 
     def tabulate(self: Result) -> Table:
         import pandas as pd
 
-        found, heading = self.frames().get(frame or name), title[0].upper() + title[1:]
-        rows = pd.DataFrame() if found is None else part(found)
+        heading = title[0].upper() + title[1:]
+        result_frame = self.frames().get(frame or name)
+        rows = pd.DataFrame() if result_frame is None else part(result_frame)
         return frame_table(name, heading, rows, note or self.caption(), decimals=decimals)
 
     return table(name, title, alias)(tabulate)
 
 
 def label_measures(measures: Sequence[str]) -> pd.DataFrame:
-    """Give columns measure, validation, beta, cutoff and weights.
+    """Tabulate the parts of the names of measures: measure, validation, beta, cutoff and weights.
 
     All but the first are missing where the measure is no recall of hidden items.
     """
@@ -83,78 +88,118 @@ def label_measures(measures: Sequence[str]) -> pd.DataFrame:
 def thesis_tables(
     values: pd.DataFrame, rhos: pd.DataFrame, *, chosen: Sequence[str]
 ) -> dict[str, pd.DataFrame]:
-    """Give tables 4.3 to 4.11, as far as they have rows, by name.
+    """Make tables 4.3 to 4.11, as far as they have rows, by name.
 
     Tables 4.7 and 4.11 are those of the chosen data sets, if these are not all. Cells of table 4.10
     are a data set, a cut-off, a validation and a beta above 0: LOO and LLOO are compared at that
     beta, and beta = 0 with that beta under that validation. Cells where a rho is undefined are not
     counted. Counts of cells are no sample sizes.
     """
-    import pandas as pd
-
-    every = list(dict.fromkeys(rhos["dataset"]))
-    subset = [name for name in every if name in chosen]
-    alone = {name: [name] for name in every}
-    groups = alone | ({" + ".join(subset): subset} if len(subset) < len(every) else {})
-    groups |= {"total": every} if len(every) > 1 else {}
+    datasets = list(dict.fromkeys(rhos["dataset"]))
+    subset = [name for name in datasets if name in chosen]
+    has_subset = len(subset) < len(datasets)
+    single_groups = {name: [name] for name in datasets}
+    groups = dict(single_groups)
+    if has_subset:
+        groups[" + ".join(subset)] = subset
+    if len(datasets) > 1:
+        groups["total"] = datasets
     grid = rhos.dropna(subset=["validation"])
-    wide = _by_validation(grid, ["dataset", *CELL], "rho")
-    validations = wide.assign(sign=np.sign(wide["LOO"] - wide["LLOO"]))
-    keys = ["dataset", "validation", "cutoff", "weights"]
-    zero = grid.loc[grid["beta"] == 0, [*keys, "rho"]]
-    betas = grid[grid["beta"] > 0].merge(zero, on=keys, suffixes=("", "_zero"))
-    betas = betas.assign(sign=np.sign(betas["rho_zero"] - betas["rho"]))
-    both = betas.merge(validations, on=["dataset", *CELL], suffixes=("", "_validation"))
-    levels = _by_validation(values, ["dataset", "system", *CELL], "value")
-    levels = levels.assign(sign=levels["LOO"] > levels["LLOO"])
-    edges = [-1.0, -0.5, 0.0, 0.5, 1.0]
-    bins = pd.cut(rhos["rho"], edges, labels=BINS, include_lowest=True).astype(object)
+    validations = _compare_validations(grid)
+    betas = _compare_betas(grid)
+    both = betas.merge(validations, on=["dataset", *CELL_KEYS], suffixes=("", "_validation"))
     comparison = "comparison_of_correlation"
     tables = {
         "4.3": _recalls(values),
-        "4.4": _counts(levels, {True: ""}, alone, "", *LEVELS).drop(columns=""),
-        "4.5": _best(grid, every),
-        "4.6": _counts(rhos.assign(sign=bins), dict.fromkeys(BINS), alone, "spearman_interval"),
-        "4.8": _counts(validations, VALIDATIONS, groups, comparison),
-        "4.9": _counts(betas, BETAS, groups, comparison),
-        "4.10": _crossed(both, every),
+        "4.4": _level_counts(values, single_groups),
+        "4.5": _best_parametrisations(grid, datasets),
+        "4.6": _bin_counts(rhos, single_groups),
+        "4.8": _count_signs(validations, VALIDATIONS, groups, comparison),
+        "4.9": _count_signs(betas, BETAS, groups, comparison),
+        "4.10": _cross_comparisons(both, datasets),
     }
-    if len(subset) < len(every):
-        tables |= {"4.7": _best(grid, subset), "4.11": _crossed(both, subset)}
-    return {f"thesis2021-table{n}": frame for n, frame in tables.items() if len(frame)}
+    if has_subset:
+        tables["4.7"] = _best_parametrisations(grid, subset)
+        tables["4.11"] = _cross_comparisons(both, subset)
+    return {f"thesis2021-table{number}": frame for number, frame in tables.items() if len(frame)}
+
+
+def _compare_validations(grid: pd.DataFrame) -> pd.DataFrame:
+    """Compare the rhos of LOO and LLOO by data set, beta, cut-off and weights.
+
+    ``grid``: rhos of recalls. The column sign is 1 where that of LOO is larger, -1 where smaller, 0
+    where equal, and NaN where one is undefined.
+    """
+    wide = _by_validation(grid, ["dataset", *CELL_KEYS], "rho")
+    return wide.assign(sign=np.sign(wide["LOO"] - wide["LLOO"]))
+
+
+def _compare_betas(grid: pd.DataFrame) -> pd.DataFrame:
+    """Compare the rho of beta = 0 with that of each larger beta, a row for each.
+
+    By data set, validation, cut-off and weights. The column sign is 1 where that of beta = 0 is
+    larger, -1 where smaller, 0 where equal, and NaN where one is undefined.
+    """
+    keys = ["dataset", "validation", "cutoff", "weights"]
+    zero = grid.loc[grid["beta"] == 0, [*keys, "rho"]]
+    betas = grid[grid["beta"] > 0].merge(zero, on=keys, suffixes=("", "_zero"))
+    return betas.assign(sign=np.sign(betas["rho_zero"] - betas["rho"]))
+
+
+def _level_counts(values: pd.DataFrame, groups: Mapping[str, Sequence[str]]) -> pd.DataFrame:
+    """Make table 4.4: in how many cells LOO recall is above LLOO recall."""
+    levels = _by_validation(values, ["dataset", "system", *CELL_KEYS], "value")
+    levels = levels.assign(sign=levels["LOO"] > levels["LLOO"])
+    counts = _count_signs(levels, {True: ""}, groups, "", *LEVELS)
+    return counts.drop(columns="")
+
+
+def _bin_counts(rhos: pd.DataFrame, groups: Mapping[str, Sequence[str]]) -> pd.DataFrame:
+    """Make table 4.6: how many measures have a rho in each of four intervals."""
+    import pandas as pd
+
+    edges = [-1.0, -0.5, 0.0, 0.5, 1.0]
+    bins = pd.cut(rhos["rho"], edges, labels=BINS, include_lowest=True).astype(object)
+    labels = {name: name for name in BINS}
+    return _count_signs(rhos.assign(sign=bins), labels, groups, "spearman_interval")
 
 
 def _recalls(values: pd.DataFrame) -> pd.DataFrame:
-    """Table 4.3: recall at cut-off 5 with beta = 1."""
-    some = values[(values["beta"] == 1) & (values["cutoff"] == 5)]
-    names = dict.fromkeys([*some["dataset"], *some["system"]])
-    places = {name: place for place, name in enumerate(names)}
-    some = some.sort_values(["dataset", "system"], kind="stable", key=lambda c: c.map(places))
-    some = some.assign(
-        metric="Recall",
-        paper_metric="PS-UN-" + some["validation"] + " recall",
-        value=100 * some["value"],
-        unit="%",
-        note=some["weights"] + " weights",
+    """Make table 4.3: recall at cut-off 5 with beta = 1, in per cent."""
+    rows = values[(values["beta"] == 1) & (values["cutoff"] == 5)]
+    names = dict.fromkeys([*rows["dataset"], *rows["system"]])
+    positions = {name: position for position, name in enumerate(names)}
+    rows = rows.sort_values(
+        ["dataset", "system"], kind="stable", key=lambda column: column.map(positions)
     )
-    first = ["dataset", "system", "metric", "paper_metric", "validation", "beta", "cutoff"]
-    return some[[*first, "value", "unit", "note"]].reset_index(drop=True)
+    rows = rows.assign(
+        metric="Recall",
+        paper_metric="PS-UN-" + rows["validation"] + " recall",
+        value=100 * rows["value"],
+        unit="%",
+        note=rows["weights"] + " weights",
+    )
+    labels = ["dataset", "system", "metric", "paper_metric", "validation", "beta", "cutoff"]
+    return rows[[*labels, "value", "unit", "note"]].reset_index(drop=True)
 
 
 def _by_validation(frame: pd.DataFrame, keys: Sequence[str], value: str) -> pd.DataFrame:
-    """Give columns LOO and LLOO beside the keys, of cells that both have."""
-    sides = [frame[frame["validation"] == name] for name in ("LOO", "LLOO")]
-    loo, lloo = (side[[*keys, value]] for side in sides)
-    return loo.rename(columns={value: "LOO"}).merge(
-        lloo.rename(columns={value: "LLOO"}), on=[*keys], how="inner"
-    )
+    """Put the values of LOO and LLOO into columns beside the keys, for cells that both have."""
+    columns = [*keys, value]
+    loo = frame.loc[frame["validation"] == "LOO", columns].rename(columns={value: "LOO"})
+    lloo = frame.loc[frame["validation"] == "LLOO", columns].rename(columns={value: "LLOO"})
+    return loo.merge(lloo, on=[*keys], how="inner")
 
 
-def _best(grid: pd.DataFrame, datasets: Sequence[str]) -> pd.DataFrame:
-    """Tables 4.5 and 4.7: the ten parametrisations of the largest mean rho over data sets."""
-    some = grid[grid["dataset"].isin(datasets)]
-    keys = ["measure", "validation", *CELL]
-    ranked = some.groupby(keys, sort=False)["rho"].agg(
+def _best_parametrisations(grid: pd.DataFrame, datasets: Sequence[str]) -> pd.DataFrame:
+    """Make tables 4.5 and 4.7: the ten parametrisations of the largest mean rho over data sets.
+
+    ``grid``: rhos of recalls. Three rows each: the smallest, mean and largest rho. Those whose rho
+    is undefined in a data set are left out.
+    """
+    rows = grid[grid["dataset"].isin(datasets)]
+    keys = ["measure", "validation", *CELL_KEYS]
+    ranked = rows.groupby(keys, sort=False)["rho"].agg(
         minimal="min", average="mean", maximum="max", defined="count"
     )
     ranked = ranked[ranked["defined"] == len(datasets)].drop(columns="defined").round(DECIMALS)
@@ -164,49 +209,65 @@ def _best(grid: pd.DataFrame, datasets: Sequence[str]) -> pd.DataFrame:
     long["datasets"] = ", ".join(datasets)
     long["quantity"] = "Spearman rho of Recall and CTR"
     long["note"] = long["weights"] + " weights"
-    first = ["row", "datasets", "validation", "beta", "cutoff", "quantity", "statistic"]
-    return long[[*first, "value", "note"]].reset_index(drop=True)
+    labels = ["row", "datasets", "validation", "beta", "cutoff", "quantity", "statistic"]
+    return long[[*labels, "value", "note"]].reset_index(drop=True)
 
 
-def _counts(
+def _count_signs(
     cells: pd.DataFrame,
-    labels: Mapping[Any, str | None],
+    labels: Mapping[Any, str],
     groups: Mapping[str, Sequence[str]],
     column: str,
-    counted: str = "parametrizations",
-    shared: str = "share of parametrizations",
+    count_name: str = "parametrizations",
+    share_name: str = "share of parametrizations",
 ) -> pd.DataFrame:
-    """Tables 4.4, 4.6, 4.8 and 4.9: how many cells of some data sets have which sign."""
+    """Make tables 4.4, 4.6, 4.8 and 4.9: count the cells of some data sets that have each sign.
+
+    ``cells``: columns dataset and sign; ``labels``: by sign, the text in the column of this name.
+    ``groups``: data sets by the name of a group. Two rows for each group and sign: the count and
+    the share in per cent. A group without cells has no rows.
+    """
     import pandas as pd
 
     rows: list[tuple[Any, ...]] = []
-    for name, members in groups.items():
-        own = cells.loc[cells["dataset"].isin(members), "sign"]
-        for sign, label in labels.items() if len(own) else ():
-            count, note = int((own == sign).sum()), f"out of {len(own)}"
-            first, share = (name, sign if label is None else label), 100 * count / len(own)
-            rows.append((*first, counted, count, "", note))
-            rows.append((*first, shared, share, "%", note))
+    for name, datasets in groups.items():
+        signs = cells.loc[cells["dataset"].isin(datasets), "sign"]
+        n_cells = len(signs)
+        if n_cells == 0:
+            continue
+        note = f"out of {n_cells}"
+        for sign, label in labels.items():
+            count = int((signs == sign).sum())
+            share = 100 * count / n_cells
+            rows.append((name, label, count_name, count, "", note))
+            rows.append((name, label, share_name, share, "%", note))
     columns = ["dataset", column, "quantity", "value", "unit", "note"]
     # Counts stay whole numbers beside percentages.
     return pd.DataFrame(rows, columns=columns, dtype=object)
 
 
-def _crossed(cells: pd.DataFrame, datasets: Sequence[str]) -> pd.DataFrame:
-    """Tables 4.10 and 4.11: both comparisons crossed, in percent of the cells."""
+def _cross_comparisons(cells: pd.DataFrame, datasets: Sequence[str]) -> pd.DataFrame:
+    """Make tables 4.10 and 4.11: both comparisons crossed, in percent of the cells.
+
+    ``cells``: columns dataset, sign (of betas) and sign_validation. Cells where one is NaN are left
+    out; no rows if none is left.
+    """
     import pandas as pd
 
-    known = cells[cells["dataset"].isin(datasets)].dropna(subset=["sign", "sign_validation"])
-    if known.empty:
-        return known
-    penalisations, validations = BETAS | TOTAL, VALIDATIONS | TOTAL
-    counts = pd.crosstab(known["sign"], known["sign_validation"], margins=True)
-    counts = counts.reindex(index=[*penalisations], columns=[*validations], fill_value=0)
-    rows = [
-        (", ".join(datasets), beta, validation, 100 * n / len(known), "%", n)
-        for beta, row in zip(penalisations.values(), counts.to_numpy(), strict=True)
-        for validation, n in zip(validations.values(), row, strict=True)
-    ]
+    is_chosen = cells["dataset"].isin(datasets)
+    defined = cells[is_chosen].dropna(subset=["sign", "sign_validation"])
+    if defined.empty:
+        return defined
+    n_cells = len(defined)
+    beta_labels = BETAS | TOTAL
+    validation_labels = VALIDATIONS | TOTAL
+    counts = pd.crosstab(defined["sign"], defined["sign_validation"], margins=True)
+    counts = counts.reindex(index=[*beta_labels], columns=[*validation_labels], fill_value=0)
+    rows: list[tuple[Any, ...]] = []
+    for beta, row in zip(beta_labels.values(), counts.to_numpy(), strict=True):
+        for validation, count in zip(validation_labels.values(), row, strict=True):
+            share = 100 * count / n_cells
+            note = f"{count} of {n_cells} cells"
+            rows.append((", ".join(datasets), beta, validation, share, "%", note))
     columns = ["datasets", "penalisation_comparison", "validation_comparison"]
-    frame = pd.DataFrame(rows, columns=[*columns, "value", "unit", "note"], dtype=object)
-    return frame.assign(note=[f"{n} of {len(known)} cells" for n in frame["note"]])
+    return pd.DataFrame(rows, columns=[*columns, "value", "unit", "note"], dtype=object)

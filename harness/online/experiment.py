@@ -90,7 +90,7 @@ class ExperimentRun(StudyRun):
             test_users=test_users,
             ranks=ranks,
             starts=starts_of_ranked,
-            known=facts,
+            click_arguments=facts,
         )
 
     @cached_property

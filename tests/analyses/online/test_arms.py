@@ -71,7 +71,7 @@ def work_of(settings: ArmSettings = SETTINGS, **changes: Any) -> Any:
         "test_users": numbered(len(PROFILES)),
         "ranks": RANKS,
         "starts": STARTS,
-        "known": {},
+        "click_arguments": {},
     }
     return ExperimentWork(**facts | changes)
 
@@ -170,15 +170,15 @@ def test_rates_are_those_of_the_clicks_in_the_log(tmp_path: Path) -> None:
     lists, clicks = written(tmp_path, experiment({"A": (3, 1.0), "B": (4, 0.0)}))
     logs = Logs(recommendations=lists, interactions=clicks)
     asked = {"weights": "uniform", "over_time": "pooled"}
-    explicit = work_of(ArmSettings.model_validate(asked), logs=logs, known={"n_jobs": 1})
+    explicit = work_of(ArmSettings.model_validate(asked), logs=logs, click_arguments={"n_jobs": 1})
     rates = arm_rates(explicit, explicit.settings).tables["arms"]
     assert rates["rate"].tolist() == [1, 0]
     # A minute after the list: later than the window.
     within = ArmSettings.model_validate(asked | {"window": "1 s"})
-    of_window = work_of(within, logs=logs, known={"n_jobs": 1})
+    of_window = work_of(within, logs=logs, click_arguments={"n_jobs": 1})
     assert arm_rates(of_window, within).tables["arms"]["rate"].tolist() == [0, 0]
     named = {"name": "y", "n_jobs": 1}
-    known = work_of(ArmSettings.model_validate(asked), logs=logs, known=named)
+    known = work_of(ArmSettings.model_validate(asked), logs=logs, click_arguments=named)
     table = arm_rates(known, known.settings).tables["thesis2021-table4.2"]
     assert {*table["dataset"]} == {"y"}
 

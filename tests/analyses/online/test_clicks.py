@@ -11,7 +11,14 @@ from matplotlib.figure import Figure
 from pandas.testing import assert_frame_equal
 from scipy.stats import chisquare, norm
 
-from analyses.online.clicks import LONGEST, Clicks, Question, count_clicks, milliseconds, read_pairs
+from analyses.online.clicks import (
+    MAX_DURATION,
+    Clicks,
+    Question,
+    count_clicks,
+    milliseconds,
+    read_pairs,
+)
 from analyses.online.clicks import verdict as verdict_of
 from runs import InputError
 from runs.shared.progress import SilentProgress
@@ -209,7 +216,7 @@ def test_periods_are_those_of_the_table_of_models(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("text", ["10", "-1 s", "soon", "", f"{LONGEST} s"])
+@pytest.mark.parametrize("text", ["10", "-1 s", "soon", "", f"{MAX_DURATION} s"])
 def test_a_duration_has_a_unit(text: str) -> None:
     with pytest.raises(ValueError, match=r"must be a number with a unit \(ms, s, min, h, d\)"):
         milliseconds(text)

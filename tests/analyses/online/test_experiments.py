@@ -206,7 +206,7 @@ def test_items_are_as_popular_as_training_users_made_them_before_the_model_learn
         test_users=numbered(len(PROFILES)),
         ranks={("A", 0): golden_ranks()},
         starts={("A", 0): 5},
-        known={},
+        click_arguments={},
     )
     expected = measure_recall(golden_ranks(), TRAIN_COUNTS, settings)["value"]
     assert work.recalls["value"].tolist() == expected.tolist()
