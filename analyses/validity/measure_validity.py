@@ -81,11 +81,13 @@ def validity(work: Work, settings: Settings) -> Validity:
             curves_without_popular = loss.curves_without_popular(POPULAR_LEVELS)
             bar.advance()
     unmeasured = [str(m) for m in work.scores.measures if m not in measured.measures]
+    references = [str(reference) for reference in truth.references]
+    shared_users = np.intersect1d(measured.users, true.users)
     return Validity(
         measures=measured.measures,
         systems=measured.systems,
         families=work.families,
-        truths=(ITSELF, *map(str, truth.references)),
+        truths=(ITSELF, *references),
         measured=resampled.means,
         true=resampled.true_means,
         tau=tau,
@@ -101,7 +103,7 @@ def validity(work: Work, settings: Settings) -> Validity:
         popular=curves_without_popular,
         n_users=len(measured.users),
         n_true_users=len(true.users),
-        n_shared=len(np.intersect1d(measured.users, true.users)),
+        n_shared=len(shared_users),
         unmeasured=tuple(unmeasured),
         notes=truth.notes,
         test=settings.test,

@@ -179,8 +179,10 @@ def resampled_rates(
     its correction is not one of p-values. Without replicates there are none.
     """
     references = comparison.references
-    rates = np.full((len(RATES), *references.shape, users.replicates), np.nan)
-    crossed = np.repeat(rates[..., :N_CROSSED, np.newaxis], len(groups), axis=-1)
+    shape = (len(RATES), *references.shape, users.replicates)
+    rates = np.full(shape, np.nan)
+    n_groups = len(groups)
+    crossed = np.repeat(rates[..., :N_CROSSED, np.newaxis], n_groups, axis=-1)
     # Student's t is like any test of means.
     adjustments = ("none", *ADJUSTMENTS)
     if question.test not in TESTS_OF_MEANS or question.correction not in adjustments:

@@ -120,11 +120,9 @@ class WorldQuestion:
         power = verdicts.significant[0].mean(axis=-1)
         robustness = mean_of_defined(curves.itself)
         references = [str(reference) for reference in work.truth.references]
-        return WorldAspects(
-            comparison.measured.measures,
-            aspects=(ITSELF, *references, ATTAINABLE, ROBUSTNESS, POWER, WRONG_SIGN),
-            values=np.array([*taus, attainable, robustness, power, wrong_sign]),
-        )
+        aspects = (ITSELF, *references, ATTAINABLE, ROBUSTNESS, POWER, WRONG_SIGN)
+        values = np.array([*taus, attainable, robustness, power, wrong_sign])
+        return WorldAspects(comparison.measured.measures, aspects, values)
 
 
 class Settings(Question):
@@ -271,7 +269,8 @@ class ValiditySweep(Result):
             differences = values[first] - values[second]
             low, high = interval_over_worlds(differences, at_once=n_intervals)
             if (low > 0).any() and (high < 0).any():
-                reversals.append((str(self.measures[first]), str(self.measures[second])))
+                names = (str(self.measures[first]), str(self.measures[second]))
+                reversals.append(names)
         return reversals
 
     def frames(self) -> Mapping[str, pd.DataFrame]:

@@ -184,7 +184,8 @@ class Validity(Result):
     def best_first(self, measures: Measures, truth: str | None = None) -> list[int]:
         """Sort the positions of measures by decreasing tau with a truth; undefined ones last."""
         numbers = self.numbers(measures)
-        order = np.argsort(-self.tau.values[self.place(truth), numbers], kind="stable")
+        taus = self.tau.values[self.place(truth), numbers]
+        order = np.argsort(-taus, kind="stable")
         return [int(number) for number in numbers[order]]
 
     def chosen(self, number: int) -> str:
@@ -201,6 +202,8 @@ class Validity(Result):
         quantity = f"{WITH_TRUTH} by {self.main}"
         tau = self.tau.part(place)
         low, high = tau.users
+        replicates = variance_stabilised(tau.values, self.tau_replicates[place])
+        in_subsets = self.within.transformed(lambda numbers: numbers[place])
         return Estimates(
             name=quantity,
             quantity=quantity,
@@ -210,8 +213,8 @@ class Validity(Result):
             values=tau.values,
             low=low,
             high=high,
-            replicates=variance_stabilised(tau.values, self.tau_replicates[place]),
-            systems=self.within.transformed(lambda numbers: numbers[place]),
+            replicates=replicates,
+            systems=in_subsets,
             threshold=LEAST_TAU,
         )
 
@@ -407,7 +410,8 @@ class Validity(Result):
     def plot_pairs(self, ax: Axes, *, truth: str | None = None) -> None:
         """Stack the shares of pairs by verdict, a bar for each report measure."""
         rows = np.arange(len(self._labels))[::-1]
-        percent = 100 * self.verdicts.shares()[self.place(truth), self._reported]
+        shares = self.verdicts.shares()[self.place(truth)]
+        percent = 100 * shares[self._reported]
         starts = np.cumsum(percent, axis=1) - percent
         # Every theme has a colour for each, however few.
         palette = colours() * 5
@@ -520,8 +524,9 @@ class Validity(Result):
 
         All sentences are about the report measures.
         """
+        estimates = self.under_settings(self.estimates())
         sentences = [
-            best_measures_sentence(self.under_settings(self.estimates()), self.units),
+            best_measures_sentence(estimates, self.units),
             self._disagreement_sentence(),
             self._choices_sentence(),
             self._sign_sentence(),
@@ -564,8 +569,9 @@ class Validity(Result):
         is_best = mark_best_systems(self.true[place, self._reported[0]])
         best_systems = listed(np.array(self.systems)[is_best].tolist(), "or")
         largest_regret = rounded(float(np.max(regrets)))
+        measures = counted(n_measures, "measure")
         return (
-            f"{n_right} of {counted(n_measures, 'measure')} {verb} "
+            f"{n_right} of {measures} {verb} "
             f"{best_systems} first, which is truly best by "
             f"{self.main}; the first system of the others is worse by at most {largest_regret}."
         )

@@ -135,8 +135,9 @@ class ClickWorld:
         """
         moments = np.broadcast_to(moment, users.shape)
         fading = FIRST_TOPIC_LOSS * moments[:, np.newaxis]
-        tastes = (1 - fading) * self.first_taste[users] + fading * self.second_taste[users]
-        return unit_rows(tastes)
+        first_part = (1 - fading) * self.first_taste[users]
+        second_part = fading * self.second_taste[users]
+        return unit_rows(first_part + second_part)
 
     def click_chance(self, users: Integers, items: Integers) -> Floats:
         r"""Compute the exact chance of each click.
@@ -151,7 +152,8 @@ class ClickWorld:
 
         settings = self.settings
         # A sum, not a product of matrices: rows do not depend on how many there are.
-        similarities = (self.tastes(users)[:, np.newaxis, :] * self.vectors[items]).sum(axis=2)
+        tastes = self.tastes(users)[:, np.newaxis, :]
+        similarities = (tastes * self.vectors[items]).sum(axis=2)
         liking = settings.selectivity * similarities + self.quality[items]
         novelty = -settings.familiarity * self.familiarity[items]
         chances_if_seen: Floats = expit(liking + novelty - settings.reluctance)

@@ -28,7 +28,7 @@ from qrels.interactions.held_out_users import split_users
 from runs import InputError, Numbering
 from runs.shared.arrays import Floats, Ints, Longs, Masks, Sparse
 from runs.shared.files import parquet_bytes
-from runs.shared.parallel import delayed, run_in_threads
+from runs.shared.parallel import Task, delayed, run_in_threads
 from runs.shared.settings import Section
 from runs.shared.streams import id_hashes
 
@@ -190,15 +190,10 @@ def simulate(
             history, _ = split_users(history, test_users)
         requests, views = _plan_period(world, settings, period)
         log = pd.concat([log, views], ignore_index=True)
-        arm_of_action = arm_of_user[log["user"]]
-        arm_of_request = arm_of_user[requests.users]
-        tasks = []
-        for number, arm in enumerate(arms):
-            is_asked = arm_of_request == number
-            arm_requests = _Requests(requests.users[is_asked], requests.times[is_asked])
-            arm_period = _ArmPeriod(world, settings, arm, number, period)
-            task = delayed(arm_period.serve)(history, log[arm_of_action == number], arm_requests)
-            tasks.append(task)
+        arm_periods = [
+            _ArmPeriod(world, settings, arm, number, period) for number, arm in enumerate(arms)
+        ]
+        tasks = _serving_tasks(arm_periods, arm_of_user, history, log, requests)
         for model, lists, clicks in run_in_threads(tasks, n_jobs=n_jobs):
             recommenders[names[lists.arm]].append(model)
             shown.append(lists)
@@ -309,6 +304,29 @@ class _ArmPeriod:
         return _Service(model, shown, pd.concat(tables, ignore_index=True))
 
 
+def _serving_tasks(
+    arm_periods: Sequence[_ArmPeriod],
+    arm_of_user: Longs,
+    history: Interactions,
+    log: pd.DataFrame,
+    requests: _Requests,
+) -> list[Task]:
+    """Make the tasks of all arms in a period: each serves its own users.
+
+    ``arm_of_user`` has the number of each user's arm, of shape (n_users,). For the others see
+    `_ArmPeriod.serve`; log and requests are those of all users.
+    """
+    arm_of_action = arm_of_user[log["user"]]
+    arm_of_request = arm_of_user[requests.users]
+    tasks = []
+    for arm_period in arm_periods:
+        is_asking = arm_of_request == arm_period.number
+        arm_requests = _Requests(requests.users[is_asking], requests.times[is_asking])
+        arm_log = log[arm_of_action == arm_period.number]
+        tasks.append(delayed(arm_period.serve)(history, arm_log, arm_requests))
+    return tasks
+
+
 def profiles_before(log: pd.DataFrame, users: Longs, before: Longs, *, n_items: int) -> Sparse:
     """Collect the distinct items that users had before a time, itself excluded, as rows of ones.
 
@@ -336,10 +354,13 @@ def profiles_before(log: pd.DataFrame, users: Longs, before: Longs, *, n_items: 
 
     if before.shape != users.shape:
         raise ValueError(f"times of shape {before.shape} do not fit {len(users):,} users.")
-    rows = np.minimum(np.searchsorted(users, log.user), len(users) - 1)
-    is_before = (users[rows] == log.user) & (log.time < before[rows])
+    places = np.searchsorted(users, log.user)
+    rows = np.minimum(places, len(users) - 1)
+    is_user = users[rows] == log.user
+    is_before = is_user & (log.time < before[rows])
     pairs = np.unique(rows[is_before] * n_items + log.item[is_before])
-    offsets = np.searchsorted(pairs, np.arange(len(users) + 1) * n_items)
+    first_pairs = np.arange(len(users) + 1) * n_items
+    offsets = np.searchsorted(pairs, first_pairs)
     ones = np.ones(len(pairs))
     return csr_array((ones, pairs % n_items, offsets), shape=(len(users), n_items))
 

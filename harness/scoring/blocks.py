@@ -158,11 +158,13 @@ class Block:
 
     def _items_of_lists(self, lists: Columns, samples: Samples) -> ItemsOfLists:
         """Look up the items of one system's lists, and those that are judged, for metrics."""
+        listed_items = lists.items(self.users, samples.qrels)
+        judged_items = _judged_items(self.judgements, samples.qrels)
         return ItemsOfLists(
             samples.catalogue,
             self.users,
-            lists.items(self.users, samples.qrels),
-            _judged_items(self.judgements, samples.qrels),
+            listed_items,
+            judged_items,
             self.judgements,
             lists.run.system,
         )
@@ -305,7 +307,8 @@ def needs_of(
     runs = [Run(run.system, run.items[users]) for run in runs]
     catalogue = catalogue.select_users(users, qrels.judgement_rows(users))
     qrels = qrels.select_users(users)
-    samples = _trial_samples(qrels, catalogue, repeats=ceil(TRIED_USERS / max(1, len(users))))
+    repeats = ceil(TRIED_USERS / max(1, len(users)))
+    samples = _trial_samples(qrels, catalogue, repeats=repeats)
     n_samples = samples.n_samples
     whole = divide(runs, qrels, depth=depth, n_samples=n_samples)
     hits = divide(runs, qrels, depth=depth, n_samples=n_samples, hits_only=True)

@@ -105,14 +105,17 @@ def find_hits(runs: Sequence[Run], qrels: Qrels, *, depth: int) -> Hits:
         judgements.append(places[matches.ravel()[cells]])
     offsets, by_user = _users_first(np.array(hit_counts))
     gains = np.maximum(qrels.grades[order], 0)
+    relevance = _relevance(qrels)[order]
+    ranks_by_user = np.concatenate(ranks)[by_user]
+    judgements_by_user = np.concatenate(judgements)[by_user]
     return Hits(
         qrels=qrels,
         order=order,
         gains=gains.astype(np.float64),
-        relevance=_relevance(qrels)[order],
+        relevance=relevance,
         offsets=offsets,
-        ranks=np.concatenate(ranks)[by_user],
-        judgements=np.concatenate(judgements)[by_user],
+        ranks=ranks_by_user,
+        judgements=judgements_by_user,
     )
 
 
@@ -214,8 +217,8 @@ def _sum_over_groups(
     """
     borders = np.asarray(cutoffs, dtype=np.int64)
     bucket_of_rank = np.searchsorted(borders, np.arange(borders[-1] + 1))
-    discounts_from_rank_1 = 1.0 / np.log2(np.arange(2, borders[-1] + 2))
-    discounts = np.concatenate([[0.0], discounts_from_rank_1])
+    ranks = np.arange(1, borders[-1] + 1)
+    discounts = np.concatenate([[0.0], 1.0 / np.log2(ranks + 1)])
     n_groups = groups.max(initial=0) + 1
     sums = np.zeros((n_groups, hits.n_systems, len(borders), N_SUMS, masks.shape[1]))
     lists = ListArrays(

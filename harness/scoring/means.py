@@ -84,7 +84,8 @@ def spread(scores: Scores, replicates: Replicates, metrics: Mapping[str, Metric]
     rank for, so that they differ by the runs alone. The result is of shape (n_measures, n_systems),
     NaN for a single run, and where there are no such users.
     """
-    spreads = np.full((len(scores.measures), len(replicates.systems)), np.nan)
+    n_measures = len(scores.measures)
+    spreads = np.full((n_measures, len(replicates.systems)), np.nan)
     has_several_runs = replicates.runs_per_system() > 1
     for system in np.flatnonzero(has_several_runs).tolist():
         has_all_runs = replicates.users_of_all_runs(system)

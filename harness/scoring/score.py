@@ -180,7 +180,8 @@ class SampleScorer:
             user_blocks = self._blocks_of_hits if needs == "judged ranks" else self._blocks
             for start in range(0, n_samples, samples_at_once):
                 samples = slice(start, start + samples_at_once)
-                self._add(numbers, user_blocks, is_kept[:, samples], blocks, sums[..., samples])
+                masks = is_kept[:, samples]
+                self._add(numbers, user_blocks, masks, blocks, sums[..., samples])
         constant = self._numbers_that_need("nothing")
         if constant:
             all_judgements = _one_sample_of_all(n_judgements)
@@ -335,7 +336,8 @@ class SampleScorer:
         """The judged items in all lists, down to the deepest cut-off of the kernel."""
         from harness.scoring.kernel import find_hits
 
-        return find_hits(self.runs, self.qrels, depth=min(self._depth, self._cutoffs[-1]))
+        deepest_cutoff = self._cutoffs[-1]
+        return find_hits(self.runs, self.qrels, depth=min(self._depth, deepest_cutoff))
 
     @cached_property
     def _blocks(self) -> list[Block]:

@@ -54,13 +54,10 @@ def warn_of_ties(
     if share < MIN_TIED_SHARE:
         return
     worst, best = orders_of_ties(run, qrels)
-    means = means_of(
-        [
-            replace(run, system="as read"),
-            replace(worst, system="worst"),
-            replace(best, system="best"),
-        ]
-    )
+    as_read = replace(run, system="as read")
+    worst = replace(worst, system="worst")
+    best = replace(best, system="best")
+    means = means_of([as_read, worst, best])
     warn_of_ranges(run.system, share, measures, means)
 
 
@@ -85,7 +82,8 @@ def orders_of_tied_lines(lists: RankedLists, qrels: Qrels) -> tuple[RankedLists,
     -------
     The lists in their worst and in their best order.
     """
-    n_items = int(max(lists.item.max(initial=0), qrels.items.max(initial=0))) + 1
+    highest_item = max(lists.item.max(initial=0), qrels.items.max(initial=0))
+    n_items = int(highest_item) + 1
     topic_of_line = np.repeat(np.arange(qrels.n_users), lists.lengths)
     lines = topic_of_line * n_items + lists.item
     judgements = qrels.users.astype(np.int64) * n_items + qrels.items
@@ -96,7 +94,9 @@ def orders_of_tied_lines(lists: RankedLists, qrels: Qrels) -> tuple[RankedLists,
     group_numbers = np.cumsum(begins_a_group)
     worst = np.lexsort((worth, group_numbers))
     best = np.lexsort((-worth, group_numbers))
-    return replace(lists, item=lists.item[worst]), replace(lists, item=lists.item[best])
+    worst_lists = replace(lists, item=lists.item[worst])
+    best_lists = replace(lists, item=lists.item[best])
+    return worst_lists, best_lists
 
 
 def warn_of_ranges(system: str, share: float, measures: Sequence[str], means: Floats) -> None:
@@ -123,7 +123,9 @@ def warn_of_ranges(system: str, share: float, measures: Sequence[str], means: Fl
         return
     sentences = []
     for number in np.argsort(-ranges, kind="stable")[: min(n_affected, MOST_NAMED)]:
-        mean, low, high = (rounded(v) for v in (means[number, 0], lowest[number], highest[number]))
+        mean = rounded(means[number, 0])
+        low = rounded(lowest[number])
+        high = rounded(highest[number])
         sentences.append(f"{measures[number]} {mean} ({low} to {high})")
     if n_affected > MOST_NAMED:
         sentences.append(counted(n_affected - MOST_NAMED, "other measure"))
