@@ -73,10 +73,12 @@ def assessors(work: Work, settings: Settings) -> Assessors:
     if not len(user):
         raise InputError("no item was judged by both assessors.")
     grades = np.unique([first_grades, second_grades])
+    first_numbers = np.searchsorted(grades, first_grades)
+    second_numbers = np.searchsorted(grades, second_grades)
     tables = _grade_tables(
         user,
-        np.searchsorted(grades, first_grades),
-        np.searchsorted(grades, second_grades),
+        first_numbers,
+        second_numbers,
         n_grades=len(grades),
         replicates=settings.replicates,
         seed=work.seed,
@@ -89,11 +91,10 @@ def assessors(work: Work, settings: Settings) -> Assessors:
     # Of the references, the first is the same measure.
     measured = means[reported]
     true = true_means[0, reported]
+    is_significant = p_values[reported] <= settings.alpha
+    is_truly_significant = true_p_values[0, reported] <= settings.alpha
     agreement = _count_agreements(
-        measured,
-        true,
-        is_significant=p_values[reported] <= settings.alpha,
-        is_truly_significant=true_p_values[0, reported] <= settings.alpha,
+        measured, true, is_significant=is_significant, is_truly_significant=is_truly_significant
     )
     differences, n_users = _score_differences(comparison, reported)
     low, high = mean_limits(differences, level=0.95, runs=None)
@@ -347,10 +348,12 @@ class Assessors(Result):
         )
         first_grades = {"first": self.grades}
         second_grades = {"second": self.grades}
+        by_grades = tidy(first_grades, second_grades, items=self.item_counts)
+        kappa_frame = pd.DataFrame(kappas, columns=["of", "kappa", "low", "high"])
         return {
             "assessors": main,
-            "assessor_grades": tidy(first_grades, second_grades, items=self.item_counts),
-            "assessor_kappas": pd.DataFrame(kappas, columns=["of", "kappa", "low", "high"]),
+            "assessor_grades": by_grades,
+            "assessor_kappas": kappa_frame,
             "assessor_bias": by_system,
         }
 
@@ -425,11 +428,9 @@ class Assessors(Result):
     def agreement_on_items(self) -> Table:
         """Tabulate Cohen's kappa with its interval over users."""
         kappas = self.kappas()
-        columns: dict[str, list[Any]] = {
-            "of": list(kappas),
-            "kappa": [estimate.value for estimate in kappas.values()],
-            "95 %": [estimate.interval for estimate in kappas.values()],
-        }
+        values = [estimate.value for estimate in kappas.values()]
+        intervals = [estimate.interval for estimate in kappas.values()]
+        columns: dict[str, list[Any]] = {"of": list(kappas), "kappa": values, "95 %": intervals}
         note = f"Intervals: 95 % bootstrap over {self.units}."
         return Table.from_columns("assessor_kappas", "Cohen's kappa", note, columns, decimals=2)
 

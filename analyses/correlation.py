@@ -141,12 +141,11 @@ def _with_chance(
     # Of shape (n_reported, n_replicates, n_systems).
     replicated_means = resampled[reported].swapaxes(1, 2)
     over_users = np.moveaxis(compare(replicated_means), 0, -1)
-    crossed = _compare_in_subsets(compare, replicated_means[:, :N_CROSSED], subsets[:N_CROSSED])
-    within = SubsetValues(
-        families.n_families,
-        values=_compare_in_subsets(compare, means[reported], subsets),
-        crossed=np.moveaxis(crossed, 0, -2),
-    )
+    first_means = replicated_means[:, :N_CROSSED]
+    first_subsets = subsets[:N_CROSSED]
+    crossed = _compare_in_subsets(compare, first_means, first_subsets)
+    values = _compare_in_subsets(compare, means[reported], subsets)
+    within = SubsetValues(families.n_families, values, np.moveaxis(crossed, 0, -2))
     return replace(
         result,
         families=families,

@@ -136,6 +136,9 @@ def design(work: Work, settings: Settings) -> Design:
     mean_scores = np.abs(values.mean(axis=(1, 2)))
     relative_differences = settings.difference * mean_scores[:, np.newaxis]
     smallest_effect = detectable_effect(n_users, alpha=settings.alpha, power=settings.power)
+    observed = _users_for(np.abs(means), deviations, settings)
+    relative = _users_for(relative_differences, deviations, settings)
+    replicates = _possible_users(values, pairs, priors, settings, work.seed)
     outliers = _outlying_systems(values)
     without_outliers = _components_without(values, outliers)
     return Design(
@@ -147,11 +150,11 @@ def design(work: Work, settings: Settings) -> Design:
         differences=means,
         deviations=deviations,
         differing=np.median(n_differing[:, pairs], axis=1),
-        observed=_users_for(np.abs(means), deviations, settings),
-        relative=_users_for(relative_differences, deviations, settings),
+        observed=observed,
+        relative=relative,
         detectable=smallest_effect * deviations,
         needed=needed,
-        replicates=_possible_users(values, pairs, priors, settings, work.seed),
+        replicates=replicates,
         noise=1 - signal_shares,
         sizes=sizes,
         shares=shares,
@@ -663,19 +666,21 @@ class Design(Result):
         cautions = []
         noisiest = int(np.argmax(self.noise))
         if self.noise[noisiest] >= NOISY:
+            share = percent(self.noise[noisiest])
             cautions.append(
-                f"Sampling error is {percent(self.noise[noisiest])} of the squared observed "
-                f"differences by {self.measures[noisiest]} (mean over pairs), so that these are "
+                f"Sampling error is {share} of the squared observed differences by "
+                f"{self.measures[noisiest]} (mean over pairs), so that these are "
                 'too large on average; only the column "observed" is not corrected for it.'
             )
         outlier_shares = self._outlier_shares()
         largest = int(np.argmax(outlier_shares))
         if outlier_shares[largest] >= MOST_VARIANCE:
+            share = percent(outlier_shares[largest])
             system = self.systems[self.outliers[largest]]
             reliability_without = rounded(float(self.relative_without[largest]))
             reliability = rounded(float(self.components.relative[largest]))
             cautions.append(
-                f"{system} alone makes {percent(outlier_shares[largest])} of the variance between "
+                f"{system} alone makes {share} of the variance between "
                 f"systems by {self.measures[largest]}: without it, E rho² is {reliability_without} "
                 f"in place of {reliability}."
             )

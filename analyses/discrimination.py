@@ -270,11 +270,13 @@ def _resampled_power(
     if not settings.baseline:
         subset_weights = _pair_weights(families, seed=work.seed)[:N_CROSSED]
     replicates = settings.replicates if settings.test in TESTS_OF_MEANS else 0
+    systems_of_pairs = (first[pairs], second[pairs])
+    scales = tuple(work.scales.get(measure) for measure in scores.measures)
     return resample_power(
         scores.weighted_values,
         p_values,
-        (first[pairs], second[pairs]),
-        scales=tuple(work.scales.get(measure) for measure in scores.measures),
+        systems_of_pairs,
+        scales=scales,
         groups=subset_weights,
         replicates=replicates,
         seed=work.seed,
@@ -478,6 +480,7 @@ class Discrimination(Result):
         # The largest of the p-values of which only an upper bound is known.
         bounded_p = np.where(self.methods == Method.BOUND, self.p, 0.0)
         bounds = bounded_p.max(axis=1)
+        significant_01 = (self.p < 0.01).mean(axis=1)
         columns: dict[str, Any] = {
             "dp": self.dp,
             "dp_ordered": 2 * self.dp,
@@ -485,7 +488,7 @@ class Discrimination(Result):
             "median_p": medians,
             "median_p_is_bound": medians <= bounds,
             "dp_mean": self.p.mean(axis=1),
-            "significant_01": (self.p < 0.01).mean(axis=1),
+            "significant_01": significant_01,
             "required_max": required.max(axis=1),
             "required_median": required.median(axis=1),
             "detectable": self.detectable(),

@@ -174,6 +174,8 @@ class Exposure(Result):
         least, most = self._limits_of_differences(differences)
         groups = pd.DataFrame({"items": self.group_sizes, "relevant": self.group_relevant})
         groups.insert(0, "group", np.arange(len(groups)) + 1)
+        is_beyond_noise = (least > 0) | (most < 0)
+        by_system = tidy(aspects, cutoffs, systems, value=self.values, low=low, high=high)
         by_pair = tidy(
             aspects,
             cutoffs,
@@ -181,12 +183,13 @@ class Exposure(Result):
             difference=differences,
             low=least,
             high=most,
-            beyond_noise=(least > 0) | (most < 0),
+            beyond_noise=is_beyond_noise,
         )
+        by_group = tidy(groups, cutoffs, systems, recall=self.recalls)
         return {
-            "exposure": tidy(aspects, cutoffs, systems, value=self.values, low=low, high=high),
+            "exposure": by_system,
             "exposure_differences": by_pair,
-            "exposure_groups": tidy(groups, cutoffs, systems, recall=self.recalls),
+            "exposure_groups": by_group,
         }
 
     def _limits_of_values(self) -> tuple[Floats, Floats]:

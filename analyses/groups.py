@@ -408,17 +408,15 @@ class Groups(Result):
         means = self.means.swapaxes(0, 1)
         mean_low, mean_high = percentiles(means[..., 1:])
         sized_groups = {"group": self.groups, "users": self.sizes}
-        return {
-            "groups": tidy(
-                self.measures, quantities, sized_groups, value=value, low=low, high=high
-            ),
-            "group_differences": tidy(
-                self.measures, quantities, pairs, difference=difference, low=least, high=most
-            ),
-            "group_means": tidy(
-                self.measures, groups, systems, mean=means[..., 0], low=mean_low, high=mean_high
-            ),
-        }
+        by_group = tidy(self.measures, quantities, sized_groups, value=value, low=low, high=high)
+        by_pair = tidy(
+            self.measures, quantities, pairs, difference=difference, low=least, high=most
+        )
+        observed = means[..., 0]
+        by_system = tidy(
+            self.measures, groups, systems, mean=observed, low=mean_low, high=mean_high
+        )
+        return {"groups": by_group, "group_differences": by_pair, "group_means": by_system}
 
     def caption(self) -> str:
         """Write which groups are compared, and by what quantities."""
@@ -478,7 +476,8 @@ class Groups(Result):
         for number, measure in enumerate(self.measures):
             for group, (name, size) in enumerate(zip(self.groups, self.sizes, strict=True)):
                 estimates = []
-                for value, low, high in self.limits[:, :, group, number].T.tolist():
+                limits = self.limits[:, :, group, number]
+                for value, low, high in limits.T.tolist():
                     estimates.append(str(Estimate(value, low, high)))
                 rows.append([str(measure), name, size, *estimates])
         headings = ["measure", "group", self.units, *QUANTITIES]

@@ -329,11 +329,9 @@ def _removal(
     coefficients = {}
     for name, values in agreements.coefficients.items():
         coefficients[name] = mean_of_defined(_by_order(values, indices))
-    areas_within = SubsetValues(
-        work.families.n_families,
-        values=_areas(agreements.within, indices, levels),
-        crossed=_areas(agreements.crossed, indices, levels),
-    )
+    areas = _areas(agreements.within, indices, levels)
+    crossed_areas = _areas(agreements.crossed, indices, levels)
+    areas_within = SubsetValues(work.families.n_families, areas, crossed_areas)
     n_kept = is_kept.sum(axis=0)[indices]
     return Removal(
         cut=rule.cut,
@@ -423,13 +421,9 @@ def _kept_by_order(
     """
     counts = work.popularity_counts[rule.counted_in]
     for order in range(n_orders):
+        ties = random_words(len(counts), work.seed, "popularity", order)
         yield keep_items(
-            work.qrels,
-            counts,
-            levels=levels,
-            cut=rule.cut,
-            removed=rule.removed,
-            ties=random_words(len(counts), work.seed, "popularity", order),
+            work.qrels, counts, levels=levels, cut=rule.cut, removed=rule.removed, ties=ties
         )
 
 

@@ -201,7 +201,7 @@ class Systems(Result):
 
     def caption(self) -> str:
         """Write what stands in a cell."""
-        test = f"{CORRECTIONS_IN_WORDS[self.correction]}, {self.permutations:,} permutations"
+        test = self._test_in_words()
         users = counted(self.n_users, self.unit)
         error_rate = rounded(self.alpha, 2)
         return (
@@ -217,12 +217,17 @@ class Systems(Result):
 
     def caption_of(self, part: str) -> str:
         """Write what the diagram shows."""
-        test = f"{CORRECTIONS_IN_WORDS[self.correction]}, {self.permutations:,} permutations"
+        test = self._test_in_words()
         return (
             f"Points: ranks of the systems by their mean over {counted(self.n_users, self.unit)}. "
             "Lines: possible ranks by one simultaneous test of all pairs per measure "
             f"({test}; family-wise error rate {self.alpha:g}; seed {self.seed})."
         )
+
+    def _test_in_words(self) -> str:
+        """Name the simultaneous test, and the number of its permutations."""
+        name = CORRECTIONS_IN_WORDS[self.correction]
+        return f"{name}, {self.permutations:,} permutations"
 
     def findings(self) -> Sequence[str]:
         """Write how many systems may be the best under each measure."""
