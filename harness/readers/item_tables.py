@@ -46,7 +46,8 @@ def read_features(path: Path, items: Numbering, *, columns: Sequence[str] = ()) 
     """
     (line, heading), rows = heading_and_rows(path)
     feature_columns = heading[1:]
-    distinct_names(path, [(line, column) for column in feature_columns], "column")
+    columns_in_line = [(line, column) for column in feature_columns]
+    distinct_names(path, columns_in_line, "column")
     if not feature_columns:
         raise InputError.at_line(path, line, "two columns or more expected: item and features.")
     number_of_row = _item_numbers(path, rows, items)
@@ -54,17 +55,18 @@ def read_features(path: Path, items: Numbering, *, columns: Sequence[str] = ()) 
     values: list[Floats] = []
     for column in columns or feature_columns:
         if column not in feature_columns:
-            raise InputError(
-                f"{path}: there is no column {column!r}; its columns are "
-                f"{', '.join(feature_columns)}."
-            )
+            listed = ", ".join(feature_columns)
+            raise InputError(f"{path}: there is no column {column!r}; its columns are {listed}.")
         place = heading.index(column, 1)
-        feature = _read_feature(path, rows, [row[place] for _, row in rows], column)
-        names += feature.names
-        values.append(feature.values)
-    is_item = number_of_row >= 0
+        fields = [row[place] for _, row in rows]
+        features = _read_feature(path, rows, fields, column)
+        names += features.names
+        values.append(features.values)
+    values_of_rows = np.concatenate(values, axis=1)
     values_of_items = np.zeros((len(items), len(names)))
-    values_of_items[number_of_row[is_item]] = np.concatenate(values, axis=1)[is_item]
+    is_item = number_of_row >= 0
+    item = number_of_row[is_item]
+    values_of_items[item] = values_of_rows[is_item]
     return Features(tuple(names), values_of_items)
 
 
@@ -94,18 +96,21 @@ def read_item_values(
     (line, heading), rows = heading_and_rows(path)
     if len(heading) < 2:
         raise InputError.at_line(path, line, f"two columns expected: item and {what}.")
+    column = heading[1]
     values = np.array(
-        [read_number(path, number, heading[1], row[1], kind=what) for number, row in rows]
+        [read_number(path, number, column, row[1], kind=what) for number, row in rows]
     )
-    for place in np.flatnonzero((values < low) | (values > high))[:1]:
-        number, row = rows[place]
+    is_outside = (values < low) | (values > high)
+    if is_outside.any():
+        number, row = rows[is_outside.argmax()]
         limits = f"at least {low:g}" if high == np.inf else f"from {low:g} to {high:g}"
         finding = f"the {what} of an item must be {limits}, got {row[1]}."
         raise InputError.at_line(path, number, finding)
     number_of_row = _item_numbers(path, rows, items)
-    is_item = number_of_row >= 0
     values_of_items = np.full(len(items), np.nan)
-    values_of_items[number_of_row[is_item]] = values[is_item]
+    is_item = number_of_row >= 0
+    item = number_of_row[is_item]
+    values_of_items[item] = values[is_item]
     return values_of_items
 
 
@@ -114,12 +119,15 @@ def _item_numbers(path: Path, rows: Sequence[Line], items: Numbering) -> Ints:
 
     Refuses a table that names an item twice, or has no item of the collection.
     """
-    ids = distinct_names(path, [(line, row[0]) for line, row in rows], "item")
+    ids_in_lines = [(line, row[0]) for line, row in rows]
+    ids = distinct_names(path, ids_in_lines, "item")
     numbers = items.numbers(np.array(ids, dtype=np.str_))
-    if (numbers < 0).all():
+    is_of_others = numbers < 0
+    if is_of_others.all():
+        study_item = str(items.ids[0])
         other_items = f"; it has others, such as {ids[0]!r}." if ids else "."
         raise InputError(
-            f"{path}: no item of the study, such as {str(items.ids[0])!r}, is there{other_items}"
+            f"{path}: no item of the study, such as {study_item!r}, is there{other_items}"
         )
     return numbers
 
@@ -138,19 +146,23 @@ def _read_feature(path: Path, rows: Sequence[Line], fields: Sequence[str], colum
     """
     first_value = next(filter(None, fields), "")
     if is_number(first_value):
+        lines = [line for line, _ in rows]
         numbers = [
             read_number(path, line, column, field, kind="number")
-            for (line, _), field in zip(rows, fields, strict=True)
+            for line, field in zip(lines, fields, strict=True)
         ]
-        return Features((column,), np.array(numbers)[:, np.newaxis])
+        numbers_of_rows = np.array(numbers)
+        return Features((column,), numbers_of_rows[:, np.newaxis])
     categories_of_rows = [_categories(field) for field in fields]
-    names = tuple(sorted(set().union(*categories_of_rows)))
-    has_category = [
-        [float(name in categories) for name in names] for categories in categories_of_rows
-    ]
-    return Features(names, np.array(has_category).reshape(len(fields), len(names)))
+    all_categories: set[str] = set().union(*categories_of_rows)
+    names = tuple(sorted(all_categories))
+    has_category = np.zeros((len(fields), len(names)))
+    for row, categories in enumerate(categories_of_rows):
+        has_category[row] = [name in categories for name in names]
+    return Features(names, has_category)
 
 
 def _categories(field: str) -> set[str]:
     """Part a field into its categories; none if it is empty."""
-    return {part.strip() for part in field.split(CATEGORY_SEPARATOR)} - {""}
+    categories = {category.strip() for category in field.split(CATEGORY_SEPARATOR)}
+    return categories - {""}

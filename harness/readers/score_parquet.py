@@ -32,46 +32,56 @@ def scores_to_parquet(scores: Scores) -> bytes:
     _, n_systems, n_users = scores.values.shape
     measures = scores.measures
     values = scores.values.ravel()
-    metric_names = list(dict.fromkeys(measure.metric for measure in measures))
-    metric_of_measure = np.array([metric_names.index(measure.metric) for measure in measures])
-    cutoffs = pa.array([measure.cutoff for measure in measures], pa.int32())
-    texts = {
-        "metric": pa.array(metric_names, pa.string()),
-        "system": pa.array(scores.systems, pa.string()),
-        "user": pa.array(scores.users.tolist(), pa.string()),
+    metrics = [measure.metric for measure in measures]
+    metric_names = list(dict.fromkeys(metrics))
+    metric_of_measure = np.array([metric_names.index(metric) for metric in metrics])
+    text = pa.string()
+    integer = pa.int32()
+    cutoffs = pa.array([measure.cutoff for measure in measures], integer)
+    labels = {
+        "metric": pa.array(metric_names, text),
+        "system": pa.array(scores.systems, text),
+        "user": pa.array(scores.users.tolist(), text),
     }
-    metadata = {
+    label_type = pa.dictionary(integer, text)
+    types = {
+        "metric": label_type,
+        "cutoff": integer,
+        "system": label_type,
+        "user": label_type,
+        "score": pa.float64(),
+    }
+    metadata = json.dumps(_facts_of_measures(scores))
+    schema = pa.schema(types, {MEASURES: metadata})
+    stream = BytesIO()
+    # Nobody skips row groups by their least and greatest score, and to find these takes as long as
+    # the rest of the writing.
+    with parquet.ParquetWriter(stream, schema, compression="zstd", write_statistics=False) as file:
+        # Without scores, one empty table is written.
+        n_rows = max(len(values), 1)
+        for first in range(0, n_rows, ROWS_AT_ONCE):
+            score = values[first : first + ROWS_AT_ONCE]
+            row = np.arange(first, first + len(score))
+            list_of_row, user = np.divmod(row, n_users)
+            measure, system = np.divmod(list_of_row, n_systems)
+            numbers = {"metric": metric_of_measure[measure], "system": system, "user": user}
+            columns: dict[str, Any] = {"cutoff": cutoffs.take(measure), "score": score}
+            for name, number in numbers.items():
+                indices = number.astype(np.int32)
+                columns[name] = pa.DictionaryArray.from_arrays(indices, labels[name])
+            file.write_table(pa.table(columns, schema))
+    return stream.getvalue()
+
+
+def _facts_of_measures(scores: Scores) -> dict[str, Any]:
+    """List what the columns do not hold: numbers of measures, metrics that fall, and the unit."""
+    measures = scores.measures
+    return {
         "reported": measures.indices(measures.reported),
         "grid": measures.indices(measures.grid),
         "falling": sorted(measures.lower_is_better_for),
         "unit": scores.unit,
     }
-    text_type = pa.dictionary(pa.int32(), pa.string())
-    types = {
-        "metric": text_type,
-        "cutoff": pa.int32(),
-        "system": text_type,
-        "user": text_type,
-        "score": pa.float64(),
-    }
-    schema = pa.schema(types, {MEASURES: json.dumps(metadata)})
-    stream = BytesIO()
-    # Nobody skips row groups by their least and greatest score, and to find these takes as long as
-    # the rest of the writing.
-    with parquet.ParquetWriter(stream, schema, compression="zstd", write_statistics=False) as file:
-        for first in range(0, max(len(values), 1), ROWS_AT_ONCE):
-            score = values[first : first + ROWS_AT_ONCE]
-            list_of_row, user = np.divmod(np.arange(first, first + len(score)), n_users)
-            measure, system = np.divmod(list_of_row, n_systems)
-            numbers = {"metric": metric_of_measure[measure], "system": system, "user": user}
-            columns: dict[str, Any] = {
-                name: pa.DictionaryArray.from_arrays(number.astype(np.int32), texts[name])
-                for name, number in numbers.items()
-            }
-            columns["cutoff"] = cutoffs.take(measure)
-            columns["score"] = score
-            file.write_table(pa.table(columns, schema))
-    return stream.getvalue()
 
 
 def scores_from_parquet(content: bytes) -> Scores:
@@ -87,23 +97,27 @@ def scores_from_parquet(content: bytes) -> Scores:
 
     users = column("user").unique().to_pylist()
     systems = column("system").unique().to_pylist()
-    first_rows = np.arange(0, file.metadata.num_rows, len(users) * len(systems))
+    rows_of_measure = len(users) * len(systems)
+    first_rows = np.arange(0, file.metadata.num_rows, rows_of_measure)
     metrics = column("metric").take(first_rows).to_pylist()
     cutoffs = column("cutoff").take(first_rows).to_pylist()
-    measures = [Measure(*label) for label in zip(metrics, cutoffs, strict=True)]
+    measures = [Measure(metric, cutoff) for metric, cutoff in zip(metrics, cutoffs, strict=True)]
     # The file of another program says nothing more of its measures.
-    metadata = json.loads((file.schema_arrow.metadata or {}).get(MEASURES.encode(), b"{}"))
-    roles = {
-        key: [measures[number] for number in metadata[key]]
-        for key in ("reported", "grid")
-        if metadata
-    }
+    metadata = file.schema_arrow.metadata or {}
+    facts = json.loads(metadata.get(MEASURES.encode(), b"{}"))
+    reported: list[Measure] | None = None
+    grid: list[Measure] | None = None
+    if facts:
+        reported = [measures[number] for number in facts["reported"]]
+        grid = [measures[number] for number in facts["grid"]]
+    falling = facts.get("falling", ())
+    values = column("score").to_numpy()
     scores = Scores(
-        values=column("score").to_numpy().reshape(-1, len(systems), len(users)),
-        measures=Measures(measures, lower_is_better_for=metadata.get("falling", ()), **roles),
+        values=values.reshape(-1, len(systems), len(users)),
+        measures=Measures(measures, lower_is_better_for=falling, reported=reported, grid=grid),
         systems=tuple(systems),
         users=np.array(users, dtype=np.str_),
-        unit=metadata.get("unit", USER),
+        unit=facts.get("unit", USER),
     )
     # Arrow would keep what columns took: gigabytes, where users are many.
     pa.default_memory_pool().release_unused()

@@ -102,18 +102,20 @@ class SenseCheck:
         """Count what a run has in common with the qrels."""
         item_in_qrels = self.qrels.items.numbers(run.items.ids)
         user_in_qrels = self.qrels.users.numbers(run.users.ids)
+        is_topic = user_in_qrels >= 0
         is_judged = item_in_qrels >= 0
-        odd_items = run.items.ids[~is_judged]
+        n_judged = int(np.count_nonzero(is_judged))
         n_smaller = min(len(run.items), len(self.qrels.items))
-        self.runs.append(
-            RunSense(
-                label=f"{run.path}" if str(run.path) else run.system,
-                n_topics=int(np.count_nonzero(user_in_qrels >= 0)),
-                judged_share=float(np.count_nonzero(is_judged) / n_smaller),
-                odd_item=str(odd_items[0]) if len(odd_items) else "",
-                has_judged_pair=self._has_judged_pair(run, user_in_qrels, item_in_qrels),
-            )
+        odd_items = run.items.ids[~is_judged]
+        odd_item = str(odd_items[0]) if len(odd_items) else ""
+        run_sense = RunSense(
+            label=str(run.path) or run.system,
+            n_topics=int(np.count_nonzero(is_topic)),
+            judged_share=n_judged / n_smaller,
+            odd_item=odd_item,
+            has_judged_pair=self._has_judged_pair(run, user_in_qrels, item_in_qrels),
         )
+        self.runs.append(run_sense)
 
     def _has_judged_pair(self, run: RunFile, user_in_qrels: Ints, item_in_qrels: Ints) -> bool:
         """Tell whether an item is judged for a topic that lists it.
@@ -126,15 +128,20 @@ class SenseCheck:
             Number in the qrels of each user, (n_users,), and each item, (n_items,), of the run;
             -1 for those that are not there.
         """
+        n_items = len(self.qrels.items)
+        last_place = len(self._judged_pairs) - 1
         # Nearly always the first lines have one.
         for lines in (slice(FIRST_LINES), slice(None)):
             user = user_in_qrels[run.user[lines]]
             item = item_in_qrels[run.item[lines]]
-            is_known = (user >= 0) & (item >= 0)
-            listed_pairs = user[is_known].astype(np.int64) * len(self.qrels.items) + item[is_known]
+            is_in_qrels = (user >= 0) & (item >= 0)
+            user = user[is_in_qrels].astype(np.int64)
+            item = item[is_in_qrels]
+            listed_pairs = user * n_items + item
             places = np.searchsorted(self._judged_pairs, listed_pairs)
-            places = np.minimum(places, len(self._judged_pairs) - 1)
-            if (self._judged_pairs[places] == listed_pairs).any():
+            places = np.minimum(places, last_place)
+            is_judged = self._judged_pairs[places] == listed_pairs
+            if is_judged.any():
                 return True
         return False
 
@@ -142,7 +149,9 @@ class SenseCheck:
     def _judged_pairs(self) -> Longs:
         """A number for each pair of topic and item that is judged, rising, (n_judgements,)."""
         n_items = len(self.qrels.items)
-        return np.sort(self.qrels.user.astype(np.int64) * n_items + self.qrels.item)
+        user = self.qrels.user.astype(np.int64)
+        pairs = user * n_items + self.qrels.item
+        return np.sort(pairs)
 
     def finish(self) -> None:
         """Refuse runs none of which has a judged item; warn of single ones, and of few topics.
@@ -152,14 +161,18 @@ class SenseCheck:
         InputError
             If no item of any run is in the qrels: all measures would be 0.
         """
-        if self.runs and not any(run.judged_share > 0 for run in self.runs):
-            raise InputError(self._unjudged(self.runs[0], "no run has"))
+        has_judged_item = any(run.judged_share > 0 for run in self.runs)
+        if self.runs and not has_judged_item:
+            finding = self._unjudged(self.runs[0], "no run has")
+            raise InputError(finding)
         for run in self.runs:
             if not run.has_judged_pair:
-                warn(self._unjudged(run, f"{run.label} does not have"))
+                finding = self._unjudged(run, f"{run.label} does not have")
+                warn(finding)
         for run in self.runs:
             if run.has_judged_pair and run.judged_share < LOWEST_JUDGED_SHARE:
-                share = f"{100 * run.judged_share:.2g} %"
+                percentage = 100 * run.judged_share
+                share = f"{percentage:.2g} %"
                 warn(
                     f"{run.label}: only {share} of its items are in {self.source}, such as not "
                     f"{run.odd_item!r}. Are ids written alike in both?"
@@ -168,23 +181,25 @@ class SenseCheck:
 
     def _unjudged(self, run: RunSense, subject: str) -> str:
         """Write that nothing listed is judged, with an id of either side and what may differ."""
-        judged_item = str(self.qrels.items.ids[0])
         if run.judged_share > 0:
             return (
                 f"{subject} an item that is judged for the topic that lists it: its items are in "
                 f"{self.source}, but for other topics. Do the ids of topics match?"
             )
+        judged_item = str(self.qrels.items.ids[0])
+        examples = f"{run.odd_item!r} in {run.label}, and as {judged_item!r} in {self.source}"
+        difference = self._difference(run)
         return (
             f"{subject} an item that is judged, so that all measures would be 0: items are written "
-            f"as {run.odd_item!r} in {run.label}, and as {judged_item!r} in {self.source}."
-            f"{self._difference(run)}"
+            f"as {examples}.{difference}"
         )
 
     def _difference(self, run: RunSense) -> str:
-        """Name a way in which ids would match; "" if none is known."""
-        judged = set(self.qrels.items.ids.tolist())
+        """Name a way in which ids would match; if none is known, ask for ids written alike."""
+        judged_items = set(self.qrels.items.ids.tolist())
         for words, rewrite in REWRITINGS.items():
-            if rewrite(run.odd_item) in {rewrite(name) for name in judged}:
+            rewritten_items = {rewrite(item) for item in judged_items}
+            if rewrite(run.odd_item) in rewritten_items:
                 return f" They match without {words}."
         return " Write ids alike in both files."
 
@@ -208,21 +223,25 @@ def check_grades(qrels: Qrels, *, remedy: str) -> None:
     remedy
         How the level is set here, such as "`-l 4`", with a placeholder ``{level}``.
     """
-    grades = np.unique(qrels.grades[qrels.grades >= 0])
+    is_judged = qrels.grades >= 0
+    grades = np.unique(qrels.grades[is_judged])
     if len(grades) < 2 or not qrels.relevant.all():
         return
-    level = int(grades[len(grades) // 2])
+    middle = len(grades) // 2
+    level = int(grades[middle])
     grades_in_words = ", ".join(map(str, grades))
+    remedy_with_level = remedy.format(level=level)
     warn(
         f"every judged item is relevant: all grades, {grades_in_words}, reach the "
         f"relevance level {qrels.relevance_level}. If grades are ratings, name the lowest one that "
-        f"is relevant: {remedy.format(level=level)}."
+        f"is relevant: {remedy_with_level}."
     )
 
 
 def deep_cutoffs(cutoffs: Iterable[int], n_items: int) -> list[int]:
     """Find the cut-offs, rising, down to which lists hold most of the items that they can hold."""
-    return sorted(cutoff for cutoff in cutoffs if cutoff > HIGHEST_CANDIDATE_SHARE * n_items)
+    most_items = HIGHEST_CANDIDATE_SHARE * n_items
+    return sorted(cutoff for cutoff in cutoffs if cutoff > most_items)
 
 
 def equal_measures(qrels: Qrels, names: Collection[str]) -> list[str]:
@@ -240,9 +259,13 @@ def equal_measures(qrels: Qrels, names: Collection[str]) -> list[str]:
     Equalities such as "AP is RR"; none if a user has more relevant items, or fewer.
     """
     n_relevant = qrels.count_by_user(qrels.relevant)
-    if not len(n_relevant) or not (n_relevant == 1).all():
+    has_one_relevant = n_relevant == 1
+    if not len(n_relevant) or not has_one_relevant.all():
         return []
-    return [text for pair, text in EQUALITIES.items() if set(pair) <= set(names)]
+    computed_metrics = set(names)
+    return [
+        equality for metrics, equality in EQUALITIES.items() if computed_metrics.issuperset(metrics)
+    ]
 
 
 def check_runs(runs: Sequence[RunFile], qrels: QrelsFile, *, source: str) -> None:

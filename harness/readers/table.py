@@ -46,8 +46,10 @@ class Table:
         """Name the row at a place, from 0, before what is wrong with it."""
         if not self.unit:
             return InputError(f"{self.label}: {finding}")
+        row = int(self.frame.index[place]) + 1
         is_below_heading = self.unit == "line"
-        row = int(self.frame.index[place]) + 1 + is_below_heading
+        if is_below_heading:
+            row += 1
         return InputError.at_line(self.label, row, finding, unit=self.unit)
 
     def has(self, role: Role) -> bool:
@@ -64,16 +66,25 @@ class Table:
         """
         place = self.columns.place(role)
         if place is None:
-            kind = self.columns.kind
-            called = next((name for name, each in kind.roles.items() if each == role), role)
-            finding = f"No column is known to hold the {called}s."
-            # A question says why: there are two, for example.
-            finding = next((q for q in self.columns.questions if called in q), finding)
-            raise InputError(
-                f"{self.label}: {finding} Name it: `{kind.option} {called}=NAME`, or "
-                f"`{kind.key}`.\n{columns_as_text(self.columns)}"
-            )
+            raise InputError(self._missing_column(role))
         return self.frame.iloc[:, place]
+
+    def _missing_column(self, role: Role) -> str:
+        """Write that no column has a role, why, how a person names it, and what columns there are.
+
+        The reason is the first question about the columns that mentions the role, if there is one.
+        """
+        kind = self.columns.kind
+        names_of_role = (name for name, named_role in kind.roles.items() if named_role == role)
+        role_name = next(names_of_role, role)
+        # A question says why: there are two, for example.
+        questions = (question for question in self.columns.questions if role_name in question)
+        finding = next(questions, f"No column is known to hold the {role_name}s.")
+        shown_columns = columns_as_text(self.columns)
+        return (
+            f"{self.label}: {finding} Name it: `{kind.option} {role_name}=NAME`, or "
+            f"`{kind.key}`.\n{shown_columns}"
+        )
 
     def ids(self, role: Role) -> NDArray[np.str_]:
         """Read the ids of a column, (n_rows,), without blanks around them, all there."""
@@ -94,16 +105,21 @@ class Table:
         """
         import pandas as pd
 
+        # pandas codes what is missing as -1.
         code_of_row, values = pd.factorize(self.column(role).to_numpy())
-        ids = np.char.strip(np.array([str(value) for value in values], dtype=np.str_))
+        texts = np.array([str(value) for value in values], dtype=np.str_)
+        ids = np.char.strip(texts)
         is_missing = code_of_row < 0
-        if (ids == "").any():
-            is_missing |= np.isin(code_of_row, np.flatnonzero(ids == ""))
-        for place in np.flatnonzero(is_missing)[:1]:
+        is_empty = ids == ""
+        if is_empty.any():
+            is_missing |= np.isin(code_of_row, np.flatnonzero(is_empty))
+        if is_missing.any():
+            place = int(is_missing.argmax())
             row = "" if self.unit else f"in row {place + 1} "
-            raise self.error(int(place), f"{row}an id is missing.")
+            raise self.error(place, f"{row}an id is missing.")
         numbering = Numbering.of(ids)
-        return numbering, numbering.numbers(ids)[code_of_row]
+        number_of_code = numbering.numbers(ids)
+        return numbering, number_of_code[code_of_row]
 
     def numbers(self, role: Role) -> Floats:
         """Read the numbers of a column, float64 of shape (n_rows,); NaN where one is missing."""
@@ -111,18 +127,20 @@ class Table:
 
         column = self.column(role)
         try:
-            return np.asarray(column.mask(column == ""), dtype=np.float64)
+            is_empty = column == ""
+            return np.asarray(column.mask(is_empty), dtype=np.float64)
         except (TypeError, ValueError):
-            is_odd = column.notna() & pd.to_numeric(column, errors="coerce").isna()
+            numbers = pd.to_numeric(column, errors="coerce")
+            is_odd = column.notna() & numbers.isna()
             place = int(is_odd.to_numpy().argmax())
-            finding = f"numbers are expected, found {column.iloc[place]!r}."
-            raise self.error(place, finding) from None
+            odd_value = column.iloc[place]
+            raise self.error(place, f"numbers are expected, found {odd_value!r}.") from None
 
     def part_by(self, role: Role) -> dict[str, Table]:
         """Part the table by the values of a column; categories that no row has are no parts."""
-        key = self.column(role)
-        rows = self.frame.groupby(key.to_numpy(), sort=False, observed=True)
-        return {str(name): replace(self, frame=part) for name, part in rows}
+        values = self.column(role).to_numpy()
+        parts = self.frame.groupby(values, sort=False, observed=True)
+        return {str(value): replace(self, frame=rows) for value, rows in parts}
 
 
 def table_of(
@@ -153,16 +171,19 @@ def table_of(
         Whether names say what columns hold; otherwise their order does.
     """
     first_rows = frame.head(LOOKED_AT)
-    samples = [
-        Sample(["" if value is None else str(value) for value in first_rows.iloc[:, place]])
-        for place in range(frame.shape[1])
-    ]
-    roles = assign_roles(
-        list(map(str, frame.columns)),
-        samples,
-        kind,
-        named={**(named or {}), **named_roles(columns, kind)},
+    samples = []
+    for place in range(frame.shape[1]):
+        values = first_rows.iloc[:, place]
+        samples.append(Sample(["" if value is None else str(value) for value in values]))
+    column_of_role = dict(named or {})
+    # What a person says overrules what is known.
+    column_of_role.update(named_roles(columns, kind))
+    assigned_columns = assign_roles(
+        names=[str(name) for name in frame.columns],
+        samples=samples,
+        kind=kind,
+        named=column_of_role,
         has_heading=has_heading,
         label=label,
     )
-    return Table(frame, roles, label, unit)
+    return Table(frame, assigned_columns, label, unit)
