@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from runs.shared.files import read_bytes
 from runs.tables.hints import Meaning, hint_of
 from runs.tables.roles import SCORES, Role
 from runs.tables.sniff import trec_kind
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 ALL: Final = "all"
 """What trec_eval calls the mean over the topics."""
@@ -58,16 +61,15 @@ def is_means_table(path: Path) -> bool:
     if _has_topics(heading):
         return False
     has_usual_heading = heading[0].lower() in SYSTEM_HEADERS
-    return has_usual_heading or not all(is_number(row[0]) for _, row in rows)
+    has_numbers_first = all(is_number(row[0]) for _, row in rows)
+    return has_usual_heading or not has_numbers_first
 
 
 def _has_topics(heading: Sequence[str]) -> bool:
     """Tell whether a column is called as topics or users are."""
     hints = [hint_of(name) for name in heading]
-    return any(
-        hint is not None and hint.weakness == 0 and hint.meaning in (Meaning.USER, Meaning.TOPIC)
-        for hint in hints
-    )
+    clear_hints = [hint for hint in hints if hint is not None and hint.weakness == 0]
+    return any(hint.meaning in (Meaning.USER, Meaning.TOPIC) for hint in clear_hints)
 
 
 def read_means(path: Path) -> Means:
@@ -86,25 +88,30 @@ def read_means(path: Path) -> Means:
     means = long_means(path)
     if means is not None:
         return means
-    heading_line, rows = _without_index(*heading_and_rows(path))
+    (line, heading), rows = _without_index(*heading_and_rows(path))
     if any(row[:1] == ["Test result:"] for _, row in rows):
         finding = "this is hyper.result of RecBole; a table with a row for each system is needed."
         raise InputError(f"{path}: {finding}")
-    if heading_line[1][1:2] == ["Top@k"]:
-        heading_line, rows = _with_cutoffs_as_columns(path, heading_line, rows)
-    line, heading = heading_line
-    names = distinct_names(path, [(line, name) for name in heading[1:]], "measure")
-    systems = distinct_names(path, [(number, row[0]) for number, row in rows], "system")
+    has_cutoffs = heading[1:2] == ["Top@k"]
+    if has_cutoffs:
+        (line, heading), rows = _with_cutoffs_as_columns(path, (line, heading), rows)
+    names_in_line = [(line, name) for name in heading[1:]]
+    names = distinct_names(path, names_in_line, "measure")
+    systems_in_lines = [(number, row[0]) for number, row in rows]
+    systems = distinct_names(path, systems_in_lines, "system")
     measures = tuple(measure_at(path, line, name) for name in names)
-    distinct_names(path, [(line, str(measure)) for measure in measures], "measure")
-    rows_of_means = np.array(read_numbers(path, rows, names), dtype=np.float64)
-    values = rows_of_means.reshape(len(systems), len(names)).T
-    if min(values.shape) < 2:
+    # Two names may be of one measure.
+    measures_in_line = [(line, str(measure)) for measure in measures]
+    distinct_names(path, measures_in_line, "measure")
+    means_by_system = np.array(read_numbers(path, rows, names), dtype=np.float64)
+    n_systems = len(systems)
+    n_measures = len(measures)
+    if min(n_systems, n_measures) < 2:
         raise InputError(
-            f"{path}: at least two systems and two measures are needed, found {len(systems)} and "
-            f"{len(names)}."
+            f"{path}: at least two systems and two measures are needed, found {n_systems} and "
+            f"{n_measures}."
         )
-    return Means(values, measures, systems)
+    return Means(means_by_system.T, measures, systems)
 
 
 def long_means(path: Path) -> Means | None:
@@ -125,29 +132,54 @@ def long_means(path: Path) -> Means | None:
         table = table_of(pd.DataFrame(records), SCORES, label=str(path), unit="row")
     if table is None or not (table.has(Role.SYSTEM) and table.has(Role.MEASURE)):
         return None
+    if not table.has(Role.SCORE):
+        return None
     names = [str(name) for name in table.frame.columns]
-    if not table.has(Role.SCORE) or not (MEAN in names or _has_means_alone(table)):
+    if MEAN not in names and not _has_means_alone(table):
         return None
     measures = table.column(Role.MEASURE).astype(str)
     if CUTOFF in names:
         cutoffs = table.frame[CUTOFF].fillna("").astype(str)
-        is_cut = cutoffs != ""
-        measures = measures.where(~is_cut, measures + "@" + cutoffs)
-    frame = pd.DataFrame(
-        {
-            "system": table.column(Role.SYSTEM).astype(str),
-            "measure": measures,
-            "mean": table.numbers(Role.SCORE),
-        }
-    )
-    for place in np.flatnonzero(frame.duplicated(["system", "measure"]))[:1]:
-        raise table.error(int(place), "the mean of a system by a measure is there twice.")
+        has_cutoff = cutoffs != ""
+        measures_at_cutoffs = measures + "@" + cutoffs
+        measures = measures_at_cutoffs.where(has_cutoff, measures)
+    columns = {
+        "system": table.column(Role.SYSTEM).astype(str),
+        "measure": measures,
+        "mean": table.numbers(Role.SCORE),
+    }
+    frame = pd.DataFrame(columns)
+    is_repeated = frame.duplicated(["system", "measure"]).to_numpy()
+    if is_repeated.any():
+        place = int(is_repeated.argmax())
+        raise table.error(place, "the mean of a system by a measure is there twice.")
+    return _means_of_frame(frame, path)
+
+
+def _means_of_frame(frame: pd.DataFrame, path: Path) -> Means:
+    """Bring means into an array; its systems and measures are in the order of their first rows.
+
+    Parameters
+    ----------
+    frame
+        The columns system, measure and mean, with a row for each mean, all distinct.
+    path
+        The file, for errors.
+
+    Raises
+    ------
+    InputError
+        If a system has no mean by a measure that others have.
+    """
     wide = frame.pivot(index="measure", columns="system", values="mean")
-    wide = wide.reindex(index=frame["measure"].unique(), columns=frame["system"].unique())
-    for row, column in np.argwhere(wide.isna().to_numpy())[:1]:
-        raise InputError(
-            f"{path}: system {wide.columns[column]!r} has no mean by {wide.index[row]}."
-        )
+    names = frame["measure"].unique()
+    systems = frame["system"].unique()
+    wide = wide.reindex(index=names, columns=systems)
+    missing_means = np.argwhere(wide.isna().to_numpy())
+    if len(missing_means):
+        row, column = missing_means[0]
+        system = wide.columns[column]
+        raise InputError(f"{path}: system {system!r} has no mean by {wide.index[row]}.")
     return Means(
         values=wide.to_numpy(dtype=np.float64),
         measures=tuple(measure_named(name) for name in wide.index),
@@ -157,18 +189,22 @@ def long_means(path: Path) -> Means | None:
 
 def _may_be_long(content: bytes) -> bool:
     """Tell JSON, and text whose heading names a measure, from other files."""
-    heading = content.partition(b"\n")[0].decode("utf-8", errors="replace")
+    is_json = content.lstrip().startswith((b"{", b"["))
+    if is_json:
+        return True
+    first_line, _, _ = content.partition(b"\n")
+    heading = first_line.decode("utf-8", errors="replace")
     names = re.split(r"[,;\t]", heading)
-    hints = [hint for hint in map(hint_of, names) if hint is not None]
-    is_long = any(hint.meaning == Meaning.MEASURE for hint in hints)
-    return is_long or content.lstrip()[:1] in (b"{", b"[")
+    hints = [hint_of(name) for name in names]
+    return any(hint is not None and hint.meaning == Meaning.MEASURE for hint in hints)
 
 
 def _has_means_alone(table: Table) -> bool:
     """Tell whether no row is of a single topic."""
     if not table.has(Role.USER):
         return True
-    return set(table.ids(Role.USER).tolist()) == {ALL}
+    topics = set(table.ids(Role.USER).tolist())
+    return topics == {ALL}
 
 
 def _records_of_document(document: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -180,23 +216,29 @@ def _records_of_document(document: Mapping[str, Any]) -> list[dict[str, Any]]:
     """
     records = []
     for run in document.get("runs", ()):
-        if isinstance(run, Mapping) and isinstance(run.get(ALL), Mapping) and "topics" not in run:
-            for measure, mean in run[ALL].items():
-                records.append({"system": run.get("system"), "measure": measure, "mean": mean})
+        if not isinstance(run, Mapping) or "topics" in run:
+            continue
+        means = run.get(ALL)
+        if isinstance(means, Mapping):
+            system = run.get("system")
+            for measure, mean in means.items():
+                records.append({"system": system, "measure": measure, "mean": mean})
     for row in document.get("means", ()):
+        system = row.get("system")
         for measure, mean in row.items():
             if measure != "system":
-                records.append({"system": row.get("system"), "measure": measure, "mean": mean})
+                records.append({"system": system, "measure": measure, "mean": mean})
     return records
 
 
 def _without_index(heading: Line, rows: list[Line]) -> tuple[Line, list[Line]]:
     """Leave out the index that pandas writes before the names of the systems."""
     line, names = heading
-    has_index = names[0] == "" and len(names) > 1 and names[1].lower() in SYSTEM_HEADERS
-    if not has_index:
+    if names[0] or len(names) < 2 or names[1].lower() not in SYSTEM_HEADERS:
         return heading, rows
-    return (line, names[1:]), [(number, row[1:]) for number, row in rows]
+    heading_without_index = (line, names[1:])
+    rows_without_index = [(number, row[1:]) for number, row in rows]
+    return heading_without_index, rows_without_index
 
 
 def _with_cutoffs_as_columns(
@@ -207,18 +249,20 @@ def _with_cutoffs_as_columns(
     Its measures have a column for each cut-off. Refuses a system that lacks a cut-off.
     """
     line, (system_heading, _, *names) = heading
-    cutoffs = list(dict.fromkeys(row[1] for _, row in rows))
-    means_of = {(row[0], row[1]): row[2:] for _, row in rows}
-    line_of_system = {row[0]: number for number, row in reversed(rows)}
-    systems = dict.fromkeys(row[0] for _, row in rows)
+    line_of_system: dict[str, int] = {}
+    means_of: dict[tuple[str, str], list[str]] = {}
+    for number, (system, cutoff, *means) in rows:
+        line_of_system.setdefault(system, number)
+        means_of[system, cutoff] = means
+    cutoffs = list(dict.fromkeys(cutoff for _, cutoff in means_of))
     wide_heading = [system_heading]
     for cutoff in cutoffs:
         wide_heading += [f"{name}@{cutoff}" for name in names]
     wide_rows = []
-    for system in systems:
+    for system, number in line_of_system.items():
         wide_row = [system]
         for cutoff in cutoffs:
             wide_row += means_of.get((system, cutoff), [])
-        number = line_of_system[system]
-        wide_rows.append((number, require_width(path, number, wide_row, wide_heading)))
+        wide_row = require_width(path, number, wide_row, wide_heading)
+        wide_rows.append((number, wide_row))
     return (line, wide_heading), wide_rows

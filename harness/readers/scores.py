@@ -75,9 +75,10 @@ def scores_of(data: FrameOfScores) -> Scores:
         data = {"score": frame}
     for name, value in data.items():
         if isinstance(value, Sequence | np.ndarray):
+            type_name = type(value).__name__
             raise InputError(
                 f"scores are a data frame for each measure, {{'AP': frame}}, and {name!r} has "
-                f"{type(value).__name__}. If these are scores by system, give a frame of them: "
+                f"{type_name}. If these are scores by system, give a frame of them: "
                 "pandas.DataFrame(scores)."
             )
     if not data:
@@ -90,26 +91,35 @@ def scores_of(data: FrameOfScores) -> Scores:
 
 def _require_same_axes(frames: Mapping[str, pd.DataFrame]) -> None:
     """Refuse frames by measure whose systems or topics differ, or stand in another order."""
-    first, *further = frames
-    for name in further:
-        for axis_name, axis in (("systems", "columns"), ("topics", "index")):
-            if not getattr(frames[first], axis).equals(getattr(frames[name], axis)):
+    first_name, *further_names = frames
+    first_frame = frames[first_name]
+    for name in further_names:
+        frame = frames[name]
+        is_same_of_axis = {
+            "systems": first_frame.columns.equals(frame.columns),
+            "topics": first_frame.index.equals(frame.index),
+        }
+        for axis_name, is_same in is_same_of_axis.items():
+            if not is_same:
                 raise InputError(
-                    f"{first!r} and {name!r} have different {axis_name}, or another order."
+                    f"{first_name!r} and {name!r} have different {axis_name}, or another order."
                 )
 
 
 def _scores_of_frames(frames: Mapping[str, pd.DataFrame]) -> Scores:
     """Put frames by measure together: topics down, systems across, the same in all."""
+    frames_of_measures = list(frames.values())
     with as_input_error("scores must be numbers", TypeError, ValueError):
-        values = np.array([frame.to_numpy(dtype=np.float64).T for frame in frames.values()])
-    first_frame = next(iter(frames.values()))
+        values = np.array([frame.to_numpy(dtype=np.float64).T for frame in frames_of_measures])
+    measures = [measure_named(name) for name in frames]
+    systems = frames_of_measures[0].columns
+    topics = frames_of_measures[0].index
     return Scores(
         values=values,
-        measures=all_reported(map(measure_named, frames)),
-        systems=tuple(map(str, first_frame.columns)),
-        users=first_frame.index.astype(str).to_numpy(dtype=np.str_),
-        unit=unit_of(first_frame.index.name),
+        measures=all_reported(measures),
+        systems=tuple(str(system) for system in systems),
+        users=topics.astype(str).to_numpy(dtype=np.str_),
+        unit=unit_of(topics.name),
     )
 
 
@@ -117,7 +127,10 @@ def _indexed_by_topic(frame: pd.DataFrame) -> pd.DataFrame:
     """Call the rows of scores by the column of the topics, if there is one."""
     table = table_of(frame, SCORES, label="the scores")
     place = table.columns.place(Role.USER)
-    return frame if place is None else frame.set_index(frame.columns[place])
+    if place is None:
+        return frame
+    topic_column = frame.columns[place]
+    return frame.set_index(topic_column)
 
 
 def unit_of(heading: object) -> str:
@@ -128,8 +141,11 @@ def unit_of(heading: object) -> str:
     >>> unit_of("topic"), unit_of("qid"), unit_of("user_id"), unit_of(None)
     ('topic', 'topic', 'user', 'user')
     """
-    words = words_of("" if heading is None else heading)
-    return TOPIC if words and words[0] in WORDS_FOR_TOPICS else USER
+    if heading is None:
+        return USER
+    words = words_of(heading)
+    is_of_topics = len(words) > 0 and words[0] in WORDS_FOR_TOPICS
+    return TOPIC if is_of_topics else USER
 
 
 def are_mean_rows(ids: Sequence[str], values: Floats) -> Masks:
@@ -152,30 +168,34 @@ def are_mean_rows(ids: Sequence[str], values: Floats) -> Masks:
     names = [str(name).strip().casefold() for name in ids]
     is_mean = np.array([name in SURE_NAMES_OF_MEANS for name in names], dtype=np.bool_)
     for row, name in enumerate(names):
-        if name in NAMES_OF_MEANS:
-            others = ~is_mean
-            others[row] = False
-            means = (
-                values[others].mean(axis=0) if others.any() else np.full(values.shape[1], np.nan)
-            )
+        if name not in NAMES_OF_MEANS:
+            continue
+        is_other_topic = ~is_mean
+        is_other_topic[row] = False
+        # Without other rows it is a topic.
+        if is_other_topic.any():
+            means = values[is_other_topic].mean(axis=0)
             is_mean[row] = np.allclose(values[row], means, rtol=0.0, atol=MEAN_TOLERANCE)
     return is_mean
 
 
 def without_mean_rows(frame: pd.DataFrame, label: str) -> pd.DataFrame:
     """Leave out the rows of scores that hold means, with a warning; topics down, systems across."""
-    numeric = frame.apply(_as_numbers)
-    is_mean = are_mean_rows([str(name) for name in frame.index], numeric.to_numpy(np.float64))
+    ids = [str(topic) for topic in frame.index]
+    numbers = frame.apply(_as_numbers).to_numpy(np.float64)
+    is_mean = are_mean_rows(ids, numbers)
     if not is_mean.any() or is_mean.all():
         return frame
-    warn_of_means([str(name) for name in frame.index[is_mean]], label)
+    mean_ids = [str(topic) for topic in frame.index[is_mean]]
+    warn_of_means(mean_ids, label)
     return frame[~is_mean]
 
 
 def warn_of_means(ids: Sequence[str], label: str) -> None:
     """Warn of rows that hold means."""
-    names = ", ".join(map(repr, dict.fromkeys(ids)))
-    warn(f"{label}: the row {names} holds means over the topics, and is left out.")
+    distinct_ids = dict.fromkeys(ids)
+    listed = ", ".join(map(repr, distinct_ids))
+    warn(f"{label}: the row {listed} holds means over the topics, and is left out.")
 
 
 def _as_numbers(column: pd.Series[Any]) -> pd.Series[Any]:
@@ -187,10 +207,15 @@ def _as_numbers(column: pd.Series[Any]) -> pd.Series[Any]:
 
 def are_metrics(names: Iterable[object]) -> bool:
     """Tell whether columns are measures: all have names of metrics, or one has also a cut-off."""
-    metrics = built_in_metrics()
-    metric_of = {str(name): harness_name(str(name).partition("@")[0], metrics) for name in names}
-    has_cutoff = any("@" in name and metric for name, metric in metric_of.items())
-    return all(metric_of.values()) or has_cutoff
+    built_in = built_in_metrics()
+    are_all_metrics = True
+    for name in names:
+        metric_name, at_sign, _ = str(name).partition("@")
+        is_metric = bool(harness_name(metric_name, built_in))
+        if is_metric and at_sign:
+            return True
+        are_all_metrics = are_all_metrics and is_metric
+    return are_all_metrics
 
 
 def long_frame_of(table: Table, *, system: str) -> pd.DataFrame | None:
@@ -219,57 +244,70 @@ def long_frame_of(table: Table, *, system: str) -> pd.DataFrame | None:
         label_columns["system"] = table.column(Role.SYSTEM).astype(str).to_numpy()
     else:
         label_columns["system"] = np.full(len(table.frame), system)
-    labels = table.frame.iloc[:, :0].assign(**label_columns)
+    row_numbers = table.frame.iloc[:, :0]
+    labels = row_numbers.assign(**label_columns)
     if table.has(Role.MEASURE) and table.has(Role.SCORE):
-        long_frame = labels.assign(
-            measure=table.column(Role.MEASURE).astype(str).to_numpy(),
-            score=table.column(Role.SCORE).to_numpy(),
-        )
+        measures = table.column(Role.MEASURE).astype(str)
+        scores = table.column(Role.SCORE)
+        long_frame = labels.assign(measure=measures.to_numpy(), score=scores.to_numpy())
     else:
-        key_places = {table.columns.place(role) for role in (Role.USER, Role.SYSTEM)}
+        label_places = (table.columns.place(Role.USER), table.columns.place(Role.SYSTEM))
         measure_columns = [
-            column for place, column in enumerate(table.frame.columns) if place not in key_places
+            name for place, name in enumerate(table.frame.columns) if place not in label_places
         ]
         if not measure_columns or not are_metrics(measure_columns):
             return None
-        wide = labels.assign(**{str(name): table.frame[name] for name in measure_columns})
-        names = list(map(str, measure_columns))
-        long_frame = wide.melt(["user", "system"], names, "measure", "score", ignore_index=False)
-    return _checked_long_frame(table, long_frame[list(LONG)])
+        scores_by_measure = {str(name): table.frame[name] for name in measure_columns}
+        wide = labels.assign(**scores_by_measure)
+        long_frame = wide.melt(
+            id_vars=["user", "system"],
+            value_vars=[str(name) for name in measure_columns],
+            var_name="measure",
+            value_name="score",
+            ignore_index=False,
+        )
+    long_frame = long_frame[list(LONG)]
+    return _checked_long_frame(table, long_frame)
 
 
 def _checked_long_frame(table: Table, long_frame: pd.DataFrame) -> pd.DataFrame:
     """Read the scores of a long frame as numbers, leave out means, refuse gaps and repetitions."""
     import pandas as pd
 
-    long_frame = long_frame[~_are_means_in(long_frame, table.label)]
-    numbers = pd.to_numeric(long_frame["score"], errors="coerce")
-    is_text = numbers.isna() & long_frame["score"].notna() & (long_frame["score"] != "")
+    is_mean = _are_means_in(long_frame, table.label)
+    long_frame = long_frame[~is_mean]
     rows = replace(table, frame=long_frame)
-    for place in np.flatnonzero(is_text.to_numpy())[:1]:
-        finding = f"numbers are expected, found {long_frame['score'].iloc[place]!r}."
-        raise rows.error(int(place), finding)
-    long_frame = long_frame.assign(score=numbers)
-    faults = {
-        "has no number": numbers.isna().to_numpy(),
-        "is duplicated": long_frame.duplicated(list(LONG[:3])).to_numpy(),
-    }
+    values = long_frame["score"]
+    scores = pd.to_numeric(values, errors="coerce")
+    is_missing = scores.isna()
+    is_text = is_missing & values.notna() & (values != "")
+    if is_text.any():
+        place = int(is_text.to_numpy().argmax())
+        odd_value = values.iloc[place]
+        raise rows.error(place, f"numbers are expected, found {odd_value!r}.")
+    long_frame = long_frame.assign(score=scores)
+    is_repeated = long_frame.duplicated(["measure", "system", "user"])
+    faults = {"has no number": is_missing, "is duplicated": is_repeated}
     for finding, is_fault in faults.items():
-        for place in np.flatnonzero(is_fault)[:1]:
+        if is_fault.any():
+            place = int(is_fault.to_numpy().argmax())
             measure, system, user, _ = long_frame.iloc[place]
             score_name = f"{measure} of system {system!r} for topic {user!r}"
-            raise rows.error(int(place), f"{score_name} {finding}.")
-    heading = table.columns.column(Role.USER)
-    long_frame.attrs[HEADING] = None if heading is None else heading.name
+            raise rows.error(place, f"{score_name} {finding}.")
+    topic_column = table.columns.column(Role.USER)
+    long_frame.attrs[HEADING] = None if topic_column is None else topic_column.name
     return long_frame
 
 
 def _are_means_in(long_frame: pd.DataFrame, label: str) -> NDArray[np.bool_]:
     """Mark the rows of a long frame that hold means, (n_rows,), and warn of them."""
-    wide = long_frame.assign(score=_as_numbers(long_frame["score"])).pivot_table(
+    scores = _as_numbers(long_frame["score"])
+    numeric_frame = long_frame.assign(score=scores)
+    wide = numeric_frame.pivot_table(
         index="user", columns=["measure", "system"], values="score", sort=False
     )
-    is_mean = are_mean_rows([str(user) for user in wide.index], wide.to_numpy())
+    ids = [str(user) for user in wide.index]
+    is_mean = are_mean_rows(ids, wide.to_numpy())
     mean_ids = [str(user) for user in wide.index[is_mean]]
     if not mean_ids:
         return np.zeros(len(long_frame), dtype=np.bool_)
@@ -292,20 +330,27 @@ def scores_of_long(long_frames: Sequence[pd.DataFrame]) -> Scores:
     """
     import pandas as pd
 
-    long_frame = pd.concat(long_frames).astype({"measure": str, "system": str})
-    for twice in np.flatnonzero(long_frame.duplicated(list(LONG[:3])))[:1]:
-        raise InputError(f"the system {long_frame.system.iloc[twice]!r} is in two files.")
+    long_frame = pd.concat(long_frames)
+    long_frame = long_frame.astype({"measure": str, "system": str})
+    is_repeated = long_frame.duplicated(["measure", "system", "user"]).to_numpy()
+    if is_repeated.any():
+        system = long_frame["system"].iloc[is_repeated.argmax()]
+        raise InputError(f"the system {system!r} is in two files.")
     wide = long_frame.pivot(index="user", columns=["measure", "system"], values="score")
     wide.index.name = long_frames[0].attrs[HEADING]
-    systems = sorted(long_frame.system.unique())
+    systems = sorted(long_frame["system"].unique())
     frames = {}
-    for measure in long_frame.measure.unique():
+    for measure in long_frame["measure"].unique():
         columns = [(measure, system) for system in systems]
         frame = wide.reindex(columns=columns).set_axis(systems, axis=1)
-        for row, column in np.argwhere(frame.isna().to_numpy())[:1]:
+        missing_scores = np.argwhere(frame.isna().to_numpy())
+        if len(missing_scores):
+            row, column = missing_scores[0]
+            topic = frame.index[row]
+            system = systems[column]
             raise InputError(
-                f"topic {frame.index[row]!r} has no score of system {systems[column]!r} by "
-                f"{measure}; give it one, such as 0, or leave out the topic."
+                f"topic {topic!r} has no score of system {system!r} by {measure}; give it one, "
+                "such as 0, or leave out the topic."
             )
         frames[measure] = frame
     return _scores_of_frames(frames)
