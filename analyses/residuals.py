@@ -126,7 +126,8 @@ class _ScoreBounds:
     accumulation
         How relevant items add up: "sum", "max" or "cascade".
     weights
-        The score of a list with one item of the highest grade, by its rank, of shape (depth,).
+        By system: the score of a list of its depth with one item of the highest grade, by the rank
+        of that item, of shape (depth,).
     unjudged
         By system: which items of its lists are unjudged, of shape (n_users, depth).
     low, high
@@ -135,7 +136,7 @@ class _ScoreBounds:
     """
 
     accumulation: str
-    weights: Floats
+    weights: Sequence[Floats]
     unjudged: Sequence[Masks]
     low: Floats
     high: Floats
@@ -160,16 +161,17 @@ class _ScoreBounds:
         highest_grade = _highest_grade(work.qrels)
         low = []
         high = []
+        weights = []
         for system_grades, is_unjudged in zip(grades, unjudged, strict=True):
             highest_grades = np.where(is_unjudged, highest_grade, system_grades)
             low.append(work.score_lists(measure, system_grades))
             high.append(work.score_lists(measure, highest_grades))
-        depth = grades[0].shape[1]
-        is_only_item = np.eye(depth, dtype=np.bool_)
-        single_items = np.where(is_only_item, highest_grade, np.nan)
+            is_only_item = np.eye(system_grades.shape[1], dtype=np.bool_)
+            single_items = np.where(is_only_item, highest_grade, np.nan)
+            weights.append(work.score_lists(measure, single_items))
         return cls(
             accumulation=work.accumulation(measure),
-            weights=work.score_lists(measure, single_items),
+            weights=weights,
             unjudged=unjudged,
             low=np.stack(low),
             high=np.stack(high),
@@ -183,7 +185,8 @@ class _ScoreBounds:
         """
         gains = largest_gain(
             self.accumulation,
-            self.weights,
+            self.weights[system],
+            self.weights[other],
             is_unjudged=self.unjudged[system],
             other_columns=other_columns,
             scores=self.low[system],
@@ -218,6 +221,7 @@ def columns_in(items: Integers, other_items: Integers) -> Numbers:
 def largest_gain(
     accumulation: str,
     weights: Floats,
+    other_weights: Floats,
     *,
     is_unjudged: Masks,
     other_columns: NDArray[np.intp],
@@ -233,8 +237,9 @@ def largest_gain(
     ----------
     accumulation
         How relevant items add up: "sum", "max" or "cascade".
-    weights
-        The score of a list with one item of the highest grade, by its rank, of shape (depth,).
+    weights, other_weights
+        The score of a list of the system, and of the other, with one item of the highest grade, by
+        the rank of that item, each of shape (depth,); depths may differ.
     is_unjudged
         Which of the system's items are unjudged, of shape (n_users, depth).
     other_columns
@@ -250,7 +255,7 @@ def largest_gain(
         return highest_scores - other_scores
     is_shared = is_unjudged & (other_columns >= 0)
     item_scores = np.where(is_unjudged, weights, 0.0)
-    item_scores_of_other = np.where(is_shared, weights[other_columns], 0.0)
+    item_scores_of_other = np.where(is_shared, other_weights[other_columns], 0.0)
     differences = scores - other_scores
     if accumulation == "sum":
         gains = np.maximum(item_scores - item_scores_of_other, 0.0)

@@ -240,6 +240,7 @@ def test_the_largest_gain_of_one_user_by_hand(kind: str, expected: float) -> Non
     gain = largest_gain(
         kind,
         np.array([0.5, 0.25, 0.25]),
+        np.array([0.5, 0.25, 0.25]),
         is_unjudged=np.array([[True, False, True]]),
         other_columns=np.array([[1, 0, -1]]),
         scores=np.array([0.3]),
@@ -262,3 +263,15 @@ def test_lists_without_a_rank_have_no_columns() -> None:
     empty = np.empty((2, 0), dtype=np.int32)
     some = np.array([[1, 2], [3, 4]], dtype=np.int32)
     assert columns_in(empty, some).shape == (2, 0)
+
+
+@pytest.mark.parametrize("name", ["a", "c"])
+def test_lists_of_different_depths_are_compared(name: str) -> None:
+    """By measures at cut-off 3, the fourth of the ranks changes nothing."""
+    expected = residuals(some_work(1), Settings())
+    work = some_work(1)
+    work.recommended[name] = work.recommended[name][:, :3]
+    found = residuals(work, Settings())
+    np.testing.assert_allclose(found.high, expected.high)
+    np.testing.assert_allclose(found.least, expected.least)
+    np.testing.assert_allclose(found.most, expected.most)
