@@ -114,10 +114,7 @@ def best_of_many(
     Westfall & Young (1993), Resampling-based multiple testing; Phipson & Smyth (2010) for the +1.
     """
     names = tuple(experiment.name for experiment in experiments)
-    require_unique("the study", "experiment", names)
-    if len({experiment.measures for experiment in experiments}) > 1:
-        raise InputError(f"{', '.join(names)} must have the same measures.")
-    require_known("no experiment is called", chosen or (), names)
+    _check_experiments(experiments, chosen or ())
     chosen_sets = [n for n, name in enumerate(names) if not chosen or name in chosen]
     ranks = [scaled_ranks(experiment.values) for experiment in experiments]
     rates = [scaled_ranks(experiment.rates) for experiment in experiments]
@@ -161,6 +158,15 @@ def best_of_many(
         n_orderings=len(statistics),
         is_exact=is_exact,
     )
+
+
+def _check_experiments(experiments: Sequence[Experiment], chosen: Sequence[str]) -> None:
+    """Refuse, with InputError, duplicate names, other measures, and unknown chosen names."""
+    names = [experiment.name for experiment in experiments]
+    require_unique("the study", "experiment", names)
+    if len({experiment.measures for experiment in experiments}) > 1:
+        raise InputError(f"{', '.join(names)} must have the same measures.")
+    require_known("no experiment is called", chosen, names)
 
 
 def _permute_rates(

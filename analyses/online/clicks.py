@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
 import numpy as np
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
@@ -145,6 +145,18 @@ class Question(Logs):
         return self
 
 
+class _SelectedLists(NamedTuple):
+    """The lists that count, the first list of each user, and numbers of rows set aside.
+
+    Lists have the columns of `MatchedLog.lists`, period and day (since 1970). First lists are
+    indexed by user; those of users of several arms are among them, those of likely bots are not.
+    """
+
+    lists: pd.DataFrame
+    first_lists: pd.DataFrame
+    set_aside: Mapping[str, int]
+
+
 def count_clicks(
     question: Question,
     *,
@@ -177,47 +189,26 @@ def count_clicks(
         )
     shares = planned_shares(log.arms, question.shares)
     period_names, period = _periods(log)
-    lists = log.lists.assign(period=period, day=log.lists["time"] // DAY)
-    first_lists = _first_lists(lists)
-    crossed = _users_of_several_arms(lists, first_lists)
-    robots = _likely_robots(lists, question.robots)
-    set_aside = dict(log.set_aside)
-    set_aside["users were shown lists by more than one arm; their lists do not count"] = len(
-        crossed
-    )
-    set_aside["users are excluded as likely bots"] = len(robots)
-    is_live = lists["period"] >= 0
-    set_aside[
-        "lists were shown when no version of their arm's model was live; they do not count"
-    ] = int((~is_live).sum())
-    lists = lists[~lists["user"].isin([*crossed, *robots]) & is_live]
-    if lists.empty:
-        raise InputError(
-            "no list is left: all users saw lists by two arms or are likely bots, or no version "
-            "of a model was live."
-        )
+    lists, first_lists, set_aside = _select_lists(log, period, question.robots)
+    facts = {**log.facts, **set_aside}
     rates = click_through(_by_user(lists, "period"), log.arms, over_time=question.over_time)
     if truth is not None:
         rates["expected"] = rates["arm"].map(_expected_rates(truth, question.over_time))
     by_period = _rates_by(lists, "period", [*enumerate(period_names)] or [(0, "all")], log.arms)
-    facts = {**log.facts, **set_aside}
     tables = {
         "arms": rates,
         "rates": _model_rates(by_period),
         "differences": differences(rates),
         "facts": _facts_frame(facts),
     }
-    alarm = ""
     if len(log.arms) > 1:
-        people = first_lists[~first_lists.index.isin(robots)]
-        ratio = sample_ratio(people, log.arms, shares)
+        ratio = sample_ratio(first_lists, log.arms, shares)
         tables["sample_ratio"] = ratio
         tables["split"] = _split_frame(ratio, log.arms, shares)
-        alarm = _mismatch_alarm(ratio)
     if period_names:
-        hours = _hours(log, lists, len(period_names))
-        tables["periods"] = by_period.assign(hours=hours.T.ravel())
-        tables["thesis2021-table4.2"] = _experiment_frame(name, rates, tables["periods"])
+        periods = by_period.assign(hours=_hours(log, lists, len(period_names)).T.ravel())
+        tables["periods"] = periods
+        tables["thesis2021-table4.2"] = _experiment_frame(name, rates, periods)
     tables |= _rates_over_time(lists, log.arms)
     if settings:
         tables["thesis2021-table4.1"] = _settings_frame(name, settings)
@@ -227,10 +218,41 @@ def count_clicks(
     return Clicks(
         tables=tables,
         arms=log.arms,
-        alarm=alarm,
+        alarm=_mismatch_alarm(tables.get("sample_ratio")),
         note=_note(question, rates),
         remarks=_all_remarks(facts, set_aside, remarks, n_days),
     )
+
+
+def _select_lists(log: MatchedLog, period: Any, max_lists: int | None) -> _SelectedLists:
+    """Leave out lists of users of several arms and of likely bots, and those of no version.
+
+    ``period``: the number of the period of each list, -1 where no version was live, or one number
+    for all. Likely bots have more lists than the maximum on some day. Refuse, with InputError, a
+    log of which no list is left.
+    """
+    lists = log.lists.assign(period=period, day=log.lists["time"] // DAY)
+    first_lists = _first_lists(lists)
+    crossed = _users_of_several_arms(lists, first_lists)
+    robots = _likely_robots(lists, max_lists)
+    is_live = lists["period"] >= 0
+    n_not_live = int((~is_live).sum())
+    set_aside = {
+        **log.set_aside,
+        "users were shown lists by more than one arm; their lists do not count": len(crossed),
+        "users are excluded as likely bots": len(robots),
+        "lists were shown when no version of their arm's model was live; they do not "
+        "count": n_not_live,
+    }
+    is_excluded = lists["user"].isin([*crossed, *robots])
+    lists = lists[~is_excluded & is_live]
+    if lists.empty:
+        raise InputError(
+            "no list is left: all users saw lists by two arms or are likely bots, or no version "
+            "of a model was live."
+        )
+    people = first_lists[~first_lists.index.isin(robots)]
+    return _SelectedLists(lists, people, set_aside)
 
 
 def _first_lists(lists: pd.DataFrame) -> pd.DataFrame:
@@ -304,12 +326,12 @@ def _split_frame(ratio: pd.DataFrame, arms: Sequence[str], shares: Sequence[floa
     )
 
 
-def _mismatch_alarm(ratio: pd.DataFrame) -> str:
+def _mismatch_alarm(ratio: pd.DataFrame | None) -> str:
     """Warn that users are not split as planned; "" if they are, overall and on all days.
 
-    ``ratio``: the table of `sample_ratio`.
+    ``ratio``: the table of `sample_ratio`; None for a log of one arm, which has no alarm.
     """
-    if not ratio["mismatch"].any():
+    if ratio is None or not ratio["mismatch"].any():
         return ""
     days = ", ".join(ratio["day"][ratio["mismatch"]])
     return (

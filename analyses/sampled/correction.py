@@ -378,8 +378,8 @@ class Corrected(Result):
         ranks are not the most common one.
         """
         _, high = symmetric_interval(self.values, self.replicates)
-        factor = students(HALF_WIDTH, self.n_users) / HALF_WIDTH
-        half_widths = (high - self.values) * factor
+        quantile = students(HALF_WIDTH, self.n_users)
+        half_widths = (high - self.values) * quantile / HALF_WIDTH
         half_widths = np.where(self.differing >= MIN_DIFFERING_USERS, half_widths, np.nan)
         lower = self.values - half_widths
         upper = self.values + half_widths

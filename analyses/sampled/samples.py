@@ -225,6 +225,39 @@ def _log_choices(n: int, k: int) -> float:
 
 
 @jit()
+def _binomial_quantile(uniform: float, m: int, chance: float, start: int) -> int:
+    """Find the smallest x with F(x) > the uniform number, F that of Bin(m, chance), from a start.
+
+    Below the start no x has a probability that counts.
+    """
+    x = start
+    logarithm = x * math.log(chance) + (m - x) * math.log1p(-chance)
+    mass = math.exp(logarithm + (_log_choices(m, x) if x > 0 else 0.0))
+    odds = chance / (1.0 - chance)
+    while uniform >= mass and x < m:
+        uniform -= mass
+        mass *= odds * (m - x) / (x + 1.0)
+        x += 1
+    return x
+
+
+@jit()
+def _hypergeometric_quantile(uniform: float, m: int, a: int, n: int, start: int) -> int:
+    """Find the smallest x with F(x) > the uniform number, F that of Hyp(n, a, m), from a start.
+
+    Below the start no x has a probability that counts.
+    """
+    x = start
+    below = n - a
+    mass = math.exp(_log_choices(a, x) + _log_choices(below, m - x) - _log_choices(n, m))
+    while uniform >= mass and x < min(m, a):
+        uniform -= mass
+        mass *= (a - x) * float(m - x) / ((x + 1.0) * (below - m + x + 1))
+        x += 1
+    return x
+
+
+@jit()
 def negatives_above(
     uniforms: Floats, negatives: Longs, above: Longs, others: Longs, replace: bool
 ) -> Longs:
@@ -238,7 +271,6 @@ def negatives_above(
     """
     sampled_above = np.zeros(len(uniforms), dtype=np.int64)
     for row in range(len(uniforms)):
-        uniform = uniforms[row]
         m = negatives[row]
         a = above[row]
         n = others[row]
@@ -248,29 +280,18 @@ def negatives_above(
             sampled_above[row] = m
             continue
         chance = a / n
-        below = n - a
         # Start where nothing below has a chance that counts (Bernstein's inequality), so that the
         # first chance does not underflow; without replacement it holds, too (Hoeffding, 1963).
-        n_for_variance = m if replace else min(m, n - m)
-        variance = n_for_variance * chance * (1.0 - chance)
+        n_varying = m if replace else min(m, n - m)
         third = NEGLIGIBLE / 3.0
-        distance = third + math.sqrt(third * third + 2.0 * NEGLIGIBLE * variance)
-        x = max(0 if replace else max(0, m - below), int(m * chance - distance))
+        squares = third * third + 2.0 * NEGLIGIBLE * n_varying * chance * (1.0 - chance)
+        distance = third + math.sqrt(squares)
+        smallest = 0 if replace else max(0, m - (n - a))
+        start = max(smallest, int(m * chance - distance))
         if replace:
-            logarithm = x * math.log(chance) + (m - x) * math.log1p(-chance)
-            mass = math.exp(logarithm + (_log_choices(m, x) if x > 0 else 0.0))
-            odds = chance / (1.0 - chance)
-            while uniform >= mass and x < m:
-                uniform -= mass
-                mass *= odds * (m - x) / (x + 1.0)
-                x += 1
+            sampled_above[row] = _binomial_quantile(uniforms[row], m, chance, start)
         else:
-            mass = math.exp(_log_choices(a, x) + _log_choices(below, m - x) - _log_choices(n, m))
-            while uniform >= mass and x < min(m, a):
-                uniform -= mass
-                mass *= (a - x) * float(m - x) / ((x + 1.0) * (below - m + x + 1))
-                x += 1
-        sampled_above[row] = x
+            sampled_above[row] = _hypergeometric_quantile(uniforms[row], m, a, n, start)
     return sampled_above
 
 
