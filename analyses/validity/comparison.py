@@ -225,8 +225,15 @@ class JointUsers:
         Returns
         -------
         Means of shape (..., n_replicates); NaN where none of these users was drawn.
+
+        Raises
+        ------
+        ValueError
+            If there is not one value for each user.
         """
-        *shape, _ = values.shape
+        *shape, n_values = values.shape
+        if n_values != len(users):
+            raise ValueError(f"values of shape {values.shape} do not fit {len(users):,} users.")
         values_of_all = np.zeros((*shape, len(self.users)))
         columns = np.searchsorted(self.users, users)
         values_of_all[..., columns] = values

@@ -89,7 +89,10 @@ class Hits:
 
 
 def find_hits(runs: Sequence[Run], qrels: Qrels, *, depth: int) -> Hits:
-    """Find the judged items in the first ranks of every list, down to a depth."""
+    """Find the judged items in the first ranks of every list, down to a depth.
+
+    Runs and judgements are of the same users; there is at least one run.
+    """
     order = _by_falling_grade(qrels)
     places = np.empty(len(order), dtype=np.int32)
     places[order] = np.arange(len(order), dtype=np.int32)

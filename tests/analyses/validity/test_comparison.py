@@ -216,6 +216,13 @@ def test_users_whom_the_blocks_do_not_know_get_blocks_of_their_own(
     assert ones[0, :, 0].min() >= 2
 
 
+def test_means_need_a_value_for_each_user() -> None:
+    there = scores(np.ones((2, 3)), ["u0", "u1", "u2"])
+    users = JointUsers.of_scores(there, there, replicates=2, seed=1)
+    with pytest.raises(ValueError, match="values of shape \\(1, 2, 1\\) do not fit 3 users"):
+        users.means(there.values[..., :1], there.users)
+
+
 def test_blocks_must_be_those_of_the_users() -> None:
     there = scores(np.ones((2, 3)), ["u0", "u1", "u2"])
     with pytest.raises(ValueError, match="blocks of shape \\(3,\\) do not fit 2 users"):
