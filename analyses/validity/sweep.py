@@ -32,8 +32,9 @@ from analyses.significance.question import Question, Test
 from analyses.validity.comparison import Comparison
 from analyses.validity.loss_curves import LossOfJudgements
 from analyses.validity.pair_verdicts import PairVerdicts, share_of_pairs
+from analyses.validity.robustness_figure import draw_robustness
 from analyses.validity.truth_agreement import ITSELF
-from analyses.validity.validity_result import LEAST_TAU, draw_robustness
+from analyses.validity.validity_result import LEAST_TAU
 from runs import InputError
 from runs.shared.arrays import Floats
 from runs.shared.errors import counted

@@ -14,7 +14,6 @@ from analyses.discrimination import CORRECTIONS_IN_WORDS, TESTS_IN_WORDS
 from analyses.shared.drawing import (
     THICK,
     THIN,
-    category_styles,
     colours,
     draw_intervals,
     explain,
@@ -22,10 +21,10 @@ from analyses.shared.drawing import (
     panel_index,
 )
 from analyses.shared.families import Families, SubsetValues
-from analyses.shared.limits import Limits, variance_stabilised
+from analyses.shared.limits import variance_stabilised
 from analyses.shared.measure import Measures, tidy
 from analyses.shared.measure_estimates import Estimates
-from analyses.shared.number_format import Cell, common_decimals, rounded
+from analyses.shared.number_format import Cell, common_decimals
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import best_measures_sentence, listed
 from analyses.shared.table import Table
@@ -33,7 +32,19 @@ from analyses.significance.question import Correction, Test
 from analyses.validity.comparison import mark_best_systems, regret_share
 from analyses.validity.loss_curves import TruthCurves
 from analyses.validity.pair_verdicts import RATES, VERDICTS, PairVerdicts
+from analyses.validity.robustness_figure import draw_robustness
 from analyses.validity.truth_agreement import ITSELF, Uncertain, written_interval
+from analyses.validity.validity_sentences import (
+    FEW_PAIRS,
+    PAIR,
+    RATES_IN_WORDS,
+    REGRET_IN_WORDS,
+    VERDICTS_IN_WORDS,
+    attainable_in_words,
+    choices_sentence,
+    disagreement_sentence,
+    sign_sentence,
+)
 from runs import InputError
 from runs.shared.arrays import Floats, Numbers
 from runs.shared.errors import counted
@@ -49,28 +60,6 @@ WITH_TRUTH = "tau-b with the true ordering"
 
 LEAST_TAU = 0.7
 """Measures that agree less with the truth are not valid; see docs/methods/thresholds.md."""
-
-PAIR = "pair of systems"
-
-FEW_PAIRS = 10
-"""With fewer pairs that truly differ, shares of them are not reliable."""
-
-VERDICTS_IN_WORDS = (
-    "Right: significant with the true sign. Wrong: significant with the other sign (type III "
-    "error). False positive: significant, but the true difference is not. Missed: not "
-    "significant, but the true difference is."
-)
-RATES_IN_WORDS = (
-    "Power: of the pairs whose true scores differ significantly, the share that the measure finds "
-    "significant with the same sign. Type III: of the pairs that the measure finds significant, "
-    "the share with the wrong sign. Inverted: of the pairs whose true scores differ significantly, "
-    "the share that the measure orders the other way, significantly or not."
-)
-REGRET_IN_WORDS = (
-    "Regret: true score of the best system less that of the system that the measure ranks first; "
-    "also as a share of the range of the true scores."
-)
-
 
 OVER_USERS_AND_SYSTEMS = "95 %, users and families of systems"
 """Heading of intervals over users and systems."""
@@ -358,7 +347,7 @@ class Validity(Result):
         for name in RATES:
             headings += [name, OVER_USERS_AND_SYSTEMS]
         title = f"Pairs of systems, by {self.title(truth)}"
-        caption = f"{self._tested()} {RATES_IN_WORDS}"
+        caption = f"{self._significance_sentence()} {RATES_IN_WORDS}"
         return Table("verdicts", title, caption, headings, rows, decimals=2)
 
     @figure("validity", "Validity: agreement with the true ordering", number=21, panels="truth")
@@ -377,7 +366,7 @@ class Validity(Result):
         ax.plot(tau.values[numbers], rows, "o", color=colours()[0], markersize=4, label="tau-b")
         attainable = self.attainable[place, numbers]
         (ideal,) = ax.plot(attainable, rows, "|", color="0.4", markersize=9, label="attainable")
-        explain(ideal, f"Vertical ticks: {self._attainable}")
+        explain(ideal, f"Vertical ticks: {attainable_in_words(self.units)}")
         ax.set_yticks(rows, [labels[n] for n in numbers])
         ax.set(xlabel=WITH_TRUTH, title=self.title(truth))
         label_curves(ax)
@@ -466,6 +455,7 @@ class Validity(Result):
         if self.n_users == self.n_true_users == self.n_shared:
             true_users = f"the same {self.units}"
         references = listed(self.truths[1:], "or")
+        attainable = attainable_in_words(self.units)
         users = counted(self.n_users, self.unit)
         return (
             f"Kendall's tau-b between the ordering of {len(self.systems)} systems by each measure "
@@ -473,20 +463,12 @@ class Validity(Result):
             f"{self.origin}; higher is better. True orderings are by "
             f"{references}, which say how good the top of the lists really is, "
             "or by the same measure with the true preferences (itself). tau_AP weights the top of "
-            f"the ordering more. Attainable: {self._attainable} Intervals are those of samples of "
+            f"the ordering more. Attainable: {attainable} Intervals are those of samples of "
             f"as many {self.units}; tau-b rises with the number of {self.units}. No limit is above "
             "1."
         )
 
-    @property
-    def _attainable(self) -> str:
-        """What tau-b is attainable, in words."""
-        return (
-            "the expected tau-b of a measure that orders the systems as the truth does but for "
-            f"chance over {self.units}."
-        )
-
-    def _tested(self) -> str:
+    def _significance_sentence(self) -> str:
         """Describe how pairs of systems were tested, as a sentence."""
         correction = CORRECTIONS_IN_WORDS.get(self.correction, "no correction")
         pairs = counted(self.p.shape[1], "pair")
@@ -501,7 +483,7 @@ class Validity(Result):
     def caption_of(self, part: str) -> str:
         """Describe what the figure of a part shows: verdicts, robustness, kept or popular."""
         if part == "verdicts":
-            return f"{self._tested()} {VERDICTS_IN_WORDS}"
+            return f"{self._significance_sentence()} {VERDICTS_IN_WORDS}"
         systems = counted(len(self.systems), "system")
         over = f"{systems} over {counted(self.n_users, self.unit)}"
         if part == "robustness":
@@ -525,69 +507,35 @@ class Validity(Result):
         All sentences are about the report measures.
         """
         estimates = self.under_settings(self.estimates())
+        reported = self.measures.reported
+        numbers = self._reported
+        place = self.place()
+        with_itself = self.tau.part(0)
+        _, high = with_itself.users
+        is_best = mark_best_systems(self.true[place, numbers[0]])
         sentences = [
             best_measures_sentence(estimates, self.units),
-            self._disagreement_sentence(),
-            self._choices_sentence(),
-            self._sign_sentence(),
+            disagreement_sentence(
+                reported,
+                taus=with_itself.values[numbers],
+                high=high[numbers],
+                attainable=self.attainable[0, numbers],
+                units=self.units,
+            ),
+            choices_sentence(
+                self.regret.values[place, numbers],
+                np.array(self.systems)[is_best].tolist(),
+                reference=self.main,
+            ),
+            sign_sentence(
+                reported,
+                n_wrong=self.verdicts.wrong[place, numbers].sum(axis=-1),
+                n_significant=self.verdicts.significant[place, numbers].sum(axis=-1),
+                test=self.test,
+                reference=self.main,
+            ),
         ]
         return [sentence for sentence in sentences if sentence]
-
-    def _disagreement_sentence(self) -> str:
-        """State how many measures disagree with their own true ordering beyond chance over users.
-
-        These are measures whose upper limit of tau-b is below what is attainable.
-        """
-        reported = self.measures.reported
-        n_measures = len(reported)
-        tau_with_itself = self.tau.part(0)
-        _, high = tau_with_itself.users
-        attainable = self.attainable[0, self._reported]
-        is_below = high[self._reported] < attainable
-        below = [str(reported[number]) for number in np.flatnonzero(is_below)]
-        measures = counted(n_measures, "measure")
-        number = f"{len(below)} of {measures}"
-        if len(below) == n_measures > 1:
-            number = f"All {measures}"
-        names = f" ({listed(below)})" if 0 < len(below) < n_measures else ""
-        verb = "disagrees" if len(below) == 1 else "disagree"
-        taus = spread_of(tau_with_itself.values[self._reported])
-        ideal_taus = spread_of(attainable)
-        return (
-            f"{number}{names} {verb} with the ordering by "
-            f"the same measure with the true preferences ({taus}) by more than chance over "
-            f"{self.units} explains (attainable: {ideal_taus})."
-        )
-
-    def _choices_sentence(self) -> str:
-        """State how many measures rank the truly best system first, and the largest regret."""
-        place = self.place()
-        regrets = self.regret.values[place, self._reported]
-        n_measures = len(regrets)
-        n_right = int(np.count_nonzero(regrets == 0))
-        verb = "ranks" if n_right == 1 else "rank"
-        is_best = mark_best_systems(self.true[place, self._reported[0]])
-        best_systems = listed(np.array(self.systems)[is_best].tolist(), "or")
-        largest_regret = rounded(float(np.max(regrets)))
-        measures = counted(n_measures, "measure")
-        return (
-            f"{n_right} of {measures} {verb} "
-            f"{best_systems} first, which is truly best by "
-            f"{self.main}; the first system of the others is worse by at most {largest_regret}."
-        )
-
-    def _sign_sentence(self) -> str:
-        """State how many of the significant pairs have the wrong sign, measure by measure."""
-        place = self.place()
-        n_wrong = self.verdicts.wrong[place, self._reported].sum(axis=-1)
-        n_significant = self.verdicts.significant[place, self._reported].sum(axis=-1)
-        by_measure = zip(self.measures.reported, n_wrong, n_significant, strict=True)
-        numbers = [f"{k} of {n} ({measure})" for measure, k, n in by_measure]
-        test = TESTS_IN_WORDS[self.test].removeprefix("the ")
-        return (
-            f"Of the pairs of systems that differ significantly by a measure ({test}), the sign is "
-            f"wrong by true {self.main} in {listed(numbers)}."
-        )
 
     def cautions(self) -> Sequence[str]:
         """State what the truth cannot show, its own notes first."""
@@ -607,50 +555,6 @@ class Validity(Result):
                 f"{self.main}: power and inversions are shares of few pairs."
             )
         return [*cautions, *self.families.cautions()]
-
-
-def spread_of(taus: Floats) -> str:
-    """Print the range of taus, (n_measures,), as "tau-b from .6 to .8"; NaN is left out."""
-    low = rounded(float(np.fmin.reduce(taus)), 2)
-    high = rounded(float(np.fmax.reduce(taus)), 2)
-    return f"tau-b = {low}" if low == high else f"tau-b from {low} to {high}"
-
-
-def draw_robustness(
-    ax: Axes, labels: Sequence[str], robustness: Floats, taus: Floats, limits: Limits, *, over: str
-) -> None:
-    """Draw a point a measure, with the interval of its validity; both axes have one range.
-
-    Parameters
-    ----------
-    ax
-        The axes.
-    labels
-        Labels of the measures.
-    robustness, taus
-        Robustness (horizontal) and validity (vertical) of each measure, of shape (n_measures,).
-    limits
-        Lower and upper limits of the validity, each of shape (n_measures,).
-    over
-        What the intervals are over, in words: users or worlds.
-    """
-    lows, highs = limits
-    by_measure = zip(category_styles(labels), robustness, taus, lows, highs, strict=True)
-    for (label, style), x, y, low, high in by_measure:
-        ax.plot([x], [y], label=label, **{**style, "linestyle": "none"})
-        line = ax.vlines([x], low, high, color=style["color"], linewidth=0.9)
-        if high > low:
-            explain(line, f"Vertical lines: 95 % intervals of validity over {over}.")
-    # Panels that share their axes share the range of all of them.
-    coordinates = np.concatenate([robustness, taus, lows, highs])
-    if np.isfinite(coordinates).any():
-        lowest = np.nanmin(coordinates)
-        highest = np.nanmax(coordinates)
-        ax.update_datalim([(lowest, lowest), (highest, highest)])
-    diagonal = ax.axline((1.0, 1.0), slope=1, color="0.8", linewidth=0.8, zorder=0)
-    explain(diagonal, "Diagonal: robustness and validity are equal.")
-    ax.set(xlabel="robustness (mean tau-b)", ylabel="validity (tau-b)")
-    label_curves(ax)
 
 
 def _require_curves(value: Value | None) -> Value:

@@ -16,7 +16,8 @@ from analyses.shared.limits import arcsine_limits
 from analyses.shared.measure import Measure, Measures
 from analyses.validity.loss_curves import TruthCurves
 from analyses.validity.truth_agreement import Uncertain
-from analyses.validity.validity_result import LEAST_TAU, Validity, spread_of
+from analyses.validity.validity_result import LEAST_TAU, Validity
+from analyses.validity.validity_sentences import spread_of
 from runs import InputError
 from tests.analyses.made import unrelated
 from tests.drawn import explained, points_of, segments_of

@@ -1,0 +1,122 @@
+"""Sentences of the results of validity: findings, and what captions explain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from analyses.discrimination import TESTS_IN_WORDS
+from analyses.shared.measure import Measures
+from analyses.shared.number_format import rounded
+from analyses.shared.sentences import listed
+from analyses.significance.question import Test
+from runs.shared.arrays import Floats, Numbers
+from runs.shared.errors import counted
+
+PAIR = "pair of systems"
+
+FEW_PAIRS = 10
+"""With fewer pairs that truly differ, shares of them are not reliable."""
+
+VERDICTS_IN_WORDS = (
+    "Right: significant with the true sign. Wrong: significant with the other sign (type III "
+    "error). False positive: significant, but the true difference is not. Missed: not "
+    "significant, but the true difference is."
+)
+RATES_IN_WORDS = (
+    "Power: of the pairs whose true scores differ significantly, the share that the measure finds "
+    "significant with the same sign. Type III: of the pairs that the measure finds significant, "
+    "the share with the wrong sign. Inverted: of the pairs whose true scores differ significantly, "
+    "the share that the measure orders the other way, significantly or not."
+)
+REGRET_IN_WORDS = (
+    "Regret: true score of the best system less that of the system that the measure ranks first; "
+    "also as a share of the range of the true scores."
+)
+
+
+def attainable_in_words(units: str) -> str:
+    """Explain the tau-b that is attainable, in words that end a sentence.
+
+    ``units`` is what scores belong to: "users" or "topics".
+    """
+    return (
+        "the expected tau-b of a measure that orders the systems as the truth does but for "
+        f"chance over {units}."
+    )
+
+
+def disagreement_sentence(
+    measures: Measures, taus: Floats, high: Floats, attainable: Floats, *, units: str
+) -> str:
+    """State how many measures disagree with their own true ordering beyond chance over users.
+
+    These are measures whose upper limit of tau-b is below what is attainable.
+
+    Parameters
+    ----------
+    measures
+        The measures.
+    taus, high
+        tau-b with the ordering by the same measure on the truth, and its upper limits over users,
+        of shape (n_measures,).
+    attainable
+        The expected tau-b of a measure that is right but for chance, of the same shape.
+    units
+        What scores belong to: "users" or "topics".
+    """
+    n_measures = len(measures)
+    is_below = high < attainable
+    below = [str(measures[number]) for number in np.flatnonzero(is_below)]
+    all_measures = counted(n_measures, "measure")
+    number = f"{len(below)} of {all_measures}"
+    if len(below) == n_measures > 1:
+        number = f"All {all_measures}"
+    names = f" ({listed(below)})" if 0 < len(below) < n_measures else ""
+    verb = "disagrees" if len(below) == 1 else "disagree"
+    return (
+        f"{number}{names} {verb} with the ordering by the same measure with the true preferences "
+        f"({spread_of(taus)}) by more than chance over {units} explains (attainable: "
+        f"{spread_of(attainable)})."
+    )
+
+
+def choices_sentence(regrets: Floats, best_systems: Sequence[str], *, reference: str) -> str:
+    """State how many measures rank the truly best system first, and the largest regret.
+
+    ``regrets`` has the shape (n_measures,); ``best_systems`` are truly best by the reference of the
+    truth, several if they tie.
+    """
+    n_right = int(np.count_nonzero(regrets == 0))
+    verb = "ranks" if n_right == 1 else "rank"
+    measures = counted(len(regrets), "measure")
+    systems = listed([*best_systems], "or")
+    largest_regret = rounded(float(np.max(regrets)))
+    return (
+        f"{n_right} of {measures} {verb} {systems} first, which is truly best by {reference}; the "
+        f"first system of the others is worse by at most {largest_regret}."
+    )
+
+
+def sign_sentence(
+    measures: Measures, n_wrong: Numbers, n_significant: Numbers, *, test: Test, reference: str
+) -> str:
+    """State how many of the significant pairs of systems have the wrong sign, by each measure.
+
+    Numbers of pairs have the shape (n_measures,). The sign is wrong by the reference of the truth.
+    """
+    by_measure = zip(measures, n_wrong, n_significant, strict=True)
+    counts = [f"{k} of {n} ({measure})" for measure, k, n in by_measure]
+    test_name = TESTS_IN_WORDS[test].removeprefix("the ")
+    return (
+        f"Of the pairs of systems that differ significantly by a measure ({test_name}), the sign "
+        f"is wrong by true {reference} in {listed(counts)}."
+    )
+
+
+def spread_of(taus: Floats) -> str:
+    """Print the range of taus, (n_measures,), as "tau-b from .6 to .8"; NaN is left out."""
+    low = rounded(float(np.fmin.reduce(taus)), 2)
+    high = rounded(float(np.fmax.reduce(taus)), 2)
+    return f"tau-b = {low}" if low == high else f"tau-b from {low} to {high}"
