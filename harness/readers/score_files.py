@@ -91,80 +91,112 @@ def read_score_tables(paths: Sequence[Path], columns: ColumnNames | None = None)
         return scores_of_long(frames_there)
     measures = _measures_of_files(paths)
     tables = [read_score_table(path, columns) for path in paths]
-    first = tables[0]
+    systems = tables[0].columns
+    topics = tables[0].index
     for path, table in zip(paths, tables, strict=True):
-        for axis_name, axis in (("system", "columns"), ("topic", "index")):
-            odd_names = sorted({*getattr(table, axis)} ^ {*getattr(first, axis)})
+        odd_names_of_axis = {
+            "system": set(table.columns) ^ set(systems),
+            "topic": set(table.index) ^ set(topics),
+        }
+        for axis_name, odd_names in odd_names_of_axis.items():
             if odd_names:
+                first_odd_name = min(odd_names)
                 raise InputError(
                     f"{path} and {paths[0]} must have the same {axis_name}s: {axis_name} "
-                    f"{odd_names[0]!r} is in one of them alone ({len(odd_names)} such)."
+                    f"{first_odd_name!r} is in one of them alone ({len(odd_names)} such)."
                 )
-    values = [table.loc[first.index, first.columns].to_numpy().T for table in tables]
+    aligned_tables = [table.loc[topics, systems] for table in tables]
+    values = np.array([table.to_numpy().T for table in aligned_tables])
     return Scores(
-        values=np.array(values),
+        values=values,
         measures=all_reported(measures),
-        systems=tuple(first.columns),
-        users=np.array(first.index, dtype=np.str_),
-        unit=unit_of(first.index.name),
+        systems=tuple(systems),
+        users=np.array(topics, dtype=np.str_),
+        unit=unit_of(topics.name),
     )
 
 
 def read_score_table(path: Path, columns: ColumnNames | None = None) -> pd.DataFrame:
-    """Read one table, with topics down and systems across; see `read_score_tables`."""
+    """Read one table, with topics down and systems across; see `read_score_tables`.
+
+    The index is called as the column of the topics; it has no name if rows are numbered.
+    """
     import pandas as pd
 
     (line, names), rows = heading_and_rows(path)
     if not rows:
         raise InputError.at_line(path, line, "the table has a heading but no scores.")
-    roles = assign_roles(
-        names,
-        [Sample([row[place] for _, row in rows]) for place in range(len(names))],
-        SCORES,
-        named=named_roles(columns, SCORES),
-        has_heading=True,
-        label=str(path),
-    )
-    item = roles.column(Role.ITEM)
-    if item is not None:
-        finding = f"the column {item.name!r} holds items, and scores are of topics or users."
-        raise InputError.at_line(path, line, finding)
-    topic_place = roles.place(Role.USER)
+    topic_place = _place_of_topics(path, (line, names), rows, columns)
     if topic_place:
         names = _moved_to_front(names, topic_place)
         rows = [(number, _moved_to_front(row, topic_place)) for number, row in rows]
-    is_named = topic_place is not None or not names[0]
-    has_ids = is_named or not any(is_number(row[0]) for _, row in rows)
-    systems = distinct_names(path, [(line, name) for name in names[has_ids:]], "system")
+    has_ids = topic_place is not None
+    if not has_ids:
+        has_numbers_first = any(is_number(row[0]) for _, row in rows)
+        has_ids = not names[0] or not has_numbers_first
+    system_names = names[1:] if has_ids else names
+    systems = distinct_names(path, [(line, name) for name in system_names], "system")
     if len(systems) < 2:
         shown = repr(systems[0]) if systems else "none"
         raise InputError.at_line(path, line, f"two or more systems expected, found {shown}.")
     if are_metrics(systems):
-        finding = f"the columns are measures ({', '.join(systems)}), not systems"
+        listed = ", ".join(systems)
+        finding = f"the columns are measures ({listed}), not systems"
         raise InputError.at_line(path, line, f"{finding}; name the column of the topics `user`.")
-    ids = [
-        (number, row[0] if has_ids else str(place))
-        for place, (number, row) in enumerate(rows, start=1)
-    ]
-    topics = distinct_names(path, ids, "topic")
-    index = pd.Index(list(topics), name=names[0] if has_ids else None)
-    values = read_numbers(path, rows, systems)
-    return without_mean_rows(pd.DataFrame(values, index=index, columns=list(systems)), str(path))
+    topic_ids = []
+    for row_number, (number, row) in enumerate(rows, start=1):
+        topic_id = row[0] if has_ids else str(row_number)
+        topic_ids.append((number, topic_id))
+    topics = distinct_names(path, topic_ids, "topic")
+    topic_heading = names[0] if has_ids else None
+    frame = pd.DataFrame(
+        read_numbers(path, rows, systems),
+        index=pd.Index(list(topics), name=topic_heading),
+        columns=list(systems),
+    )
+    return without_mean_rows(frame, str(path))
+
+
+def _place_of_topics(
+    path: Path, heading: Line, rows: Sequence[Line], columns: ColumnNames | None
+) -> int | None:
+    """Find the column that holds topics, by its name or as a person says; None if there is none.
+
+    Refuses a table that has a column of items.
+    """
+    line, names = heading
+    samples = [Sample([row[place] for _, row in rows]) for place in range(len(names))]
+    assigned_columns = assign_roles(
+        names=names,
+        samples=samples,
+        kind=SCORES,
+        named=named_roles(columns, SCORES),
+        has_heading=True,
+        label=str(path),
+    )
+    item_column = assigned_columns.column(Role.ITEM)
+    if item_column is not None:
+        finding = f"the column {item_column.name!r} holds items, and scores are of topics or users."
+        raise InputError.at_line(path, line, finding)
+    return assigned_columns.place(Role.USER)
 
 
 def read_numbers(path: Path, rows: Sequence[Line], names: Sequence[str]) -> list[list[float]]:
     """Read the last fields of all rows, in columns of these names, as numbers."""
-    numbers = []
+    numbers_of_rows = []
     for line, row in rows:
-        fields = row[len(row) - len(names) :]
-        pairs = zip(names, fields, strict=True)
-        numbers.append([read_number(path, line, name, text) for name, text in pairs])
-    return numbers
+        first = len(row) - len(names)
+        named_fields = zip(names, row[first:], strict=True)
+        numbers = [read_number(path, line, name, field) for name, field in named_fields]
+        numbers_of_rows.append(numbers)
+    return numbers_of_rows
 
 
 def _moved_to_front(fields: list[str], place: int) -> list[str]:
     """Put the field at a place first."""
-    return [fields[place], *fields[:place], *fields[place + 1 :]]
+    before = fields[:place]
+    behind = fields[place + 1 :]
+    return [fields[place], *before, *behind]
 
 
 def heading_and_rows(path: Path) -> tuple[Line, list[Line]]:
@@ -172,17 +204,26 @@ def heading_and_rows(path: Path) -> tuple[Line, list[Line]]:
     lines = list(read_lines(path))
     if not lines:
         raise InputError(f"{path}: the file is empty.")
-    first_line, heading = lines[0]
-    rows = [(line, require_width(path, line, row, heading)) for line, row in lines[1:]]
-    return (first_line, heading), rows
+    heading_line, *rows = lines
+    _, heading = heading_line
+    for line, row in rows:
+        require_width(path, line, row, heading)
+    return heading_line, rows
 
 
 def _is_of_study(path: Path) -> bool:
     """Tell a folder, or the scores of a study, from tables of other tools."""
-    if path.is_dir() or path.suffix != ".parquet" or not path.exists():
-        return path.is_dir() or path.suffix == ".parquet"
+    if path.is_dir():
+        return True
+    if path.suffix != ".parquet":
+        return False
+    # A file that is not there, or no Parquet, is refused as one of a study.
+    if not path.exists():
+        return True
     content = read_bytes(path)
-    table = read_table(path, content, SCORES) if content.startswith(PARQUET) else None
+    if not content.startswith(PARQUET):
+        return True
+    table = read_table(path, content, SCORES)
     return not isinstance(table, Table) or "cutoff" in table.frame
 
 
@@ -196,7 +237,8 @@ def _read_long(path: Path, columns: ColumnNames | None) -> pd.DataFrame | None:
     printed = _printed_by_evaluator(content, path)
     if printed is not None:
         return printed
-    if kind := trec_kind(content):
+    kind = trec_kind(content)
+    if kind:
         raise InputError(f"{path}: this is {kind}, not scores; `harness evaluate` scores runs.")
     table = read_table(path, content, SCORES, columns)
     if isinstance(table, Mapping):
@@ -209,34 +251,35 @@ def _read_long(path: Path, columns: ColumnNames | None) -> pd.DataFrame | None:
         table = table_of(pd.DataFrame(records), SCORES, label=str(path), unit="row")
     if not isinstance(table, Table):
         return None
-    if "mean" in table.frame and table.has(Role.SYSTEM) and table.has(Role.MEASURE):
+    has_labels = table.has(Role.SYSTEM) and table.has(Role.MEASURE)
+    if has_labels and "mean" in table.frame:
         raise InputError(
             f"{path}: these are means, and scores of each topic are needed: "
             "`harness evaluate -q`, or scores.parquet of a study."
         )
-    of_system = PER_USER.fullmatch(path.stem)
-    if of_system is None:
+    warprec_name = PER_USER.fullmatch(path.stem)
+    if warprec_name is None:
         return long_frame_of(table, system=path.stem)
-    system, cutoff = of_system.groups()
-    names = [f"{name}@{cutoff}" if are_metrics([name]) else name for name in table.frame.columns]
-    return long_frame_of(replace(table, frame=table.frame.set_axis(names, axis=1)), system=system)
+    system, cutoff = warprec_name.groups()
+    names = []
+    for name in table.frame.columns:
+        is_metric = are_metrics([name])
+        names.append(f"{name}@{cutoff}" if is_metric else name)
+    frame = table.frame.set_axis(names, axis=1)
+    return long_frame_of(replace(table, frame=frame), system=system)
 
 
 def _records_of_evaluation(document: Mapping[str, Any]) -> list[dict[str, Any]]:
     """List the scores in what ``harness evaluate -q`` writes as JSON; none in other documents."""
     records = []
     for run in document.get("runs", ()):
-        topics = run.get("topics", {}) if isinstance(run, Mapping) else {}
-        for topic, scores in topics.items():
+        if not isinstance(run, Mapping):
+            continue
+        system = run.get("system")
+        for topic, scores in run.get("topics", {}).items():
             for measure, score in scores.items():
-                records.append(
-                    {
-                        "system": run.get("system"),
-                        "measure": measure,
-                        "topic": topic,
-                        "score": score,
-                    }
-                )
+                record = {"system": system, "measure": measure, "topic": topic, "score": score}
+                records.append(record)
     return records
 
 
@@ -248,31 +291,41 @@ def _printed_by_evaluator(content: bytes, path: Path) -> pd.DataFrame | None:
     """
     import pandas as pd
 
-    lines = [line.split() for line in content.decode("utf-8", errors="replace").splitlines()]
+    text = content.decode("utf-8", errors="replace")
+    lines = [line.split() for line in text.splitlines()]
     lines = [fields for fields in lines if fields]
-    if not lines or any(len(fields) != 3 for fields in lines):
+    if any(len(fields) != 3 for fields in lines):
         return None
-    system = next((name for measure, _, name in lines if measure == RUN_ID), path.stem)
-    scored = [fields for fields in lines if is_number(fields[2]) and fields[0] != RUN_ID]
-    n_without_number = len(lines) - len(scored)
-    place = next(
-        (at for at in (0, 1) if are_metrics({f[at] for f in scored if not _is_count(f[at])})), None
-    )
-    if not scored or place is None or n_without_number > 1:
+    run_names = [run_name for name, _, run_name in lines if name == RUN_ID]
+    system = run_names[0] if run_names else path.stem
+    scored_lines = [line for line in lines if line[0] != RUN_ID and is_number(line[2])]
+    n_without_score = len(lines) - len(scored_lines)
+    measure_place = _place_of_measures(scored_lines)
+    if measure_place is None or n_without_score > 1:
         return None
-    rows = [(fields[place], fields[1 - place], fields[2]) for fields in scored]
-    rows = [row for row in rows if row[1] != ALL and not _is_count(row[0])]
+    topic_place = 1 - measure_place
+    rows = []
+    for fields in scored_lines:
+        measure = fields[measure_place]
+        topic = fields[topic_place]
+        if topic != ALL and not _is_count(measure):
+            rows.append((measure, topic, fields[2]))
     if not rows:
         return None
     frame = pd.DataFrame(rows, columns=["measure", "topic", "score"])
-    return long_frame_of(table_of(frame, SCORES, label=str(path), unit="row"), system=system)
+    table = table_of(frame, SCORES, label=str(path), unit="row")
+    return long_frame_of(table, system=system)
 
 
 def _place_of_measures(lines: Sequence[Sequence[str]]) -> int | None:
-    """Find the field, the first or the second, that holds measures in all lines; or None."""
+    """Find the field of the measures, 0 or 1, by names of metrics; None if neither holds them.
+
+    Counts of trec_eval are not looked at; what has nothing else holds no measures.
+    """
     for place in (0, 1):
-        names = {fields[place] for fields in lines if not _is_count(fields[place])}
-        if names and are_metrics(names):
+        names = {fields[place] for fields in lines}
+        measures = [name for name in names if not _is_count(name)]
+        if measures and are_metrics(measures):
             return place
     return None
 
@@ -299,22 +352,26 @@ def _mean_over(paths: Sequence[Path], studies: Sequence[Scores]) -> Scores:
     if len(studies) == 1:
         return first
     for path, study in zip(paths, studies, strict=True):
-        if (study.systems, study.measures) != (first.systems, first.measures):
+        if study.systems != first.systems or study.measures != first.measures:
             raise InputError(
                 f"{path} and {paths[0]} differ in their systems or measures; a mean over studies "
                 "needs the same."
             )
     users = np.unique(np.concatenate([study.users for study in studies]))
+    n_studies = len(studies)
     n_measures, n_systems, _ = first.values.shape
-    values = np.zeros((len(studies), n_measures, n_systems, len(users)))
-    is_tested = np.zeros((len(studies), n_systems, len(users)), dtype=np.bool_)
+    values = np.zeros((n_studies, n_measures, n_systems, len(users)))
+    is_tested = np.zeros((n_studies, n_systems, len(users)), dtype=np.bool_)
     for number, study in enumerate(studies):
         places = np.searchsorted(users, study.users)
         values[number][..., places] = study.values
         is_tested[number][:, places] = True
-    systems = np.tile(np.arange(n_systems), len(studies))
-    replicates = Replicates(first.systems, systems, np.concatenate(is_tested))
-    means = replicates.mean(np.concatenate(values, axis=1))
+    # A replicate is a system of one study: (n_studies * n_systems,).
+    system_of_replicate = np.tile(np.arange(n_systems), n_studies)
+    tested_of_replicate = np.concatenate(is_tested)
+    values_of_replicate = np.concatenate(values, axis=1)
+    replicates = Replicates(first.systems, system_of_replicate, tested_of_replicate)
+    means = replicates.mean(values_of_replicate)
     return Scores(means, first.measures, first.systems, users, unit=first.unit)
 
 
@@ -322,13 +379,15 @@ def _measures_of_files(paths: Sequence[Path]) -> tuple[Measure, ...]:
     """Name measures after their files, without what all names begin with, up to a separator."""
     names = [path.stem for path in paths]
     shared_beginning = _shared_beginning(names) if len(names) > 1 else ""
-    start = 1 + max(shared_beginning.rfind(separator) for separator in SEPARATORS)
+    last_separator = max(shared_beginning.rfind(separator) for separator in SEPARATORS)
+    start = last_separator + 1
     path_of_measure: dict[Measure, Path] = {}
     for name, path in zip(names, paths, strict=True):
         with prefixed_errors(path):
             measure = measure_named(name[start:] or name)
         if measure in path_of_measure:
-            raise InputError(f"{path_of_measure[measure]} and {path} both hold {measure}.")
+            first_path = path_of_measure[measure]
+            raise InputError(f"{first_path} and {path} both hold {measure}.")
         path_of_measure[measure] = path
     return tuple(path_of_measure)
 
@@ -337,7 +396,9 @@ def _shared_beginning(names: Sequence[str]) -> str:
     """Find the letters that all names begin with."""
     n_shared = 0
     for letters in zip(*names, strict=False):
-        if len(set(letters)) > 1:
+        distinct_letters = set(letters)
+        if len(distinct_letters) > 1:
             break
         n_shared += 1
-    return names[0][:n_shared]
+    first_name = names[0]
+    return first_name[:n_shared]
