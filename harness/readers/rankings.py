@@ -84,13 +84,15 @@ def read_pairs(data: Any, what: str, kind: Kind) -> tuple[Pairs, Floats]:
     if not len(values):
         raise InputError(f"{table.label}: there is no item.")
     pairs = Pairs(users, items, user, item)
-    faults = {
+    rows_of_faults = {
         "has no number": np.flatnonzero(np.isnan(values)),
         "is duplicated": pairs.duplicate_rows(),
     }
-    for finding, places in faults.items():
-        for place in places[:1]:
-            raise table.error(int(place), f"{_name_of(pairs, place)} {finding}.")
+    for finding, rows in rows_of_faults.items():
+        if len(rows):
+            first_row = int(rows[0])
+            pair_name = _name_of(pairs, first_row)
+            raise table.error(first_row, f"{pair_name} {finding}.")
     return pairs, values
 
 
@@ -102,71 +104,86 @@ def _numbers(table: Table, kind: Kind) -> Floats:
     """
     if kind is QRELS:
         return table.numbers(Role.RATING)
-    rank = table.columns.column(Role.RANK)
-    if rank is not None:
-        is_named = rank.reason == Reason.NAMED
-        has_scores = table.has(Role.SCORE) and table.column(Role.SCORE).notna().any()
-        if is_named or not has_scores:
-            return -table.numbers(Role.RANK)
-    return table.numbers(Role.SCORE)
+    rank_column = table.columns.column(Role.RANK)
+    if rank_column is None:
+        return table.numbers(Role.SCORE)
+    is_named = rank_column.reason == Reason.NAMED
+    has_scores = table.has(Role.SCORE) and table.column(Role.SCORE).notna().any()
+    if has_scores and not is_named:
+        return table.numbers(Role.SCORE)
+    ranks = table.numbers(Role.RANK)
+    return -ranks
 
 
-def _name_of(pairs: Pairs, place: int | np.integer[Any]) -> str:
+def _name_of(pairs: Pairs, row: int) -> str:
     """Name the topic and the item of a pair, for messages."""
-    user = pairs.users.ids[pairs.user[place]]
-    item = pairs.items.ids[pairs.item[place]]
-    return f"item {str(item)!r} of topic {str(user)!r}"
+    topic = str(pairs.users.ids[pairs.user[row]])
+    item = str(pairs.items.ids[pairs.item[row]])
+    return f"item {item!r} of topic {topic!r}"
 
 
 def is_single(data: Any) -> bool:
     """Tell whether an object is one run, not several: a dictionary of dictionaries, or records."""
     if isinstance(data, Mapping):
-        return all(isinstance(items, Mapping) and _is_of_numbers(items) for items in data.values())
+        return all(_has_numbers(items) for items in data.values())
     if isinstance(data, list | tuple):
         return len(data) > 0 and hasattr(data[0], "_fields")
     return hasattr(data, "to_dict") or is_frame(data)
 
 
-def _is_of_numbers(items: Mapping[Any, Any]) -> bool:
-    """Tell numbers by item from runs by topic, and from ranked items by topic."""
+def _has_numbers(items: Any) -> bool:
+    """Tell numbers by item from runs by topic, from ranked items by topic, and from no mapping."""
+    if not isinstance(items, Mapping):
+        return False
     return not any(isinstance(value, Mapping | list | tuple) for value in items.values())
 
 
 def has_columns_of_trec(frame: pd.DataFrame, *, width: int) -> bool:
     """Tell whether columns have numbers for names, and there are as many as in a TREC file."""
     names = [str(name) for name in frame.columns]
-    return names == [str(place) for place in range(width)]
+    places = [str(place) for place in range(width)]
+    return names == places
 
 
 def _table_of_object(data: Any, what: str, kind: Kind) -> Table:
     """Make a table of what is laid out otherwise."""
     frame = _frame_of_object(data, what, kind)
     is_trec = has_columns_of_trec(frame, width=TREC_WIDTHS[kind.name])
-    named = TREC_PLACES[kind.name] if is_trec else {}
-    return table_of(frame, kind, label=what, named=named)
+    place_of_role = TREC_PLACES[kind.name] if is_trec else {}
+    return table_of(frame, kind, label=what, named=place_of_role)
 
 
 def _frame_of_object(data: Any, what: str, kind: Kind) -> pd.DataFrame:
-    """Make a frame of a frame of another tool, a dictionary or records."""
+    """Make a frame of a frame of another tool, a dictionary or records.
+
+    Raises
+    ------
+    InputError
+        If it is none of these, or a topic of a dictionary has no numbers by item.
+    """
     import pandas as pd
 
-    names = ("topic", "item", "score" if kind is RUNS else "grade")
     if is_frame(data):
         return with_index(frame_of(data))
-    if isinstance(data, Mapping) or hasattr(data, "to_dict"):
-        by_topic = data if isinstance(data, Mapping) else data.to_dict()
-        rows = [
-            (topic, item, number)
-            for topic, items in by_topic.items()
-            for item, number in _numbers_by_item(items, topic, what, kind).items()
-        ]
+    names = ["topic", "item", "score" if kind is RUNS else "grade"]
+    if hasattr(data, "to_dict") and not isinstance(data, Mapping):
+        data = data.to_dict()
+    if isinstance(data, Mapping):
+        rows: list[tuple[Any, Any, Any]] = []
+        for topic, items in data.items():
+            numbers = _numbers_by_item(items, topic, what, kind)
+            rows += [(topic, item, number) for item, number in numbers.items()]
         return pd.DataFrame(rows, columns=names, dtype=object)
-    is_list = isinstance(data, Iterable) and not isinstance(data, str | bytes)
-    records = [*data] if is_list else []
-    if not is_list or (records and not hasattr(records[0], "_fields")):
-        shown = f"a list of {type(records[0]).__name__}" if records else type(data).__name__
-        raise InputError(f"{what} must be {FORMS[kind.name]}, got {shown}.")
-    return pd.DataFrame(records, columns=records[0]._fields if records else names)
+    forms = FORMS[kind.name]
+    if isinstance(data, str | bytes) or not isinstance(data, Iterable):
+        raise InputError(f"{what} must be {forms}, got {type(data).__name__}.")
+    records = list(data)
+    if not records:
+        return pd.DataFrame(records, columns=names)
+    first_record = records[0]
+    if not hasattr(first_record, "_fields"):
+        raise InputError(f"{what} must be {forms}, got a list of {type(first_record).__name__}.")
+    return pd.DataFrame(records, columns=first_record._fields)
 
 
 def _numbers_by_item(items: Any, topic: Any, what: str, kind: Kind) -> Mapping[Any, Any]:
@@ -177,18 +194,24 @@ def _numbers_by_item(items: Any, topic: Any, what: str, kind: Kind) -> Mapping[A
     InputError
         If there are neither numbers by item nor, in a run, a list of distinct items.
     """
+    topic_name = str(topic)
     if kind is RUNS and isinstance(items, list | tuple):
-        scores = {item: len(items) - place for place, item in enumerate(items)}
-        if len(scores) < len(items):
-            twice = next(item for place, item in enumerate(items) if item in items[:place])
-            raise InputError(f"{what}: item {str(twice)!r} of topic {str(topic)!r} is duplicated.")
+        scores: dict[Any, int] = {}
+        for place, item in enumerate(items):
+            if item in scores:
+                item_name = str(item)
+                raise InputError(
+                    f"{what}: item {item_name!r} of topic {topic_name!r} is duplicated."
+                )
+            scores[item] = len(items) - place
         return scores
-    if not isinstance(items, Mapping) or not _is_of_numbers(items):
+    if not _has_numbers(items):
+        type_name = type(items).__name__
         raise InputError(
-            f"{what}: numbers by item are expected for topic {str(topic)!r}, got "
-            f"{type(items).__name__}."
+            f"{what}: numbers by item are expected for topic {topic_name!r}, got {type_name}."
         )
-    return items
+    numbers_by_item: Mapping[Any, Any] = items
+    return numbers_by_item
 
 
 NAMELESS = "run"
@@ -217,18 +240,21 @@ def replicates_of(runs: Runs) -> tuple[list[RunFile], tuple[str, ...]]:
     run_files: list[RunFile] = []
     systems: list[str] = []
     for name, value in by_name.items():
-        of_system = {str(name): value}
-        if _are_runs(value):
-            of_system = {f"{name}-{place}": run for place, run in enumerate(value, start=1)}
-        run_files += [_named(run_name, run) for run_name, run in of_system.items()]
-        systems += [str(name)] * len(of_system)
+        if not _are_runs(value):
+            run_files.append(_named(str(name), value))
+            systems.append(str(name))
+            continue
+        for number, run in enumerate(value, start=1):
+            run_files.append(_named(f"{name}-{number}", run))
+            systems.append(str(name))
     return run_files, tuple(systems)
 
 
 def _are_runs(value: Any) -> bool:
     """Tell a list of runs from a list of records, which is one run."""
-    is_list = isinstance(value, list | tuple) and len(value) > 0
-    return is_list and all(isinstance(run, str | PathLike) or is_single(run) for run in value)
+    if not isinstance(value, list | tuple) or not value:
+        return False
+    return all(isinstance(run, str | PathLike) or is_single(run) for run in value)
 
 
 def runs_of(runs: Runs) -> list[RunFile]:
@@ -252,21 +278,20 @@ def runs_of(runs: Runs) -> list[RunFile]:
     if is_frame(runs):
         table = _table_of_object(runs, "the runs", RUNS)
         if has_columns_of_trec(table.frame, width=N_FIELDS):
-            table = table_of(
-                table.frame,
-                RUNS,
-                label="the runs",
-                named={**TREC_PLACES[RUNS.name], Role.SYSTEM: TAG_FIELD},
-            )
+            place_of_role = {**TREC_PLACES[RUNS.name], Role.SYSTEM: TAG_FIELD}
+            table = table_of(table.frame, RUNS, label="the runs", named=place_of_role)
         if not table.has(Role.SYSTEM):
             _warn_of_unread_systems(table)
             return [_named(NAMELESS, replace(table, label="the run"))]
-        return [_named(name, run) for name, run in table.part_by(Role.SYSTEM).items()]
+        table_of_system = table.part_by(Role.SYSTEM)
+        return [_named(name, run) for name, run in table_of_system.items()]
     if isinstance(runs, str | PathLike):
-        return named_apart(read_run_files(find_run_files([str(runs)])))
+        paths = find_run_files([str(runs)])
+        return named_apart(read_run_files(paths))
     if is_single(runs):
         name = getattr(runs, "name", None)
-        return [_named(name if isinstance(name, str) and name else NAMELESS, runs)]
+        system = name if isinstance(name, str) and name else NAMELESS
+        return [_named(system, runs)]
     if isinstance(runs, Mapping):
         return [_named(str(name), run) for name, run in runs.items()]
     if not isinstance(runs, Sequence):
@@ -274,7 +299,8 @@ def runs_of(runs: Runs) -> list[RunFile]:
     run_files: list[RunFile] = []
     for run in runs:
         if isinstance(run, str | PathLike):
-            run_files += read_run_files(find_run_files([str(run)]))
+            paths = find_run_files([str(run)])
+            run_files += read_run_files(paths)
         else:
             run_files.append(_of_named_object(run))
     return named_apart(run_files)
@@ -289,9 +315,11 @@ def _of_named_object(run: Any) -> RunFile:
 
 
 def _nameless(run: Any) -> InputError:
+    type_name = type(run).__name__
+    forms = FORMS[RUNS.name]
     return InputError(
-        f"a run needs the name of its system, and {type(run).__name__} has none: give "
-        f"{{name: run}}, where a run is {FORMS[RUNS.name]}."
+        f"a run needs the name of its system, and {type_name} has none: give "
+        f"{{name: run}}, where a run is {forms}."
     )
 
 
@@ -301,23 +329,38 @@ def read_run_files(paths: Iterable[Path], columns: ColumnNames | None = None) ->
     A file may hold several runs, if a column or the tag names their systems; else the run of a
     table is called as the file, without its extension. A person may name the columns of tables.
     """
-    return [run for path in paths for run in _runs_in(Path(path), columns)]
+    run_files: list[RunFile] = []
+    for path in paths:
+        run_files += _runs_in(Path(path), columns)
+    return run_files
 
 
 def named_apart(run_files: list[RunFile]) -> list[RunFile]:
-    """Call runs as their files where several files of one run each have one tag."""
+    """Call runs as their files where several files of one run each have one tag.
+
+    Runs are left as they are where a file holds several, or names of files would be equal, too.
+    """
     tags = [run.system for run in run_files]
     files = [str(run.path) for run in run_files]
-    is_shared = len(set(tags)) < len(tags) and len(set(files)) == len(files)
-    if not is_shared:
+    has_shared_tag = len(set(tags)) < len(tags)
+    has_shared_file = len(set(files)) < len(files)
+    if not has_shared_tag or has_shared_file:
         return run_files
-    shared = {tag for tag in tags if tags.count(tag) > 1}
-    names = [_stem(Path(run.path)) if run.system in shared else run.system for run in run_files]
+    shared_tags = {tag for tag in tags if tags.count(tag) > 1}
+    names: list[str] = []
+    n_renamed = 0
+    for run in run_files:
+        if run.system in shared_tags:
+            names.append(_stem(Path(run.path)))
+            n_renamed += 1
+        else:
+            names.append(run.system)
     if len(set(names)) < len(names):
         return run_files
+    first_tag = min(shared_tags)
     warn(
-        f"{len([tag for tag in tags if tag in shared])} run files have one tag, such as "
-        f"{sorted(shared)[0]!r}: their systems are called as the files, such as {names[0]!r}."
+        f"{n_renamed} run files have one tag, such as {first_tag!r}: their systems are called as "
+        f"the files, such as {names[0]!r}."
     )
     return [replace(run, system=name) for run, name in zip(run_files, names, strict=True)]
 
@@ -327,7 +370,8 @@ def _stem(path: Path) -> str:
     name = path.name
     for ending in (".gz", ".bz2", ".xz"):
         name = name.removesuffix(ending)
-    return name.rpartition(".")[0] or name
+    stem, _, _ = name.rpartition(".")
+    return stem or name
 
 
 def _runs_in(path: Path, columns: ColumnNames | None) -> list[RunFile]:
@@ -356,27 +400,33 @@ def _warn_of_unread_systems(table: Table) -> None:
         if column.role != Role.UNREAD or hint_of(column.name):
             continue
         values = table.frame.iloc[:, column.place]
-        is_text = not any(map(is_number, column.examples))
-        if not is_text or values.nunique() > len(values) // 2:
+        is_text = not any(is_number(example) for example in column.examples)
+        most_values = len(values) // 2
+        if not is_text or values.nunique() > most_values:
             continue
-        is_free = all(
-            values.groupby(table.column(role).to_numpy()).nunique().gt(1).any()
-            for role in (Role.USER, Role.ITEM)
-        )
-        if is_free:
+        if _varies_within(values, table, Role.USER) and _varies_within(values, table, Role.ITEM):
+            first_value = values.iloc[0]
+            option = table.columns.kind.option
             warn(
-                f"{table.label}: read as one run; column {column.name!r} ({values.iloc[0]!r}, ...) "
-                "is not read. If it names systems, name it: "
-                f"`{table.columns.kind.option} system={column.name}`."
+                f"{table.label}: read as one run; column {column.name!r} ({first_value!r}, ...) "
+                f"is not read. If it names systems, name it: `{option} system={column.name}`."
             )
+
+
+def _varies_within(values: pd.Series[Any], table: Table, role: Role) -> bool:
+    """Tell whether a topic, or an item, by the role, has several of the values, (n_rows,)."""
+    ids = table.column(role).to_numpy()
+    n_values_of_id = values.groupby(ids).nunique()
+    return bool(n_values_of_id.gt(1).any())
 
 
 def _named(name: str, run: Any, path: Path | None = None) -> RunFile:
     """Read one run, and call its system by a name."""
     if isinstance(run, str | PathLike):
         run_files = read_run_files([Path(run)])
-        if len(run_files) > 1:
-            raise InputError(f"{run}: {len(run_files)} systems found, one expected for {name!r}.")
+        n_systems = len(run_files)
+        if n_systems > 1:
+            raise InputError(f"{run}: {n_systems} systems found, one expected for {name!r}.")
         return replace(run_files[0], system=name)
     what = f"the run {name!r}" if path is None else str(path)
     if path is None and isinstance(run, Table):
@@ -426,15 +476,16 @@ def judgements_of(judgements: Judgements, columns: ColumnNames | None = None) ->
             return parse_qrels(path, content)
     pairs, numbers = read_pairs(data, what, QRELS)
     # Negative grades, of any size, mean "not judged".
-    numbers = np.maximum(numbers, -1.0)
-    is_odd = (numbers != np.floor(numbers)) | (numbers > HIGHEST_GRADE)
-    for place in np.flatnonzero(is_odd)[:1]:
+    grades = np.maximum(numbers, -1.0)
+    is_odd = (grades != np.floor(grades)) | (grades > HIGHEST_GRADE)
+    if is_odd.any():
+        row = int(is_odd.argmax())
+        pair_name = _name_of(pairs, row)
         raise InputError(
-            f"{what}: a grade must be a whole number of at most {HIGHEST_GRADE}, and "
-            f"{_name_of(pairs, place)} has {numbers[place]:g}. Multiply half stars and "
-            "`relevance_level` by 2, or round them."
+            f"{what}: a grade must be a whole number of at most {HIGHEST_GRADE}, and {pair_name} "
+            f"has {grades[row]:g}. Multiply half stars and `relevance_level` by 2, or round them."
         )
-    return QrelsFile(*pairs, numbers.astype(np.int32))
+    return QrelsFile(*pairs, grades.astype(np.int32))
 
 
 def _is_known(dataset: str) -> bool:
@@ -462,9 +513,12 @@ def judgements_in(dataset: str) -> tuple[QrelsFile, int]:
     collection = ir_datasets.load(dataset)
     if not collection.has_qrels():
         raise InputError(f"the data set {dataset!r} of ir_datasets has no qrels.")
-    official = (collection.documentation() or {}).get("official_measures") or ()
-    levels = [int(level) for level in re.findall(r"rel=(\d+)", " ".join(map(str, official)))]
-    return judgements_of(collection.qrels_iter()), max(levels, default=1)
+    documentation = collection.documentation() or {}
+    official_measures = documentation.get("official_measures") or ()
+    names = " ".join(str(measure) for measure in official_measures)
+    levels = [int(level) for level in re.findall(r"rel=(\d+)", names)]
+    judgements = judgements_of(collection.qrels_iter())
+    return judgements, max(levels, default=1)
 
 
 def counts_of(item_counts: Counts) -> dict[str, int]:
@@ -476,16 +530,17 @@ def counts_of(item_counts: Counts) -> dict[str, int]:
         Counts by item: a dictionary, or a Series such as ``value_counts()`` gives.
     """
     if is_frame(item_counts) or not hasattr(item_counts, "items"):
+        type_name = type(item_counts).__name__
         raise InputError(
-            "popularity must be counts by item: a dictionary or a Series, got "
-            f"{type(item_counts).__name__}."
+            f"popularity must be counts by item: a dictionary or a Series, got {type_name}."
         )
-    counts: dict[str, int] = {}
+    count_of_item: dict[str, int] = {}
     for item, count in item_counts.items():
+        item_name = str(item)
         if not isinstance(count, Real) or count < 0 or count % 1:
             raise InputError(
-                f"popularity: a count is a whole number from 0 on, and item {str(item)!r} has "
+                f"popularity: a count is a whole number from 0 on, and item {item_name!r} has "
                 f"{count}."
             )
-        counts[str(item)] = int(count)
-    return counts
+        count_of_item[item_name] = int(count)
+    return count_of_item

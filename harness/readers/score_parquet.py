@@ -97,8 +97,9 @@ def scores_from_parquet(content: bytes) -> Scores:
 
     users = column("user").unique().to_pylist()
     systems = column("system").unique().to_pylist()
-    rows_of_measure = len(users) * len(systems)
-    first_rows = np.arange(0, file.metadata.num_rows, rows_of_measure)
+    n_rows = file.metadata.num_rows
+    n_rows_of_measure = len(users) * len(systems)
+    first_rows = np.arange(0, n_rows, n_rows_of_measure)
     metrics = column("metric").take(first_rows).to_pylist()
     cutoffs = column("cutoff").take(first_rows).to_pylist()
     measures = [Measure(metric, cutoff) for metric, cutoff in zip(metrics, cutoffs, strict=True)]
@@ -111,10 +112,13 @@ def scores_from_parquet(content: bytes) -> Scores:
         reported = [measures[number] for number in facts["reported"]]
         grid = [measures[number] for number in facts["grid"]]
     falling = facts.get("falling", ())
+    measures_with_roles = Measures(
+        measures, lower_is_better_for=falling, reported=reported, grid=grid
+    )
     values = column("score").to_numpy()
     scores = Scores(
         values=values.reshape(-1, len(systems), len(users)),
-        measures=Measures(measures, lower_is_better_for=falling, reported=reported, grid=grid),
+        measures=measures_with_roles,
         systems=tuple(systems),
         users=np.array(users, dtype=np.str_),
         unit=facts.get("unit", USER),
