@@ -14,7 +14,8 @@ from click.testing import CliRunner
 from numpy.typing import NDArray
 
 import harness
-from analyses.sampled.correction import Corrected, Settings, bias_left, compare, correct, students
+from analyses.sampled.corrected_metrics import Corrected, compare, students
+from analyses.sampled.correction import Settings, bias_left, correct
 from analyses.sampled.estimators import find_estimator
 from analyses.sampled.metrics import rank_metric
 from analyses.sampled.rank_distribution import Cells
@@ -587,7 +588,7 @@ def test_a_difference_that_never_varies_is_as_far_as_all_replicates() -> None:
 def test_blocks_of_pairs_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     found = stated()
     whole = compare(found.values, found.replicates, n_users=25)
-    monkeypatch.setattr("analyses.sampled.correction.NUMBERS_AT_ONCE", 1)
+    monkeypatch.setattr("analyses.sampled.corrected_metrics.NUMBERS_AT_ONCE", 1)
     parts = compare(found.values, found.replicates, n_users=25)
     for name, values in whole.items():
         np.testing.assert_array_equal(parts[name], values)
