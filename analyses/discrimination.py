@@ -28,7 +28,7 @@ from analyses.shared.sentences import join_pairs, listed
 from analyses.shared.table import Table
 from analyses.significance.effects import effects
 from analyses.significance.permutation import Method, pair_differences, pair_indices
-from analyses.significance.power import REPLICATES, PowerSamples, resample_power
+from analyses.significance.power_samples import REPLICATES, PowerSamples, resample_power
 from analyses.significance.question import (
     JOINT_TESTS,
     TESTS_OF_MEANS,

@@ -20,7 +20,7 @@ from analyses.shared.result import figures_of
 from analyses.shared.scores import Scores
 from analyses.shared.sentences import values_in_words
 from analyses.shared.work import ScoresWork
-from analyses.significance.power import PowerSamples
+from analyses.significance.power_samples import PowerSamples
 from analyses.significance.question import Correction, Test, standardise
 from runs import InputError
 from tests.analyses.conftest import WithinMemory

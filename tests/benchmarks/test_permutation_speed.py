@@ -27,7 +27,7 @@ from analyses.significance.permutation import (
     pair_indices,
     random_signs,
 )
-from analyses.significance.power import REPLICATES, resample_power
+from analyses.significance.power_samples import REPLICATES, resample_power
 from tests.benchmarks.machine import cpu_seconds, describe_machine
 
 CUTOFFS = (5, *range(10, 101, 10))

@@ -17,7 +17,7 @@ from analyses.shared.judgement_samples import Sampling
 from analyses.shared.limits import NORMAL_QUANTILE, RANDOM_LOSS_FACTOR
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result
-from analyses.significance.power import PowerSamples
+from analyses.significance.power_samples import PowerSamples
 from analyses.sparsity import Sparsity
 from analyses.users import Users
 from harness.report.study_folder import Ledger, evidence_name

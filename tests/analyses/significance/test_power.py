@@ -18,19 +18,17 @@ from analyses.significance.paired_tests import pair_means_and_deviations, t_test
 from analyses.significance.permutation import exact_test, pair_indices
 from analyses.significance.power import (
     MAX_EFFECT,
-    REPLICATES,
     EffectDistribution,
     EffectPrior,
-    PowerSamples,
     detectable_effect,
     expected_share,
     needed_users,
-    resample_power,
     resampled_effects,
     standardised_effects,
     t_power,
     users_for_share,
 )
+from analyses.significance.power_samples import REPLICATES, PowerSamples, resample_power
 from runs.shared.streams import random_uniforms
 
 Floats = NDArray[np.float64]
@@ -304,7 +302,7 @@ def test_replicates_are_those_of_repeated_users(
     decimals: int, n_blocks: int, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In proportion: resampling makes powers larger, and they are scaled to what was observed."""
-    monkeypatch.setattr("analyses.significance.power.N_BLOCKS", n_blocks)
+    monkeypatch.setattr("analyses.significance.power_samples.N_BLOCKS", n_blocks)
     values = np.round(scores_of(rng, n_systems=5, n_users=70), decimals)
     found = resampled(values[np.newaxis], replicates=6, seed=3).powers[0]
     ((_, of_blocks),) = draw_weights(n_blocks, replicates=6, seed=3)
@@ -373,7 +371,7 @@ def test_thrift_with_memory_changes_no_bit(
 ) -> None:
     values = scores_of(rng, n_systems=6, n_users=100)[np.newaxis]
     whole = resampled(values, replicates=20).powers
-    monkeypatch.setattr("analyses.significance.power.NUMBERS_AT_ONCE", 300)
+    monkeypatch.setattr("analyses.significance.power_samples.NUMBERS_AT_ONCE", 300)
     np.testing.assert_array_equal(resampled(values, replicates=20).powers, whole)
 
 
