@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from shutil import copytree
 
@@ -148,3 +149,80 @@ def test_a_package_says_what_it_holds(package: str) -> None:
     for path in modules(package):
         if path.name == "__init__.py":
             assert (ROOT / path).read_text(encoding="utf-8").startswith(('"""', 'r"""')), path
+
+
+MAX_STATEMENTS = 30
+LONG_FUNCTIONS: dict[str, str] = {
+    "harness/scoring/kernel.py:_accumulate": "a compiled loop whose state would have to be passed",
+}
+"""Functions of more than 30 statements, at most three, each with its reason."""
+
+
+def functions(tree: ast.AST) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
+    return [node for node in ast.walk(tree) if isinstance(node, kinds)]
+
+
+def all_trees() -> list[tuple[Path, ast.Module]]:
+    paths = [path for package in PACKAGES for path in modules(package)]
+    return [(path, ast.parse((ROOT / path).read_text(encoding="utf-8"))) for path in paths]
+
+
+def places(finds: Callable[[ast.AST], Iterator[ast.AST]]) -> list[str]:
+    return [
+        f"{path}:{node.lineno}"
+        for path, tree in all_trees()
+        for node in finds(tree)
+        if isinstance(node, ast.expr | ast.stmt)
+    ]
+
+
+def products_with_truth(tree: ast.AST) -> Iterator[ast.AST]:
+    """Find texts and lists that are multiplied by a comparison or another truth value."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+            pairs = ((node.left, node.right), (node.right, node.left))
+            if any(is_text_or_list(left) and is_truth(right) for left, right in pairs):
+                yield node
+
+
+def is_text_or_list(node: ast.AST) -> bool:
+    is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
+    return is_text or isinstance(node, ast.JoinedStr | ast.List | ast.Tuple)
+
+
+def is_truth(node: ast.AST) -> bool:
+    is_negation = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
+    is_call = isinstance(node, ast.Call) and getattr(node.func, "id", "") == "bool"
+    return is_negation or is_call or isinstance(node, ast.Compare | ast.BoolOp)
+
+
+def test_no_text_is_multiplied_by_a_truth() -> None:
+    """``if`` says the same, and can be read."""
+    assert places(products_with_truth) == []
+
+
+def test_functions_have_at_most_thirty_statements() -> None:
+    long_functions = {
+        f"{path}:{function.name}"
+        for path, tree in all_trees()
+        for function in functions(tree)
+        if n_statements(function) > MAX_STATEMENTS
+    }
+    assert long_functions == set(LONG_FUNCTIONS)
+    assert len(LONG_FUNCTIONS) <= 3
+
+
+def n_statements(function: ast.AST) -> int:
+    """Count the statements of a function that do something, and the heads of its blocks."""
+    counted = (
+        *(ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return, ast.Raise, ast.Assert, ast.Delete),
+        *(ast.If, ast.While, ast.For),
+    )
+    statements = [node for node in ast.walk(function) if isinstance(node, counted)]
+    calls = [
+        node
+        for node in ast.walk(function)
+        if isinstance(node, ast.Expr) and not isinstance(node.value, ast.Constant)
+    ]
+    return len(statements) + len(calls)
