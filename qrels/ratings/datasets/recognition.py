@@ -19,6 +19,8 @@ from runs.tables.screen import columns_as_text
 from runs.tables.source import Source
 from runs.tables.values import WITH_COMMA
 
+MOST_EVENTS_SHOWN = 5
+
 
 @dataclass(frozen=True, eq=False)
 class RecognisedRatings:
@@ -130,19 +132,27 @@ def _remarks(columns: Columns) -> list[str]:
 
 
 def _mixed_events(recognised: RecognisedTable, options: RatingOptions) -> list[str]:
-    """Say that all lines count alike, whatever their event, where nobody chose some."""
+    """Say that all lines count alike, whatever their event, where nobody chose some.
+
+    Returns
+    -------
+    One sentence with the most frequent events among the first lines; none if there is no column of
+    events, a person chose some, or the first lines have fewer than two.
+    """
     column = recognised.columns.column(Role.EVENT)
     if column is None or options.events:
         return []
-    values = recognised.rows.samples()[column.place].values
-    shares = [f"{event} ({n / len(values):.0%})" for event, n in Counter(values).most_common(5)]
-    if len(shares) == 1:
+    events = recognised.rows.samples()[column.place].values
+    most_common = Counter(events).most_common(MOST_EVENTS_SHOWN)
+    if len(most_common) < 2:
         return []
-    event = min(set(values), key=values.count)
+    shares = [f"{event} ({count / len(events):.0%})" for event, count in most_common]
+    # What is bought is seldom, what is viewed frequent: the rarest is the best example.
+    rarest_event, _ = most_common[-1]
     return [
         f"All lines count, whatever their {column.name}: {', '.join(shares)} of the first "
-        f"{len(values)} lines. To read some only: `--event {event}`, or "
-        f"`events = [{json.dumps(event)}]` in [ratings]."
+        f"{len(events)} events. To read some only: `--event {rarest_event}`, or "
+        f"`events = [{json.dumps(rarest_event)}]` in [ratings]."
     ]
 
 

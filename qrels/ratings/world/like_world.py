@@ -170,8 +170,9 @@ def fit_world(ratings: Ratings, settings: LikeSettings) -> FittedWorld:
     Gumbel top-k with weights ``exp(popularity + leaning + liking * preference + familiarity)``;
     popularity and leaning are found by alternation (`Exposure`), so that users' counts are met
     exactly and those of items but for a few in a thousand. Each strength is fitted by its own
-    moment (`Moments`): five times the world is drawn with the same deviates, and every strength is
-    multiplied by a power of what its moment is short of.
+    moment (`Moments`): the world is drawn `N_ROUNDS` times with the same deviates, and between two
+    draws each strength is changed by what its moment lacks: multiplied by a power of the ratio of
+    wanted to reached; or, if it may be negative, shifted in proportion to their difference.
 
     Raises
     ------

@@ -17,6 +17,7 @@ from qrels.ratings.datasets import read_ratings
 from qrels.ratings.datasets.rating_file import recognise_ratings
 from qrels.ratings.datasets.rating_options import RatingOptions
 from qrels.ratings.datasets.rating_table import RatingTable, _read_carefully, _read_whole
+from qrels.ratings.datasets.recognition import read_recognised
 from runs import InputError, InputWarning
 from runs.tables.layouts import LAYOUTS
 from runs.tables.roles import Role
@@ -226,6 +227,16 @@ def test_an_event_that_no_line_has_is_refused(write: Write) -> None:
     assert "of the events ['cart']; there are buy, view" in complaint(path, events=["cart"])
     bare = write("bare.csv", "user,item\na,x\n")
     assert "`--column event=NAME`" in complaint(bare, events=["buy"])
+
+
+def test_that_events_count_alike_is_said_only_where_there_are_several() -> None:
+    def notes(text: str) -> str:
+        return " ".join(read_recognised(Source("log.csv", text.encode()), RatingOptions()).notes)
+
+    assert "view (60%), buy (40%) of the first 5 events" in notes(LOG)
+    assert "`--event buy`" in notes(LOG)
+    assert "whatever" not in notes("user,item,event\na,x,\nb,y,\n")
+    assert "whatever" not in notes("user,item,event\na,x,buy\nb,y,buy\n")
 
 
 def test_lists_of_items_and_of_ratings_are_read_in_one_order(write: Write) -> None:
