@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
 from runs.shared.errors import InputError, require_known
 from runs.tables.hints import Hint, Meaning, hint_of
@@ -55,9 +56,13 @@ def assign_roles(
     """
     assignment = _Assignment(names, samples, kind)
     assignment.name(named, label=label)
-    assignment.name_by_format({r: c for r, c in (of_format or {}).items() if r not in named})
+    columns_of_format = of_format or {}
+    unnamed_by_person = {
+        role: column for role, column in columns_of_format.items() if role not in named
+    }
+    assignment.name_by_format(unnamed_by_person)
     # What a format that fixes columns does not name is not read.
-    if not of_format:
+    if not columns_of_format:
         assignment.put_index_aside(has_heading=has_heading)
         if has_heading:
             assignment.by_names()
@@ -73,6 +78,10 @@ def assign_roles(
         has_heading=has_heading,
         questions=tuple(assignment.questions),
     )
+
+
+NUMBER_ROLES: Final = (Role.RATING, Role.COUNT, Role.SCORE)
+"""Roles of columns that hold how much: what is rated, counted or scored."""
 
 
 class _Assignment:
@@ -93,15 +102,22 @@ class _Assignment:
         self.samples = samples
         self.hints: list[Hint | None] = [hint_of(name) for name in names]
         self.questions: list[str] = []
-        self.columns = [
-            Column(place, str(name), Role.UNREAD, Reason.NONE, tuple(sample.examples))
-            for place, (name, sample) in enumerate(zip(names, samples, strict=True))
-        ]
+        self.columns: list[Column] = []
+        for place, (name, sample) in enumerate(zip(names, samples, strict=True)):
+            column = Column(
+                place=place,
+                name=str(name),
+                role=Role.UNREAD,
+                reason=Reason.NONE,
+                examples=tuple(sample.examples),
+            )
+            self.columns.append(column)
 
     def name(self, named: Mapping[Role, str | int], *, label: str) -> None:
         """Give columns the roles that a person says."""
         for role, column in named.items():
-            self._set(self._place_of(role, column, label=label), role, Reason.NAMED)
+            place = self._place_of(role, column, label=label)
+            self._set(place, role, Reason.NAMED)
 
     def name_by_format(self, columns: Mapping[Role, str | int]) -> None:
         """Give the columns of a format their roles, as far as they are there."""
@@ -113,19 +129,26 @@ class _Assignment:
                 self._set(place, role, Reason.FORMAT)
 
     def _place_of(self, role: Role, column: str | int, *, label: str) -> int:
-        """Look up the column that a person names, by its name or its place."""
-        names = [each.name for each in self.columns]
+        """Look up the column that a person names, by its name or its place.
+
+        Capitals count only where names differ in nothing else. Refuses a column that is not there.
+        """
+        n_columns = len(self.columns)
         if isinstance(column, int):
-            if not 0 <= column < len(names):
+            if not 0 <= column < n_columns:
                 raise InputError(
-                    f"{label}: no column {column} for the {role}: there are {len(names)}, counted "
+                    f"{label}: no column {column} for the {role}: there are {n_columns}, counted "
                     "from 0."
                 )
             return column
-        folded = [name.casefold() for name in names]
-        if column not in names and column.casefold() not in folded:
+        names = [known_column.name for known_column in self.columns]
+        if column in names:
+            return names.index(column)
+        folded_names = [name.casefold() for name in names]
+        folded_column = column.casefold()
+        if folded_column not in folded_names:
             require_known(f"{label}: no column is called", [column], names)
-        return names.index(column) if column in names else folded.index(column.casefold())
+        return folded_names.index(folded_column)
 
     def put_index_aside(self, *, has_heading: bool) -> None:
         """Give the column that only counts the rows its role."""
@@ -134,21 +157,22 @@ class _Assignment:
             is_called_so = hint is not None and hint.meaning == Meaning.INDEX
             if self.samples[column.place].is_index and is_called_so:
                 self._set(column.place, Role.INDEX, Reason.NAME)
-        first = self.columns[0]
-        if has_heading or first.reason != Reason.NONE or not self.samples[0].is_index:
+        has_role = self.columns[0].reason != Reason.NONE
+        if has_heading or has_role or not self.samples[0].is_index:
             return
-        moments = [sample for sample in self.samples if sample.is_date or sample.is_unix_time]
-        n_further = len(self.columns) - len(moments) - 1
+        n_moments = len([sample for sample in self.samples if _is_moment(sample)])
+        n_further = len(self.columns) - n_moments - 1
         # User, item and a number are three further columns; then the first counts the rows.
         if n_further < 3 or self.samples[2].is_rating:
             return
-        if moments or self.samples[3].is_rating:
+        if n_moments or self.samples[3].is_rating:
             self._set(0, Role.INDEX, Reason.VALUES)
-        else:
-            self.questions.append(
-                f"The first column counts the rows, or holds the users. Say where the users are: "
-                f"`{self.kind.option} user=0` or `{self.kind.option} user=1`."
-            )
+            return
+        option = self.kind.option
+        self.questions.append(
+            "The first column counts the rows, or holds the users. Say where the users are: "
+            f"`{option} user=0` or `{option} user=1`."
+        )
 
     def by_names(self) -> None:
         """Give each role the column whose name hints at it most clearly."""
@@ -158,19 +182,26 @@ class _Assignment:
             ranked = self._ranked(meanings)
             if not ranked:
                 continue
-            clearest, place = ranked[0]
-            rivals = [other for clearness, other in ranked if clearness == clearest]
-            if len(rivals) > 1:
-                listed = ", ".join(repr(self.columns[rival].name) for rival in rivals)
-                self.questions.append(
-                    f"Several columns may be the {role}: {listed}. Name one: "
-                    f"`{self.kind.option} {role}={self.columns[rivals[0]].name}`."
-                )
+            highest_clearness, place = ranked[0]
+            rival_places = [
+                rival_place for clearness, rival_place in ranked if clearness == highest_clearness
+            ]
+            if len(rival_places) == 1:
+                self._set_unless_vetoed(place, role)
                 continue
-            self._set_unless_vetoed(place, role)
+            rivals = [self.columns[rival_place].name for rival_place in rival_places]
+            listed = ", ".join(map(repr, rivals))
+            self.questions.append(
+                f"Several columns may be the {role}: {listed}. Name one: "
+                f"`{self.kind.option} {role}={rivals[0]}`."
+            )
 
     def _ranked(self, meanings: Sequence[Meaning]) -> list[tuple[tuple[int, int, int], int]]:
-        """Rank the columns whose names have one of these meanings: how clear, and the place."""
+        """Rank the columns whose names have one of these meanings: how clear, and the place.
+
+        The clearest comes first. Clearness is the place of the meaning, the weakness of the hint
+        and the place of its word, all from 0; less is clearer.
+        """
         ranked = []
         for column in self._free():
             hint = self.hints[column.place]
@@ -184,13 +215,13 @@ class _Assignment:
     def _set_unless_vetoed(self, place: int, role: Role) -> None:
         """Give a column the role of its name, unless it cannot hold that."""
         sample = self.samples[place]
-        if role in (Role.RATING, Role.COUNT, Role.SCORE) and sample.is_unix_time:
-            is_time = Role.TIME in self.kind.meanings and not self._has(Role.TIME)
+        if role in NUMBER_ROLES and sample.is_unix_time:
+            role_by_values = Role.TIME if self._may_set_time() else Role.UNREAD
             remark = f"moments in time, and no {role}s"
-            self._set(place, Role.TIME if is_time else Role.UNREAD, Reason.VALUES, remark)
+            self._set(place, role_by_values, Reason.VALUES, remark)
         elif role == Role.TIME and sample.values and not sample.is_time:
-            odd = next(text for text in sample.values if not Sample([text]).is_time)
-            remark = f"{odd!r} is no time in seconds or milliseconds since 1970, and no date"
+            odd_value = next(text for text in sample.values if not Sample([text]).is_time)
+            remark = f"{odd_value!r} is no time in seconds or milliseconds since 1970, and no date"
             self._set(place, Role.UNREAD, Reason.VALUES, remark)
         elif role == Role.ITEM and sample.is_list and Role.HISTORY in self.kind.meanings:
             self._set(place, Role.HISTORY, Reason.VALUES, "several items in a field")
@@ -199,95 +230,126 @@ class _Assignment:
 
     def by_values(self) -> None:
         """Give the one column of dates or of moments the role of the time."""
-        if Role.TIME not in self.kind.meanings or self._has(Role.TIME):
+        if not self._may_set_time():
             return
-        moments = [
-            column.place
-            for column in self._free()
-            if self.samples[column.place].is_date or self.samples[column.place].is_unix_time
-        ]
-        if len(moments) == 1 and self.columns[moments[0]].reason == Reason.NONE:
-            self._set(moments[0], Role.TIME, Reason.VALUES)
+        moments = [column for column in self._free() if _is_moment(self.samples[column.place])]
+        if len(moments) == 1:
+            self._set(moments[0].place, Role.TIME, Reason.VALUES)
 
     def propose(self, *, is_without_numbers: bool) -> None:
         """Propose a rating by values, and a user or an item where one column is left."""
-        if self.kind.name == "ratings" and not (is_without_numbers or self._has_number()):
-            numeric = [c for c in self._unnamed() if self.samples[c.place].is_numeric]
-            missing = [role for role in self.kind.required if not self._has(role)]
-            # A column of numbers may hold the ids that are missing.
-            if len(numeric) == 1 and not (missing and len(self._unnamed()) == len(missing)):
-                self._set(numeric[0].place, Role.RATING, Reason.PROPOSED)
-        missing = [role for role in self.kind.required if not self._has(role)]
-        left = self._unnamed()
-        if len(missing) == 1 and len(left) == 1 and missing[0] in (Role.USER, Role.ITEM):
-            self._set(left[0].place, missing[0], Reason.LEFT)
+        is_rating_missing = not is_without_numbers and not self._has_number()
+        if self.kind.name == "ratings" and is_rating_missing:
+            self._propose_rating()
+        missing_roles = self._missing_roles()
+        unnamed_columns = self._unnamed()
+        if len(missing_roles) == 1 and len(unnamed_columns) == 1:
+            role = missing_roles[0]
+            if role in (Role.USER, Role.ITEM):
+                self._set(unnamed_columns[0].place, role, Reason.LEFT)
+
+    def _propose_rating(self) -> None:
+        """Propose the one column of numbers whose name hints at nothing as the rating."""
+        unnamed_columns = self._unnamed()
+        numeric_columns = self._numeric(unnamed_columns)
+        n_missing = len(self._missing_roles())
+        # A column of numbers may hold the ids that are missing.
+        may_be_ids = n_missing > 0 and len(unnamed_columns) == n_missing
+        if len(numeric_columns) == 1 and not may_be_ids:
+            self._set(numeric_columns[0].place, Role.RATING, Reason.PROPOSED)
 
     def by_order(self) -> None:
         """Give user, item, a number and a time their columns in this order."""
         for role in (Role.USER, Role.ITEM):
-            free = self._free()
-            if free and not self._has(role):
-                self._set(free[0].place, role, Reason.ORDER)
+            free_columns = self._free()
+            if free_columns and not self._has(role):
+                self._set(free_columns[0].place, role, Reason.ORDER)
+        number = Role.SCORE if Role.SCORE in self.kind.meanings else Role.RATING
         for column in self._free():
             sample = self.samples[column.place]
-            number = next(role for role in (Role.SCORE, Role.RATING) if role in self.kind.meanings)
-            is_moment = sample.is_date or sample.is_unix_time
-            if sample.is_numeric and not is_moment and not self._has_number():
+            is_moment = _is_moment(sample)
+            has_number = self._has_number()
+            may_be_time = sample.is_time and (is_moment or has_number)
+            if sample.is_numeric and not is_moment and not has_number:
                 self._set(column.place, number, Reason.ORDER)
-            elif (
-                sample.is_time
-                and Role.TIME in self.kind.meanings
-                and not self._has(Role.TIME)
-                and (is_moment or self._has_number())
-            ):
+            elif may_be_time and self._may_set_time():
                 self._set(column.place, Role.TIME, Reason.ORDER)
 
     def require(self) -> None:
         """Write down which roles are missing that must be there, and how a person says them."""
-        for role in self.kind.required:
+        for role in self._missing_roles():
             if role == Role.ITEM and self._has(Role.HISTORY):
                 continue
-            if not self._has(role) and not any(f" the {role}:" in q for q in self.questions):
+            is_asked = any(f" the {role}:" in question for question in self.questions)
+            if not is_asked:
                 self.questions.append(self._missing(role))
 
     def ask(self, *, has_heading: bool, is_without_numbers: bool) -> None:
         """Write down that it cannot be told which column holds ratings, if that is so."""
-        if any(not self._has(role) for role in self.kind.required):
+        if self.questions or self._missing_roles():
             return
-        if self.kind.name != "ratings" or is_without_numbers or self._has_number():
+        if self.kind.name != "ratings" or is_without_numbers:
             return
-        left = [column for column in self._free() if column.reason == Reason.NONE]
-        if has_heading:
-            left = [c for c in self._unnamed() if self.samples[c.place].is_numeric]
-        if left and not self._has(Role.HISTORY) and not self.questions:
-            shown = ", ".join(f"{column.name!r} ({', '.join(column.examples)})" for column in left)
-            self.questions.append(
-                f"It cannot be told which column holds the ratings: {shown}. Name it: "
-                f"`{self.kind.option} rating={left[0].name}`; if nothing is rated: `--implicit`."
-            )
+        if self._has_number() or self._has(Role.HISTORY):
+            return
+        candidates = self._numeric(self._unnamed()) if has_heading else self._free()
+        if not candidates:
+            return
+        shown_columns = []
+        for column in candidates:
+            examples = ", ".join(column.examples)
+            shown_columns.append(f"{column.name!r} ({examples})")
+        listed = ", ".join(shown_columns)
+        first_name = candidates[0].name
+        self.questions.append(
+            f"It cannot be told which column holds the ratings: {listed}. Name it: "
+            f"`{self.kind.option} rating={first_name}`; if nothing is rated: `--implicit`."
+        )
 
     def _missing(self, role: Role) -> str:
-        """Ask for the column of a role."""
-        free = [column.name for column in self._free()] or [c.name for c in self.columns]
+        """Ask for the column of a role; the example names the first column that may be it."""
+        names = [column.name for column in self.columns]
+        free_names = [column.name for column in self._free()]
+        example = free_names[0] if free_names else names[0]
+        listed = ", ".join(names)
         return (
             f"No column is known to hold the {role}s. Name it: `{self.kind.option} "
-            f"{role}={free[0]}` (columns: {', '.join(c.name for c in self.columns)})."
+            f"{role}={example}` (columns: {listed})."
         )
 
     def _set(self, place: int, role: Role, reason: Reason, remark: str = "") -> None:
-        self.columns[place] = replace(self.columns[place], role=role, reason=reason, remark=remark)
+        column = self.columns[place]
+        self.columns[place] = replace(column, role=role, reason=reason, remark=remark)
 
     def _has(self, role: Role) -> bool:
         return any(column.role == role for column in self.columns)
 
     def _has_number(self) -> bool:
         """Tell whether a column holds ratings, counts or scores."""
-        return any(self._has(role) for role in (Role.RATING, Role.COUNT, Role.SCORE))
+        return any(self._has(role) for role in NUMBER_ROLES)
+
+    def _may_set_time(self) -> bool:
+        """Tell whether such a table can have a time, and no column has it yet."""
+        return Role.TIME in self.kind.meanings and not self._has(Role.TIME)
+
+    def _missing_roles(self) -> list[Role]:
+        """List the roles that must be there and that no column has."""
+        return [role for role in self.kind.required if not self._has(role)]
 
     def _free(self) -> list[Column]:
         """List the columns without a role that nobody has put aside."""
-        return [c for c in self.columns if c.role == Role.UNREAD and c.reason == Reason.NONE]
+        unread = [column for column in self.columns if column.role == Role.UNREAD]
+        return [column for column in unread if column.reason == Reason.NONE]
 
     def _unnamed(self) -> list[Column]:
         """List the columns without a role whose names hint at nothing."""
         return [column for column in self._free() if self.hints[column.place] is None]
+
+    def _numeric(self, columns: Sequence[Column]) -> list[Column]:
+        """Choose the columns whose values are numbers."""
+        return [column for column in columns if self.samples[column.place].is_numeric]
+
+
+def _is_moment(sample: Sample) -> bool:
+    """Tell whether the values of a column are dates, or moments from 1990 to 2040 as numbers."""
+    return sample.is_date or sample.is_unix_time

@@ -14,38 +14,53 @@ LONGEST_SHOWN = 24
 
 def column_rows(columns: Columns) -> list[tuple[str, str, str, str]]:
     """List the columns of a table: name, values, role, and the reason or what the values are."""
-    names = {role: name for name, role in columns.kind.roles.items()}
+    name_of_role = {role: name for name, role in columns.kind.roles.items()}
     rows = []
     for column in columns.columns:
+        column_name = column.name or '""'
         values = ", ".join(_shortened(value) for value in column.examples)
-        role = names.get(column.role, column.role.value)
+        role_name = name_of_role.get(column.role, column.role.value)
         reason = column.remark or column.reason.value
-        rows.append((column.name or '""', values, role, reason))
+        rows.append((column_name, values, role_name, reason))
     return rows
 
 
 def columns_as_text(columns: Columns) -> str:
     """Write the columns of a table as lines of text, aligned."""
     rows = [COLUMN_HEADINGS, *column_rows(columns)]
-    widths = [max(len(row[at]) for row in rows) for at in range(3)]
+    name_width = max(len(name) for name, _, _, _ in rows)
+    values_width = max(len(values) for _, values, _, _ in rows)
+    role_width = max(len(role) for _, _, role, _ in rows)
     lines = []
-    for row in rows:
-        cells = [text.ljust(width) for text, width in zip(row, widths, strict=False)]
-        lines.append("  " + "  ".join([*cells, row[3]]).rstrip())
+    for name, values, role, reason in rows:
+        cells = [
+            name.ljust(name_width),
+            values.ljust(values_width),
+            role.ljust(role_width),
+            reason,
+        ]
+        line = "  ".join(cells).rstrip()
+        lines.append(f"  {line}")
     return "\n".join(lines)
 
 
 def options_for(columns: Columns) -> str:
     """Write the options that name the columns as they are read, to be changed and given again."""
-    names = {role: name for name, role in columns.kind.roles.items()}
-    parts = [
-        f"{columns.kind.option} {shlex.quote(f'{names[column.role]}={column.name}')}"
-        for column in columns.columns
-        if column.role in names and column.role not in (Role.UNREAD, Role.INDEX)
-    ]
-    return " ".join(parts)
+    kind = columns.kind
+    name_of_role = {role: name for name, role in kind.roles.items()}
+    options = []
+    for column in columns.columns:
+        if column.role not in name_of_role or column.role in (Role.UNREAD, Role.INDEX):
+            continue
+        role_name = name_of_role[column.role]
+        argument = shlex.quote(f"{role_name}={column.name}")
+        options.append(f"{kind.option} {argument}")
+    return " ".join(options)
 
 
 def _shortened(value: str) -> str:
-    is_long = len(value) > LONGEST_SHOWN
-    return f"{value[: LONGEST_SHOWN - 1]}…" if is_long else value
+    """Cut a value off after `LONGEST_SHOWN` characters, the last of which is then an ellipsis."""
+    if len(value) <= LONGEST_SHOWN:
+        return value
+    beginning = value[: LONGEST_SHOWN - 1]
+    return f"{beginning}…"

@@ -77,30 +77,35 @@ def sniff(
     rows = [split_line(line, chosen) for line in lines]
     if separator is None and chosen == WHITE_SPACE and _are_items(rows):
         return Sniffed(chosen, Shape.ITEMS, header=False)
-    names = rows[0]
-    is_numbered = names[0] == "" and names[1:] == [str(n) for n in range(len(names) - 1)]
+    names, *rows_below = rows
+    first_name, *further_names = names
+    column_numbers = [str(number) for number in range(len(further_names))]
+    is_numbered = first_name == "" and further_names == column_numbers
     if header is None:
-        header = is_numbered or _is_heading(names, rows[1:], label=label)
-    return Sniffed(chosen, Shape.ROWS, header, is_numbered and header)
+        header = is_numbered or _is_heading(names, rows_below, label=label)
+    return Sniffed(chosen, Shape.ROWS, header, is_numbered=is_numbered and header)
 
 
 def split_line(line: str, separator: str) -> list[str]:
     """Split a line into fields, without blanks around them."""
     if separator == WHITE_SPACE:
         return line.split()
+    fields = line.split(separator)
     if len(separator) == 1 and '"' in line:
+        reader = csv.reader([line], delimiter=separator)
         try:
-            return [field.strip(BLANKS) for field in next(csv.reader([line], delimiter=separator))]
+            fields = next(reader)
         except csv.Error:
             return [line]
-    return [field.strip(BLANKS) for field in line.split(separator)]
+    return [field.strip(BLANKS) for field in fields]
 
 
 def names_pairs(names: Sequence[str]) -> bool:
     """Tell a heading that names a column of users and one of items, and holds no number."""
-    hints = [hint for hint in map(hint_of, names) if hint is not None]
-    meanings = {hint.meaning for hint in hints}
-    return _are_user_and_item(meanings) and not any(map(is_number, names))
+    hints = [hint_of(name) for name in names]
+    meanings = {hint.meaning for hint in hints if hint is not None}
+    has_number = any(is_number(name) for name in names)
+    return _are_user_and_item(meanings) and not has_number
 
 
 def _are_user_and_item(meanings: set[Meaning]) -> bool:
@@ -109,73 +114,82 @@ def _are_user_and_item(meanings: set[Meaning]) -> bool:
 
 
 def _separator_of(lines: Sequence[str], *, label: str) -> str:
-    """Choose the separator that parts all lines into equally many fields."""
-    widths = {
-        separator: [len(split_line(line, separator)) for line in lines] for separator in SEPARATORS
-    }
+    """Choose the separator that parts all lines into equally many fields.
+
+    Refuses lines that none parts into several fields, and lines of two separators.
+    """
+    first_line = lines[0]
     for separator in SEPARATORS:
         # A heading with usual names decides, even where lines below are damaged.
-        if names_pairs(split_line(lines[0], separator)):
+        if names_pairs(split_line(first_line, separator)):
             return separator
-    fitting = [
-        separator
-        for separator, numbers in widths.items()
-        if len(set(numbers)) == 1 and numbers[0] > 1
-    ]
-    if fitting:
-        _refuse_mixture(lines, fitting, label=label)
-        return fitting[0]
-    if WHITE_SPACE not in fitting and _are_items([line.split() for line in lines]):
+    widths_by_separator = {
+        separator: [len(split_line(line, separator)) for line in lines] for separator in SEPARATORS
+    }
+    fitting_separators = []
+    for separator, widths in widths_by_separator.items():
+        is_even = len(set(widths)) == 1
+        if is_even and widths[0] > 1:
+            fitting_separators.append(separator)
+    if fitting_separators:
+        _refuse_mixture(lines, fitting_separators, label=label)
+        return fitting_separators[0]
+    if _are_items([line.split() for line in lines]):
         return WHITE_SPACE
-    for separator, numbers in widths.items():
-        width, n_lines = Counter(numbers).most_common(1)[0]
-        if width > 1 and n_lines >= MOST * len(lines):
+    least_lines = MOST * len(lines)
+    for separator, widths in widths_by_separator.items():
+        [(usual_width, n_lines)] = Counter(widths).most_common(1)
+        if usual_width > 1 and n_lines >= least_lines:
             return separator
-    for separator, numbers in widths.items():
+    for separator, widths in widths_by_separator.items():
         # Lines of another width than the first are refused where they are read.
-        if separator != WHITE_SPACE and numbers[0] > 1:
+        if separator != WHITE_SPACE and widths[0] > 1:
             return separator
-    raise InputError.at_line(
-        label,
-        1,
-        f"the separator cannot be recognised from {lines[0][:80]!r}; give it: "
-        "`--separator`, or `separator` in [ratings].",
+    beginning = first_line[:80]
+    finding = (
+        f"the separator cannot be recognised from {beginning!r}; give it: "
+        "`--separator`, or `separator` in [ratings]."
     )
+    raise InputError.at_line(label, 1, finding)
 
 
-def _refuse_mixture(lines: Sequence[str], fitting: Sequence[str], *, label: str) -> None:
+def _refuse_mixture(lines: Sequence[str], fitting_separators: Sequence[str], *, label: str) -> None:
     """Refuse lines that one separator parts into few fields, and white space into more."""
-    chosen = fitting[0]
-    if chosen == WHITE_SPACE or WHITE_SPACE not in fitting:
+    chosen = fitting_separators[0]
+    if chosen == WHITE_SPACE or WHITE_SPACE not in fitting_separators:
         return
-    fields = split_line(lines[-1], chosen)
-    words = lines[-1].split()
+    last_line = lines[-1]
+    fields = split_line(last_line, chosen)
+    words = last_line.split()
+    if len(words) <= len(fields):
+        return
     # A field such as "3 4.0" holds two values; a title such as "Big Fish" is one.
-    is_mixed = len(words) > len(fields) and any(
-        " " in field and is_number(field.split()[-1]) for field in fields
-    )
+    is_mixed = any(is_number(field.split()[-1]) for field in fields if " " in field)
     if is_mixed:
-        raise InputError.at_line(
-            label,
-            1,
+        finding = (
             f"two separators part the lines, {chosen!r} into {len(fields)} fields and blanks into "
             f"{len(words)}; give one: `--separator ' '` for all white space, or "
-            f"`--separator {chosen!r}`.",
+            f"`--separator {chosen!r}`."
         )
+        raise InputError.at_line(label, 1, finding)
 
 
 def _are_items(rows: Sequence[Sequence[str]]) -> bool:
     """Tell lines of a user and then its items from rows: widths differ, users do not repeat."""
     widths = {len(row) for row in rows}
+    if len(widths) < 2 or max(widths) < 3:
+        return False
     users = [row[0] for row in rows if row]
-    are_ids = all(_is_id(field) for row in rows for field in row)
-    return len(widths) > 1 and max(widths) > 2 and are_ids and len(set(users)) == len(users)
+    if len(set(users)) < len(users):
+        return False
+    return all(_is_id(field) for row in rows for field in row)
 
 
 def _is_id(field: str) -> bool:
     """Tell what may be an id in a list of ids: it has a digit, and no decimal part."""
     has_digit = any(sign.isdigit() for sign in field)
-    return has_digit and not any(sign in field for sign in '.,:;"')
+    has_mark = any(mark in field for mark in '.,:;"')
+    return has_digit and not has_mark
 
 
 def _is_value(text: str) -> bool:
@@ -184,31 +198,55 @@ def _is_value(text: str) -> bool:
 
 
 def _is_heading(names: Sequence[str], rows: Sequence[Sequence[str]], *, label: str) -> bool:
-    """Tell a heading from a line of data by what stands below it."""
-    hints = [hint for hint in map(hint_of, names) if hint is not None and hint.weakness == 0]
-    if _are_user_and_item({hint.meaning for hint in hints}):
+    """Tell a heading from a line of data by what stands below it.
+
+    Parameters
+    ----------
+    names
+        Fields of the first line.
+    rows
+        Fields of lines below it; they may be of other widths.
+    label
+        The file, for errors.
+
+    Raises
+    ------
+    InputError
+        If it cannot be told.
+    """
+    hints = [hint_of(name) for name in names]
+    clear_hints = [hint for hint in hints if hint is not None and hint.weakness == 0]
+    meanings = {hint.meaning for hint in clear_hints}
+    if _are_user_and_item(meanings):
         return True
-    columns = [Sample([row[at] for row in rows if at < len(row)]) for at in range(len(names))]
-    typed = [at for at, sample in enumerate(columns) if sample.is_numeric or sample.is_date]
-    if typed:
-        return any(not _is_value(names[at]) for at in typed)
-    is_hinted = any(hint.meaning in THINGS for hint in hints)
-    if is_hinted:
+    samples = []
+    for place in range(len(names)):
+        values = [row[place] for row in rows if place < len(row)]
+        samples.append(Sample(values))
+    names_of_typed_columns = [
+        name
+        for name, sample in zip(names, samples, strict=True)
+        if sample.is_numeric or sample.is_date
+    ]
+    if names_of_typed_columns:
+        return not all(_is_value(name) for name in names_of_typed_columns)
+    if meanings.intersection(THINGS):
         return True
-    repeats = [name in sample.values for name, sample in zip(names, columns, strict=True)]
-    if any(repeats) or not rows:
+    is_repeated = any(name in sample.values for name, sample in zip(names, samples, strict=True))
+    if is_repeated or not rows:
         return False
-    raise InputError.at_line(
-        label,
-        1,
-        f"it cannot be told whether {', '.join(names)} name columns or are values; give "
-        "`--header` or `--no-header`, or `header` in [ratings].",
+    listed = ", ".join(names)
+    finding = (
+        f"it cannot be told whether {listed} name columns or are values; give "
+        "`--header` or `--no-header`, or `header` in [ratings]."
     )
+    raise InputError.at_line(label, 1, finding)
 
 
 def trec_kind(content: bytes) -> str:
     """Tell "a TREC run" and "a qrels file" by their first lines; "" for other files."""
-    rows = [line.split() for line in content[:BEGINNING].splitlines()[:20]]
+    first_lines = content[:BEGINNING].splitlines()[:20]
+    rows = [line.split() for line in first_lines]
     rows = [fields for fields in rows if fields and not fields[0].startswith(b"#")]
     # The last line may be cut off.
     rows = rows[:-1] or rows
@@ -223,9 +261,12 @@ def trec_kind(content: bytes) -> str:
 def _has_rank_and_score(fields: Sequence[bytes]) -> bool:
     """Tell whether six fields are those of a line of a TREC run."""
     is_rank = RANK.fullmatch(fields[3]) is not None
-    return is_rank and SCORE.fullmatch(fields[4]) is not None
+    is_score = SCORE.fullmatch(fields[4]) is not None
+    return is_rank and is_score
 
 
 def _has_grade(fields: Sequence[bytes]) -> bool:
     """Tell whether four fields are those of a line of TREC qrels."""
-    return fields[1] in (b"0", b"Q0") and GRADE.fullmatch(fields[3]) is not None
+    has_iteration = fields[1] in (b"0", b"Q0")
+    is_grade = GRADE.fullmatch(fields[3]) is not None
+    return has_iteration and is_grade
