@@ -12,7 +12,8 @@ import numpy as np
 from pydantic import Field
 
 from analyses.online.click_agreement import PERMUTATIONS, ClickStudy, study_clicks
-from analyses.online.clicks import Clicks, Duration, Question, count_clicks, draw_among
+from analyses.online.clicks import Duration, Question, count_clicks
+from analyses.online.clicks_result import Clicks, draw_among
 from analyses.online.experiments import Experiment
 from analyses.online.logs import Logs
 from analyses.online.rates import OverTime

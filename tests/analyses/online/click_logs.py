@@ -9,7 +9,8 @@ import pandas as pd
 import pyarrow as pa
 from pyarrow import parquet
 
-from analyses.online.clicks import Clicks, Question, count_clicks
+from analyses.online.clicks import Question, count_clicks
+from analyses.online.clicks_result import Clicks
 from runs.shared.progress import SilentProgress
 
 MINUTE = 60_000

@@ -17,7 +17,7 @@ from analyses.online.arms import (
     arm_rates,
     arm_recalls,
 )
-from analyses.online.clicks import Clicks
+from analyses.online.clicks_result import Clicks
 from analyses.online.logs import Logs
 from analyses.recall.recall import errors_of_means, measure_recall
 from analyses.shared.limits import NORMAL_QUANTILE

@@ -11,15 +11,9 @@ from matplotlib.figure import Figure
 from pandas.testing import assert_frame_equal
 from scipy.stats import chisquare, norm
 
-from analyses.online.clicks import (
-    MAX_DURATION,
-    Clicks,
-    Question,
-    count_clicks,
-    milliseconds,
-    read_pairs,
-)
-from analyses.online.clicks import verdict as verdict_of
+from analyses.online.clicks import MAX_DURATION, Question, count_clicks, milliseconds, read_pairs
+from analyses.online.clicks_result import Clicks
+from analyses.online.clicks_result import verdict as verdict_of
 from runs import InputError
 from runs.shared.progress import SilentProgress
 from tests.analyses.online.click_logs import (
