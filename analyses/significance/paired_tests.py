@@ -276,7 +276,8 @@ def sakai_test(scores: Floats, *, replicates: int, seed: int, n_jobs: int = 1) -
     .. math:: \mathrm{ASL} = \frac{1 + \#\{b : |t(w^{*b})| \ge |t(d)|\}}{B + 1}, \qquad
               t(z) = \frac{\bar z}{s_z / \sqrt n} .
 
-    The test is approximate. Sakai divides the count by B, which may give 0.
+    The test is approximate. Sakai divides the count by B, which may give 0. Of one user nothing
+    can be said: levels are 1.
 
     Scores, and the squares of each pair's centred differences, are rounded to grids on which
     every sum of a sample is exact in float64: the result does not depend on the BLAS library, the
@@ -292,6 +293,8 @@ def sakai_test(scores: Floats, *, replicates: int, seed: int, n_jobs: int = 1) -
     """
     n_measures, n_systems, n_users = scores.shape
     n_pairs = len(pair_indices(n_systems)[0])
+    if n_users < 2:
+        return np.ones((n_measures, n_pairs))
     step = max(1, VALUES_AT_ONCE // (n_pairs * max(n_users, SAMPLES_AT_ONCE)))
     bootstrap = delayed(partial(_bootstrap_measures, replicates=replicates, seed=seed))
     tasks = (bootstrap(scores[start : start + step]) for start in range(0, n_measures, step))

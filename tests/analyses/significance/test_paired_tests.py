@@ -259,3 +259,8 @@ def test_ranks_that_balance_are_no_difference() -> None:
 
 def test_steps_are_a_trillionth_or_so() -> None:
     assert rounded_steps(np.array([2.0**-40, -(2.0**-41) * 1.01, 2.0**-42])).tolist() == [1, -1, 0]
+
+
+def test_one_user_says_nothing_in_the_bootstrap_test() -> None:
+    scores = np.array([[[0.9], [0.1], [0.4]]])
+    assert sakai_test(scores, replicates=99, seed=0).tolist() == [[1.0, 1.0, 1.0]]
