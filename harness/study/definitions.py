@@ -209,7 +209,7 @@ class _SyntaxReader(ast.NodeVisitor):
         self._syntax: list[str] = []
         self._local_imports: dict[str, Imported] = {}
         self._local_names: set[str] = set()
-        self._skipped_field = ""
+        self._without_decorators: ast.stmt | None = None
         self._own_computes = True
         self._others_compute = True
 
@@ -220,9 +220,10 @@ class _SyntaxReader(ast.NodeVisitor):
     def enter(self, statement: ast.stmt, *, without_decorators: bool = False) -> None:
         """Read a statement; parameters and variables of a function hide names of the module.
 
-        The decorators of a function may be left out, as they are read before.
+        The decorators of the function itself may be left out, where they are read before; those of
+        functions in it are read.
         """
-        self._skipped_field = "decorator_list" if without_decorators else ""
+        self._without_decorators = statement if without_decorators else None
         for node in ast.walk(statement):
             self._local_imports.update(imports_of(node))
         if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -272,12 +273,14 @@ class _SyntaxReader(ast.NodeVisitor):
         super().visit(node)
 
     def generic_visit(self, node: ast.AST) -> None:
-        """Read the fields of a node; those that are empty differ between versions of Python."""
+        """Read the fields of a node, but empty ones, which differ between versions of Python.
+
+        Decorators of the statement that was entered without them are left out, too.
+        """
         for name, value in ast.iter_fields(node):
             if value is None or value == [] or isinstance(value, ast.expr_context):
                 continue
-            if name == self._skipped_field:
-                self._skipped_field = ""
+            if name == "decorator_list" and node is self._without_decorators:
                 continue
             self._syntax.append(name)
             for part in value if isinstance(value, list) else [value]:

@@ -217,6 +217,32 @@ def test_methods_count_for_who_names_them(project: Path) -> None:
     assert taus_in(project, "Result.caption").digest != before
 
 
+def test_decorators_of_a_function_in_a_method_count(project: Path) -> None:
+    text = '''class Sums:
+    def __call__(self):
+        @doubled
+        def inner():
+            return 1
+
+        return inner()
+
+
+def doubled(function):
+    return 2 * function()
+
+
+def tripled(function):
+    return 3 * function()
+'''
+    path = project / "runs/sums.py"
+    path.write_text(text)
+    forget_code()
+    source = SourceFile(path, project)
+    before = reach([Place(source, "Sums")]).digest
+    change(path, "2 * function()", "4 * function()")
+    assert reach([Place(source, "Sums")]).digest != before
+
+
 def test_packages_count_where_something_computes_with_them(project: Path) -> None:
     assert taus_in(project).packages == {"numpy", "scipy"}
     assert taus_in(project, "Result.caption").packages == {"numpy", "scipy", "matplotlib"}
