@@ -27,6 +27,7 @@ from harness.cli.options import (
     lazy_class,
     metric_plugin_option,
     quiet_option,
+    schema_plugin_option,
     settings_from_options,
     settings_options,
     study_folder_option,
@@ -375,7 +376,7 @@ def tune(
 
 
 @click.command()
-@metric_plugin_option
+@schema_plugin_option
 @click.option("--experiment", is_flag=True, help="Schema of study files with an experiment.")
 def schema(plugins: Paths, experiment: bool) -> None:
     """Print the JSON schema of study files, for editors.

@@ -124,6 +124,7 @@ def _plugin_option(noun: str) -> Callable[[Command], Command]:
 
 metric_plugin_option = _plugin_option("metrics")
 analysis_plugin_option = _plugin_option("analysis, which shows its result")
+schema_plugin_option = _plugin_option("analyses, whose settings the schema describes")
 
 
 def refuse_options(names: Collection[str], subject: str) -> None:

@@ -381,6 +381,17 @@ def test_a_schema_is_that_of_a_study_or_of_an_experiment() -> None:
     assert "experiment" in of_experiment
 
 
+def test_the_schema_says_that_its_plugins_are_of_analyses() -> None:
+    (plugin_help,) = [
+        option.help
+        for option in DECLARED["schema"].params
+        if isinstance(option, click.Option) and option.name == "plugins"
+    ]
+    assert plugin_help is not None
+    assert "analyses" in plugin_help
+    assert "metrics" not in plugin_help
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
