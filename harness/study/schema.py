@@ -24,7 +24,9 @@ def study_schema(
 ) -> dict[str, Any]:
     """Describe every key of a study file as JSON schema: its type, range, default and meaning.
 
-    Analyses are the built-in ones and those of the plug-in files.
+    Analyses are the built-in ones and those of the plug-in files. ``study_class`` is the class
+    whose fields are the keys; splits and settings of systems are described for `Study` alone.
+    Raises InputError for a plug-in file that is missing, fails or declares no analysis.
     """
     definitions: dict[str, Any] = {}
     schema = _schema_of(study_class, definitions)
@@ -43,7 +45,8 @@ def _split_schema(
 ) -> dict[str, Any]:
     """Describe the table [split]: a method with its options, or a user's file with its own.
 
-    Adds what the options refer to to ``definitions``.
+    A table without a method has options of the usual one. ``register`` has the splitters by name;
+    definitions that the schemas of their options refer to are added to ``definitions``.
     """
     method_of_file: dict[str, Any] = {METHOD: {"type": "string", "pattern": r"\.py$"}}
     tables = [{"type": "object", "required": [METHOD], "properties": method_of_file}]
@@ -52,7 +55,7 @@ def _split_schema(
         table["properties"] = {METHOD: {"const": name}, **table["properties"]}
         table |= {"title": name, "description": splitter.summary}
         if name != USUAL:
-            table["required"] = [METHOD]
+            table["required"] = [METHOD, *table.get("required", [])]
         tables.append(table)
     return {"anyOf": tables}
 
@@ -60,7 +63,8 @@ def _split_schema(
 def _analyses_schema(register: Register, definitions: dict[str, Any]) -> dict[str, Any]:
     """Describe the table [analyses]: a section for each analysis, or for a group of them.
 
-    Adds what the options refer to to ``definitions``.
+    ``register`` has the analyses by key; definitions that the schemas of their options refer to are
+    added to ``definitions``.
     """
     names = _list_of_names(
         "Analyses to run; default: the usual ones, and those with a section of their own."
@@ -98,7 +102,7 @@ def _list_of_names(description: str) -> dict[str, Any]:
 
 
 def _schema_of(model: type[BaseModel], definitions: dict[str, Any]) -> dict[str, Any]:
-    """Describe a model; move the definitions that it refers to into ``definitions``."""
+    """Describe a model as JSON schema; move the definitions it refers to into ``definitions``."""
     schema = model.model_json_schema()
     definitions |= schema.pop("$defs", {})
     return schema

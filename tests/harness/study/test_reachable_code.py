@@ -218,7 +218,7 @@ def test_methods_count_for_who_names_them(project: Path) -> None:
 
 
 def test_decorators_of_a_function_in_a_method_count(project: Path) -> None:
-    text = '''class Sums:
+    text = """class Sums:
     def __call__(self):
         @doubled
         def inner():
@@ -233,7 +233,7 @@ def doubled(function):
 
 def tripled(function):
     return 3 * function()
-'''
+"""
     path = project / "runs/sums.py"
     path.write_text(text)
     forget_code()

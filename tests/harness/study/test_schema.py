@@ -7,9 +7,10 @@ import pytest
 
 from analyses.shared.analysis import built_in_analyses
 from harness.online.experiment_file import ExperimentStudy
-from harness.study.schema import study_schema
+from harness.study.schema import _split_schema, study_schema
 from harness.study.study import Study
-from qrels import splits
+from qrels import Ratings, Split, splits
+from qrels.ratings.splitter import SplitSettings, split
 from recommenders import systems
 
 
@@ -124,6 +125,23 @@ def mine(work, settings: AnalysisSettings) -> Mine:
     """Find nothing."""
     return Mine()
 '''
+
+
+class SizedSettings(SplitSettings):
+    """Settings of a split, of which one has no default."""
+
+    size: int
+
+
+@split("sized", source="-")
+def sized(ratings: Ratings, settings: SizedSettings, *, seed: int) -> Split:
+    """Hold out nothing."""
+    return Split(ratings, ratings)
+
+
+def test_an_option_without_a_default_is_required_beside_the_method() -> None:
+    table = _split_schema({"sized": sized}, {})["anyOf"][-1]
+    assert table["required"] == ["method", "size"]
 
 
 def test_an_analysis_of_a_file_is_described(tmp_path: Path) -> None:
