@@ -74,11 +74,12 @@ class Rows(ABC):
         """Read the first rows, at most `LOOKED_AT`, as texts of all columns."""
 
     def samples(self) -> list[Sample]:
-        """Read the first values of each column."""
+        """Read the first values of each column; without rows, none of each."""
         # Lines of another width are refused when all are read.
-        columns = [*zip_longest(*self.beginning(), fillvalue="")][: len(self.names)]
-        missing = len(self.names) - len(columns)
-        return [Sample(texts) for texts in columns] + [Sample(()) for _ in range(missing)]
+        columns = zip_longest(*self.beginning(), fillvalue="")
+        samples = [Sample(texts) for texts, _ in zip(columns, self.names, strict=False)]
+        n_missing = len(self.names) - len(samples)
+        return samples + [Sample(()) for _ in range(n_missing)]
 
     @abstractmethod
     def records(self, places: Places) -> Iterator[Record]:
@@ -125,19 +126,23 @@ class DelimitedRows(Rows):
         InputError
             If the format says how many fields there are, and the first line has others.
         """
-        self._width()
-        _, fields = self._first
-        return fields if self.layout.header else [str(place) for place in range(len(fields))]
+        width = self._width()
+        if self.layout.header:
+            _, fields = self._first
+            return fields
+        return [str(place) for place in range(width)]
 
     def beginning(self) -> list[list[str]]:
         """Read the fields of the first lines below the heading."""
         first = int(self.layout.header)
-        return [fields for _, fields in islice(self._lines(), first, first + LOOKED_AT)]
+        lines = islice(self._lines(), first, first + LOOKED_AT)
+        return [fields for _, fields in lines]
 
     def records(self, places: Places) -> Iterator[Record]:
         """Read line by line, and refuse a line of another width."""
         width = self._width()
-        for line, fields in islice(self._lines(), int(self.layout.header), None):
+        first = int(self.layout.header)
+        for line, fields in islice(self._lines(), first, None):
             if len(fields) != width:
                 raise self.error(line, self._wrong_width(fields, width))
             yield line, {role: fields[place] for role, place in places.items()}
@@ -151,10 +156,12 @@ class DelimitedRows(Rows):
         if first_line > 1 or not self._is_plain:
             raise NotPlain
         text = pa.string()
-        encoded = pa.dictionary(pa.int32(), text)
-        ids = (Role.USER, Role.ITEM, Role.SYSTEM)
-        kinds = {str(at): encoded if role in ids else text for role, at in places.items()}
-        table = self._arrow_table(kinds, width=width)
+        encoded_text = pa.dictionary(pa.int32(), text)
+        types: dict[str, Any] = {}
+        for role, place in places.items():
+            is_id = role in (Role.USER, Role.ITEM, Role.SYSTEM)
+            types[str(place)] = encoded_text if is_id else text
+        table = self._arrow_table(types, width=width)
         columns = {role: table[str(place)] for role, place in places.items()}
         if not self._may_have_blanks:
             return columns
@@ -168,33 +175,35 @@ class DelimitedRows(Rows):
             raise self.error(line, self._wrong_width(fields, width))
         return width
 
-    def _arrow_table(self, kinds: dict[str, Any], *, width: int) -> Any:
-        """Read the columns that have a kind; their names are their places."""
+    def _arrow_table(self, types: dict[str, Any], *, width: int) -> Any:
+        """Read the columns that have an Arrow type; their names are their places."""
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
         body, separator = self._body()
+        names = [str(place) for place in range(width)]
+        read_options = arrow_csv.ReadOptions(column_names=names)
+        parse_options = arrow_csv.ParseOptions(delimiter=separator, quote_char=False)
+        convert_options = arrow_csv.ConvertOptions(
+            column_types=types, include_columns=list(types), null_values=[]
+        )
         try:
             return arrow_csv.read_csv(
-                pa.py_buffer(body),
-                arrow_csv.ReadOptions(column_names=[str(place) for place in range(width)]),
-                arrow_csv.ParseOptions(delimiter=separator, quote_char=False),
-                arrow_csv.ConvertOptions(
-                    column_types=kinds,
-                    include_columns=list(kinds),
-                    null_values=[],
-                ),
+                pa.py_buffer(body), read_options, parse_options, convert_options
             )
         except pa.ArrowInvalid as error:
             raise NotPlain from error
 
     def _wrong_width(self, fields: list[str], width: int) -> str:
-        separator = "white space" if self.layout.separator == WHITE_SPACE else None
-        between = separator or repr(self.layout.separator)
+        """Write that a line has not as many fields as it should, and what may part it instead."""
+        separator = self.layout.separator
+        between = "white space" if separator == WHITE_SPACE else repr(separator)
         finding = f"{width} fields between {between} expected, found {len(fields)}"
         line = "".join(fields)
-        others = [mark for mark in ("::", "\t", ";", "|", ",") if mark in line]
-        return f"{finding}; is the separator {others[0]!r}?" if others else f"{finding}."
+        other_separators = [mark for mark in ("::", "\t", ";", "|", ",") if mark in line]
+        if other_separators:
+            return f"{finding}; is the separator {other_separators[0]!r}?"
+        return f"{finding}."
 
     def _lines(self) -> Iterator[tuple[int, list[str]]]:
         """Read the number and the fields of every line that is not blank."""
@@ -262,18 +271,20 @@ class DelimitedRows(Rows):
         separator = self.layout.separator.encode()
         if self.layout.separator == WHITE_SPACE:
             return False
-        blanks = [blank for blank in (b" ", b"\t") if blank != separator and blank in data]
-        edges = (b"\n", b"\r", separator)
-        return any(
-            edge + blank in data or blank + edge in data for edge in edges for blank in blanks
-        )
+        for blank in (b" ", b"\t"):
+            if blank == separator or blank not in data:
+                continue
+            for edge in (b"\n", b"\r", separator):
+                if edge + blank in data or blank + edge in data:
+                    return True
+        return False
 
     def _body(self) -> tuple[bytes, bytes]:
         """Take the lines below the heading, and the byte between their fields."""
         body = self.source.data
         separator = self.layout.separator.encode()
         if self.layout.header:
-            body = body.partition(b"\n")[2]
+            _, _, body = body.partition(b"\n")
         if self.layout.separator == WHITE_SPACE:
             return _with_single_blanks(body), separator
         if len(separator) > 1:
@@ -310,7 +321,8 @@ class ItemsRows(DelimitedRows):
 
     def beginning(self) -> list[list[str]]:
         """Read the user and the first item of the first lines."""
-        return [fields[:2] for _, fields in islice(self._lines(), LOOKED_AT)]
+        lines = islice(self._lines(), LOOKED_AT)
+        return [fields[:2] for _, fields in lines]
 
     def records(self, places: Places) -> Iterator[Record]:
         """Read the pairs of users and items one by one."""
@@ -323,14 +335,12 @@ class ItemsRows(DelimitedRows):
         import pyarrow as pa
 
         lines = [fields for _, fields in self._lines()]
-        users = pa.array([fields[0] for fields in lines], pa.string())
-        n_items = [len(fields) - 1 for fields in lines]
+        n_items_of_line = [len(fields) - 1 for fields in lines]
+        line_of_pair = np.repeat(np.arange(len(lines)), n_items_of_line)
+        user_of_line = pa.array([fields[0] for fields in lines], pa.string())
+        users = user_of_line.take(pa.array(line_of_pair))
         items = pa.array([item for fields in lines for item in fields[1:]], pa.string())
-        user_of_pair = pa.array(np.repeat(np.arange(len(lines)), n_items))
-        return {
-            Role.USER: pa.chunked_array([users.take(user_of_pair)]),
-            Role.ITEM: pa.chunked_array([items]),
-        }
+        return {Role.USER: pa.chunked_array([users]), Role.ITEM: pa.chunked_array([items])}
 
 
 class MatrixRows(DelimitedRows):
@@ -348,7 +358,8 @@ class MatrixRows(DelimitedRows):
     def beginning(self) -> list[list[str]]:
         """Read the first ratings."""
         places = {Role.USER: 0, Role.ITEM: 1, Role.RATING: 2}
-        return [list(texts.values()) for _, texts in islice(self.records(places), LOOKED_AT)]
+        first_records = islice(self.records(places), LOOKED_AT)
+        return [list(texts.values()) for _, texts in first_records]
 
     def records(self, places: Places) -> Iterator[Record]:
         """Read cell by cell what is rated."""
@@ -359,7 +370,11 @@ class MatrixRows(DelimitedRows):
                     yield line, texts
 
     def _is_unrated(self, text: str) -> bool:
-        return is_number(text) and float(text.replace(",", ".")) == self.layout.unrated
+        """Tell whether a cell holds the number that stands for no rating."""
+        if not is_number(text):
+            return False
+        with_decimal_point = text.replace(",", ".")
+        return float(with_decimal_point) == self.layout.unrated
 
     def columns(self, places: Places) -> ArrowColumns:
         """Read line by line, if all cells are plain numbers."""
@@ -368,18 +383,21 @@ class MatrixRows(DelimitedRows):
         if b"_" in self.source.data:
             raise NotPlain
         try:
-            lines = [np.array(ratings, dtype=np.float64) for _, ratings in self._matrix()]
+            lines = [np.array(cells, dtype=np.float64) for _, cells in self._matrix()]
         except ValueError as error:
             raise NotPlain from error
         matrix = np.array(lines)
         user, item = np.nonzero(matrix != self.layout.unrated)
-        names = pa.array([str(place) for place in range(1, max(matrix.shape, default=0) + 1)])
-        columns = {
-            Role.USER: names.take(pa.array(user)),
-            Role.ITEM: names.take(pa.array(item)),
-            Role.RATING: pa.array(matrix[user, item]),
+        n_names = max(matrix.shape, default=0)
+        names = pa.array([str(number) for number in range(1, n_names + 1)])
+        users = names.take(pa.array(user))
+        items = names.take(pa.array(item))
+        ratings = pa.array(matrix[user, item])
+        return {
+            Role.USER: pa.chunked_array([users]),
+            Role.ITEM: pa.chunked_array([items]),
+            Role.RATING: pa.chunked_array([ratings]),
         }
-        return {role: pa.chunked_array([column]) for role, column in columns.items()}
 
     def _matrix(self) -> Iterator[tuple[int, list[str]]]:
         """Read the number and the cells of every line, all of one length."""
@@ -420,7 +438,9 @@ class ColumnarRows(Rows):
         except json.JSONDecodeError:
             lines = self.source.data.splitlines()
             records = [json.loads(line) for line in lines if line.strip()]
-        return pa.Table.from_pylist(records if isinstance(records, list) else [records])
+        if not isinstance(records, list):
+            records = [records]
+        return pa.Table.from_pylist(records)
 
     @property
     def names(self) -> list[str]:
@@ -437,23 +457,31 @@ class ColumnarRows(Rows):
                 batch = next(self._parquet.iter_batches(batch_size=LOOKED_AT), None)
             else:
                 batch = self._table.slice(0, LOOKED_AT)
-        columns = [] if batch is None else [column.to_pylist() for column in batch.columns]
-        return [[_as_text(value) for value in row] for row in zip(*columns, strict=True)]
+        if batch is None:
+            return []
+        columns = [column.to_pylist() for column in batch.columns]
+        rows = zip(*columns, strict=True)
+        return [[_as_text(value) for value in row] for row in rows]
 
     def records(self, places: Places) -> Iterator[Record]:
         """Read the rows as texts."""
-        columns = {role: column.to_pylist() for role, column in self.columns(places).items()}
-        for row, values in enumerate(zip(*columns.values(), strict=True), start=1):
-            yield row, {role: _as_text(v) for role, v in zip(columns, values, strict=True)}
+        columns = self.columns(places)
+        values_of_columns = [column.to_pylist() for column in columns.values()]
+        rows = zip(*values_of_columns, strict=True)
+        for number, values in enumerate(rows, start=1):
+            value_of_role = zip(columns, values, strict=True)
+            yield number, {role: _as_text(value) for role, value in value_of_role}
 
     def columns(self, places: Places) -> ArrowColumns:
         """Read whole columns."""
         names = self.names
-        wanted = [names[place] for place in places.values()]
+        name_of_role = {role: names[place] for role, place in places.items()}
         with self._readable():
-            is_parquet = self.source.is_parquet
-            table = self._parquet.read(columns=wanted) if is_parquet else self._table
-        return {role: self._converted(role, table[names[at]]) for role, at in places.items()}
+            if self.source.is_parquet:
+                table = self._parquet.read(columns=list(name_of_role.values()))
+            else:
+                table = self._table
+        return {role: self._converted(role, table[name]) for role, name in name_of_role.items()}
 
     @contextmanager
     def _readable(self) -> Iterator[None]:
@@ -488,14 +516,19 @@ class ColumnarRows(Rows):
             column = column.cast(pa.timestamp("s"))
             kind = column.type
         if role == Role.TIME and pa.types.is_timestamp(kind):
-            utc = column.cast(pa.int64()).cast(pa.timestamp(kind.unit))
-            seconds = compute.floor_temporal(utc, unit="second").cast(pa.timestamp("s"))
-            return seconds.cast(pa.int64())
-        if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-            return column
-        raise self._wrong_type(role, "numbers", kind)
+            ticks = column.cast(pa.int64())
+            utc = ticks.cast(pa.timestamp(kind.unit))
+            full_seconds = compute.floor_temporal(utc, unit="second")
+            return full_seconds.cast(pa.timestamp("s")).cast(pa.int64())
+        is_number_type = (
+            pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+        )
+        if not is_number_type:
+            raise self._wrong_type(role, "numbers", kind)
+        return column
 
     def _wrong_type(self, role: Role, wanted: str, kind: Any) -> InputError:
+        """Write that a column has another type than its role needs."""
         finding = f"the {role} column must hold {wanted}, found {kind}."
         return InputError(f"{self.source.label}: {finding}")
 
