@@ -12,12 +12,12 @@ from scipy.stats import norm
 from scipy.stats import t as student
 
 from analyses.significance import exact
+from analyses.significance.characteristic_function import characteristic_function
 from analyses.significance.exact import (
     LOG_COSINE,
     TAIL_DEVIATIONS,
     by_lattice,
     by_product,
-    characteristic_function,
     critical_by_series,
     distinct_sizes,
     has_revival,
