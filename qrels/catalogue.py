@@ -64,7 +64,7 @@ class Catalogue:
     hidden_ranks: Mapping[str, JudgedRanks] | None = None
 
     def require(self, name: str) -> Any:
-        """Look up a property, such as "popularity", by its name.
+        """Look up an attribute of this catalogue, such as "popularity", by its name.
 
         Raises InputError, which says what to do, if it is not known (None).
         """
@@ -84,10 +84,11 @@ class Catalogue:
         return {}
 
     def select_users(self, users: Integers, judgements: Integers) -> Catalogue:
-        """Keep the profiles of some users, and the hidden ranks of some judgements.
+        """Copy this catalogue for some users and some judgements, in the order of their numbers.
 
-        ``users`` and ``judgements`` are numbers, here and in the qrels; the new catalogue has both
-        in this order.
+        ``users``: numbers of users, by which rows of ``profiles`` (training ratings, of shape
+        (n_users, n_items)) are chosen; ``judgements``: indices of judgements in the qrels, by which
+        hidden ranks of each system are chosen, -1 for a miss. Both stay None if they are.
         """
         profiles = None if self.profiles is None else self.profiles[users]
         hidden_ranks = self.hidden_ranks

@@ -51,7 +51,8 @@ class Scale:
     def grades_of(self, ratings: Floats) -> Ints:
         """Look up the grades of ratings, int32 of the same shape.
 
-        Raises InputError for a rating that does not occur in the data set.
+        ``self.ratings`` are the distinct ratings of the data set, rising, and ``self.grades`` their
+        grades, both of shape (n,). Raises InputError for a rating that is not among them.
         """
         last_position = len(self.ratings) - 1
         positions = np.minimum(np.searchsorted(self.ratings, ratings), last_position)
@@ -62,11 +63,12 @@ class Scale:
         return self.grades[positions]
 
     def nearest_grades(self, ratings: Floats) -> Ints:
-        """Compute grades of numbers between ratings, such as expected ones.
+        """Compute grades of numbers between ratings, such as expected ratings.
 
-        ``ratings`` are float64 of any shape, the grades int32 of the same shape. A number has the
-        grade of the nearest rating, as far as that leaves relevant what reaches the threshold, and
-        nothing else.
+        ``ratings`` are float64 of any shape, the result int32 of the same shape. A number has the
+        grade of the nearest rating on the scale, the higher one at a midpoint. But a number at or
+        above the threshold has at least the lowest relevant grade, ``self.level``, and a number
+        below it has a lower grade.
         """
         midpoints = (self.ratings[1:] + self.ratings[:-1]) / 2
         nearest = self.grades[np.searchsorted(midpoints, ratings, side="right")]
@@ -94,6 +96,12 @@ def rating_scale(ratings: Ratings, *, threshold: float, rule: GradeRule | None =
     -------
     The scale. Where a grade would be negative, or the lowest relevant grade below 1, which
     trec_eval's ``-l`` does not mean as a level, all grades are raised by the least that mends it.
+
+    Raises
+    ------
+    InputError
+        If the rule is "values", and ratings have more than three decimals or too large a range; or
+        if ratings with equally many cuts lie on both sides of the threshold.
 
     Examples
     --------
@@ -135,7 +143,7 @@ def _graded(
     ------
     InputError
         If the rule is "values", and ratings have more than three decimals or too large a range; or
-        as `_by_cuts` does.
+        if ratings with equally many cuts lie on both sides of the threshold.
     """
     if isinstance(rule, tuple):
         return _by_cuts(distinct_ratings, threshold, rule)
@@ -165,9 +173,10 @@ def _graded(
 
 
 def _whole_number_factor(distinct_ratings: Floats) -> int | None:
-    """Find the first factor that makes rising ratings whole numbers within the range of grades.
+    """Find the first of 1, 2, 10, 100 and 1000 that makes whole numbers of all ratings.
 
-    None if no factor does.
+    ``distinct_ratings`` rise, float64 of shape (n,). The products, and their range, must be below
+    2^31 - 1. None if no factor does.
     """
     lowest = distinct_ratings[0]
     highest = distinct_ratings[-1]

@@ -62,7 +62,7 @@ class Judged:
     lengths: Integers | None = None
 
     def __post_init__(self) -> None:
-        """Refuse grades and judgements that are no tables, or not of as many users."""
+        """Raise InputError if grades and judgements are no tables of as many rows (users)."""
         grades_shape = self.grades.shape
         judgements_shape = self.judgements.shape
         are_tables = len(grades_shape) == len(judgements_shape) == 2
@@ -85,14 +85,17 @@ class Judged:
         *,
         listed_ranks: ListedRanks | None = None,
     ) -> Judged:
-        """Judge other lists of the same users; what was derived from the judgements is kept.
+        """Judge other lists of the same users; the cache of what judgements alone decide is shared.
 
         Parameters
         ----------
-        grades, lengths
-            As those of `Judged`; grades of shape (n_users, n_ranks).
+        grades
+            Grade of the item at each rank, of shape (n_users, n_ranks); NaN where there is none.
+        lengths
+            Number of items in each list, of shape (n_users,); None if all ranks are filled.
         listed_ranks
-            The ranks of the columns, where ranks that hold nothing judged are left out.
+            The ranks that columns of ``grades`` stand for, where ranks without a judged item are
+            left out; by default column 0 is rank 1, column 1 rank 2, and so on.
         """
         judged = replace(self, grades=grades, lengths=lengths)
         vars(judged)["_derived_from_judgements"] = self._derived_from_judgements
@@ -103,8 +106,8 @@ class Judged:
     def as_deep_as(self, depth: int) -> Judged:
         """Treat the same lists as the first ranks of deeper ones, whose other ranks are empty.
 
-        So that measures of whole lists count equally many ranks for all users, where rows hold some
-        of them.
+        The new lists have ``depth`` ranks by name; their arrays stay as wide as they are. So
+        measures of whole lists count equally many ranks for users in tables of different widths.
 
         Examples
         --------
@@ -184,12 +187,15 @@ class Judged:
     def best_so_far(self, rank_values: Callable[..., Floats], **options: Any) -> Floats:
         """Add the values of the best list down to each rank, of shape (n_users, n_ranks).
 
-        ``rank_values`` is as in `total`. Beyond the end of the best list, sums stay the same.
+        The best list has all judged items of the user by falling grade. ``rank_values`` computes
+        the value of each of its ranks from these lists and ``options``. Beyond its end, sums stay
+        the same; they are 0 if no user has a judgement.
         """
         totals = self.best.once(_accumulated, rank_values=rank_values, by=np.add, **options)
         n_best_ranks = totals.shape[1]
         if n_best_ranks == 0:
             return np.zeros(self.grades.shape)
+        # Ranks are of shape (n_ranks,), or (n_users, n_ranks) where some ranks are left out.
         columns = np.minimum(self.ranks, n_best_ranks) - 1
         if columns.ndim == 1:
             return totals[:, columns]
@@ -216,6 +222,10 @@ class Judged:
         Returns
         -------
         Of shape (n_users,); 0 where no rank is at or before the cut-off.
+
+        Notes
+        -----
+        If ``self._listed_ranks`` is None, column k is rank k + 1; otherwise it holds the ranks.
         """
         n_ranks = totals.shape[1]
         if n_ranks == 0:
@@ -227,6 +237,7 @@ class Judged:
             if last_rank <= 0:
                 return np.zeros(self.n_users)
             return totals[:, last_rank - 1]
+        # Positions in the flat table of ranks x users, negative where there is no rank.
         if isinstance(cutoff, int):
             cells = self.once(_last_cells, cutoff=cutoff)
         else:
@@ -388,10 +399,10 @@ class Judged:
 def _once(
     derived: dict[Any, Any], derive: Callable[..., T], judged: Judged, options: dict[str, Any]
 ) -> T:
-    """Look up in ``derived`` what ``derive(judged, **options)`` gave, or compute and keep it.
+    """Look up in the cache ``derived`` the value of ``derive(judged, **options)``.
 
-    The key is the function, the relevance level, and the options; mappings among these by their
-    items.
+    If it is missing, it is computed and added to the cache. The key is the function, the relevance
+    level, and names and values of the options; a mapping among the values is keyed by its items.
     """
     option_values = [
         tuple(sorted(value.items())) if isinstance(value, Mapping) else value
@@ -404,7 +415,10 @@ def _once(
 
 
 def _at_level(judged: Judged, *, relevance_level: float) -> Judged:
-    """Copy judged lists with another relevance level; ranks, depth and items stay."""
+    """Copy judged lists with another relevance level; ranks, depth and items stay.
+
+    The copies share the cache of what is derived from the judgements, whose keys hold the level.
+    """
     at_level = replace(judged, relevance_level=relevance_level)
     vars(at_level).update(
         _derived_from_judgements=judged._derived_from_judgements,
@@ -417,7 +431,11 @@ def _at_level(judged: Judged, *, relevance_level: float) -> Judged:
 
 
 def _condensed(judged: Judged) -> Judged:
-    """Move the judged items of every list to its beginning."""
+    """Move the judged items of every list to its beginning, so that no unjudged item is ranked.
+
+    Items with a grade of 0 or more are judged. The new lists have grades of the same shape, NaN at
+    the end, and the same depth; they know the items if these lists do.
+    """
     is_judged = judged.grades >= 0
     # Cells of tables that are laid out rank by rank: (n_ranks, n_users), made flat.
     old_cells = np.flatnonzero(is_judged.T)
@@ -446,7 +464,10 @@ def _condensed(judged: Judged) -> Judged:
 
 
 def _best_lists(judged: Judged) -> Judged:
-    """Sort all judgements of each user by falling grade; negative and missing ones are 0."""
+    """Rank all judged items of each user by falling grade; negative and missing grades are 0.
+
+    The grades of the new lists are of the shape of ``judged.judgements``, (n_users, n).
+    """
     rising_grades = np.sort(np.fmax(judged.judgements, 0.0), axis=1)
     grades = rising_grades[:, ::-1]
     best = judged.with_lists(grades, None)
@@ -497,13 +518,14 @@ def accumulate(values: NDArray[Any], *, by: np.ufunc = np.add) -> Floats:
 def _last_cells(judged: Judged, *, cutoff: int | Integers) -> Numbers:
     """Find the last rank of each user down to a cut-off, of shape (n_users,).
 
-    The result are positions in a table (n_ranks, n_users), made flat; negative where no rank is at
-    or before the cut-off, which is one for all users, or one for each.
+    The result are positions in a flat table of shape (n_ranks, n_users); negative where no rank is
+    at or before the cut-off. ``cutoff``: one for all users, or one for each, of shape (n_users,).
     """
     if isinstance(cutoff, int) and judged._listed_ranks is not None:
         columns = judged._listed_ranks.last_columns(cutoff, n_rows=judged.n_users)
     else:
         is_within = judged.ranks <= np.reshape(cutoff, (-1, 1))
         columns = np.count_nonzero(is_within, axis=1) - 1
+    # With user 0 where the column is -1, so that the position is negative for all users.
     users = np.where(columns >= 0, np.arange(judged.n_users), 0)
     return columns * judged.n_users + users

@@ -29,9 +29,11 @@ class ListedRanks:
         return repeated.T
 
     def last_columns(self, cutoff: int, *, n_rows: int) -> Numbers:
-        """Find the last column down to a cut-off, of shape (n_rows,); -1 where there is none.
+        """Find the index of the last column of rank up to a cut-off; -1 where there is none.
 
-        ``n_rows`` is the number of lists times that of samples of the judgements.
+        ``self.listed`` holds the ranks of columns, of shape (n_ranks, n_lists). ``n_rows`` is the
+        number of lists times that of samples of the judgements. The result is of shape (n_rows,):
+        that of the first list for all samples, then that of the second, and so on.
         """
         n_columns = np.count_nonzero(self.listed <= cutoff, axis=0)
         columns = n_columns - 1

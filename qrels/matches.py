@@ -22,9 +22,13 @@ CELLS_AT_ONCE = 250_000
 def match(run: Run, qrels: Qrels, *, depth: int | None = None) -> Longs:
     """Find the judgement of every ranked item, down to a depth; by default at all ranks.
 
+    Run and qrels are of the same users, in the same order. Users are looked up block by block, in
+    a table of all pairs of a user of the block and an item, so that memory is bounded.
+
     Returns
     -------
-    Positions in ``qrels.items``, int64 of shape (n_users, n_ranks); -1 where there is none.
+    Positions of judgements in ``qrels.items``, int64 of shape (n_users, n_ranks); -1 where the item
+    has no judgement, or the list has ended.
 
     Raises
     ------
@@ -71,7 +75,13 @@ def judge(run: Run, qrels: Qrels, catalogue: Catalogue | None = None) -> Judged:
     run, qrels
         Of the same users, in the same order.
     catalogue
-        What is known of the items, for metrics that ask for it.
+        What is known of the items (popularity, features and so on), for metrics that ask for it.
+        By default, metrics that ask for items are refused.
+
+    Returns
+    -------
+    The grade of the item at each rank, NaN where it has no judgement or the list has ended, of
+    shape (n_users, depth); beside all grades of each user.
 
     Raises
     ------
@@ -113,8 +123,9 @@ def judge(run: Run, qrels: Qrels, catalogue: Catalogue | None = None) -> Judged:
 
 
 def _rows(values: NDArray[Any], qrels: Qrels, *, missing: float) -> NDArray[Any]:
-    """Lay a column of values, of shape (n_judgements,), in rows, one for each user.
+    """Lay a column of values, one for each judgement in the qrels, in rows, one for each user.
 
+    ``values`` are of shape (n_judgements,), user by user.
     The result is of shape (n_users, n), where n is the most judgements that a user has; the ends of
     shorter rows are filled with ``missing``.
     """

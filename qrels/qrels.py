@@ -47,7 +47,10 @@ class Qrels:
     relevance_level: int
 
     def __post_init__(self) -> None:
-        """Refuse a level below 1, and items of a user that do not rise."""
+        """Raise InputError for a relevance level below 1, or items of a user that do not rise.
+
+        ``self.users`` and ``self.items`` have the user and the item of each judgement.
+        """
         if self.relevance_level < 1:
             raise InputError(f"the relevance level must be at least 1, got {self.relevance_level}.")
         same_user = self.users[1:] == self.users[:-1]
@@ -103,7 +106,10 @@ class Qrels:
         return replace(self, offsets=offsets, items=items, grades=grades)
 
     def select_users(self, users: Integers) -> Qrels:
-        """Keep the users with these numbers, in this order, which becomes their numbers."""
+        """Keep the judgements of the users with these numbers, and number them anew in this order.
+
+        Judgements of user u are rows ``offsets[u]:offsets[u + 1]``.
+        """
         counts = np.diff(self.offsets)[users]
         rows = self.judgement_rows(users)
         offsets = offsets_of(counts)
@@ -112,7 +118,10 @@ class Qrels:
         return replace(self, offsets=offsets, items=items, grades=grades)
 
     def judgement_rows(self, users: Integers) -> Longs:
-        """List the numbers of the judgements of these users, user by user, int64 of shape (n,)."""
+        """List the indices of the judgements of these users, user by user, int64 of shape (n,).
+
+        Judgements of user u have the indices ``offsets[u]`` to ``offsets[u + 1] - 1``.
+        """
         first_rows = self.offsets[users]
         counts = self.offsets[users + 1] - first_rows
         first_positions = np.cumsum(counts) - counts
@@ -162,7 +171,8 @@ def qrels_from_columns(
 def judgement_facts(qrels: Qrels, units: str = "users") -> dict[str, int]:
     """Count users and judgements, and users without relevant or judged non-relevant items.
 
-    ``units`` is what names of the counts call the users, such as "topics".
+    The counts, and the relevance level among them, are by their names, in the order to print them.
+    ``units``: what these names call the users, such as "topics".
     """
     has_no_relevant = qrels.count_by_user(qrels.relevant) == 0
     has_no_nonrelevant = qrels.count_by_user(qrels.nonrelevant) == 0
@@ -181,8 +191,8 @@ def warn_of_one_sided_judgements(
 ) -> None:
     """Warn if no judgement is relevant, or no user has relevant and judged non-relevant items.
 
-    ``collapsed_metrics``: what metrics that are computed become for users without judged
-    non-relevant items, each in a clause. Without any there is no warning of the second kind.
+    ``collapsed_metrics``: clauses that say what the metrics of a study become for users without
+    judged non-relevant items. If it is empty, there is no warning of the second kind.
     """
     has_relevant = qrels.count_by_user(qrels.relevant) > 0
     has_nonrelevant = qrels.count_by_user(qrels.nonrelevant) > 0

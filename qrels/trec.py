@@ -87,9 +87,11 @@ def read_qrels(path: Path) -> QrelsFile:
 
 
 def parse_qrels(path: Path, content: bytes) -> QrelsFile:
-    """Read the content of a qrels file, unpacked; the path is for messages.
+    """Read the content of a qrels file, unpacked; the path is only named in messages.
 
-    Errors and warnings are those of `read_qrels`.
+    Raises InputError if the file has no lines, a line has not four fields, an id is too long, a
+    grade is no whole number up to 2^31 - 1, or a pair of user and item is judged twice (unless the
+    file has subtopics). Warns of subtopics, and of users who have negative grades only.
     """
     columns = read_columns(path, content, LAYOUT, _checked_lines)
     file = _with_subtopics_together(path, content, columns)
@@ -112,8 +114,11 @@ def parse_qrels(path: Path, content: bytes) -> QrelsFile:
 def _with_subtopics_together(path: Path, content: bytes, columns: Columns) -> QrelsFile | None:
     """Read qrels of subtopics (user subtopic item grade) as qrels of their users; None for others.
 
-    They are such if a user judges an item twice, and never for one subtopic. The grade of an item
-    is the highest over the subtopics. A warning says so.
+    A file has subtopics if a pair of user and item occurs twice, but no triple of user, item and
+    subtopic does. The grade of an item is its highest over the subtopics, of which a warning tells.
+
+    ``content``: the bytes of the file; ``columns``: its fields as read from them, except the
+    subtopics. Raises InputError if an id is too long or a grade is invalid.
     """
     users, user = columns.numbered_texts(USER_FIELD)
     items, item = columns.numbered_texts(ITEM_FIELD)
@@ -122,10 +127,12 @@ def _with_subtopics_together(path: Path, content: bytes, columns: Columns) -> Qr
         return None
     subtopic_columns = read_columns(path, content, LAYOUT_OF_SUBTOPICS, _checked_lines)
     subtopics, subtopic = subtopic_columns.numbered_texts(SUBTOPIC_FIELD)
+    # One number for each triple of user, item and subtopic.
     triples = (user.astype(np.int64) * len(items) + item) * len(subtopics) + subtopic
     if len(np.unique(triples)) < len(triples):
         return None
     grade = _grades(columns)
+    # By user and item, grades rising: the last row of each pair has its highest grade.
     order = np.lexsort((grade, item, user))
     is_last = np.append((np.diff(user[order]) != 0) | (np.diff(item[order]) != 0), True)
     highest = order[is_last]
@@ -139,9 +146,9 @@ def _with_subtopics_together(path: Path, content: bytes, columns: Columns) -> Qr
 
 
 def _checked_lines(path: Path, lines: NumberedLines) -> Iterator[list[bytes]]:
-    """Yield the fields of lines, and refuse a line that has not four, or a file without lines.
+    """Yield the fields of each line; raise InputError for a line that has not four, or no lines.
 
-    Lines come with their physical numbers.
+    ``lines``: pairs of the number of a line in the file, from 1, and its fields.
     """
     has_lines = False
     for number, fields in lines:
@@ -155,11 +162,13 @@ def _checked_lines(path: Path, lines: NumberedLines) -> Iterator[list[bytes]]:
 
 
 def format_qrels(qrels: Qrels, topics: Numbering, items: Numbering) -> bytes:
-    r"""Write qrels as the lines of a TREC qrels file; negative and other low grades are included.
+    r"""Write a line ``topic 0 item grade`` for each judgement, of any grade, also negative ones.
 
-    ``topics`` and ``items`` have the ids of the users and items of the qrels.
+    The lines are in the order of the judgements. ``topics`` and ``items`` have the ids of the users
+    and items, in the order of their numbers in the qrels.
     """
     distinct_grades, grade_numbers = np.unique(qrels.grades, return_inverse=True)
+    # Each column is a list of distinct texts, and the position in it for each judgement.
     topic_texts = [f"{topic} 0 " for topic in topics.ids.tolist()]
     grade_texts = [f" {grade}\n" for grade in distinct_grades.tolist()]
     item_texts = items.ids.tolist()
@@ -174,6 +183,7 @@ def _grades(columns: Columns) -> Ints:
     Raises InputError at the first line whose grade is no whole number up to 2^31 - 1; a negative
     number of as many digits is accepted.
     """
+    # The distinct texts, and for each line the position of its text among them.
     texts, codes = columns.texts(GRADE_FIELD)
     for code, text in enumerate(texts):
         sign_and_digits = GRADE.fullmatch(text)
@@ -184,5 +194,6 @@ def _grades(columns: Columns) -> Ints:
         ):
             rule = f"a grade must be a whole number, at most {HIGHEST_GRADE}, found {text!r}."
             raise columns.error_at(int((codes == code).argmax()), rule)
+    # Without leading zeros: Python refuses to convert texts of thousands of digits.
     distinct_grades = [int(GRADE.sub(r"\1\2", text)) for text in texts]
     return np.array(distinct_grades, dtype=np.int32)[codes]

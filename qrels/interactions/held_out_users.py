@@ -50,6 +50,7 @@ def draw_test_users(
     Kasalický (2021), (1.24).
     """
     ids = interactions.users.ids
+    # 64-bit whole numbers, one for each user.
     words = id_hashes(ids, f"test users {seed}")
     uniforms = words * 2.0**-64
     has_enough_items = interactions.distinct_item_counts() >= min_items
@@ -66,10 +67,11 @@ def draw_test_users(
 
 
 def split_users(events: Interactions, test_ids: Numbering) -> tuple[Interactions, Interactions]:
-    """Divide events into those of other users, and those of test users, in this order.
+    """Divide events into those of other users (to train on), and those of test users.
 
-    Both keep the numbering. Test users may lack events.
+    Both parts number users and items as ``events`` does. Test users may lack events; ids that
+    ``events`` does not hold are ignored.
     """
     is_test_user = test_ids.numbers(events.users.ids) >= 0
-    is_tested = is_test_user[events.user]
-    return events.select(~is_tested), events.select(is_tested)
+    is_of_test_user = is_test_user[events.user]
+    return events.select(~is_of_test_user), events.select(is_of_test_user)

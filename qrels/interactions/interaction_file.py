@@ -55,10 +55,15 @@ def read_interactions(
     n_jobs
         Number of threads; default: all cores.
 
+    Returns
+    -------
+    Events sorted by user, time and item.
+
     Raises
     ------
     InputError
-        If a column is missing, a value is invalid, or there are no rows.
+        If the file cannot be read, a column is missing, a value is invalid (a negative number, a
+        type without a value, an early time, an empty id), or there are no rows.
 
     Notes
     -----
@@ -93,6 +98,7 @@ def read_interactions(
         value = np.ones(len(time))
     users, user = columns["user"]
     items, item = columns["item"]
+    # Only renamed types may be left out, by the negative value EXCLUDED.
     rows = value >= 0 if rename else slice(None)
     return Interactions(
         users=users,
@@ -105,7 +111,10 @@ def read_interactions(
 
 
 def _value_column(table: LogTable, name: str) -> ColumnQuery:
-    """Make the query of a column of numbers, none of them negative."""
+    """Write the SQL expression of a column of numbers, and rules that refuse negative ones.
+
+    Missing and infinite numbers are refused, too.
+    """
     column = number_column(table, name)
     rule = Rule(
         column=name,
@@ -117,9 +126,10 @@ def _value_column(table: LogTable, name: str) -> ColumnQuery:
 
 
 def _type_column(table: LogTable, name: str, *, types: Sequence[str]) -> ColumnQuery:
-    """Make the query of a column of types: the position of each in ``types``.
+    """Write the SQL expression of a column of types, each as its position in ``types``, from 0.
 
-    Other types are refused.
+    Its rules refuse empty types, and types that are not among ``types``. Raises InputError if the
+    column holds neither text nor whole numbers.
     """
     column = id_column(table, name)
     cases = []

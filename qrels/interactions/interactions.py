@@ -72,7 +72,8 @@ class Interactions:
         )
 
     def __post_init__(self) -> None:
-        """Refuse events that are not sorted, and values that are negative or not finite."""
+        """Raise InputError if events are not sorted, or a value is negative or not finite."""
+        # From the last sort key to the first: a row may equal the next one in earlier keys only.
         is_sorted = self.item[1:] >= self.item[:-1]
         for column in (self.time, self.user):
             rises = column[1:] > column[:-1]
@@ -125,9 +126,11 @@ class Interactions:
     def totals(self) -> Ratings:
         r"""Add up the values of every user's events on an item: :math:`r_{ui}`, (1.6).
 
-        There is one rating for each pair with a positive sum, without times.
+        ``self.user``, ``self.item`` and ``self.value`` are columns of shape (n_events,). There is
+        one rating for each pair with a positive sum, without times.
         """
         n_items = np.int64(max(len(self.items), 1))
+        # One number for each pair, which `divmod` takes apart again.
         pairs = self.user * n_items + self.item
         distinct_pairs, pair_numbers = np.unique(pairs, return_inverse=True)
         sums = np.bincount(pair_numbers, self.value, minlength=len(distinct_pairs))
@@ -145,15 +148,19 @@ class Interactions:
 
 @cache
 def _first_marker() -> Any:
-    """Compile a loop that marks the first row of each pair; rows of a user are together.
+    """Compile a function that marks the first event of each pair of a user and an item.
 
-    It takes user and item of each row, (n_events,), and the number of items.
+    It takes the numbers of user and item of each event, (n_events,), sorted by user, and the number
+    of items. It returns a mask of shape (n_events,).
     """
     from runs.shared.compiled import jit
 
     @jit()
     def mark_first(user: Ints, item: Ints, n_items: int) -> Masks:
-        """Mark the rows, sorted by user, that are the first of their pair, of shape (n_events,)."""
+        """Mark the first row of each pair of a user and an item, of shape (n_events,).
+
+        Rows are sorted by user: an item whose latest user is this one has an earlier row.
+        """
         latest_user = np.full(n_items, -1, dtype=np.int32)
         is_first = np.empty(len(user), dtype=np.bool_)
         for row in range(len(user)):

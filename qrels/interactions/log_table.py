@@ -87,7 +87,10 @@ class LogTable:
         return name in self.types
 
     def require(self, *names: str) -> None:
-        """Refuse, with an InputError, a table that lacks one of these columns."""
+        """Raise an InputError if the table lacks one of the columns with these names.
+
+        ``self.types`` has the type of each column by name. The message suggests a close name.
+        """
         for name in names:
             if name not in self.types:
                 close_names = get_close_matches(name, self.types, n=1)
@@ -104,9 +107,11 @@ class LogTable:
         return InputError(f"{path}, row {row + 1}, column {column!r}: {finding}")
 
     def check_rules(self, rules: Sequence[Rule], source: str | None = None) -> None:
-        """Refuse, with an InputError, the first row that breaks the first rule that is broken.
+        """Raise an InputError if a row breaks a rule, for the first such rule and its first row.
 
-        Rows are those of the table, or of another SQL expression with ``log_file``, ``log_row``.
+        ``rules`` are in this order; the condition of a rule holds for rows that break it, and its
+        finding words the error. Rows are those of the table, or of ``source``: another SQL
+        expression of rows, with the columns ``log_file`` (from 1) and ``log_row`` (from 0).
         """
         if not rules:
             return
@@ -117,6 +122,7 @@ class LogTable:
         for rule, place in zip(rules, places, strict=True):
             if place is None:
                 continue
+            # A place is file times ROWS_OF_FILE plus row.
             file, row = divmod(place, ROWS_OF_FILE)
             value = rule.value or quote_name(rule.column)
             # A condition may be lost in the statistics of Parquet, which know no NaN.
@@ -126,9 +132,11 @@ class LogTable:
             raise self.error(rule.column, finding, file=file, row=row)
 
     def view(self, name: str, readers: Mapping[str, ColumnReader]) -> None:
-        """Check columns, and create a temporary view of them, with ``log_file`` and ``log_row``.
+        """Check columns, and create a temporary SQL view of them, called ``name``.
 
-        ``readers`` are by column. Raises InputError if a column is missing or breaks a rule.
+        ``readers``: functions that make the SQL expression and the rules of a column, by the name
+        of the column. The view has these columns, and before them ``log_file`` and ``log_row``, the
+        numbers of file and row. Raises InputError if a column is missing or breaks a rule.
         """
         self.require(*readers)
         rules: list[Rule] = []
@@ -151,7 +159,8 @@ class LogTable:
         Parameters
         ----------
         readers
-            By column.
+            Functions that make the SQL expression and the rules of a column, by the name of the
+            column, such as `id_column`.
         order
             Columns by which rows are sorted, ids by their numbers; then rows are as in the file.
 
@@ -241,7 +250,11 @@ class LogDatabase:
         return self._open_csv(path)
 
     def _open_parquet(self, path: Path, files: tuple[Path, ...]) -> LogTable:
-        """Describe Parquet files, which are read by each query anew; missing columns are NULL."""
+        """Describe Parquet files as one table; each query reads them anew.
+
+        ``path`` is the file or the folder of ``files``, for messages. A column that some of the
+        files lack is NULL there. Raises InputError if a file cannot be read.
+        """
         listed_files = ", ".join(map(quote_text, files))
         # DuckDB takes the names of files for patterns.
         escaped_names = [escape(str(file)) for file in files]
@@ -262,9 +275,10 @@ class LogDatabase:
         return LogTable(self, path, files, types, source)
 
     def _open_csv(self, path: Path) -> LogTable:
-        """Copy a CSV file, whose every field is text, so that it is parsed once.
+        """Copy a CSV file into a temporary table of the database, so that it is parsed once.
 
-        Raises InputError if it is empty, no UTF-8 or no valid CSV, or has two columns of one name.
+        Its first line names the columns; all of them are text, and an empty field is NULL. Raises
+        InputError if the file is empty, no UTF-8 or no valid CSV, or has two columns of one name.
         """
         import duckdb
 
@@ -316,8 +330,8 @@ class LogDatabase:
     def fetch_arrays(self, query: str, *, n_rows: int | None = None) -> list[NDArray[Any]]:
         """Run a query, and return the columns of its result, each of shape (n_rows,).
 
-        The result has no missing values, and is never in memory twice. ``n_rows``: its number of
-        rows; by default they are counted by another query.
+        The result must have no missing values; it is never in memory twice. ``n_rows``: its number
+        of rows; by default another query counts them. Raises InputError if the query fails.
         """
         if n_rows is None:
             n_rows = self.fetch_row(f"SELECT count(*) FROM ({query})")[0]
@@ -345,7 +359,10 @@ class LogDatabase:
         )
 
     def fetch_numbering(self, table: str) -> Numbering:
-        """Fetch the ids in a table of `number_ids`."""
+        """Fetch the ids in a temporary table with columns id and number, in the order of numbers.
+
+        Numbers count from 0 in the order of text, as `number_ids` makes them.
+        """
         result = self.run(f"SELECT id FROM {table} ORDER BY number")
         ids = [np.empty(0, dtype=np.str_)]
         while len(chunk := result.fetch_df_chunk(VECTORS_AT_ONCE)):
@@ -357,9 +374,10 @@ class LogDatabase:
 def log_database(
     folder: Path | None = None, *, first_year: int | None = None, n_jobs: int | None = None
 ) -> Iterator[LogDatabase]:
-    """Start DuckDB, which keeps what is larger than its memory in a temporary subfolder.
+    """Start DuckDB for the time of a with-block; no data of it stay.
 
-    The subfolder is removed behind. Nothing is downloaded.
+    Data that exceed its memory are in a temporary subfolder, which is removed at the end. Nothing
+    is downloaded.
 
     Parameters
     ----------
@@ -392,9 +410,10 @@ def log_database(
 
 
 def id_column(table: LogTable, name: str, *, optional: bool = False) -> ColumnQuery:
-    """Make the query of a column of ids: text or whole numbers, not empty unless optional.
+    """Write the SQL expression of a column of ids, as text, and the rules of its values.
 
-    Raises InputError for a column of another type.
+    An empty id is NULL; it breaks a rule unless ids are optional. Raises InputError if the column
+    holds neither text nor whole numbers.
     """
     column_type = table.types[name]
     if column_type != "VARCHAR" and column_type not in INTEGERS:
@@ -407,9 +426,10 @@ def id_column(table: LogTable, name: str, *, optional: bool = False) -> ColumnQu
 
 
 def time_column(table: LogTable, name: str) -> ColumnQuery:
-    """Make the query of a column of times: milliseconds since 1970 in UTC, rounded down.
+    """Write the SQL expression of a column of times, and the rules of its values.
 
-    Missing and invalid times, and those before the first year of the database, break a rule.
+    The expression is in milliseconds since 1970 in UTC, rounded down. Missing and invalid times,
+    and those before the year ``table.database.first_year``, break a rule.
     Raises InputError for a column of another type, also for timestamps without a time zone.
     """
     column = quote_name(name)
@@ -455,9 +475,10 @@ def _milliseconds(table: LogTable, name: str) -> str:
 
 
 def number_column(table: LogTable, name: str, *, optional: bool = False) -> ColumnQuery:
-    """Make the query of a column of finite numbers, float64.
+    """Write the SQL expression of a column of numbers, float64, and the rules of its values.
 
-    A missing number breaks a rule, or is NaN if numbers are optional.
+    Text that is no number, and an infinite number, break a rule. So does a missing number, unless
+    numbers are optional; then it is NaN.
     """
     column = quote_name(name)
     number = f"TRY_CAST({column} AS DOUBLE)"
@@ -488,7 +509,11 @@ def _first_line(error: Exception) -> str:
 
 
 def _csv_error(path: Path, error: Exception) -> InputError:
-    """Make an error of DuckDB's: the row and its number of fields, if they are the reason."""
+    """Translate an error of DuckDB about a CSV file into an InputError.
+
+    If a row has a wrong number of fields, the message names the row, from 1 below the heading, and
+    both numbers; otherwise it is the first line of DuckDB's.
+    """
     line = re.search(r"CSV Error on Line: (\d+)", str(error))
     widths = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", str(error))
     if line is None or widths is None:

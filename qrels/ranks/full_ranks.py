@@ -51,12 +51,13 @@ class FullRanks:
     def of(
         cls, rank: ArrayLike, *, n_candidates: ArrayLike, user: ArrayLike | None = None
     ) -> FullRanks:
-        """Check ranks, one for each row, of relevant items among candidates.
+        """Make full ranks from columns with a row for each relevant item of a user.
 
-        Numbers of candidates and users are one for all rows, or one for each. By default each row
-        is of a user of its own, numbered as the rows. Items and ties are not known. Raises
-        InputError if a number is not whole, is out of range, or there are not as many numbers as
-        rows; or if two rows of a user have the same rank.
+        ``rank``: rank of the item among the user's candidates, from 1, of shape (n_rows,);
+        ``n_candidates``: number of these candidates, and ``user``: number of the user, one for all
+        rows or one for each. By default each row is of another user, numbered as the rows. ``item``
+        and ``ties`` of the result are None. Raises InputError if a number is not whole or out of
+        range, columns differ in length, or two rows of a user have the same rank.
         """
         ranks = np.atleast_1d(as_integers(rank, name="rank"))
         n_rows = len(ranks)
@@ -65,7 +66,11 @@ class FullRanks:
         return cls(ranks, candidate_counts, users)
 
     def __post_init__(self) -> None:
-        """Refuse ranks and users that are out of range, and two items at one rank of a user."""
+        """Raise InputError for a rank or user out of range, or two items at one rank of a user.
+
+        Ranks, numbers of candidates and users are of shape (n_rows,); ``self.by_user`` orders the
+        rows by user, then by rank.
+        """
         is_out_of_range = (self.rank < 1) | (self.rank > self.n_candidates)
         if is_out_of_range.any():
             row = int(is_out_of_range.argmax())
@@ -96,7 +101,10 @@ class FullRanks:
 
     @cached_property
     def order(self) -> Longs:
-        """Place j of each item among the user's relevant items, from 1, of shape (n_rows,)."""
+        """Number each item among its user's relevant items by rank, from 1, of shape (n_rows,).
+
+        ``self.by_user`` orders the rows by user, then by rank.
+        """
         sorted_users = self.user[self.by_user]
         order = np.empty(len(self), dtype=np.int64)
         order[self.by_user] = place_in_group(sorted_users)
@@ -117,7 +125,8 @@ class FullRanks:
         """Draw new ranks of the relevant items among the candidates of equal score.
 
         ``uniforms``: a number in [0, 1) for each row, of shape (n_rows,). An item gets each of the
-        ranks that it shares with the same probability.
+        ranks that it shares with the same probability. ``self.ties`` has the numbers of irrelevant
+        candidates of equal score that are above and below the item, of shape (n_rows, 2).
 
         Raises
         ------
@@ -154,8 +163,11 @@ class CandidateRanks:
     def relevant_ranks(self, qrels: Qrels) -> FullRanks:
         """Look up the ranks of the relevant items of these users.
 
-        Relevant items that are no candidates, such as cold ones, count as candidates that come
-        last. In the result users are numbered from 0, by the rows of ``rank``.
+        ``self.topic`` has the number in the qrels of each of these users; ``self.rank``, of shape
+        (n_users, n_items), the rank of each item, 0 for items that are no candidates. Relevant
+        items among the latter, such as cold ones, come last, by item number, and count as
+        candidates. Judgements of other topics are left out. In the result users are numbered from
+        0, by the rows of ``self.rank``.
         """
         row_of_topic = np.full(qrels.n_users, -1, dtype=np.int64)
         row_of_topic[self.topic] = np.arange(len(self.topic))

@@ -50,7 +50,7 @@ class HiddenRanks:
     deepest: int
 
     def __post_init__(self) -> None:
-        """Refuse ranks that are not as many as hidden items, or that are 0."""
+        """Raise InputError if ranks are not as many as hidden items, or a rank is 0."""
         if not len(self.hidden) == len(self.rank_loo) == len(self.rank_lloo):
             raise InputError(
                 f"ranks must be as many as hidden items, {len(self.hidden)}, "
@@ -75,7 +75,10 @@ class HiddenRanks:
 
 
 def hidden_to_parquet(hidden: Interactions) -> bytes:
-    """Write hidden items as a Parquet file: columns user and item (ids), and time."""
+    """Write hidden items as a Parquet file: columns user and item (ids), and time.
+
+    Times are milliseconds since 1970 in UTC. Values of events are not written.
+    """
     import pyarrow as pa
 
     user_ids = pa.array(hidden.users.ids)
@@ -87,9 +90,10 @@ def hidden_to_parquet(hidden: Interactions) -> bytes:
 
 
 def hidden_from_parquet(content: bytes, *, users: Numbering, items: Numbering) -> Interactions:
-    """Read the content that `hidden_to_parquet` wrote, over the same users and items.
+    """Read a Parquet file with columns user and item (ids, as dictionaries) and time.
 
-    Each event has the value 1.
+    ``users`` and ``items`` give the ids their numbers; they hold all ids in the file. Each event
+    has the value 1. Raises InputError if the rows are not sorted by (user, time, item).
     """
     from pyarrow import parquet
 
@@ -126,7 +130,12 @@ def ranks_to_parquet(ranks: HiddenRanks) -> bytes:
 
 
 def ranks_from_parquet(content: bytes, hidden: Interactions) -> HiddenRanks:
-    """Read the content that `ranks_to_parquet` wrote, of the same hidden items."""
+    """Read the content that `ranks_to_parquet` wrote, of the same hidden items.
+
+    Columns rank_loo and rank_lloo have a rank for each hidden item, in the order of ``hidden``; the
+    metadata hold the deepest rank that is known. Raises InputError if there are not as many ranks
+    as hidden items.
+    """
     from pyarrow import parquet
 
     table = parquet.read_table(BytesIO(content))
@@ -161,9 +170,14 @@ def read_hidden_ranks(path: Path, *, items: Numbering, first_year: int | None) -
     path
         The file.
     items
-        Ids that are known; other ids in the file are added to them, and all are numbered anew.
+        Ids of items that other data hold; ids in the file are added, and all are numbered anew.
     first_year
         Times before this year are refused; None for 2000.
+
+    Returns
+    -------
+    The hidden items as events of value 1, the two ranks of each, and the deepest rank that is
+    known. The order of the file does not matter.
 
     Raises
     ------
@@ -208,9 +222,10 @@ def read_hidden_ranks(path: Path, *, items: Numbering, first_year: int | None) -
 
 
 def _rank_column(table: LogTable, name: str) -> ColumnQuery:
-    """Make the query of a column of ranks: whole numbers from 1, written as 3 or 3.0.
+    """Write the SQL expression of a column of ranks, and the rules that its values must keep.
 
-    An empty rank, and one beyond what uint16 holds, is a miss. Other values are refused.
+    Ranks are whole numbers from 1, written as 3 or 3.0. An empty rank, and one beyond what uint16
+    holds, is read as a miss, 65535. Other values break a rule, which is refused when it is read.
     """
     column = number_column(table, name, optional=True)
     number = f"coalesce(TRY_CAST({quote_name(name)} AS DOUBLE), {MISS})"
@@ -227,7 +242,7 @@ def _rank_column(table: LogTable, name: str) -> ColumnQuery:
 def _deepest(path: Path) -> int:
     """Read the deepest rank that is known from the metadata of a Parquet file.
 
-    It is as deep as a cut-off may be, 65534, if the file does not hold it, or is no Parquet.
+    It is 65534, the deepest cut-off, if the metadata do not hold it or the file is no Parquet.
     """
     from pyarrow import ArrowInvalid, parquet
 

@@ -32,9 +32,10 @@ class JudgedRanks:
     lloo: Ranks | None = None
 
     def require(self, validation: Validation) -> Ranks:
-        """Look up the ranks under a validation, "loo" or "lloo".
+        """Look up the rank of each judged item when it is hidden from the system.
 
-        Raises InputError if they are not known (None).
+        ``validation``: "loo" (leave one out) or "lloo" (leave last one out). Ranks are of shape
+        (n_judgements,). Raises InputError if they are not known (None).
         """
         ranks: Ranks | None = getattr(self, validation)
         if ranks is None:

@@ -41,7 +41,10 @@ class Ratings:
     held_out: Masks | None = None
 
     def __post_init__(self) -> None:
-        """Refuse columns of different lengths, unsorted or repeated pairs, and infinite ratings."""
+        """Raise InputError for columns of different lengths, and unsorted or repeated pairs.
+
+        Also for ratings that are infinite or NaN. Columns are of shape (n_ratings,).
+        """
         lengths = {len(self.user), len(self.item), len(self.rating)}
         if self.time is not None:
             lengths.add(len(self.time))
@@ -81,7 +84,11 @@ class Ratings:
         return np.bincount(self.user, minlength=len(self.users))
 
     def matrix(self, dtype: type[np.floating] = np.float64) -> csr_array:
-        """Lay the ratings in a sparse matrix of shape (n_users, n_items)."""
+        """Lay the ratings in a sparse matrix of shape (n_users, n_items), of this dtype.
+
+        Columns ``user``, ``item`` (numbers) and ``rating`` are of shape (n_ratings,). A rating of 0
+        is stored, too.
+        """
         from scipy.sparse import csr_array
 
         shape = (len(self.users), len(self.items))
@@ -174,8 +181,9 @@ def k_core(ratings: Ratings, *, user_min: int = 0, item_min: int = 0) -> Ratings
 def drop_rare(ratings: Ratings, *, user_min: int, item_min: int) -> Ratings:
     """Leave out the ratings of users and of items that have too few.
 
-    Those with fewer than ``user_min`` or ``item_min`` are counted before anything is left out, so
-    that some that stay may have fewer afterwards. The numbering stays.
+    These are users with fewer than ``user_min``, and items with fewer than ``item_min`` ratings,
+    counted before any is left out, so that users and items that stay may have fewer afterwards.
+    The numbering stays. The result may be empty.
     """
     user_has_enough = ratings.user_counts() >= user_min
     item_has_enough = ratings.item_counts() >= item_min
@@ -184,7 +192,10 @@ def drop_rare(ratings: Ratings, *, user_min: int, item_min: int) -> Ratings:
 
 
 def renumber(ratings: Ratings) -> Ratings:
-    """Number the users and items that have ratings anew; the others are left out."""
+    """Leave users and items without ratings out of the numbering, and number the others anew.
+
+    The ratings stay, in their order.
+    """
     users, user = np.unique(ratings.user, return_inverse=True)
     items, item = np.unique(ratings.item, return_inverse=True)
     new_users = ratings.users.select(users)

@@ -96,8 +96,9 @@ def split(name: str, *, source: str) -> Callable[[HoldsOut], Splitter[Any]]:
 def split_counts(ratings: Ratings, split: Split) -> dict[str, int]:
     """Count the ratings in each part of a split, and users and items that are hard to serve.
 
-    Train-only users are not evaluated, dropped users lost all their ratings, and cold users and
-    items are tested and not trained, so that nothing can be learnt of them.
+    ``ratings`` are those that were split. Train-only users have training ratings only, dropped
+    users have ratings in neither part, and cold users and items have test ratings only. The counts
+    are by their names.
     """
     has_ratings = ratings.user_counts() > 0
     is_trained = split.train.user_counts() > 0
@@ -190,13 +191,20 @@ def hold_out_last(ratings: Ratings, position: Numbers, n_test: Numbers) -> Split
 
 
 def rounded_share(share: float, n: int) -> int:
-    """Round a share of n, as it is written, to the nearest whole number, halves up."""
+    """Round a share of n to the nearest whole number, halves up.
+
+    The share is the decimal as it is written, not its binary approximation: .15 is 3/20.
+    """
     exact_share = Fraction(str(share))
     return floor(exact_share * n + Fraction(1, 2))
 
 
 def n_test_by_share(ratings: Ratings, share: float) -> Numbers:
-    """Count the test ratings of each user, a rounded share but not all, of shape (n_users,)."""
+    """Count the test ratings of each user, of shape (n_users,).
+
+    A user has the rounded share of the user's ratings, but at least one rating stays for training.
+    """
+    # The share is computed once for each distinct number of ratings.
     sizes, size_of_user = np.unique(ratings.user_counts(), return_inverse=True)
     n_test_of_size = []
     for n_ratings in sizes.tolist():
@@ -263,7 +271,7 @@ def _positions(groups: Ints, *keys: Integers) -> Numbers:
 
 
 def _rating_hashes(ratings: Ratings, seed: int) -> NDArray[np.uint64]:
-    """Hash each rating, of shape (n_ratings,); only seed, user id and item id decide on it."""
+    """Hash each rating, uint64 of shape (n_ratings,); seed, user id and item id alone decide it."""
     hash_of_user = user_hashes(ratings, seed)
     hash_of_item = id_hashes(ratings.items.ids, "item")
     sums = hash_of_user[ratings.user] + hash_of_item[ratings.item]
@@ -282,9 +290,10 @@ def _user_split(path: Path) -> Splitter[Any]:
 
 @cache
 def _split_in(module: ModuleType, path: Path) -> Splitter[Any]:
-    """Look up the split that a user's module declares, and check what it returns at each call.
+    """Look up the split that a user's module declares by ``@split``.
 
-    Raises InputError unless one function with annotated settings is declared.
+    ``path`` is the file of the module. At each call of the split, what it returns is checked.
+    Raises InputError unless exactly one function is declared, with annotated settings.
     """
     declared: list[Splitter[Any]] = Splitter.declared_in(module)
     if len(declared) != 1 or "settings" not in declared[0].make.__annotations__:
@@ -297,7 +306,11 @@ def _split_in(module: ModuleType, path: Path) -> Splitter[Any]:
 
 
 def _checked(name: str, make: HoldsOut) -> HoldsOut:
-    """Wrap a user's function so that its failures, and parts that are no split, are InputErrors."""
+    """Wrap a user's function that splits ratings, so that it raises InputErrors only.
+
+    It does so if the function fails, or returns no Split of the ratings into disjoint parts over
+    the same numbering. ``name``: name of the split, for messages; ``make``: the function.
+    """
 
     @wraps(make)
     def checked(ratings: Ratings, settings: Any, *, seed: int) -> Split:
@@ -325,6 +338,7 @@ def _check_parts(name: str, ratings: Ratings, parts: Any) -> None:
             f"the split {name!r} must keep the numbers of users and items: choose ratings by "
             "`ratings.select`."
         )
+    # One number for each pair of user and item.
     n_items = np.int64(len(ratings.items))
     train = parts.train
     test = parts.test
@@ -350,8 +364,9 @@ def splits() -> Mapping[str, Splitter[Any]]:
 def find_split(name: str) -> Splitter[Any]:
     """Look up a split of this program, of an installed distribution, or of a user's file.
 
-    That of a file is called ``my_split.py``. Raises InputError if there is none of this name, or
-    the file does not declare one.
+    A split in a user's file has the name of the file, such as ``my_split.py``. What splits outside
+    this program return is checked at each call. Raises InputError if there is no split of this
+    name, or the file does not declare exactly one.
 
     Examples
     --------

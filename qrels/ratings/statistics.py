@@ -125,7 +125,8 @@ class Threshold:
     def evaluate(cls, tested: Ratings, value: float) -> Threshold:
         """Compute the effect of a threshold on test ratings, of which there is at least one.
 
-        Shares of users are of those with test ratings.
+        ``value``: lowest rating that is relevant. The shares of users without relevant, or without
+        non-relevant ratings, are of the users with test ratings.
         """
         is_relevant = tested.rating >= value
         has_ratings = tested.user_counts() > 0
@@ -153,9 +154,10 @@ class Threshold:
 
 
 def usual_threshold(ratings: Ratings) -> float | None:
-    """Return 4 for scales from 0 or more up to 5, and None for others, which have no usual one.
+    """Return the usual threshold of relevance, 4, of ratings on a scale up to 5; None for others.
 
-    A scale has two distinct ratings at least. There must be ratings.
+    The lowest rating must be 0 or more, the highest exactly 5, and not both the same. There must
+    be ratings.
     """
     lowest = ratings.rating.min()
     highest = ratings.rating.max()
@@ -164,10 +166,10 @@ def usual_threshold(ratings: Ratings) -> float | None:
 
 
 def candidate_thresholds(rating: Floats) -> tuple[float, ...]:
-    """Choose up to three thresholds for ratings of shape (n,), falling: their quartiles.
+    """Choose up to three thresholds for ratings of shape (n,): their distinct quartiles, falling.
 
-    The lowest rating is not among them, as nothing would be below it. If all quartiles are the
-    lowest rating, the highest rating is the only one.
+    A quartile is a rating that occurs. The lowest rating is left out, as nothing would be below it.
+    If all quartiles are the lowest rating, the highest rating is the only threshold.
     """
     quartiles = np.quantile(rating, QUARTERS, method="higher")
     lowest = rating.min()
@@ -180,8 +182,9 @@ def candidate_thresholds(rating: Floats) -> tuple[float, ...]:
 def propose_threshold(tested: Ratings, candidates: tuple[float, ...]) -> float:
     """Choose the threshold under which most users have relevant and non-relevant test ratings.
 
-    The sum of the shares of users without relevant and without non-relevant ones is smallest; of
-    equal candidates the first is chosen.
+    Of the candidates, lowest ratings that are relevant, the one with the smallest sum of two shares
+    is chosen: of users without relevant and without non-relevant test ratings. Of equal ones the
+    first is chosen. There must be candidates and test ratings.
     """
 
     def share_without_both_kinds(effect: Threshold) -> float:
@@ -208,8 +211,8 @@ def are_amounts(rating: Floats) -> bool:
 def value_of_unrated(rating: Floats) -> float | None:
     """Find 0 or -1 where it seems to mean "not rated"; None if neither does.
 
-    That is so where it is the lowest value, the others are a scale from 1 on that ends at 5 or
-    above, and there is a gap between, or it stands for a fifth of the ratings.
+    That is so if it is the lowest value, the next value is at least 1 and the highest at least 5;
+    and if, besides, the next value is more than 1 above it, or a fifth of all ratings have it.
 
     Parameters
     ----------
@@ -228,9 +231,9 @@ def value_of_unrated(rating: Floats) -> float | None:
 
 
 def describe_values(rating: Floats) -> str:
-    """Print how often each rating of a column of shape (n,) occurs, in percent.
+    """Word how often each rating of a column of shape (n,) occurs, in percent, as "4 (25 %), ...".
 
-    For more than 11 distinct ratings, prints the lowest, the highest and the quartiles.
+    For more than 11 distinct ratings, words the lowest, the highest and the quartiles instead.
     """
     distinct_ratings, counts = np.unique(rating, return_counts=True)
     if len(distinct_ratings) <= MAX_LISTED_RATINGS:

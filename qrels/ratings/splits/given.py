@@ -51,9 +51,10 @@ class Settings(SplitSettings):
         return find_split_files(Path(self.folder or ""), fold=self.fold)
 
     def within_training(self) -> Self:
-        """Derive the settings that test the validation ratings.
+        """Derive the settings that train on the training file and test the validation ratings.
 
-        Raises InputError if there are none.
+        Raises InputError if the files, which are named one by one or found in a folder, have no
+        validation ratings.
         """
         parts = self.find_parts()
         if parts.validation is None:

@@ -77,9 +77,11 @@ def popularity_percentile(ratings: Ratings, settings: Settings, *, seed: int) ->
 
 
 def percentile_of_items(ratings: Ratings, n: int) -> Numbers:
-    """Compute the percentile of popularity of every item, from 0 to n - 1, of shape (n_items,).
+    r"""Compute the percentile of popularity of every item, from 0 to n - 1, of shape (n_items,).
 
-    Percentile 0 has the most popular items; see `popularity_percentile` for the formula.
+    Items are sorted by falling numbers of ratings, equal ones by item number. An item with c of all
+    N ratings, after items with a ratings in all, is of percentile
+    :math:`\lfloor n (a + c / 2) / N \rfloor`, at most n - 1; percentile 0 is the most popular.
     """
     item_counts = ratings.item_counts()
     order = np.argsort(-item_counts, kind="stable")

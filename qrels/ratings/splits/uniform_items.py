@@ -68,6 +68,7 @@ def uniform_items(ratings: Ratings, settings: Settings, *, seed: int) -> Split:
     candidates = ratings.select(may_test)
     n_candidates = candidates.item_counts()
     n_allowed = _shares_of_items(ratings, settings.item_share)
+    # By default the number per item that gives the most test ratings in all.
     n_test = settings.item_ratings or _largest_test(n_allowed)
     is_tested_item = (n_allowed >= n_test) & (n_candidates >= n_test)
     if not is_tested_item.any():

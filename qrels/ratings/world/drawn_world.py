@@ -84,10 +84,11 @@ def blocks(n_users: int) -> Iterator[slice]:
 
 
 def mark_chosen_items(appeal: Floats, counts: Numbers, exposure: Floats | float = 0.0) -> Masks:
-    """Mark the items of highest appeal plus exposure of each user, ``counts`` of them.
+    """Mark the items of highest appeal plus exposure of each user: those that the user rates.
 
-    Appeal and the result are of shape (n_users, n_items), counts, from 1, of shape (n_users,),
-    exposure of shape (n_items,). Items that tie with the last chosen one are marked, too.
+    Appeal and the result are of shape (n_users, n_items), exposure of shape (n_items,). ``counts``:
+    number of items to mark for each user, at least 1, of shape (n_users,). Items that tie with the
+    last one are marked, too.
     """
     chosen = np.empty(appeal.shape, dtype=np.bool_)
     for rows in blocks(len(appeal)):
@@ -104,8 +105,9 @@ def rate_pairs(
 ) -> Ratings:
     """Rate pairs of user and item: the lowest rating, and one step more for each cut reached.
 
-    ``user``, ``item``: numbers of each pair, sorted, of shape (n_pairs,); ``felt``: preference plus
-    noise, of the same shape, which is compared with the cuts; ``rng`` draws the times.
+    ``truth`` holds the rising ratings of the scale and the cuts between them; ``user``, ``item``:
+    numbers of each pair, sorted, of shape (n_pairs,); ``felt``: preference plus noise, of the same
+    shape, which is compared with the cuts; ``rng`` draws the times of the ratings.
     """
     ratings = truth.scale[np.searchsorted(truth.cuts, felt, side="right")]
     counts = np.bincount(user, minlength=len(truth.users))
@@ -132,7 +134,11 @@ class PopularityBands:
 
     @classmethod
     def of(cls, ratings: Ratings) -> Self:
-        """Count ratings by band; each item must have one rating at least."""
+        """Put items in bands by their number of ratings, and count ratings of users by band.
+
+        An item with n ratings is in the band of floor(log2(n)); bands without items are left out,
+        the others numbered from 0. Each item must have at least one rating.
+        """
         item_counts = ratings.item_counts()
         n_doublings = np.log2(item_counts).astype(np.intp)
         band = np.unique(n_doublings, return_inverse=True)[1]
@@ -157,18 +163,27 @@ class Exposure:
     def fit(
         cls, appeal: Floats, bands: PopularityBands, popularity: Floats, *, sweeps: int
     ) -> Self:
-        """Alternate until users and items have the exposure that explains their ratings.
+        """Find the exposure of items to users that explains how many ratings both have.
+
+        The popularity of items and the leaning of users to bands of items are computed in turn,
+        each so that the highest sums of appeal, popularity and leaning are as many as the ratings.
 
         Parameters
         ----------
         appeal
-            Of every item to every user beside exposure, of shape (n_users, n_items).
+            Logarithm of the weight of every item to every user, without exposure, plus a Gumbel
+            deviate, of shape (n_users, n_items).
         bands
             Numbers of ratings of users, by band, and of items that are to be explained.
         popularity
             First values of the popularity of items, of shape (n_items,).
         sweeps
             How often both sides are computed anew.
+
+        Returns
+        -------
+        Popularity of items, (n_items,), with the mean leaning to their band, and what is left of
+        the leaning of users, (n_users, n_bands).
         """
         leaning = _leaning(appeal, popularity, bands)
         for _ in range(sweeps):
@@ -181,10 +196,10 @@ class Exposure:
 
 
 def _leaning(appeal: Floats, popularity: Floats, bands: PopularityBands) -> Floats:
-    """Find the leaning with which each user rates the given number of items of each band.
+    """Find the leaning with which each user rates ``bands.rated`` items of each band.
 
-    ``appeal`` is of shape (n_users, n_items), ``popularity`` of shape (n_items,), the result of
-    shape (n_users, n_bands).
+    An item is rated if appeal plus popularity plus leaning is above 0. ``appeal`` is of shape
+    (n_users, n_items), ``popularity`` of shape (n_items,), the result of shape (n_users, n_bands).
     """
     keys = appeal + popularity
     n_bands = bands.rated.shape[1]
@@ -327,9 +342,11 @@ def _star_cuts(felt: Floats) -> Floats:
 
 
 def _strengthened(settings: WorldSettings, usual: Observation) -> Observation:
-    """Multiply liking, and familiarity with popularity, by the strengths that settings ask for.
+    """Multiply what decides which items are rated by the strengths that settings ask for.
 
-    Of familiarity, which is a product of factors of users and items, those of users are multiplied.
+    ``usual`` is the observation where both strengths are 1. Liking, the weight of preference, is
+    multiplied by ``liking_strength``; familiarity and popularity by ``exposure_strength``. Of
+    familiarity, a product of factors of users and items, those of users are multiplied.
     """
     strength = settings.exposure_strength
     user_factors = strength * usual.familiarity.user_factors
@@ -352,11 +369,16 @@ class Appeal:
     gumbel_seed: np.random.SeedSequence
 
     def blocks(self) -> Iterator[tuple[slice, Floats]]:
-        """Yield the rows of blocks of users, and the appeal to them, of shape (n, n_items)."""
+        """Yield a slice of user numbers, and the appeal of items to these users, block by block.
+
+        Appeal is the logarithm of the weight of an item plus a Gumbel deviate, of shape
+        (users of the block, n_items). The deviates are the same in each call.
+        """
         rng = np.random.default_rng(self.gumbel_seed)
         n_users = len(self.observation.familiarity.generosity)
         for rows in blocks(n_users):
             appeal = self.observation.block(rows)
+            # Minus the logarithm of an exponential deviate is a Gumbel deviate.
             appeal -= np.log(rng.standard_exponential(appeal.shape))
             yield rows, appeal
 
@@ -370,9 +392,10 @@ class Appeal:
         return np.concatenate([appeal for _, appeal in islice(self.blocks(), n_blocks)])
 
     def choose_pairs(self, counts: Numbers) -> tuple[Ints, Ints]:
-        """Choose the items that each user rates, ``counts`` of them, of shape (n_users,).
+        """Choose the items that each user rates: those of the highest appeal to the user.
 
-        Returns the numbers of users and items of the pairs, each of shape (n_pairs,), sorted.
+        ``counts``: number of items of each user, at least 1, of shape (n_users,). Returns the
+        numbers of users and items of the pairs, each of shape (n_pairs,), sorted.
         """
         user_blocks = []
         item_blocks = []
@@ -438,7 +461,12 @@ def _standardised(values: Floats) -> Floats:
 
 
 def _draw_preferences(settings: WorldSettings, rng: np.random.Generator) -> Preferences:
-    """Draw tastes of variance 1 in all, the first dimensions weighing more, and biases."""
+    """Draw the preferences of users for items: factors of users and items, and biases of both.
+
+    Products of user and item factors, of shapes (n_users, dimensions) and (n_items, dimensions),
+    have the variance 1; the weight of dimension k is proportional to its number, from 1, to the
+    power of -1/2. Biases of users and items, (n_users,) and (n_items,), are normal deviates.
+    """
     n_users = settings.n_users
     n_items = settings.n_items
     n_dimensions = settings.dimensions
@@ -451,10 +479,10 @@ def _draw_preferences(settings: WorldSettings, rng: np.random.Generator) -> Pref
 
 
 def _activity(settings: WorldSettings, tail: Floats, n_ratings: int) -> Numbers:
-    """Compute the number of ratings of each user, whole numbers of sum ``n_ratings``.
+    """Compute the number of ratings of each user, whole numbers of sum ``n_ratings``, (n_users,).
 
-    It is the least number plus a multiple of ``tail``, positive deviates of shape (n_users,), up to
-    all items.
+    It is ``settings.min_ratings`` plus a multiple of ``tail``, positive deviates of shape
+    (n_users,), at most the number of items; the multiple is found by bisection.
     """
 
     def expected_counts(scale: float) -> Floats:
@@ -511,9 +539,9 @@ def _popularity(settings: WorldSettings, appeal: Appeal, counts: Numbers, fame: 
 
 
 def _bisect(excess: Callable[[float], float], high: float, *, tolerance: float) -> float:
-    """Find the argument between 0 and ``high`` at which a rising function is about 0.
+    """Find the argument between 0 and ``high`` at which a rising function is about 0, by bisection.
 
-    The function is off by the tolerance at most, unless 200 steps do not suffice.
+    The value of ``excess`` there is within the tolerance of 0, unless 200 steps do not suffice.
     """
     low = 0.0
     middle = high / 2

@@ -128,10 +128,13 @@ class Strengths:
         return Strengths(**{name: self._updated(name, target, reached) for name in names})
 
     def _updated(self, name: str, target: Moments, reached: Moments) -> float:
-        """Compute one strength: by the difference of its moments, or by their ratio.
+        """Compute a new value of one strength, so that its moment comes nearer to its target.
 
-        The ratio is 1/2 to 2; negative moments count as 0. It is 2 if a positive moment was not
-        reached at all, and 1 if both are 0.
+        ``name`` is that of the strength and of its moment, in ``target`` and as ``reached`` with
+        the present strength. A strength in `GAINS` rises by its gain times the difference of the
+        two moments. Others are multiplied by a power of their ratio, which is limited to 1/2 to 2;
+        negative moments count as 0. The ratio is 2 if a positive moment was not reached at all, and
+        1 if both are 0.
         """
         strength = getattr(self, name)
         if name in GAINS:
@@ -163,7 +166,7 @@ class FittedWorld:
 
 
 def fit_world(ratings: Ratings, settings: LikeSettings) -> FittedWorld:
-    """Make a world like real ratings.
+    """Make a world, of preferences that are known, with ratings like real ones.
 
     The numbers of ratings of each user, in each band of items' popularity (`PopularityBands`), and
     of each item are taken as they are, and so is the histogram of ratings. Items are drawn by
@@ -200,7 +203,11 @@ def fit_world(ratings: Ratings, settings: LikeSettings) -> FittedWorld:
 
 
 def _check(ratings: Ratings) -> None:
-    """Refuse, with an InputError, ratings to which no world can be fitted; see `fit_world`."""
+    """Raise an InputError for ratings to which no world can be fitted.
+
+    These have too few users or well-rated items, fewer than 2 or too many distinct values, or too
+    many pairs of a user and an item.
+    """
     n_users = len(ratings.users)
     n_items = len(ratings.items)
     n_pairs = n_users * n_items
@@ -233,7 +240,13 @@ class _Deviates:
     """
 
     def __init__(self, ratings: Ratings, seed: int) -> None:
-        """Draw deviates for the users and items of ratings, of which each has one at least."""
+        """Draw standard normal deviates for the users and items of ratings.
+
+        Each user and item has at least one rating. Those of users are of shape (n_users, 8) or, one
+        for each neighbourhood of items, (n_users, n_neighbourhoods); those of items of shape
+        (n_items, 8); biases of shapes (n_users,) and (n_items,). Each kind has a random stream of
+        its own.
+        """
         n_users = len(ratings.users)
         n_items = len(ratings.items)
         streams = np.random.SeedSequence(seed).spawn(8)
@@ -256,7 +269,9 @@ class _Deviates:
 def _neighbourhoods(counts: Numbers, rng: np.random.Generator) -> Numbers:
     """Put items of about the same popularity together, 25 in a neighbourhood.
 
-    ``counts``: number of ratings of each item, of shape (n_items,), as is the result.
+    Items are sorted by log popularity plus normal noise. ``counts``: number of ratings of each
+    item, at least 1, of shape (n_items,). The result, of the same shape, holds numbers of
+    neighbourhoods, from 0.
     """
     deviates = rng.standard_normal(len(counts))
     order = np.argsort(np.log(counts) + POPULARITY_SPREAD * deviates)
@@ -286,10 +301,11 @@ class _Draft:
         return PopularityBands.of(self.ratings)
 
     def exposure(self, strengths: Strengths, popularity: Floats, *, sweeps: int) -> Exposure:
-        """Fit the exposure with which users and items have as many ratings as they really have.
+        """Fit the exposure with which users and items have as many ratings as in the real data.
 
-        ``popularity``: first values of the popularity of items, of shape (n_items,); ``sweeps``:
-        how often both sides are computed in turn.
+        The other effects, such as liking, have these strengths. ``popularity``: first values of the
+        log popularity of items, of shape (n_items,); ``sweeps``: how often the popularity of items
+        and the leaning of users to bands of items are computed in turn.
         """
         no_popularity = np.zeros(len(popularity))
         no_leaning = np.zeros(self._bands.rated.shape)
@@ -301,7 +317,8 @@ class _Draft:
     def world(self, strengths: Strengths, exposure: Exposure) -> World:
         """Draw the ratings of a world of these strengths, with the histogram of the real ones.
 
-        Noise takes the variance of ratings that preferences leave.
+        Each user rates as many items as in the real data. Ratings have the variance 1 before they
+        are cut into those of the scale: that of the preferences, and logistic noise for the rest.
         """
         observation = self._observation(strengths, exposure)
         preferences = observation.preferences
@@ -309,6 +326,7 @@ class _Draft:
         user, item = appeal.choose_pairs(self._user_counts)
         preference_of_pairs = preferences.pairs(user, item)
         noise_variance = max(1.0 - preference_of_pairs.var(), LEAST_NOISE)
+        # A logistic variable of scale s has the variance (pi s)^2 / 3.
         noise = float(np.sqrt(3 * noise_variance) / np.pi)
         scale, counts = np.unique(self.ratings.rating, return_counts=True)
         sorted_felt = np.sort(self._felt(preference_of_pairs, noise))
@@ -327,7 +345,13 @@ class _Draft:
         return World(self._rated(truth, user, item), truth, observation)
 
     def observed_otherwise(self, world: World, strengths: Strengths, exposure: Exposure) -> World:
-        """Observe the truth of a world as the settings say: how much, and how selectively."""
+        """Draw other ratings of the same truth, as many and as selectively as the settings say.
+
+        ``strengths`` and ``exposure`` are those of ``world``. Each user has ``fill`` times as many
+        ratings as in the real data, at least 1 and at most all items. Popularity and familiarity
+        are multiplied by ``exposure_strength`` and by the settings of their names, liking by
+        ``liking_strength``.
+        """
         settings = self.settings
         strength = settings.exposure_strength
         popularity = strength * settings.exposure * exposure.popularity
@@ -355,7 +379,12 @@ class _Draft:
         return rate_pairs(truth, user, item, felt, time_rng)
 
     def _preferences(self, strengths: Strengths) -> Preferences:
-        """Scale the deviates of tastes and biases by the strengths of preference."""
+        """Make preferences of users for items: deviates of tastes and biases, times strengths.
+
+        ``self.deviates`` holds normal deviates, one for each user or item and dimension. Those of
+        interests and items are raised to a power, so that their tails are heavy. The quality of an
+        item has a trend in log popularity and in its square.
+        """
         deviates = self.deviates
         interests = strengths.heavy_tailed(deviates.interests)
         tastes = strengths.taste * deviates.tastes + strengths.affinity * interests
@@ -379,10 +408,11 @@ class _Draft:
     def _observation(
         self, strengths: Strengths, exposure: Exposure, *, familiarity: float = 1.0
     ) -> Observation:
-        """Combine preferences, familiarity and exposure into what decides on the items rated.
+        """Combine what decides which items users rate: preferences, familiarity and exposure.
 
-        ``familiarity`` multiplies interests, the leaning to bands of popularity, and familiarity
-        with neighbourhoods.
+        Each is a deviate of ``self.deviates`` times its strength. Exposure is the popularity of
+        items, (n_items,), and the leaning of users to bands of it, (n_users, n_bands).
+        ``familiarity`` multiplies interests, this leaning, and familiarity with neighbourhoods.
         """
         deviates = self.deviates
         interests = (

@@ -64,7 +64,13 @@ class Moments:
 
     @classmethod
     def of(cls, ratings: Ratings) -> Moments:
-        """Compute the moments of ratings, of which there are enough (see `fit_world`)."""
+        """Compute numbers that describe the values of ratings, and who rates what.
+
+        Biases are shrunken means of users and items of the standardised ratings, and residuals what
+        is left. Users and items are compared in the matrix of who rates what, (n_users, n_items),
+        of a part of the users and of the most rated items. There must be 20 users, and 11 items with
+        10 ratings, at least.
+        """
         item_counts = ratings.item_counts().astype(np.float64)
         deviations = ratings.rating - ratings.rating.mean()
         standardised = deviations / ratings.rating.std()
@@ -80,6 +86,7 @@ class Moments:
         user_vectors, singular_values, item_vectors = _singular(rated_matrix)
         user_tails = _tails(user_vectors * singular_values, rated_matrix.sum(axis=1))
         item_tails = _tails(item_vectors * singular_values, rated_matrix.sum(axis=0))
+        # Inner products of the columns of two items, 0 on the diagonal.
         common_users = _products(rated_matrix)
         products = _products(residual_matrix)
         sizes = np.sqrt(item_counts[items])
@@ -133,8 +140,9 @@ def _matrix(ratings: Ratings, values: Floats) -> Sparse:
 def _item_bias_moments(item_biases: Floats, item_counts: Floats) -> tuple[float, float, float]:
     """Compute the moments `trend`, `bend` and `quality` of the biases of items.
 
-    Both arrays are of shape (n_items,). The first two are weighted by numbers of ratings, the last
-    one, too, over items with enough ratings to be compared.
+    They are the slopes of biases over log popularity and over its square, weighted by numbers of
+    ratings, and the standard deviation of what is left, over items with at least 10 ratings. Biases
+    and numbers of ratings are of shape (n_items,).
     """
     share = item_counts / item_counts.sum()
     logs, squares = popularity_terms(item_counts)
@@ -148,7 +156,10 @@ def _item_bias_moments(item_biases: Floats, item_counts: Floats) -> tuple[float,
 
 
 def _decay(singular_values: Floats) -> float:
-    """Compute how steeply singular values fall: minus the slope of their logs over log rank."""
+    """Compute how steeply singular values fall: minus the slope of their logs over log rank.
+
+    ``singular_values`` fall, and are of shape (n,); the slope is that of least squares.
+    """
     log_ranks = np.log(np.arange(1, len(singular_values) + 1))
     log_values = np.log(np.maximum(singular_values, 1e-9))
     slope = np.polyfit(log_ranks, log_values, 1)[0]
@@ -163,7 +174,8 @@ def _taste(products: Floats, common_users: Floats, residuals: Sparse) -> float:
     shape (n_users, n_items).
     """
     # Squares without the products of a user's ratings with themselves.
-    squared = (products**2 - _products(residuals.power(2))).sum()
+    squares_of_users = _products(residuals.power(2))
+    squared = (products**2 - squares_of_users).sum()
     n_user_pairs = (common_users * (common_users - 1.0)).sum()
     mean_square = squared / max(n_user_pairs, 1.0)
     return float(max(mean_square, 0.0) ** 0.25)
@@ -259,7 +271,8 @@ def _tails(vectors: Floats, counts: NDArray[np.number]) -> float:
     """Compute the logarithm of mean over median, over ratings, of squared distances from 0.
 
     ``vectors``: of users or items, of shape (n, n_dimensions); ``counts``: their numbers of
-    ratings, of shape (n,), by which squared lengths are divided.
+    ratings, of shape (n,). A squared distance is the squared length over the number of ratings, and
+    counts once for each rating.
     """
     distances = (vectors**2).sum(axis=1) / np.maximum(counts, 1.0)
     distances_of_ratings = np.repeat(distances, counts.astype(np.intp))

@@ -41,7 +41,13 @@ class Preferences:
     neighbourhood: Numbers | None = None
 
     def block(self, users: Integers | slice) -> Floats:
-        """Compute the preferences of these users for all items, of shape (len(users), n_items)."""
+        r"""Compute the preferences of these users for all items, of shape (len(users), n_items).
+
+        A preference is :math:`g_u + q_i + p_u \cdot t_i`: generosity, (n_users,), plus quality,
+        (n_items,), plus the product of user and item factors, of shapes (n_users, dimensions) and
+        (n_items, dimensions). If there are neighbourhoods of items, the bias ``local`` of the user
+        to that of the item, (n_users, n_neighbourhoods), is added.
+        """
         dimensions = zip(self.user_factors.T, self.item_factors.T, strict=True)
         tastes = sum(of_users[users, None] * of_items for of_users, of_items in dimensions)
         generosity = self.generosity[users][:, None]
@@ -52,9 +58,12 @@ class Preferences:
         return preferences
 
     def pairs(self, user: Integers, item: Integers) -> Floats:
-        """Compute the preference of each pair of a user and an item, of shape (n_pairs,).
+        r"""Compute the preference of each pair of a user and an item, of shape (n_pairs,).
 
-        ``user`` and ``item`` are numbers, of the same shape.
+        ``user`` and ``item`` are numbers, of the same shape. A preference is
+        :math:`g_u + q_i + p_u \cdot t_i`: generosity of the user, quality of the item, and the
+        product of their factors. If there are neighbourhoods of items, the bias ``local`` of the
+        user to that of the item, (n_users, n_neighbourhoods), is added.
         """
         preferences = self.generosity[user] + self.quality[item]
         # One dimension at a time: pairs may be many millions.
@@ -94,7 +103,13 @@ class Truth:
     scale: Floats = field(default_factory=ONE_TO_FIVE.copy)
 
     def ratings(self, users: Integers) -> Floats:
-        """Compute the true ratings of these users, of shape (len(users), n_items)."""
+        r"""Compute the true ratings of these users for all items, of shape (len(users), n_items).
+
+        .. math:: t_{ui} = r_0 + \sum_k \frac{r_k - r_{k-1}}{1 + \exp((c_k - x_{ui}) / s)}
+
+        with preferences x, the rising ratings r of ``self.scale``, the cuts c between them and the
+        scale s of the logistic noise, ``self.noise``.
+        """
         preferences = self.preferences.block(users)
         steps = zip(self.cuts, np.diff(self.scale), strict=True)
         # The logistic function as a hyperbolic tangent, which cannot overflow.
@@ -108,7 +123,9 @@ class Truth:
     def to_bytes(self) -> bytes:
         """Write the content of an uncompressed .npz file; equal truths give equal bytes.
 
-        Neighbourhoods and the scale are left out where there are none, or it is 1 to 5.
+        It holds the ids of users and items, the arrays of the preferences, popularity, cuts, noise
+        and scale. Arrays of neighbourhoods are left out if they are None, the scale if it is 1 to
+        5.
         """
         arrays: dict[str, Any] = {"users": self.users.ids, "items": self.items.ids}
         for field_of_preferences in fields(self.preferences):
@@ -126,9 +143,9 @@ class Truth:
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Truth:
-        """Read a file with the content that `to_bytes` writes.
+        """Read a truth from an .npz file with the content that `to_bytes` writes.
 
-        Raises InputError if it holds something else.
+        A scale that is left out is 1 to 5. Raises InputError if the file holds something else.
         """
         with as_input_error(
             f"{path} does not hold the truth of a world",

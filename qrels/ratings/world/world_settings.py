@@ -95,7 +95,11 @@ class WorldSettings(SharedSettings):
 
     @model_validator(mode="after")
     def _numbers_fit(self) -> Self:
-        """Refuse worlds of more than 10 billion pairs, or too few or too many ratings for them."""
+        """Raise ValueError for worlds of more than 10 billion pairs of a user and an item.
+
+        Also if there are fewer ratings than all users must have, or more than pairs. The same holds
+        for the number of ratings times ``fill``.
+        """
         n_least = self.n_users * self.min_ratings
         n_pairs = self.n_users * self.n_items
         if n_pairs > MAX_PAIRS:
@@ -149,7 +153,9 @@ PRESETS: Mapping[str, WorldSettings] = MappingProxyType(
 
 
 def world_settings(preset: str | None, changes: Mapping[str, Any]) -> WorldSettings:
-    """Look up the settings of a preset ("small" by default), and change some of them.
+    """Look up the settings of a simulated world by the name of a preset, and change some of them.
+
+    The preset is "small" if it is None; ``changes`` are new values by setting.
 
     Raises InputError if there is no such preset or setting, or a setting breaks a rule.
     """
