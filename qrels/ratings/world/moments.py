@@ -68,8 +68,8 @@ class Moments:
 
         Biases are shrunken means of users and items of the standardised ratings, and residuals what
         is left. Users and items are compared in the matrix of who rates what, (n_users, n_items),
-        of a part of the users and of the most rated items. There must be 20 users, and 11 items with
-        10 ratings, at least.
+        of a part of the users and of the most rated items. There must be at least 20 users, and 11
+        items with 10 ratings.
         """
         item_counts = ratings.item_counts().astype(np.float64)
         deviations = ratings.rating - ratings.rating.mean()
