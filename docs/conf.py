@@ -36,8 +36,8 @@ autodoc_type_aliases = {
     "Scores": "analyses.shared.scores.Scores",
     "FrameOfScores": "harness.readers.scores.FrameOfScores",
     "Runs": "harness.readers.rankings.Runs",
-    "Judgements": "harness.readers.rankings.Judgements",
-    "Counts": "harness.readers.rankings.Counts",
+    "Judgements": "harness.readers.judgements.Judgements",
+    "Counts": "harness.readers.judgements.Counts",
 }
 python_use_unqualified_type_names = True
 python_maximum_signature_line_length = 88

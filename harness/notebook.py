@@ -11,7 +11,8 @@ from analyses.shared.analysis import Analysis, StudyFacts, find_analysis
 from analyses.shared.result import Result
 from analyses.shared.scores import Scores
 from analyses.shared.work import ScoresWork, Truth
-from harness.readers.rankings import Counts, Judgements, Runs
+from harness.readers.judgements import Counts, Judgements
+from harness.readers.rankings import Runs
 from harness.readers.scores import FrameOfScores, measure_named, scores_of
 from runs import InputError
 from runs.shared.errors import refuse_unknown_keywords, require_choice
@@ -54,7 +55,7 @@ def score(
         ir_measures or ranx; see `harness.readers.rankings.replicates_of`. The scores of a list of
         runs of one system are averaged.
     qrels
-        The judgements, in any of these forms; see `harness.readers.rankings.judgements_of`.
+        The judgements, in any of these forms; see `harness.readers.judgements.judgements_of`.
     measures
         Names such as ``"nDCG@10"``, ``"P(rel=2)@5"`` and ``"bpref"``, or metrics such as
         ``harness.P(rel=2) @ 5``, also your own, and trec_eval's names, such as

@@ -1,12 +1,9 @@
-"""Runs and qrels as people have them: files, dictionaries, data frames, objects."""
+"""Runs, and pairs of qrels, as people have them: files, dictionaries, data frames, objects."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from importlib.util import find_spec
-from numbers import Real
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -16,7 +13,7 @@ import numpy as np
 from harness.readers.objects import frame_of, is_frame, with_index
 from harness.readers.table import Table, table_of
 from harness.readers.table_files import read_table
-from qrels.trec import GRADE_FIELD, HIGHEST_GRADE, QrelsFile, parse_qrels
+from qrels.trec import GRADE_FIELD
 from qrels.trec import N_FIELDS as N_QRELS_FIELDS
 from runs import InputError
 from runs.formats import (
@@ -30,7 +27,7 @@ from runs.formats import (
 )
 from runs.run_file import RunFile
 from runs.shared.arrays import Floats
-from runs.shared.errors import how_to_add, warn
+from runs.shared.errors import warn
 from runs.shared.fields import ITEM_FIELD, USER_FIELD, Pairs
 from runs.shared.files import PARQUET, read_bytes
 from runs.tables.hints import hint_of
@@ -91,8 +88,8 @@ def read_pairs(data: Any, what: str, kind: Kind) -> tuple[Pairs, Floats]:
     for finding, rows in rows_of_faults.items():
         if len(rows):
             first_row = int(rows[0])
-            pair_name = _name_of(pairs, first_row)
-            raise table.error(first_row, f"{pair_name} {finding}.")
+            name = pair_name(pairs, first_row)
+            raise table.error(first_row, f"{name} {finding}.")
     return pairs, values
 
 
@@ -115,7 +112,7 @@ def _numbers(table: Table, kind: Kind) -> Floats:
     return -ranks
 
 
-def _name_of(pairs: Pairs, row: int) -> str:
+def pair_name(pairs: Pairs, row: int) -> str:
     """Name the topic and the item of a pair, for messages."""
     topic = str(pairs.users.ids[pairs.user[row]])
     item = str(pairs.items.ids[pairs.item[row]])
@@ -433,114 +430,3 @@ def _named(name: str, run: Any, path: Path | None = None) -> RunFile:
         run = replace(run, label=what)
     pairs, scores = read_pairs(run, what, RUNS)
     return RunFile(path or what, name, *pairs, scores)
-
-
-Judgements: TypeAlias = (
-    "str | PathLike[str] | Mapping[str, Mapping[str, int]] | Iterable[Any] | pd.DataFrame"
-)
-"""A qrels file, or what is read as one; see `judgements_of`."""
-
-Counts: TypeAlias = "Mapping[str, int] | pd.Series[int]"
-"""A number for each item; see `counts_of`."""
-
-
-def judgements_of(judgements: Judgements, columns: ColumnNames | None = None) -> QrelsFile:
-    """Read judgements.
-
-    Parameters
-    ----------
-    judgements
-        A qrels file or a table of another tool, a dictionary ``{topic: {item: grade}}``, a data
-        frame with columns such as query_id, doc_id and relevance (`runs.tables.hints` has all
-        words), or of TREC's four columns without names, an iterable of ir_measures' Qrel,
-        Qrels of ranx, or lists of LensKit. Where there is no such file, an id of ir_datasets.
-    columns
-        Names of the columns user, item and grade of a table, where they are others.
-    """
-    data: Any = judgements
-    what = "the qrels"
-    if isinstance(judgements, str | PathLike):
-        path = Path(judgements)
-        if not path.exists() and _is_known(str(judgements)):
-            file, level = judgements_in(str(judgements))
-            if level > 1:
-                warn(
-                    f"{judgements}: official measures take grades from {level} on for relevant "
-                    "(-l)."
-                )
-            return file
-        what = str(judgements)
-        content = read_bytes(path)
-        data = read_table(path, content, QRELS, columns)
-        if data is None:
-            return parse_qrels(path, content)
-    pairs, numbers = read_pairs(data, what, QRELS)
-    # Negative grades, of any size, mean "not judged".
-    grades = np.maximum(numbers, -1.0)
-    is_odd = (grades != np.floor(grades)) | (grades > HIGHEST_GRADE)
-    if is_odd.any():
-        row = int(is_odd.argmax())
-        pair_name = _name_of(pairs, row)
-        raise InputError(
-            f"{what}: a grade must be a whole number of at most {HIGHEST_GRADE}, and {pair_name} "
-            f"has {grades[row]:g}. Multiply half stars and `relevance_level` by 2, or round them."
-        )
-    return QrelsFile(*pairs, grades.astype(np.int32))
-
-
-def _is_known(dataset: str) -> bool:
-    """Tell whether ir_datasets is there, and has such a data set."""
-    if find_spec("ir_datasets") is None:
-        return False
-    import ir_datasets
-
-    return dataset in ir_datasets.registry
-
-
-def judgements_in(dataset: str) -> tuple[QrelsFile, int]:
-    """Read the judgements of an id of ir_datasets, and the grade from which items are relevant.
-
-    That is the highest that its official measures name, or 1.
-    """
-    try:
-        import ir_datasets
-    except ImportError:
-        raise InputError(
-            f"qrels {dataset!r} of ir_datasets need that package; {how_to_add('ir-datasets')}"
-        ) from None
-    if dataset not in ir_datasets.registry:
-        raise InputError(f"ir_datasets has no data set {dataset!r}.")
-    collection = ir_datasets.load(dataset)
-    if not collection.has_qrels():
-        raise InputError(f"the data set {dataset!r} of ir_datasets has no qrels.")
-    documentation = collection.documentation() or {}
-    official_measures = documentation.get("official_measures") or ()
-    names = " ".join(str(measure) for measure in official_measures)
-    levels = [int(level) for level in re.findall(r"rel=(\d+)", names)]
-    judgements = judgements_of(collection.qrels_iter())
-    return judgements, max(levels, default=1)
-
-
-def counts_of(item_counts: Counts) -> dict[str, int]:
-    """Read how often each item was rated, or used.
-
-    Parameters
-    ----------
-    item_counts
-        Counts by item: a dictionary, or a Series such as ``value_counts()`` gives.
-    """
-    if is_frame(item_counts) or not hasattr(item_counts, "items"):
-        type_name = type(item_counts).__name__
-        raise InputError(
-            f"popularity must be counts by item: a dictionary or a Series, got {type_name}."
-        )
-    count_of_item: dict[str, int] = {}
-    for item, count in item_counts.items():
-        item_name = str(item)
-        if not isinstance(count, Real) or count < 0 or count % 1:
-            raise InputError(
-                f"popularity: a count is a whole number from 0 on, and item {item_name!r} has "
-                f"{count}."
-            )
-        count_of_item[item_name] = int(count)
-    return count_of_item

@@ -15,7 +15,7 @@ import numpy as np
 
 from analyses.shared.sentences import TOPIC, USER
 from analyses.shared.work import CountedIn
-from harness.readers.rankings import judgements_in, judgements_of
+from harness.readers.judgements import judgements_in, judgements_of
 from harness.readers.sense_check import check_grades, check_runs
 from harness.study.inputs import (
     checksum,

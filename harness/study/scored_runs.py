@@ -13,14 +13,8 @@ from analyses.shared.scores import Scores
 from harness.metrics.shared.ir_measures import is_of_ir_measures, name_of_ir_measure
 from harness.metrics.shared.metric import Metric
 from harness.metrics.shared.register import available_metrics, translate_name
-from harness.readers.rankings import (
-    Counts,
-    Judgements,
-    Runs,
-    counts_of,
-    judgements_of,
-    replicates_of,
-)
+from harness.readers.judgements import Counts, Judgements, counts_of, judgements_of
+from harness.readers.rankings import Runs, replicates_of
 from harness.scoring.means import averaged
 from harness.scoring.score import deepest_rank, score
 from harness.scoring.tied_items import warn_of_ties
@@ -99,7 +93,8 @@ def read_and_score(
     Parameters
     ----------
     runs, qrels
-        Files or objects; see `replicates_of` and `judgements_of` of `harness.readers.rankings`.
+        Files or objects; see `harness.readers.rankings.replicates_of` and
+        `harness.readers.judgements.judgements_of`.
     measures
         Names, metrics, or measures of ir_measures.
     relevance_level

@@ -11,7 +11,7 @@ import numpy as np
 
 from analyses.shared.measure import Measures
 from analyses.shared.sentences import listed
-from harness.readers.rankings import judgements_of
+from harness.readers.judgements import judgements_of
 from harness.report.checks import OF_WORLD
 from harness.study.inputs import checksum, source_checksum
 from harness.study.sections import QRELS, Candidates, TruthSection

@@ -16,7 +16,8 @@ import numpy as np
 from analyses.shared.table import FORMATS, Table
 from harness.metrics.shared.metric import name_users_in_errors
 from harness.metrics.shared.names import VALUES_WITHOUT_NONRELEVANT
-from harness.readers.rankings import judgements_of, read_run_files
+from harness.readers.judgements import judgements_of
+from harness.readers.rankings import read_run_files
 from harness.readers.sense_check import SenseCheck, check_grades
 from harness.scoring.tied_items import MIN_TIED_SHARE, orders_of_tied_lines, warn_of_ranges
 from harness.trec_eval.measures import RUN_ID, Column

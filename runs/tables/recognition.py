@@ -8,10 +8,11 @@ from typing import Final
 
 from runs.shared.errors import require_choice
 from runs.tables.assignment import assign_roles
+from runs.tables.columnar_rows import ColumnarRows
 from runs.tables.layouts import COLUMNAR, FORMATS, LAYOUTS, Layout, Shape
 from runs.tables.options import TableOptions, require_separator
 from runs.tables.roles import Columns, Kind, Role, named_roles
-from runs.tables.rows import Rows, rows_of
+from runs.tables.rows import DelimitedRows, ItemsRows, MatrixRows, Rows
 from runs.tables.sniff import Sniffed, sniff, split_line
 from runs.tables.source import Source, require_utf_8
 from runs.tables.values import Sample
@@ -94,7 +95,7 @@ def recognise_table(
         layout = _with_options(LAYOUTS[format], options)
     if layout.separator != COLUMNAR:
         require_utf_8(source)
-    rows = rows_of(source, layout)
+    rows = _rows_of(source, layout)
     has_names = layout.separator == COLUMNAR or (layout.header and not is_numbered)
     columns = assign_roles(
         rows.names,
@@ -107,6 +108,17 @@ def recognise_table(
         label=source.label,
     )
     return RecognisedTable(rows, format, separator, columns)
+
+
+def _rows_of(source: Source, layout: Layout) -> Rows:
+    """Choose what reads a file of a layout."""
+    if layout.separator == COLUMNAR:
+        return ColumnarRows(source, layout)
+    if layout.shape == Shape.MATRIX:
+        return MatrixRows(source, layout)
+    if layout.shape == Shape.ITEMS:
+        return ItemsRows(source, layout)
+    return DelimitedRows(source, layout)
 
 
 def _with_options(layout: Layout, options: TableOptions) -> Layout:

@@ -17,8 +17,9 @@ from pyarrow import feather
 
 from harness import InputError, Study, score
 from harness.cli.main import main
+from harness.readers.judgements import judgements_in, judgements_of
 from harness.readers.objects import frame_of, is_frame, with_index
-from harness.readers.rankings import judgements_in, judgements_of, read_run_files
+from harness.readers.rankings import read_run_files
 from harness.readers.score_files import read_score_tables
 from harness.readers.table import table_of
 from harness.readers.table_files import read_table

@@ -10,11 +10,10 @@ import pytest
 from ir_measures import Qrel, ScoredDoc
 
 from harness import InputError, discriminate, robustness, score
+from harness.readers.judgements import counts_of, judgements_of
 from harness.readers.rankings import (
-    counts_of,
     has_columns_of_trec,
     is_single,
-    judgements_of,
     read_pairs,
     read_run_files,
     replicates_of,
