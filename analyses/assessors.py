@@ -67,7 +67,9 @@ def assessors(work: Work, settings: Settings) -> Assessors:
     """Compare the judgements of the qrels with those of the truth, and what follows from both.
 
     The first assessor made the qrels, the second the truth. Items that only one of them judged
-    count for the scores, not for the table of grades. Raises InputError if both judged none.
+    count for the scores, not for the table of grades. Raises InputError if no item was judged by
+    both, or if the truth has other systems or none of the measures, or there are fewer than two
+    systems.
     """
     user, first_grades, second_grades = work.judged_twice
     if not len(user):
@@ -75,6 +77,7 @@ def assessors(work: Work, settings: Settings) -> Assessors:
     grades = np.unique([first_grades, second_grades])
     first_numbers = np.searchsorted(grades, first_grades)
     second_numbers = np.searchsorted(grades, second_grades)
+    # Counts of items by both grades, (1 + n_replicates, n_grades, n_grades), first of all users.
     tables = _grade_tables(
         user,
         first_numbers,
@@ -88,7 +91,7 @@ def assessors(work: Work, settings: Settings) -> Assessors:
     reported = measures.indices(measures.reported)
     means, true_means = comparison.means()
     p_values, true_p_values = comparison.p_values(work, settings)
-    # Of the references, the first is the same measure.
+    # True values are of shape (n_truths, n_measures, ...); the first truth is the same measure.
     measured = means[reported]
     true = true_means[0, reported]
     is_significant = p_values[reported] <= settings.alpha
@@ -153,6 +156,7 @@ def _grade_tables(
     cells = by_user.reshape(n_users, n_grades**2)
     weights = resampled_users(0, replicates, n_users=n_users, seed=seed)
     observed = cells.sum(axis=0)[np.newaxis]
+    # Weights, (replicates, n_users), are how often each user is drawn.
     tables = np.concatenate([observed, weights @ cells])
     return tables.reshape(-1, n_grades, n_grades)
 
@@ -160,13 +164,15 @@ def _grade_tables(
 def _score_differences(comparison: Comparison, indices: Sequence[int]) -> tuple[Floats, int]:
     """Subtract the scores by the second assessor from those by the first, where both judged.
 
-    The comparison holds the scores by both, and ``indices`` are positions of measures among those
-    of the first. The result: differences of shape (n_indices, n_systems, n_users) for the users
-    that both have, and the number of these.
+    The comparison holds the scores by both, each of shape (n_measures, n_systems, n_users), and
+    ``indices`` are positions of measures among those of the first; the same measures are compared.
+    The result: differences of shape (n_indices, n_systems, n_shared_users) for the users that both
+    have, and the number of these.
     """
     measured = comparison.measured
     true = comparison.true
     users, columns, true_columns = np.intersect1d(measured.users, true.users, return_indices=True)
+    # The first of the references of a measure is the measure itself.
     true_indices = comparison.references[0][indices]
     first_scores = measured.values[indices][..., columns]
     second_scores = true.values[true_indices][..., true_columns]
@@ -204,7 +210,8 @@ def _count_agreements(
 ) -> Numbers:
     """Count the pairs of systems by `AGREEMENTS`, of shape (n_measures, 6).
 
-    Pairs that tie by one of the assessors count as agreements.
+    Pairs are active, mixed or passive as both, one or neither assessor finds them significant; they
+    are disagreements if the means have opposite orders. A tie by an assessor is an agreement.
 
     Parameters
     ----------
@@ -267,8 +274,9 @@ class Assessors(Result):
     def kappas(self) -> dict[str, Estimate]:
         """Estimate kappa over all grades, of relevance, and of each grade against the others.
 
-        Keys are "all grades", "relevance" and "grade 0" and so on; intervals are 95 % percentiles
-        over resampled users.
+        Keys are "all grades", "relevance" (grades from ``self.level`` on are relevant) and "grade
+        0" and so on. Intervals are 95 % percentiles over resampled users. NaN where kappa is not
+        defined: both assessors always chose one group.
         """
         numbers = np.arange(len(self.grades))
         is_relevant = np.array(self.grades) >= self.level
@@ -280,7 +288,10 @@ class Assessors(Result):
     def _kappa_of(self, groups: NDArray[Any]) -> Estimate:
         """Estimate kappa over groups of grades.
 
-        ``groups`` has the group of each grade, of shape (n_grades,): numbers or truth values.
+        ``groups`` has the group of each grade, of shape (n_grades,): numbers or truth values. The
+        rows and columns of ``self.tables``, (1 + n_replicates, n_grades, n_grades), are added up by
+        group; the first table is that of all users, and gives the value. The limits are 95 %
+        percentiles of the other tables' kappas.
         """
         distinct_groups = np.unique(groups)[:, np.newaxis]
         is_member = distinct_groups == groups
@@ -298,7 +309,10 @@ class Assessors(Result):
     def correlations(self) -> dict[str, tuple[Floats, Floats]]:
         """Compute tau-b and tau_AP, each of shape (n_measures,), of the top systems and of all.
 
-        Keys are "top 5" and so on, by the second assessor's means, and "all systems".
+        Keys are "top 5" and so on, and "all systems". The top systems of a measure are those with
+        the highest means by the second assessor, ``self.true``, which is the reference. Both have
+        the means by ``self.measured`` and ``self.true``, (n_measures, n_systems). NaN where tau-b
+        or tau_AP is undefined: all systems tie, or, for tau_AP, any two.
         """
         n_systems = len(self.systems)
         correlations = {}
@@ -319,10 +333,11 @@ class Assessors(Result):
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Tabulate ``assessors`` and three more.
 
-        ``assessors``: metric, cutoff, the numbers of pairs of systems by agreement, and tau and
-        tau_ap of all systems and of the top ones. ``assessor_grades``: first, second (grades),
-        items. ``assessor_kappas``: of, kappa, low, high. ``assessor_bias``: metric, cutoff, system,
-        first, second (mean scores), bias, low, high.
+        ``assessors``: metric, cutoff, the numbers of pairs of systems by agreement (such as
+        active_agreement), and tau and tau_ap of all systems (tau_all) and of the top ones
+        (tau_top_5). ``assessor_grades``: first, second (grades), items. ``assessor_kappas``: of
+        (such as "relevance"), kappa, low, high. ``assessor_bias``: metric, cutoff, system, first,
+        second (mean scores), bias, low, high. Limits are of 95 % intervals over users.
         """
         import pandas as pd
 
@@ -368,7 +383,10 @@ class Assessors(Result):
     def findings(self) -> Sequence[str]:
         """Write how far the assessors agree, and name the systems that the first one favours.
 
-        It favours a system whose bias is significantly above the mean bias over the systems.
+        It favours a system whose bias (mean score by the first less that by the second assessor) is
+        significantly above the mean bias over the systems: the lower 95 % limit is above that mean.
+        ``self.bias`` holds values, lower and upper limits, of shape (3, n_measures, n_systems). A
+        sentence counts the significant differences in opposite directions, if there are any.
         """
         kappas = self.kappas()
         relevance = kappas["relevance"]
@@ -408,7 +426,7 @@ class Assessors(Result):
 
     @table("assessors", "agreement of the assessors on the systems")
     def agreement_on_systems(self) -> Table:
-        """Tabulate the pairs of systems by agreement, and the correlations, by measure."""
+        """Tabulate the numbers of pairs of systems by agreement, and tau-b, a row by measure."""
         columns: dict[str, Any] = {"measure": self.labels}
         columns |= dict(zip(AGREEMENTS, self.agreement.T, strict=True))
         for name, (tau, _) in self.correlations().items():
@@ -426,7 +444,10 @@ class Assessors(Result):
 
     @table("assessor_kappas", "Cohen's kappa")
     def agreement_on_items(self) -> Table:
-        """Tabulate Cohen's kappa with its interval over users."""
+        """Tabulate Cohen's kappa with its interval over users.
+
+        Rows are those of `kappas`: all grades, relevance, and each grade against the others.
+        """
         kappas = self.kappas()
         values = [estimate.value for estimate in kappas.values()]
         intervals = [estimate.interval for estimate in kappas.values()]
@@ -436,7 +457,12 @@ class Assessors(Result):
 
     @figure("assessors", "Bias of the first assessor, by system", panels="label", wide=True)
     def plot(self, ax: Axes, *, label: str | None = None) -> None:
-        """Draw the bias of every system with its interval, and the mean bias as a line."""
+        """Draw the bias of every system with its interval, and the mean bias as a line.
+
+        ``label`` is the name of a report measure, by default the first; InputError if there is none
+        of this name. ``self.bias`` holds values, lower and upper limits, of shape (3, n_measures,
+        n_systems).
+        """
         number = panel_index(self.labels, label)
         values, low, high = self.bias[:, number]
         mean = float(values.mean())

@@ -72,9 +72,11 @@ class Settings(AnalysisSettings):
     question="Do the measures order the systems alike?",
 )
 def correlation(work: Work, settings: Settings) -> Correlation:
-    """Compare the orderings of the systems by all measures.
+    """Compare the orderings of the systems by every two measures, by all coefficients.
 
-    Raises InputError if there are fewer than two systems.
+    Report measures have their agreement over resampled users and within subsets of systems, too;
+    pairs of comparable measures have intervals, if replicates are asked for. Raises InputError if
+    there are fewer than two systems.
 
     Valcarce et al. (2018), sections 4.1 and 4.2.
     """
@@ -120,6 +122,8 @@ def _with_chance(
 ) -> Correlation:
     """Add the agreement of the report measures over other users and within subsets of systems.
 
+    Only the first `N_CROSSED` replicates and subsets are crossed.
+
     Parameters
     ----------
     result
@@ -140,6 +144,7 @@ def _with_chance(
     subsets = families.subsets(seed=seed)
     # Of shape (n_reported, n_replicates, n_systems).
     replicated_means = resampled[reported].swapaxes(1, 2)
+    # Agreements have the replicates as their first axis; results have them as the last but subsets.
     over_users = np.moveaxis(compare(replicated_means), 0, -1)
     first_means = replicated_means[:, :N_CROSSED]
     first_subsets = subsets[:N_CROSSED]
@@ -209,8 +214,10 @@ class Correlation(Result):
     def limits_over_systems(self) -> dict[str, Floats]:
         """Compute limits of report measures over systems, and over users and systems, by column.
 
-        Each is of shape (n_measures, n_measures), NaN for other measures, and for all if only the
-        means are known. Limits lie within the range of the coefficient.
+        Keys are systems_low, systems_high, both_low and both_high. Each is of shape (n_measures,
+        n_measures): the agreement of ``self.taus`` less or plus half the width of its 95 %
+        interval, cut to the range of the coefficient. NaN for other measures, and for all if only
+        the means are known (``self.within`` or ``self.over_users`` is None).
         """
         shape = self.taus.shape
         limits = {name: np.full(shape, np.nan) for name in SYSTEM_LIMIT_COLUMNS}
@@ -281,6 +288,7 @@ class Correlation(Result):
         if find_coefficient(self.coefficient).symmetric:
             is_pair = np.triu(is_pair, k=1)
         np.fill_diagonal(is_pair, False)
+        # Rows of the frame are the cells of the matrix, row by row.
         rows = self.to_frame()[is_pair.ravel()]
         return rows.reset_index(drop=True)
 
@@ -295,7 +303,7 @@ class Correlation(Result):
         return np.isin(indices, self.reported_indices)
 
     def among_cutoffs(self) -> pd.DataFrame:
-        """Tabulate pairs of cut-offs of one metric.
+        """Tabulate the ordered pairs of cut-offs of each metric, a cut-off with itself, too.
 
         Columns metric, cutoff_a, cutoff_b; then those of `to_frame` from tau on.
         """
@@ -305,9 +313,10 @@ class Correlation(Result):
         return frame.rename(columns={"metric_a": "metric"}).reset_index(drop=True)
 
     def among_metrics(self) -> pd.DataFrame:
-        """Tabulate pairs of metrics at one cut-off, by cut-off.
+        """Tabulate the ordered pairs of metrics at each cut-off, a metric with itself, too.
 
-        Columns metric_a, metric_b, cutoff; then those of `to_frame` from tau on.
+        Columns metric_a, metric_b, cutoff (missing for whole lists); then those of `to_frame` from
+        tau on. Rows are sorted by cut-off.
         """
         frame = self.to_frame()
         # Whole lists are a cut-off of their own.
@@ -320,7 +329,9 @@ class Correlation(Result):
     def headline(self) -> Estimates | None:
         """Estimate the mean agreement of each report measure with the others.
 
-        None if there are fewer than two report measures, or only the means are known.
+        The agreement is by ``self.coefficient``; intervals are 95 % over users, on the scale of
+        arcsines, and the estimates hold what is needed for intervals over systems. None if there
+        are fewer than two report measures, or only the means are known.
         """
         reported = self.measures.reported
         if len(reported) < 2 or self.within is None or self.over_users is None:
@@ -358,7 +369,8 @@ class Correlation(Result):
     def findings(self) -> Sequence[str]:
         """Write how far the report measures agree on average, and which do least and most.
 
-        Pairs with a wide interval, or without a value, are left out; empty if none is left.
+        One sentence. Pairs whose interval over users is wider than `WIDE`, or whose agreement is
+        NaN, are left out; empty if none is left.
         """
         wide_pairs = self._wide_pairs()
         taus = {}
@@ -381,7 +393,11 @@ class Correlation(Result):
         ]
 
     def _range_in_words(self, taus: Mapping[tuple[str, str], float]) -> str:
-        """Write the pairs of least and largest agreement; empty if all values by pair are equal."""
+        """Write the pairs of least and largest agreement; empty if all values are equal.
+
+        ``taus`` has the agreement of each pair of report measures, by their two labels; at least
+        one. Printed with intervals that hold for all pairs at once, where there are any.
+        """
         lowest = min(taus, key=taus.__getitem__)
         highest = max(taus, key=taus.__getitem__)
         if taus[lowest] == taus[highest]:
@@ -405,17 +421,18 @@ class Correlation(Result):
         return self.over_users is not None and self.over_users.shape[-1] > 1
 
     def joint_estimate(self, pair: tuple[str, str]) -> Estimate:
-        """Estimate the agreement of two report measures; limits hold for all pairs at once.
+        """Estimate the agreement of two report measures; 95 % limits hold for all pairs at once.
 
         Measures are named by their labels. An interval for one pair, which was chosen for being the
-        lowest or the highest, holds less often than it says. Without `has_intervals` there are no
-        limits.
+        lowest or the highest, holds less often than it says. Limits are computed on the scale of
+        arcsines, from ``self.over_users``: agreements (n_reported, n_reported, n_replicates) of
+        resampled users. Without two replicates at least there are no limits (NaN).
         """
         tau = float(self.taus[self._indices_by_pair[pair]])
         if self.over_users is None or not self.has_intervals:
             return Estimate(tau)
         first, second = np.triu_indices(len(self.measures.reported), k=1)
-        # NaN where an agreement is undefined, of all or of the resampled users.
+        # Of shape (n_pairs, n_replicates); NaN where an agreement is undefined.
         angles = np.arcsin(self.over_users[first, second])
         deviations = standard_deviations(angles)
         # The pair that seems to agree most varies least by chance: it varies as pairs usually do.
@@ -432,7 +449,8 @@ class Correlation(Result):
     def table(self, *, cutoff: int | None = None) -> Table:
         """Tabulate the agreement of the metrics' orderings of the systems.
 
-        Rows and columns are the report measures, or the measures at a cut-off.
+        Rows (estimates) and columns (references) are the report measures, or the measures at a
+        cut-off. Values are of ``self.taus``, (n_measures, n_measures), by the chosen coefficient.
         """
         compared = self.measures.reported_or_at(cutoff)
         indices = self.measures.indices(compared)
@@ -479,9 +497,10 @@ class Correlation(Result):
     )
     @figure("correlation_metrics", "Agreement among metrics", number=5)
     def plot(self, ax: Axes, *, metric: str | None = None) -> None:
-        """Draw a table of taus: cut-offs of one metric, or metrics at one cut-off.
+        """Draw a table of taus: cut-offs of one metric, or (None) the report measures.
 
-        Metrics stand in an order in which neighbours agree.
+        Report measures stand in an order in which neighbours agree. Raises InputError if there is
+        nothing to draw.
         """
         curves = curve_styles(self.measures, metric=metric)
         labels = {index: label.removeprefix("@") for index, label, _ in curves}
@@ -494,11 +513,13 @@ class Correlation(Result):
     def _draw_table(self, ax: Axes, labels: Mapping[int, str]) -> None:
         """Print every tau in a cell that is the darker, the higher it is among all.
 
-        ``labels`` has the names of measures by their positions, in the order of the cells.
+        ``labels`` has the names of measures by their positions, in the order of the cells. Shades
+        begin at the lowest tau of all measures, ``self.taus``, so that panels can be compared.
         """
         indices = list(labels)
         taus = self.taus[np.ix_(indices, indices)]
         lowest_tau = float(np.nanmin(self.taus, initial=1.0))
+        # Shades span at least LEAST_RANGE, so that small differences look small.
         lowest = min(lowest_tau, 1.0 - LEAST_RANGE)
         label = find_coefficient(self.coefficient).label
         draw_matrix(ax, taus, list(labels.values()), label=label, lowest=lowest)
@@ -521,7 +542,10 @@ class Correlation(Result):
         return cautions
 
     def _wide_pairs(self) -> list[tuple[str, str]]:
-        """Name the pairs of report measures whose interval over users is wider than `WIDE`."""
+        """Name the pairs of report measures whose interval over users is wider than `WIDE`.
+
+        Limits are of shape (n_measures, n_measures); pairs without limits (NaN) are not named.
+        """
         widths = self.high - self.low
         wide_pairs = []
         for pair, indices in self._indices_by_pair.items():
@@ -557,8 +581,9 @@ def correlate_means(
 ) -> Correlation:
     """Compare orderings of which only the means are known; there are no intervals.
 
-    Means are of shape (n_measures, n_systems); ValueError is raised if they are not. Raises
-    InputError if no coefficient is called so.
+    Means are of shape (n_measures, n_systems), higher for better systems; ValueError is raised if
+    the shape is another. Every coefficient is computed; ``coefficient`` names the one of figures.
+    Raises InputError if none has the name. The limits of the result are NaN.
     """
     shape = (len(measures), len(systems))
     if means.shape != shape:
@@ -566,7 +591,9 @@ def correlate_means(
     find_coefficient(coefficient)
     n_measures = len(measures)
     unknown = np.full((n_measures, n_measures), np.nan)
-    values = {name: _compare_pairs(compared, means) for name, compared in COEFFICIENTS.items()}
+    values = {}
+    for name, compared in COEFFICIENTS.items():
+        values[name] = _compare_pairs(compared, means)
     return Correlation(
         measures=measures,
         systems=tuple(systems),
@@ -578,9 +605,12 @@ def correlate_means(
 
 
 def _with_intervals(result: Correlation, resampled: Floats, *, every_pair: bool) -> Correlation:
-    """Add intervals for pairs of measures with something in common, or for all.
+    """Add 95 % intervals over users, by arcsines, for some pairs of measures, or for all.
 
-    ``resampled`` has the means of resampled users, of shape (n_measures, n_systems, n_replicates).
+    The pairs have the same metric or the same cut-off; with ``every_pair`` they are all. Others
+    have NaN, and a measure with itself has its agreement as both limits. ``resampled`` has the
+    means of resampled users, of shape (n_measures, n_systems, n_replicates); agreements of these
+    that are NaN are left out, and counted as ``undefined``.
     """
     measures = result.measures
     coefficient = find_coefficient(result.coefficient)
@@ -603,6 +633,7 @@ def _with_intervals(result: Correlation, resampled: Floats, *, every_pair: bool)
             high[row, column] = most
             undefined += int(np.isnan(agreements).sum())
     if coefficient.symmetric:
+        # Only the upper triangle is computed so far.
         low = np.where(np.isnan(low), low.T, low)
         high = np.where(np.isnan(high), high.T, high)
     return replace(result, low=low, high=high, undefined=undefined)
@@ -650,6 +681,7 @@ def _mean_with_others(agreements: Floats) -> Floats:
     n_measures = len(agreements)
     measures = np.arange(n_measures)
     sums = agreements.sum(axis=1)
+    # The diagonal, of shape (n, ...).
     with_themselves = agreements[measures, measures]
     sums_with_others = sums - with_themselves
     return np.asarray(sums_with_others / max(n_measures - 1, 1))
@@ -665,7 +697,12 @@ def order_by_similarity(similarities: Floats, indices: Sequence[int]) -> list[in
     similarities
         Of shape (n, n), 1 for the same; NaN counts as 0.
     indices
-        The rows to order; of an order and its reverse, that which begins nearer to theirs is taken.
+        The rows to order; of an order and its reverse, the one is taken whose first row stands
+        before its last row in ``indices``.
+
+    Returns
+    -------
+    The same rows in the new order; fewer than three stay as they are.
     """
     from scipy.cluster.hierarchy import leaves_list, linkage
     from scipy.spatial.distance import squareform

@@ -107,7 +107,9 @@ class Settings(AnalysisSettings):
 def design(work: Work, settings: Settings) -> Design:
     """Compute from a pilot's scores how many users make differences significant.
 
-    Raises InputError if there are fewer than two systems or three users.
+    Only report measures count, and pairs of systems that differ for some user by one of them. With
+    ``settings.standardised``, scores are standardised for each user first. Raises InputError if
+    there are fewer than two systems or three users.
     """
     scores = standardised(work, settings.standardised).scores
     n_users = len(scores.users)
@@ -174,7 +176,8 @@ def design(work: Work, settings: Settings) -> Design:
 def _differing_pairs(means: Floats, deviations: Floats) -> Numbers:
     """Number the pairs of systems that differ for a user by some measure; all if none does.
 
-    ``means`` and ``deviations`` of the differences are of shape (n_measures, n_pairs).
+    ``means`` and standard ``deviations`` over users of the differences are of shape (n_measures,
+    n_pairs). The result: positions of the pairs, from 0, rising.
     """
     is_different = ((means != 0) | (deviations > 0)).any(axis=0)
     if not is_different.any():
@@ -183,9 +186,11 @@ def _differing_pairs(means: Floats, deviations: Floats) -> Numbers:
 
 
 def _likely_effects(priors: Sequence[EffectPrior]) -> EffectDistribution:
-    """Join what the true effects may be by each measure: arrays (n_measures, n_components n_pairs).
+    """Join what the true effects may be by each measure: mixtures of normal distributions.
 
-    There is a prior for each measure, fitted to its observed effects.
+    There is a prior for each measure, fitted to its observed effects (standardised differences) of
+    the pairs. Every pair has n_components normal distributions, all of which are laid in one row:
+    the means, variances and chances (weights) are of shape (n_measures, n_components * n_pairs).
     """
     posteriors = [prior.posterior() for prior in priors]
     means = np.stack([posterior.means.ravel() for posterior in posteriors])
@@ -206,7 +211,9 @@ def _for_each_size(likely: EffectDistribution) -> EffectDistribution:
 def _curve_sizes(n_users: int, needed: Floats) -> Floats:
     """Choose whole numbers of users for curves, evenly on a logarithmic scale.
 
-    They reach beyond the pilot's users, and beyond those that any measure needs, (n_measures,).
+    They begin at `SMALLEST` and reach beyond the pilot's ``n_users``, and beyond those that any
+    measure needs: ``needed``, (n_measures,), of which infinite ones do not count. The result: at
+    most `N_SIZES` different numbers, rising.
     """
     finite = needed[np.isfinite(needed)]
     most_needed = finite.max(initial=0.0)
@@ -231,14 +238,17 @@ def _possible_users(
 ) -> Floats:
     """Compute the users needed for effects that may be behind those observed.
 
-    Memory: four arrays of a number for each draw and pair, of one measure.
+    The need is for the share of pairs, ``settings.share``, to be expected significant. A draw is a
+    set of true effects (standardised differences) of all pairs, from the posterior of the prior
+    and from resampled users, the same for all measures. Memory: four arrays of a number for each
+    draw and pair, of one measure.
 
     Parameters
     ----------
     values
         Scores of shape (n_measures, n_systems, n_users).
     pairs
-        Numbers of the pairs that are tested.
+        Numbers of the pairs that are tested, among all pairs i < j of systems.
     priors
         By measure: what true effects of these pairs may be.
     settings
@@ -248,7 +258,7 @@ def _possible_users(
 
     Returns
     -------
-    Numbers of users of shape (n_measures, n_draws).
+    Numbers of users of shape (n_measures, n_draws); infinite where 1e12 are not enough.
     """
     _, n_systems, n_users = values.shape
     first, second = pair_indices(n_systems)
@@ -256,6 +266,7 @@ def _possible_users(
     weights = resampled_users(0, settings.replicates, n_users=n_users, seed=seed)
     users = np.empty((len(values), settings.replicates))
     for number, prior in enumerate(priors):
+        # One measure at a time, with its axis.
         measure_values = values[number : number + 1]
         with single_threaded("blas"):
             resampled = resampled_effects(measure_values, weights)[0, pairs]
@@ -283,10 +294,10 @@ class _ComponentsWithout(NamedTuple):
 
 
 def _components_without(values: Floats, systems: Numbers) -> _ComponentsWithout:
-    """Estimate variance components by each measure without one system; NaN of two systems.
+    """Estimate variance components by each measure without one system; NaN of two systems or less.
 
-    Values are scores of shape (n_measures, n_systems, n_users); the numbers of the systems are of
-    shape (n_measures,).
+    Values are scores of shape (n_measures, n_systems, n_users); ``systems`` are the numbers of the
+    systems that are left out, one for each measure, of shape (n_measures,).
     """
     n_measures, n_systems, _ = values.shape
     if n_systems <= 2:
@@ -374,8 +385,10 @@ class Design(Result):
     def interval(self) -> tuple[Floats, Floats]:
         """95 % interval of ``needed``, each end of shape (n_measures,).
 
-        Its ends are percentiles of the users needed for possible effects. NaN without replicates,
-        and where the median pair has too few users who differ.
+        Its ends are the percentiles `TAIL` and 1 - `TAIL` of ``self.replicates``, (n_measures,
+        n_replicates): the users needed for possible effects; they may be infinite. NaN with fewer
+        than two replicates, and where fewer than `FEWEST_DIFFERING` users differ in the median
+        pair.
         """
         low = np.full(len(self.needed), np.nan)
         high = np.full(len(self.needed), np.nan)
@@ -396,11 +409,15 @@ class Design(Result):
     def ratio(self, more: int, fewer: int) -> tuple[float, float, float]:
         """Compute how many times the users of one measure another needs, with its 95 % interval.
 
-        The measures, given by their numbers, see the same possible effects. Intervals are
-        percentiles and simultaneous: the limits of all ratios of two measures have the same rank
-        among the replicates, so that all hold at once. Where neither measure reaches the share,
-        the ratio is 1. Limits are NaN if a measure has no interval, and the ratio if both need
-        infinitely many users.
+        The measures are given by their positions, and ``self.needed``, (n_measures,), has their
+        users; the ratio is NaN if both need infinitely many. The result: ratio, lower and upper
+        limit.
+
+        Limits are percentiles of the ratios of ``self.replicates``, (n_measures, n_replicates),
+        which are of the same draws for all measures. They are simultaneous: the limits of all
+        ratios of two measures have the same rank among the replicates, so that all hold at once. A
+        replicate in which both measures need infinitely many users counts as ratio 1. Limits are
+        NaN if a measure has no interval.
 
         Mandel & Betensky (2008), Simultaneous confidence intervals based on the percentile
         bootstrap approach, Computational Statistics & Data Analysis 52(4).
@@ -411,7 +428,7 @@ class Design(Result):
         if not np.isin([more, fewer], measures).all():
             return observed, np.nan, np.nan
         first, second = pair_indices(len(measures))
-        # The first row is that of the ratio in question.
+        # The first row is that of the ratio in question; then all ratios of two measures.
         numerator_measures = np.append(more, measures[first])
         denominator_measures = np.append(fewer, measures[second])
         numerators = self.replicates[numerator_measures]
@@ -422,6 +439,7 @@ class Design(Result):
         n_replicates = ratios.shape[1]
         ranks = rankdata(ratios, axis=1)
         ranks_from_end = np.minimum(ranks, n_replicates + 1 - ranks)
+        # Of each replicate, the rank from either end of its most extreme ratio.
         smallest_ranks = ranks_from_end.min(axis=0)
         tail = np.quantile(smallest_ranks, 2 * TAIL) / n_replicates
         tails = [tail, 1 - tail]
@@ -429,7 +447,10 @@ class Design(Result):
         return observed, float(low), float(high)
 
     def _limits_of(self, number: int) -> str:
-        """Print the interval of the users that a measure needs; empty if it is not known."""
+        """Print the interval of the users that a measure needs, given its position.
+
+        Whole numbers in brackets; empty if the interval is not known.
+        """
         low, high = self.interval
         value = self.needed[number]
         estimate = Estimate(value, low[number], high[number])
@@ -481,10 +502,13 @@ class Design(Result):
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """Tabulate a row for each measure and pair of systems.
+        """Tabulate a row for each measure and pair of systems that differs for some user.
 
-        The result: columns metric, cutoff, system_a, system_b, difference, deviation,
-        users_observed, users_relative, detectable.
+        The result: columns metric, cutoff, system_a, system_b, difference (mean score of a less
+        that of b), deviation (its standard deviation over users), users_observed and users_relative
+        (users with which the t-test finds the observed difference, and the relative one that was
+        asked for), detectable (least difference that the pilot's users find). Arrays of ``self``
+        are of shape (n_measures, n_pairs).
         """
         import pandas as pd
 
@@ -502,7 +526,12 @@ class Design(Result):
 
     @table("design", "{units} needed by each measure")
     def users_needed(self) -> Table:
-        """Tabulate the users that each measure needs, the fewest first."""
+        """Tabulate the users that each measure needs, the fewest first; see `caption`.
+
+        Columns: the users for the share of pairs, their 95 % interval, the medians over pairs of
+        the users who find the observed and the relative difference, and the median detectable
+        difference as a share of the mean score.
+        """
         with np.errstate(divide="ignore", invalid="ignore"):
             detectable = np.median(self.detectable, axis=1) / self.means
         observed = _median_pair(self.observed)
@@ -524,7 +553,11 @@ class Design(Result):
 
     @table("design_reliability", "variance components, and {units} needed for a reliable ordering")
     def reliability_table(self) -> Table:
-        """Tabulate variance components and generalizability coefficients."""
+        """Tabulate variance components and generalizability coefficients, a row by measure.
+
+        Components are shares of the variance of scores in per cent; E rho² has its 95 % interval.
+        Both coefficients have the number of users with which they reach ``self.reliability``.
+        """
         components = self.components
         relative_users, absolute_users = components.required_users(self.reliability)
         coefficients = []
@@ -552,7 +585,11 @@ class Design(Result):
 
     @figure("design", "Expected share of significant pairs of systems")
     def plot(self, ax: Axes) -> None:
-        """Draw the expected share of significant pairs against the number of users."""
+        """Draw the expected share of significant pairs against the number of users.
+
+        A curve for each measure: ``self.shares``, (n_measures, n_sizes), over ``self.sizes``. Its
+        label has the number of users that the measure needs.
+        """
         for number, label, style in curve_styles(self.measures):
             users = user_count(self.needed[number])
             (line,) = ax.plot(self.sizes, self.shares[number], label=f"{label} ({users})", **style)
@@ -598,7 +635,9 @@ class Design(Result):
     def findings(self) -> Sequence[str]:
         """Write how many users the measures need, for significant pairs and for reliability.
 
-        If no number of users gives any measure significant pairs, there is one sentence.
+        The measures that need fewest and most are named, with the ratio of their numbers of users
+        (``self.needed``, (n_measures,)). If no number of users gives any measure the share of
+        significant pairs (all are infinite), there is one sentence.
         """
         goal = (
             f"for {percent(self.share)} of the system pairs to be significant (p < {self._alpha})"
@@ -625,14 +664,22 @@ class Design(Result):
         return findings
 
     def _printed_ratio(self, more: int, fewer: int) -> str:
-        """Print the `ratio` of two measures with its interval; with a decimal at least below 10."""
+        """Print the `ratio` of two measures with its interval; with a decimal at least below 10.
+
+        It is how many times the users of measure ``fewer`` measure ``more`` needs, both given by
+        their positions.
+        """
         value, low, high = self.ratio(more, fewer)
         ratio = Estimate(value, low, high)
         fewest_decimals = 1 if value < 10 else 0
         return ratio.printed(max(ratio.decimals, fewest_decimals))
 
     def _reliability_sentence(self) -> str:
-        """Write with how many users differences between systems are as reliable as asked for."""
+        """Write with how many users differences between systems are as reliable as asked for.
+
+        That is: E rho² reaches ``self.reliability``, by the measures that need fewest and most. If
+        none reaches it, that is said.
+        """
         users, _ = self.components.required_users(self.reliability)
         order = np.argsort(users, kind="stable")
         fewest = int(order[0])
@@ -696,7 +743,8 @@ class Design(Result):
     def _outlier_shares(self) -> Floats:
         """Compute the share of the variance between systems that the outlier makes, (n_measures,).
 
-        0 where systems do not vary, or the variance without it is unknown.
+        It is 1 less the variance without the outlier over that with it; negative if the variance
+        is larger without. 0 where systems do not vary, or the variance without it is unknown.
         """
         variances = self.components.systems
         shares = 1 - self.systems_without / np.maximum(variances, SMALLEST_RATIO)
@@ -705,8 +753,9 @@ class Design(Result):
     def _interval_cautions(self) -> list[str]:
         """Warn of measures that need very many users, or have no interval or no upper limit.
 
-        Very many are more than `FAR` times the users of the pilot. There is no interval if fewer
-        than `FEWEST_DIFFERING` users differ in the median pair.
+        Very many are more than `FAR` times the users of the pilot, but not infinitely many. There
+        is no interval if fewer than `FEWEST_DIFFERING` users differ in the median pair, and no
+        upper limit if it is infinite.
         """
         cautions = []
         has_few_differing = self.differing < FEWEST_DIFFERING

@@ -170,7 +170,11 @@ class Settings(Question):
 
     @model_validator(mode="after")
     def _require_fitting_correction(self) -> Settings:
-        """Refuse, with ValueError, a correction that baselines or several measures do not have."""
+        """Refuse, with ValueError, a correction that baselines or several measures do not have.
+
+        Joint tests (`JOINT_TESTS`: max-T, Tukey's HSD) test all pairs of systems of one measure, so
+        that neither fits them; and "none" does not correct across measures.
+        """
         is_joint = self.correction in JOINT_TESTS
         if self.baseline and is_joint:
             raise ValueError(
@@ -202,7 +206,9 @@ class Settings(Question):
 def discrimination(work: Work, settings: Settings) -> Discrimination:
     """Test all pairs of systems under every measure, and sum the p-values of each measure.
 
-    Raises InputError if there are fewer than two systems, or a baseline is none of them.
+    With baselines, only the pairs with one of them are tested; scores are standardised first if
+    settings ask for it. Raises InputError if there are fewer than two systems, a baseline is none
+    of them, or a scale of ``work.scales`` does not fit the scores.
 
     Memory beyond four copies of the scores is below 400 MB for each job with up to 200 systems, and
     500 bytes for each measure and pair.
@@ -258,11 +264,12 @@ def _adjusted(p_values: Floats, work: Work, settings: Settings) -> Floats | None
 def _resampled_power(
     work: Work, settings: Settings, p_values: Floats, pairs: Numbers, families: Families
 ) -> PowerSamples:
-    """Compute DP and curves of p-values for resampled users.
+    """Compute DP (the sum of p over pairs) and curves of p-values for resampled users.
 
-    Tests that are not of means have no replicates; with a baseline, there are no subsets of the
-    systems. ``p_values`` are of shape (n_measures, n_pairs), ``pairs`` the numbers of the pairs
-    among all, of shape (n_pairs,).
+    DP is computed within subsets of the systems, too. Tests that are not of means have no
+    replicates; with a baseline, there are no subsets. ``p_values``, those of all users, are of
+    shape (n_measures, n_pairs), ``pairs`` the numbers of the tested pairs among all pairs i < j, of
+    shape (n_pairs,).
     """
     scores = work.scores
     first, second = pair_indices(len(scores.systems))
@@ -388,10 +395,12 @@ class Discrimination(Result):
         return ratio_limits(self.dp, self.samples.powers, highest=float(n_pairs))
 
     def detectable(self) -> Floats:
-        """Compute the difference in means that is found with power .8, in the median pair.
+        r"""Compute the difference in means that is found with power .8, in the median pair.
 
-        At level .05, by Student's t from the standard error of each difference, of shape
-        (n_measures,); NaN of one user.
+        .. math:: (t_{n-1;\,.975} + t_{n-1;\,.8}) \, s
+
+        at level .05, with the median over pairs of the standard errors s of the differences: their
+        95 % half-widths over the first quantile. Of shape (n_measures,); NaN of one user.
         """
         degrees_of_freedom = max(self.n_users - 1, 1)
         significance_quantile = stdtrit(degrees_of_freedom, 1 - LEVEL / 2)
@@ -401,14 +410,18 @@ class Discrimination(Result):
         return np.asarray(median_half_widths * factor / significance_quantile)
 
     def _half_widths(self) -> Floats:
-        """Compute half the width of the 95 % intervals of differences, (n_measures, n_pairs)."""
+        """Compute half the width of the 95 % intervals of mean differences, (n_measures, n_pairs).
+
+        NaN of one user.
+        """
         return (self.effects["upper"] - self.effects["lower"]) / 2
 
     def verdicts(self) -> NDArray[np.str_] | None:
         """Call each pair different, equivalent or undecided, of shape (n_measures, n_pairs).
 
         Equivalent is a pair whose difference is smaller than ``margin`` by two one-sided t-tests at
-        level ``alpha`` (Schuirmann 1987); of the others, different is a pair with p, adjusted if
+        level ``alpha`` (Schuirmann 1987): its size plus the one-sided quantile of t times its
+        standard error is below ``margin``. Of the others, different is a pair with p, adjusted if
         that was asked for, at most ``alpha``. None without a margin.
         """
         if self.margin is None:
@@ -512,7 +525,9 @@ class Discrimination(Result):
     def estimates(self) -> Estimates:
         """Estimate discriminative power, with intervals over the same resampled users.
 
-        Where all pairs were tested, there is DP in random subsets of the systems, too.
+        Values are the sums of p over unordered pairs, at most the number of pairs; lower is better,
+        and differences are ratios. Where all pairs were tested, there is DP in random subsets of
+        the systems, too: the sum over the pairs of a subset, scaled to the number of all pairs.
         """
         low, high = self.interval
         within = None
@@ -554,7 +569,11 @@ class Discrimination(Result):
         return [*super().findings(), *filter(None, further)]
 
     def _undecided_sentence(self) -> str:
-        """Write how many pairs each report measure leaves undecided; empty without a margin."""
+        """Write how many pairs each report measure leaves undecided; empty without a margin.
+
+        Undecided pairs are neither significantly different nor equivalent; see `verdicts`, which
+        are of shape (n_measures, n_pairs).
+        """
         verdicts = self.verdicts()
         if verdicts is None:
             return ""
@@ -573,7 +592,9 @@ class Discrimination(Result):
     def _dominant_pairs_sentence(self) -> str:
         """Name the pairs that alone contribute half of the DP of a report measure.
 
-        Empty if none does, or if there is a single pair.
+        ``self.p`` are p-values of shape (n_measures, n_pairs), and DP is their sum over pairs. For
+        each measure the pair with the largest p-value is looked at. Empty if none contributes at
+        least `DOMINANT_SHARE` of a DP, or if there is a single pair.
         """
         parts = []
         for index in self.measures.indices(self.measures.reported):
@@ -606,7 +627,10 @@ class Discrimination(Result):
     def _pair_cautions(self) -> list[str]:
         """Warn of identical systems, of pairs that no measure decides, and if measures decide all.
 
-        Only report measures count for the last two; nearly all is a share of `MOST_PAIRS`.
+        ``self.p`` are p-values of shape (n_measures, n_pairs), not corrected; a measure decides a
+        pair if p is below `LEVEL`. Only report measures count for the last two, and to decide a
+        share of `MOST_PAIRS` is enough for the last. ``self.alike`` marks the pairs of identical
+        systems, (n_pairs,).
         """
         cautions = []
         reported = self.measures.indices(self.measures.reported)
@@ -642,8 +666,9 @@ class Discrimination(Result):
     def _test_cautions(self) -> list[str]:
         """Warn of tests that do not suit the number of users, and of too few permutations.
 
-        That is of rank tests with `MANY_USERS`, of tests of means with fewer than `FEW_USERS`, and
-        of draws of which no p-value can be significant after correction.
+        That is of the Wilcoxon and the sign test with `MANY_USERS` or more, of tests that assume
+        normal means with fewer than `FEW_USERS`, and of a random test with so few draws that its
+        smallest p-value is not below alpha over the number of pairs.
         """
         cautions = []
         if self.test in ("wilcoxon", "sign") and self.n_users >= MANY_USERS:
@@ -682,7 +707,9 @@ class Discrimination(Result):
     def power(self, *, cutoff: int | None = None, convention: Convention = "dp") -> Table:
         """Tabulate discriminative power by metric and cut-off, or at one cut-off: Table 3.
 
-        In each column the significantly best measures are bold; without a full grid, in all.
+        Values are of the column ``convention`` of `summary`: DP over unordered or ordered pairs. In
+        each column the significantly best measures are bold; measures that are no full grid of
+        metrics and cut-offs are one column.
         """
         measures = self.measures if cutoff is None else self.measures.at_cutoff(cutoff)
         indices = self.measures.indices(measures)
@@ -691,6 +718,7 @@ class Discrimination(Result):
         best = self._best_in_columns(measures)
         marks = [measure in best for measure in measures]
         is_best = measures.cells_by_cutoff(marks, heading="DP")
+        # Cells are missing (NaN) where a metric has no such cut-off.
         bold = [cell for cell, mark in is_best.items() if mark == 1]
         labels = "metric and cut-off" if measures.is_grid else "measure"
         return Table.from_cells(
@@ -717,9 +745,10 @@ class Discrimination(Result):
 
     @table("conventions", "discriminative power in every convention, the most discriminative first")
     def conventions(self, *, cutoff: int | None = None) -> Table:
-        """Tabulate every convention, a row for each measure; what is not known is left out.
+        """Tabulate DP and other summaries of p-values, a row for each measure, rising by DP.
 
-        Without a cut-off these are the report measures.
+        Rows are the report measures, or those at a cut-off. Columns of `summary` that it does not
+        have, or that are missing for all rows, are left out.
         """
         compared = self.measures.reported_or_at(cutoff)
         indices = self.measures.indices(compared)
@@ -806,16 +835,20 @@ class Discrimination(Result):
         label_curves(ax, ordered=not is_of_metrics)
 
     def _draw_over_p(self, ax: Axes, number: int, line: dict[str, Any], *, with_band: bool) -> None:
-        """Draw the share of the pairs with at most a p-value, of the measure of a number.
+        """Draw the share of the pairs with at most a p-value, by one measure.
 
-        ``line`` has keywords of matplotlib's ``plot``, with the label.
+        ``number`` is the position of the measure: p-values are of shape (n_measures, n_pairs).
+        ``line`` has keywords of matplotlib's ``plot``, with the label. The band over resampled
+        users, if it is asked for, is left out where it has an undefined limit. p-values below
+        `SMALLEST_P_SHOWN` are drawn at the end of the axis.
         """
         n_pairs = len(self.pairs)
         # Falling, with the share of the pairs that have at most the p-value of a position.
         p_values = -np.sort(-self.p[number])
         shares_above = np.arange(n_pairs + 1) / n_pairs
         percent = 100 * (1 - shares_above)
-        shown_p = np.append(p_values[p_values >= SMALLEST_P_SHOWN], SMALLEST_P_SHOWN)
+        large_p = p_values[p_values >= SMALLEST_P_SHOWN]
+        shown_p = np.append(large_p, SMALLEST_P_SHOWN)
         n_shown = len(shown_p)
         marker_step = max(1, n_shown // MARKERS_PER_CURVE)
         (curve,) = ax.plot(
@@ -843,12 +876,14 @@ class Discrimination(Result):
     def _draw_over_pairs(
         self, ax: Axes, number: int, line: dict[str, Any], *, with_band: bool
     ) -> None:
-        """Draw the p-values of the pairs in falling order, of the measure of a number.
+        """Draw the p-values of the pairs in falling order, by one measure.
 
-        ``line`` has keywords of matplotlib's ``plot``, with the label.
+        ``number`` is the position of the measure: p-values, and the limits of their band over
+        resampled users, are of shape (n_measures, n_pairs). ``line`` has keywords of matplotlib's
+        ``plot``, with the label. A band that is asked for is left out if a limit is undefined.
         """
         n_pairs = len(self.pairs)
-        # Further to the right, all curves are at the bottom.
+        # Further to the right, all curves are at the bottom; ten pairs are shown at least.
         n_large = np.count_nonzero(self.p >= SMALLEST_P_SHOWN, axis=1)
         largest = int(n_large.max())
         n_shown = min(max(10, largest) + 1, n_pairs)
@@ -880,8 +915,9 @@ class Discrimination(Result):
     ) -> None:
         """Draw the band of a curve over resampled users; see `draw_band`.
 
-        Positions, and the lower and the upper limits, are of shape (n_points,); ``line`` has the
-        keywords of the curve, with its label.
+        Positions, and the lower and the upper limits, are of shape (n_points,); with ``across``,
+        positions are heights, and limits lie along the horizontal axis. ``line`` has the keywords
+        of the curve, with its label.
         """
         n_replicates = self.samples.powers.shape[1]
         explanation = f"Bands: 95 % bootstrap over {self.units} ({n_replicates:,} replicates)."
@@ -904,7 +940,7 @@ class Discrimination(Result):
         return self._tests_in_words()
 
     def _tests_in_words(self) -> str:
-        """Write which pairs were tested, and how."""
+        """Write which pairs were tested, by which test and, if there is one, which correction."""
         pairs = counted(len(self.pairs), "pair")
         systems = counted(len(self.systems), "system")
         tested_pairs = f"{pairs} of {systems}"
@@ -931,7 +967,10 @@ class Discrimination(Result):
 
 
 def _printed_medians(summary: pd.DataFrame) -> list[str]:
-    """Print the median p-values of `Discrimination.summary`, or the bound below which they are."""
+    """Print the median p-values of `Discrimination.summary`, or the bound below which they are.
+
+    A text for each row: the bound `P_BOUND` is printed where ``median_p_is_bound``.
+    """
     printed = []
     for median, is_bound in summary[["median_p", "median_p_is_bound"]].to_numpy():
         printed.append(f"< {P_BOUND}" if is_bound else format_cell(median))
@@ -939,9 +978,10 @@ def _printed_medians(summary: pd.DataFrame) -> list[str]:
 
 
 def _tested_pairs(systems: tuple[str, ...], baseline: tuple[str, ...]) -> Numbers:
-    """Number the pairs with a baseline, or all without one, in the order of `pair_indices`.
+    """Number the pairs with a baseline, or all without one, among all pairs i < j of systems.
 
-    Raises InputError if a baseline is no system.
+    ``baseline`` holds names of systems. The result: rising numbers, of shape (n_tested,). Raises
+    InputError if a baseline is no system.
     """
     require_known("no system is called", baseline, systems)
     first, second = pair_indices(len(systems))
@@ -953,7 +993,11 @@ def _tested_pairs(systems: tuple[str, ...], baseline: tuple[str, ...]) -> Number
 
 
 def _pair_weights(families: Families, *, seed: int) -> Floats:
-    """Weigh the pairs in each subset of the systems as if they were all: (n_subsets, n_pairs)."""
+    """Weigh the pairs in each subset of the systems as if they were all: (n_subsets, n_pairs).
+
+    The subsets are of random families of systems. A pair of a subset has the weight n_pairs over
+    the number of its pairs, other pairs 0: every row adds up to n_pairs.
+    """
     is_pair = pair_masks(families.subsets(seed=seed))
     n_pairs_of_subset = is_pair.sum(axis=1, keepdims=True)
     n_pairs = is_pair.shape[1]

@@ -57,7 +57,10 @@ class Settings(AnalysisSettings):
     replicates: Repeats = Field(200, ge=0, description="Bootstrap replicates; 0: no intervals.")
 
     def check(self, study: StudyFacts) -> None:
-        """Refuse, with SettingError, cut-offs that are deeper than those of the metrics."""
+        """Refuse, with SettingError, cut-offs that are deeper than the deepest of the metrics.
+
+        If no metric has a cut-off, none is refused.
+        """
         deepest = max(study.measures.cutoffs, default=inf)
         if self.cutoffs is not None and max(self.cutoffs) > deepest:
             raise SettingError(
@@ -78,12 +81,15 @@ def exposure(work: Work, settings: Settings) -> Exposure:
     """Measure which items the lists of each system hold, taken together.
 
     The catalogue is every item that has a rating (without ratings: a judgement), or that a system
-    recommends. Items are as popular as they are in training, or else in the judgements.
+    recommends. Items are as popular as they are in training, or else in the judgements. Values are
+    those of all users and of resampled ones, at each cut-off.
     """
     qrels = work.qrels
+    # The first count of ratings is the default.
     counted_in, *_ = work.popularity_counts
     counts = work.popularity_counts[counted_in]
     runs = [Run(system, items) for system, items in work.recommended.items()]
+    # Marks of items, (n_items,): counts are -1 for items that are not in the catalogue.
     catalogue = counts >= 0
     for run in runs:
         recommended_items = run.items[run.items >= 0]
@@ -107,9 +113,11 @@ def exposure(work: Work, settings: Settings) -> Exposure:
                 if replicates.start == 0:
                     recalls[:, index, system] = group_recalls[0]
     group_sizes = np.bincount(groups[catalogue], minlength=n_groups)
+    # Summed over users, who are the first axis.
     group_relevant = items.relevant.sum(axis=0).astype(np.int64)
+    systems = tuple(run.system for run in runs)
     return Exposure(
-        systems=tuple(run.system for run in runs),
+        systems=systems,
         cutoffs=tuple(cutoffs),
         values=values[..., 0],
         replicates=values[..., 1:],
@@ -193,7 +201,11 @@ class Exposure(Result):
         }
 
     def _limits_of_values(self) -> tuple[Floats, Floats]:
-        """Compute 95 % intervals of the values, of their shape, within the range of each aspect."""
+        """Compute 95 % intervals of the values, within the range of each aspect.
+
+        Both limits have the shape (n_aspects, n_cutoffs, n_systems) of ``self.values``. They are
+        percentiles of the replicates, shifted so that their mean is the value; NaN without any.
+        """
         low, high = shifted_band(self.values, self.replicates)
         # Of coverage, Gini index, entropy in bits, and PopREO.
         most_bits = np.log2(self.n_items)
@@ -203,8 +215,10 @@ class Exposure(Result):
     def _limits_of_differences(self, differences: Floats) -> tuple[Floats, Floats]:
         """Compute 95 % intervals of the differences of every two systems.
 
-        Differences, and both limits, are of shape (n_aspects, n_cutoffs, n_pairs). Those of
-        resampled users are held for one aspect and cut-off at a time.
+        Differences, and both limits, are of shape (n_aspects, n_cutoffs, n_pairs). Limits are
+        percentiles of the differences for resampled users, from ``self.replicates``, (n_aspects,
+        n_cutoffs, n_systems, n_replicates), shifted so that their mean is the difference; NaN
+        without replicates. They are held for one aspect and cut-off at a time.
         """
         low = np.empty(differences.shape)
         high = np.empty(differences.shape)
@@ -239,7 +253,10 @@ class Exposure(Result):
         comparable=False,
     )
     def plot(self, ax: Axes, *, aspect: str | None = None) -> None:
-        """Draw one aspect of every system against the cut-off, with 95 % intervals."""
+        """Draw one aspect of every system against the cut-off, with 95 % intervals.
+
+        ``aspect`` is one of `ASPECTS`, by default the first; InputError if it is another.
+        """
         aspect_number = panel_index(ASPECTS, aspect)
         values = self.values[aspect_number]
         low, high = self._limits_of_values()
@@ -284,7 +301,9 @@ class Exposure(Result):
     def _extreme_systems(self, aspect: str) -> tuple[str, str]:
         """Name the systems with the lowest and the highest value at the deepest cut-off.
 
-        Each has its value in brackets; both are "no system" if every value is undefined.
+        ``aspect`` is one of `ASPECTS`; ``self.values`` are of shape (n_aspects, n_cutoffs,
+        n_systems). Each name has its value in brackets. Systems with an undefined value are left
+        out; both names are "no system" if every value is undefined.
         """
         values = self.values[ASPECTS.index(aspect), -1]
         if np.isnan(values).all():
@@ -321,31 +340,35 @@ def gini(counts: Floats) -> Floats:
 
     .. math:: G = \frac{\sum_j (2j - n - 1) c_{(j)}}{n \sum_j c_j}
 
-    of counts that rise with j: 0 where all are equal, (n - 1) / n where one alone is not 0, NaN
-    where all are 0.
+    of counts, at least 0, that rise with j: 0 where all are equal, (n - 1) / n where one alone is
+    not 0, NaN where all are 0.
     """
     n = counts.shape[-1]
     ranks = np.arange(1, n + 1)
     coefficients = 2.0 * ranks - n - 1
     weighted_sums = np.sort(counts, axis=-1) @ coefficients
-    return ratio_or_nan(weighted_sums, n * counts.sum(axis=-1))
+    totals = counts.sum(axis=-1)
+    return ratio_or_nan(weighted_sums, n * totals)
 
 
 def shannon_entropy(counts: Floats) -> Floats:
     r"""Compute the entropy in bits of shares, :math:`-\sum_j p_j \log_2 p_j`, along the last axis.
 
-    Counts of shape (..., n) are divided by their sums; NaN where all are 0.
+    Counts of shape (..., n) are divided by their sums; the result is of shape (...), NaN where all
+    counts are 0.
     """
-    shares = ratio_or_nan(counts, counts.sum(axis=-1, keepdims=True))
+    totals = counts.sum(axis=-1, keepdims=True)
+    shares = ratio_or_nan(counts, totals)
     nats = entr(shares).sum(axis=-1)
     return np.asarray(nats / np.log(2))
 
 
 def pop_reo(recalls: Floats) -> Floats:
-    """Divide the deviation of the recalls of groups by their mean: (..., n_groups) to (...).
+    """Divide the standard deviation of the recalls of groups by their mean.
 
-    It is the standard deviation. Groups without relevant items, whose recall is NaN, are left out.
-    NaN where nothing relevant is found in any group.
+    The deviation is that of a population (divided by n). Recalls are of shape (..., n_groups), the
+    result of (...). Groups without relevant items, whose recall is NaN, are left out. NaN where
+    nothing relevant is found in any group.
 
     Zhu, Wang & Caverlee (SIGIR 2020), ranking-based equal opportunity, with groups by popularity.
     """
@@ -358,11 +381,13 @@ def pop_reo(recalls: Floats) -> Floats:
 def popularity_groups(counts: NDArray[np.integer], n_groups: int) -> Numbers:
     """Group items so that each group has about as many ratings, from the least popular to the most.
 
-    An item belongs where the middle of its ratings falls when items are laid in a row, rising; of
-    equally popular ones the higher number comes last.
+    Items are laid in a row by rising number of ratings, of equally popular ones the higher item
+    number last. The row of ratings is cut into ``n_groups`` equal parts, and an item belongs to the
+    part in which the middle of its ratings lies.
 
-    Counts are numbers of ratings, of shape (n_items,), below 0 for none. The result has the group
-    of each item, from 0, of the same shape.
+    Counts are numbers of ratings, of shape (n_items,); those below 0, of items that are not in the
+    catalogue, count as 0. The result has the group of each item, from 0 for the least popular, of
+    the same shape.
     """
     n_ratings = np.maximum(counts, 0)
     order = np.argsort(n_ratings, kind="stable")
@@ -408,7 +433,11 @@ class _JudgedItems:
 
     @classmethod
     def of(cls, qrels: Qrels, groups: Numbers, catalogue: Masks, *, n_groups: int) -> _JudgedItems:
-        """Count the relevant items of each user in each group."""
+        """Count the relevant items of each user in each group.
+
+        ``groups`` has the group of each item, from 0, and ``catalogue`` marks the items that are in
+        it; both are of shape (n_items,), and relevant items outside of it count, too.
+        """
         users = qrels.users[qrels.relevant]
         item_groups = groups[qrels.items[qrels.relevant]]
         relevant = np.zeros((qrels.n_users, n_groups))
@@ -441,15 +470,18 @@ class _JudgedItems:
         """
         from scipy.sparse import csr_array
 
-        # Places of the items among those of the catalogue.
+        # Positions of the items among those of the catalogue.
         columns = np.cumsum(self.catalogue) - 1
+        # How often each item is recommended, and relevant items found, down to a cut-off.
         counts = np.zeros((len(weights), self.n_items))
         n_found = np.zeros(self.relevant.shape)
+        # The position of the judgement of the item at each rank, (n_users, depth), -1 without one.
         judgements = match(run, self.qrels)
-        # Position -1, of items without a judgement, is that of the last.
+        # Position -1, of items without a judgement, is that of the last entry: not relevant.
         relevant_or_unjudged = np.append(self.qrels.relevant, False)
         is_relevant = relevant_or_unjudged[judgements]
         for first, last in pairwise([0, *cutoffs]):
+            # Only the ranks that this cut-off adds.
             items = run.items[:, first:last]
             user, rank = np.nonzero(items != NO_ITEM)
             recommended = items[user, rank]

@@ -92,8 +92,10 @@ class Settings(AnalysisSettings):
 def groups(work: Work, settings: Settings) -> Groups:
     """Compute means, orderings, discriminative power and robustness in each group of users.
 
-    Users are resampled within their groups; the replicates of a group depend on the seed, its
-    place and its size alone.
+    Only report measures count. Users are resampled within their groups; the replicates of a group
+    depend on the seed, its number and its size alone. Raises SettingError if there are fewer than
+    two groups, a group is too small, or a user has none; InputError if the table of groups cannot
+    be read.
     """
     scores = work.scores
     reported = scores.measures.reported
@@ -118,22 +120,26 @@ def groups(work: Work, settings: Settings) -> Groups:
         mean_scores = group_means.mean(axis=1)
         quantities.append([mean_scores, taus, np.stack(dp), areas[number]])
         means.append(group_means)
+    sizes = tuple(len(users) for users in members)
+    # Of shape (n_groups, n_quantities, n_measures, 1 + n_replicates).
+    by_group = np.array(quantities)
     return Groups(
         measures=Measures(reported, reported=reported),
         systems=scores.systems,
         groups=names,
-        sizes=tuple(len(users) for users in members),
-        values=np.array(quantities).transpose(1, 0, 2, 3),
+        sizes=sizes,
+        values=by_group.transpose(1, 0, 2, 3),
         means=np.array(means),
         everyone=everyone,
     )
 
 
 def _user_groups(work: Work, settings: Settings) -> tuple[tuple[str, ...], Numbers]:
-    """Name the groups, and number the group of each scored user, (n_users,).
+    """Name the groups, and number the group of each scored user, from 0, (n_users,).
 
-    Raises SettingError if there are fewer than two groups, or one is too small; see also
-    `_groups_from_file`.
+    Groups are those of ``settings.users``: quartiles of activity (number of training ratings), or a
+    file. Raises SettingError if there are fewer than two groups, one has fewer than `LEAST_USERS`,
+    or the file has no group for a user; InputError if the file cannot be read.
     """
     if settings.users == "activity":
         names, group_numbers = _groups_by_activity(work.activity)
@@ -152,8 +158,10 @@ def _user_groups(work: Work, settings: Settings) -> tuple[tuple[str, ...], Numbe
 def _groups_by_activity(counts: Numbers) -> tuple[tuple[str, ...], Numbers]:
     """Divide users by the quartiles of their numbers of ratings, of shape (n_users,).
 
-    The groups, of which fewer than four may have users, are named by their range; the numbers of
-    the users' groups are of shape (n_users,).
+    A user with exactly a quartile is in the group below it. Groups without users are left out, so
+    that there may be fewer than four. The result: the names of the groups, such as "1 to 20" (their
+    smallest and largest number of ratings), and the number of each user's group, from 0, of shape
+    (n_users,).
     """
     quartiles = np.quantile(counts, [0.25, 0.5, 0.75])
     quarter_of_users = np.searchsorted(quartiles, counts, side="left")
@@ -189,10 +197,12 @@ def _groups_from_file(path: Path, work: Work) -> tuple[tuple[str, ...], Numbers]
 def _read_groups(path: Path) -> dict[str, str]:
     """Read a table with the columns user and group: the group of each user by id.
 
-    Raises InputError if a column is missing, a line has another number of fields, or a user is in
-    two groups.
+    Raises InputError if the file cannot be read, a column is missing, a line has another number of
+    fields than the heading, or a user is in two groups. A user who is repeated with the same group
+    is not refused.
     """
     lines = read_lines(path)
+    # An empty file has a heading without columns, which is refused.
     _, heading = next(lines, (1, []))
     if not {"user", "group"} <= set(heading):
         raise InputError.at_line(
@@ -217,10 +227,11 @@ def _user_weights(n_users: int, replicates: int, seed: int) -> Floats:
 
 
 def _discriminative_power(values: Floats, weights: Floats) -> Floats:
-    """Add the p-values of Student's t over all pairs of systems: of shape (n_replicates,).
+    """Add up the p-values of Student's paired t-test over all pairs of systems: (n_replicates,).
 
-    Values are of shape (n_systems, n_users), weights of (n_replicates, n_users). Five arrays of
-    16 MB are held at a time.
+    Values are scores of shape (n_systems, n_users); weights, how often each replicate draws a user,
+    of (n_replicates, n_users): every row adds up to n_users, which is at least 2. Pairs are taken
+    some at a time, so that five arrays of 16 MB are held.
     """
     n_users = values.shape[1]
     first, second = pair_indices(len(values))
@@ -246,13 +257,17 @@ def _areas(
 ) -> list[Floats]:
     """Compute the area of random loss of each group, of shape (n_measures, 1 + replicates).
 
-    It is the mean tau-b over `LEVELS` and samples. ``members`` holds the users of each group, by
-    number, and ``indices`` the positions of the measures.
+    It is the mean tau-b between the ordering of the systems on a random sample of the judgements
+    and that on all, over the shares kept, `LEVELS`, and the samples of each. ``members`` holds the
+    users of each group, by number, and ``indices`` the positions of the measures. Each group has
+    its own blocks of users, which are resampled; the first column is without resampling. NaN if all
+    systems tie on a sample.
     """
     n_judgements = len(work.qrels.items)
     n_samples = settings.samples
     blocks, blocks_of_groups = _blocks_in_groups(members, seed=work.seed)
     n_curve_points = len(LEVELS) * n_samples
+    # Sums of scores over blocks of users: (n_measures, n_blocks, n_systems, n_samples).
     sum_samples = work.rescorer(1 + n_curve_points)
     all_judgements = np.ones((n_judgements, 1), dtype=np.bool_)
     full_sums = sum_samples(all_judgements, blocks=blocks)[indices, ..., 0]
@@ -347,8 +362,11 @@ class Groups(Result):
     def reversals(self, number: int) -> list[tuple[str, str]]:
         """Name the pairs whose order over all users is the reverse of that in most groups.
 
-        ``number`` is that of the measure. In all groups it cannot be: every user counts the same
-        for both systems.
+        ``number`` is the position of the measure. Most are more than half of the groups; means are
+        compared to 12 decimals, and a pair that ties is no reversal. In all groups the order cannot
+        be the reverse: every user counts the same for both systems. ``self.means`` are of shape
+        (n_groups, n_measures, n_systems, 1 + n_replicates), ``self.everyone`` of (n_measures,
+        n_systems). Empty if there is no such pair.
         """
         group_means = self.means[:, number, :, 0].round(DECIMALS)
         overall_means = self.everyone[number].round(DECIMALS)
@@ -362,7 +380,8 @@ class Groups(Result):
     def limits(self) -> Floats:
         """Values with 95 % limits over users, of shape (3, n_quantities, n_groups, n_measures).
 
-        First the values, then the lower and the upper limits.
+        First the values, then the lower and the upper limits, which are computed as in `LIMITS`
+        from ``self.values``, (n_quantities, n_groups, n_measures, 1 + n_replicates).
         """
         observed = self.values[..., 0]
         low = np.empty(observed.shape)
@@ -376,7 +395,9 @@ class Groups(Result):
     def differences(self) -> Floats:
         """Differences between groups, and limits, simultaneous over the pairs of groups (95 %).
 
-        Of shape (3, n_quantities, n_pairs, n_measures): differences, lower and upper limits.
+        Of shape (3, n_quantities, n_pairs, n_measures): differences (first less second group of the
+        pairs i < j), lower and upper limits. ``self.values`` are of shape (n_quantities, n_groups,
+        n_measures, 1 + n_replicates).
         """
         differences = pair_differences(self.values, axis=1)
         observed = differences[..., 0]
@@ -440,7 +461,8 @@ class Groups(Result):
         """Write, for each quantity, how many pairs of groups differ significantly by measure.
 
         Differences are significant if their simultaneous limits exclude 0; quantities and measures
-        without one are left out.
+        without one are left out. ``self.differences`` has differences, lower and upper limits, of
+        shape (3, n_quantities, n_pairs, n_measures).
         """
         n_groups = len(self.groups)
         pairs = counted(n_groups * (n_groups - 1) // 2, "pair of groups")
@@ -458,7 +480,10 @@ class Groups(Result):
         return sentences
 
     def _reversal_sentences(self) -> list[str]:
-        """Write, for each measure, which pairs of systems have the reverse order in most groups."""
+        """Write which pairs of systems have the reverse order in most groups.
+
+        A sentence for each measure with such pairs; see `reversals`.
+        """
         sentences = []
         for number, measure in enumerate(self.measures):
             pairs = [f"{first} and {second}" for first, second in self.reversals(number)]
@@ -471,7 +496,11 @@ class Groups(Result):
 
     @table("groups", "means, orderings, discriminative power and robustness in groups of {units}")
     def table(self) -> Table:
-        """Tabulate the quantities with their intervals: a row for each measure and group."""
+        """Tabulate the quantities with their intervals: a row for each measure and group.
+
+        ``self.limits`` has values, lower and upper limits, of shape (3, n_quantities, n_groups,
+        n_measures).
+        """
         rows: list[list[Cell]] = []
         for number, measure in enumerate(self.measures):
             for group, (name, size) in enumerate(zip(self.groups, self.sizes, strict=True)):
@@ -485,13 +514,20 @@ class Groups(Result):
 
     @figure("groups", "Groups of {units}", panels="aspect", comparable=False)
     def plot(self, ax: Axes, *, aspect: str | None = None) -> None:
-        """Draw a quantity of every measure, a point for each group."""
+        """Draw a quantity of every measure, a point for each group with its 95 % interval.
+
+        ``aspect`` is one of `QUANTITIES`, by default the first; InputError if it is another.
+        ``self.limits`` has values, lower and upper limits, of shape (3, n_quantities, n_groups,
+        n_measures).
+        """
         quantity = panel_index(QUANTITIES, aspect)
         rows = np.arange(len(self.measures))[::-1]
         middle = (len(self.groups) - 1) / 2
         for group, name in enumerate(self.groups):
             value, low, high = self.limits[:, quantity, group]
+            # From eight groups on, colours repeat.
             colour = colours()[group % 7]
+            # Groups stand below one another within the row of a measure.
             positions = rows - 0.15 * (group - middle)
             lines = ax.hlines(positions, low, high, colour, linewidth=1)
             explain(lines, "Lines: 95 % intervals.")
