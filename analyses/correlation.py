@@ -607,10 +607,10 @@ def correlate_means(
 def _with_intervals(result: Correlation, resampled: Floats, *, every_pair: bool) -> Correlation:
     """Add 95 % intervals over users, by arcsines, for some pairs of measures, or for all.
 
-    The pairs have the same metric or the same cut-off; with ``every_pair`` they are all. Others
-    have NaN, and a measure with itself has its agreement as both limits. ``resampled`` has the
-    means of resampled users, of shape (n_measures, n_systems, n_replicates); agreements of these
-    that are NaN are left out, and counted as ``undefined``.
+    The pairs have the same metric or cut-off, or are both reported; with ``every_pair`` they are
+    all. Others have NaN, and a measure with itself has its agreement as both limits. ``resampled``
+    has the means of resampled users, of shape (n_measures, n_systems, n_replicates); agreements of
+    these that are NaN are left out, and counted as ``undefined``.
     """
     measures = result.measures
     coefficient = find_coefficient(result.coefficient)

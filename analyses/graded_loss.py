@@ -49,8 +49,9 @@ def graded_loss(work: Work, settings: Settings) -> GradedLoss:
     r"""Score systems on samples of the judgements in which popular items are rarer.
 
     Of n judgements round(level n), at least one, are drawn without replacement, each with weight
-    :math:`\max(c_i, 1)^{-\gamma}`, where c are the ratings of its item. Sample k of a level
-    depends on (seed, level, k) alone.
+    :math:`\max(c_i, 1)^{-\gamma}`, where c are the ratings of its item, counted where the settings
+    say. Sample k of a level depends on (seed, level, k) alone. The result has Kendall's tau-b
+    between the ordering of the systems on each sample and that on all judgements.
 
     Yang et al. (2018), whose propensities are a power of popularity; Efraimidis & Spirakis (2006),
     weighted sampling without replacement: the first to arrive of exponential waiting times.
@@ -122,7 +123,9 @@ def keep_graded(
             f"array of shape {popularity.shape}."
         )
     n_kept = max(1, round(level * n_judgements))
+    # The judgements that arrive first, after exponential times with these rates, are kept.
     arrival_rates = np.maximum(popularity, 1.0) ** -gamma
+    # A whole number, as keys of random streams are the same on all machines.
     level_key = round(level * 1e9)
     is_kept = np.zeros((n_samples, n_judgements), dtype=np.bool_)
     for sample in range(n_samples):

@@ -50,8 +50,13 @@ class Settings(AnalysisSettings):
     question="Which systems recommend nearly the same items?",
 )
 def overlap(work: Work, settings: Settings) -> Overlap:
-    """Compare the lists of every two systems: items in common, and rank-biased overlap."""
+    """Compare the lists of every two systems: items in common, and rank-biased overlap.
+
+    Lists end at ``settings.cutoff``. Values are means over the users of whom one of the two lists
+    at least has an item; NaN, with a warning of numpy, if there is no such user.
+    """
     systems = tuple(work.recommended)
+    # By system: items of shape (n_users, depth).
     top_lists = [items[:, : settings.cutoff] for items in work.recommended.values()]
     n_systems = len(systems)
     shared = np.eye(n_systems)
@@ -81,12 +86,13 @@ def overlap(work: Work, settings: Settings) -> Overlap:
 def list_overlap(
     first: NDArray[np.int32], second: NDArray[np.int32], *, persistence: float
 ) -> tuple[Floats, Floats]:
-    r"""Compute the share of items in common, and the extrapolated rank-biased overlap.
+    r"""Compute the share of items in common, and the extrapolated rank-biased overlap, by user.
 
     .. math:: \mathrm{RBO} = \frac{1 - p}{p} \sum_{d=1}^{k} p^d A_d + p^k A_k
 
     The agreement :math:`A_d` is the number of items in common among the first d of both lists,
-    divided by d, or by the length of the longer list if that is less.
+    divided by d, or by the length of the longer list if that is less. The share in common is
+    :math:`A_k`.
 
     Parameters
     ----------
@@ -139,9 +145,11 @@ def list_overlap(
     second_lengths = (second >= 0).sum(axis=1)
     longer_lengths = np.maximum(first_lengths, second_lengths)[:, np.newaxis]
     depths = np.arange(1, length + 1)
+    agreement_depths = np.minimum(depths, longer_lengths)
     with np.errstate(invalid="ignore"):
-        agreement = n_in_common / np.minimum(depths, longer_lengths)
+        agreement = n_in_common / agreement_depths
     weights = (1 - persistence) * persistence ** (depths - 1.0)
+    # The term beyond the last depth, p^k A_k.
     weights[-1] += persistence**length
     overlaps = (agreement * weights).sum(axis=1)
     return agreement[:, -1], overlaps
@@ -176,7 +184,11 @@ class Overlap(Result):
     n_users: int
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Tabulate the pairs in ``overlap``: columns first, second, shared and rbo."""
+        """Tabulate the pairs i < j of systems in ``overlap``: columns first, second, shared, rbo.
+
+        The first two are names; the others are looked up in ``self.shared`` (the share of the first
+        items in common) and ``self.rbo``, (n_systems, n_systems).
+        """
         first, second = pair_indices(len(self.systems))
         pairs = pair_labels(self.systems, "first", "second")
         shared = self.shared[first, second]
@@ -195,7 +207,8 @@ class Overlap(Result):
     def findings(self) -> Sequence[str]:
         """Name the pairs of systems with nearly the same lists, or the most similar pair.
 
-        Lists are nearly the same if they share `NEARLY_THE_SAME` of their first items.
+        Lists are nearly the same if they share `NEARLY_THE_SAME` of their first items, in the mean
+        over users. One sentence; each pair has its share in per cent.
         """
         frame = self._pairs_by_similarity()
         nearly_same = frame[frame["shared"] >= NEARLY_THE_SAME]
@@ -224,8 +237,12 @@ class Overlap(Result):
 
     @figure("overlap", "Overlap of the lists of every two systems", wide=True)
     def plot(self, ax: Axes) -> None:
-        """Draw the matrix of shares in common, similar systems beside each other."""
-        order = order_by_similarity(self.shared, range(len(self.systems)))
+        """Draw the matrix of shares in common, similar systems beside each other.
+
+        ``self.shared`` has the shares, of shape (n_systems, n_systems).
+        """
+        systems = range(len(self.systems))
+        order = order_by_similarity(self.shared, systems)
         names = [self.systems[number] for number in order]
         shared = self.shared[np.ix_(order, order)]
         draw_matrix(ax, shared, names, label=f"items in common at {self.cutoff}", lowest=0.0)

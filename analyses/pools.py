@@ -56,7 +56,8 @@ def pools(work: Work, settings: Settings) -> Pools:
     A judgement is kept if a pooled system ranks its item among its top items for the user. With
     the pool of all systems, the ordering of the systems is compared with that on all judgements.
     Then each system is left out of the pool in turn, and the ranks that it loses among the systems
-    are counted: the bias against a new system that is evaluated with existing judgements.
+    are counted: the bias against a new system that is evaluated with existing judgements. Both are
+    computed for all users and for resampled ones.
 
     Zobel (1998), How reliable are the results of large-scale information retrieval experiments?;
     Buckley, Dimmick, Soboroff & Voorhees (2007), Bias and the limits of pooling.
@@ -66,6 +67,7 @@ def pools(work: Work, settings: Settings) -> Pools:
     depths = settings.depths
     n_judgements = len(qrels.items)
     runs = [Run(system, items) for system, items in work.recommended.items()]
+    # Of shape (n_judgements, n_systems); infinite where a system does not have the item.
     ranks = _judged_ranks(qrels, runs)
     n_pools = 1 + len(runs)
     sum_samples = work.rescorer(len(depths) * n_pools)
@@ -73,6 +75,7 @@ def pools(work: Work, settings: Settings) -> Pools:
     all_judgements = np.ones((n_judgements, 1), dtype=np.bool_)
     reference_sums = sum_samples(all_judgements, blocks=resampling.blocks)
     references = resampling.means(reference_sums[..., 0])
+    # -1 for measures of which lower values are better.
     signs = measures.signs[:, np.newaxis, np.newaxis]
     taus = []
     falls = []
@@ -80,15 +83,16 @@ def pools(work: Work, settings: Settings) -> Pools:
     for depth in work.steps("Judging pools", len(depths), depths):
         is_pooled = _pools(ranks <= depth)
         sums = sum_samples(is_pooled, blocks=resampling.blocks)
-        # Of shape (1 + n_replicates, n_measures, n_systems, n_pools).
+        # Of shape (1 + n_replicates, n_measures, n_systems, n_pools), first the pool of all.
         means = resampling.means(sums)
         taus.append(tau_b(means[..., 0], references).T)
-        places_lost = _falls(signs * means.round(DECIMALS))
-        falls.append(places_lost.transpose(1, 2, 0))
+        ranks_lost = _ranks_lost(signs * means.round(DECIMALS))
+        falls.append(ranks_lost.transpose(1, 2, 0))
         pool_sizes.append(is_pooled.sum(axis=0))
     sizes = np.array(pool_sizes)
     n_kept = sizes[:, 0]
     n_kept_without_system = sizes[:, 1:]
+    n_of_system_alone = n_kept[:, np.newaxis] - n_kept_without_system
     return Pools(
         measures=measures,
         systems=work.scores.systems,
@@ -96,7 +100,7 @@ def pools(work: Work, settings: Settings) -> Pools:
         taus=np.stack(taus, axis=1),
         falls=np.stack(falls, axis=1),
         n_kept=n_kept,
-        n_own=n_kept[:, np.newaxis] - n_kept_without_system,
+        n_own=n_of_system_alone,
         n_judgements=n_judgements,
         n_users=qrels.n_users,
     )
@@ -136,9 +140,13 @@ class Pools(Result):
     n_users: int
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Tabulate ``pools`` and ``pools_left_out``.
+        """Tabulate ``pools`` and ``pools_left_out``, with 95 % limits over users.
 
-        They have a row for each measure and depth, and for each measure, depth and system.
+        ``pools`` has a row for each measure and depth: metric, cutoff, depth, judgements (in the
+        pool of all systems), tau, low, high, and fall (the ranks that a system loses if it alone is
+        not pooled, in the mean over systems), fall_low, fall_high. ``pools_left_out`` has one for
+        each measure, depth and system: fall, low, high, and own_judgements, which the system alone
+        brings into the pool. Limits are percentiles over resampled users; NaN without any.
         """
         low, high = percentiles(self.taus[..., 1:])
         mean_falls = self._mean_falls()
@@ -173,9 +181,9 @@ class Pools(Result):
 
     @table("pools", "ranks that a system loses if it is not pooled")
     def table(self, *, cutoff: int | None = None) -> Table:
-        """Tabulate the mean fall of a system that is left out of the pool, by depth.
+        """Tabulate the ranks that a system loses if it is not pooled, in the mean over systems.
 
-        Rows are the report measures, or the measures at a cut-off.
+        Rows are the report measures, or the measures at a cut-off; columns the depths of the pool.
         """
         compared = self.measures.reported_or_at(cutoff)
         indices = self.measures.indices(compared)
@@ -201,7 +209,8 @@ class Pools(Result):
     def _draw(self, ax: Axes, values: Floats) -> None:
         """Draw values of the report measures against the depth of the pool, with bands.
 
-        Values are of shape (n_measures, n_depths, 1 + n_replicates), first those of the users.
+        Values are of shape (n_measures, n_depths, 1 + n_replicates): first those of all users, then
+        those of resampled users, whose 95 % percentiles are the band. Without any there is none.
         """
         observed = values[..., 0]
         replicates = values[..., 1:]
@@ -221,9 +230,13 @@ class Pools(Result):
         label_curves(ax)
 
     def findings(self) -> Sequence[str]:
-        """Write the ranks that a system loses on average in the shallowest pool, by measure."""
+        """Write the ranks that a system loses on average in the shallowest pool, by measure.
+
+        A sentence with the report measures, those with the smallest loss first.
+        """
         reported = self.measures.reported
         indices = self.measures.indices(reported)
+        # At the first depth, with all users.
         mean_falls = self._mean_falls()[indices, 0, 0]
         losses = []
         for index in np.argsort(mean_falls):
@@ -251,7 +264,8 @@ class Pools(Result):
 def _judged_ranks(qrels: Qrels, runs: Sequence[Run]) -> Floats:
     """Look up the rank of every judged item in every run, of shape (n_judgements, n_runs).
 
-    Ranks start at 1. Items that a run does not have are at infinity.
+    The lists of a run are those of the users of the qrels, in their order. Ranks start at 1, in the
+    list of the user whose judgement it is. Items that a list does not have are at infinity.
     """
     shape = (len(qrels.items), len(runs))
     ranks = np.full(shape, np.inf)
@@ -275,24 +289,26 @@ def _pools(is_top: Masks) -> Masks:
     return np.concatenate([n_pooling > 0, n_without_system > 0], axis=1)
 
 
-def _falls(means: Floats) -> Floats:
-    """Count the places that each system falls if it alone is not pooled: (..., n_systems).
+def _ranks_lost(means: Floats) -> Floats:
+    """Count the ranks that each system loses if it alone is not pooled: (..., n_systems).
 
     Means, of which higher ones are better, are of shape (..., n_systems, 1 + n_systems): on the
-    pool of all systems, then on those without each system. A system that rises falls less than 0.
+    pool of all systems, then on those without each system. Negative for a system that rises.
     """
     n_systems = means.shape[-2]
-    places_of_systems = [_place(means, system) for system in range(n_systems)]
-    places = np.stack(places_of_systems, axis=-2)
+    n_better_by_system = [_count_better(means, system) for system in range(n_systems)]
+    n_better = np.stack(n_better_by_system, axis=-2)
     systems = np.arange(n_systems)
-    places_without = places[..., systems, 1 + systems]
-    return places_without - places[..., 0]
+    # Of each system, on the pool without it.
+    n_better_without = n_better[..., systems, 1 + systems]
+    return n_better_without - n_better[..., 0]
 
 
-def _place(means: Floats, system: int) -> Floats:
+def _count_better(means: Floats, system: int) -> Floats:
     """Count the systems that are better than one, given by its number; ties count half.
 
-    Means are of shape (..., n_systems, n_pools), the places of (..., n_pools), 0 for the best.
+    Means are of shape (..., n_systems, n_pools), of which higher ones are better; the counts, its
+    rank from 0 in each pool, are of (..., n_pools).
     """
     system_means = means[..., system, np.newaxis, :]
     n_better = (means > system_means).sum(axis=-2)

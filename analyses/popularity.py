@@ -86,8 +86,10 @@ class Settings(CountedSettings):
 def popularity(work: Work, settings: Settings) -> Popularity:
     """Compare the orderings of the systems on the judgements of unpopular items and on all.
 
-    Checks hold the results of other choices: levels as shares of the items or of their ratings,
-    popularity counted in other ratings, and, as a control, removal of the least popular items.
+    Kendall's tau-b between both orderings is computed at each level: the share that is kept of the
+    items, or of their ratings. Checks hold the results of other choices: levels as shares of the
+    items or of their ratings, popularity counted in other ratings, and, as a control, removal of
+    the least popular items.
     """
     counted_in, item_counts = settings.item_counts(work)
     chosen_rule = RemovalRule(settings.cut, "most popular", counted_in)
@@ -230,7 +232,11 @@ class Popularity(Result):
         }
 
     def _tabulate(self, removal: Removal) -> pd.DataFrame:
-        """Tabulate the curves of one removal: a row for each measure and level."""
+        """Tabulate the curves of one removal: a row for each measure and level.
+
+        Columns metric, cutoff, level, tau (mean over random orders of equally popular items), sd
+        (over these orders), judgements (left), cut, removed, counted_in, and further coefficients.
+        """
         return tidy(
             self.measures,
             {"level": self.levels},
@@ -254,7 +260,7 @@ class Popularity(Result):
     def plot(self, ax: Axes, *, metric: str | None = None) -> None:
         """Draw tau against the share kept: cut-offs of one metric, or metrics at one cut-off.
 
-        Metrics have their bands drawn.
+        Without a metric, curves are of the report measures, with their 95 % bands over users.
         """
         self.curves.plot(ax, metric=metric, over=self.units)
         items = "items" if self.chosen.cut == "items" else "items, by ratings,"
@@ -292,12 +298,15 @@ def _removal(
     *,
     is_chosen: bool,
 ) -> Removal:
-    """Compare the orderings on the judgements kept with those on all.
+    """Compare the orderings on the judgements that one rule keeps with those on all.
+
+    Taus are NaN where no relevant judgement is left, or all systems tie. Areas in subsets of the
+    systems are of report measures and few replicates where users are resampled, too.
 
     Parameters
     ----------
     rule
-        Which items are removed.
+        Which items are removed first, and what levels are shares of.
     sum_samples
         Scores samples of the judgements, in sums over blocks of users.
     work
@@ -318,6 +327,7 @@ def _removal(
         work.qrels.n_users, replicates=n_replicates, seed=work.seed, runs=work.scores.runs
     )
     masks_by_order = _kept_by_order(rule, work, levels, n_orders)
+    # Distinct masks, the last of all judgements, and the mask of each level and order.
     is_kept, indices = _distinct_masks(masks_by_order)
     sums = sum_samples(is_kept, blocks=resampling.blocks)
     agreements = _compare_masks(sums, work, resampling, subsets)
@@ -371,7 +381,10 @@ class _Agreements:
     crossed: Floats
 
     def set_undefined(self, is_undefined: Masks) -> None:
-        """Write NaN into all values of some masks, of shape (n_masks,)."""
+        """Write NaN into all values of some masks, in place: masks are their second axis.
+
+        ``is_undefined`` marks these masks, of shape (n_masks,).
+        """
         for values in (self.taus, self.replicates, self.within, self.crossed):
             values[:, is_undefined] = np.nan
         for values in self.coefficients.values():
@@ -399,16 +412,18 @@ def _compare_masks(sums: Floats, work: Work, resampling: Resampling, subsets: Ma
     mask_sums = sums[..., :-1]
     reference_sums = sums[..., -1]
     totals = sum_over_runs(sums.sum(axis=1), work.scores.runs)
+    # Of shape (n_measures, n_masks + 1, n_systems).
     means = totals.swapaxes(1, 2) / work.qrels.n_users
     mask_means = means[:, :-1]
     reference_means = means[:, -1:]
     within = subset_taus(mask_means, reference_means, subsets)
+    crossed = resampling.subset_taus(mask_sums, reference_sums, subsets, measures=reported)
     return _Agreements(
         taus=tau_b(mask_means, reference_means),
         coefficients=further_coefficients(mask_means, reference_means),
         replicates=resampling.taus(mask_sums, reference_sums),
         within=within.swapaxes(1, 2),
-        crossed=resampling.subset_taus(mask_sums, reference_sums, subsets, measures=reported),
+        crossed=crossed,
     )
 
 
@@ -417,7 +432,8 @@ def _kept_by_order(
 ) -> Iterator[Masks]:
     """Mark the judgements kept at each level, for each random order of equally popular items.
 
-    Yields masks of shape (n_judgements, n_levels), ``n_orders`` in number.
+    Levels are shares kept. An order depends on its number and the seed of ``work`` alone. Yields
+    ``n_orders`` masks of shape (n_judgements, n_levels).
     """
     counts = work.popularity_counts[rule.counted_in]
     for order in range(n_orders):
@@ -469,6 +485,7 @@ def _distinct_masks(masks_by_order: Iterable[Masks]) -> tuple[Masks, Numbers]:
         is_different = (masks != first).any(axis=0)
         differences.append(is_different)
         distinct.append(masks[:, is_different])
+    # Of shape (n_orders, n_levels): distinct masks are numbered order by order.
     is_new = np.array(differences)
     numbers = np.cumsum(is_new).reshape(is_new.shape) - 1
     indices = np.where(is_new, numbers, numbers[0]).T
@@ -528,11 +545,13 @@ def keep_items(
     # Items that are not in the catalogue come first.
     rising = by_count[len(counts) - n_items :]
     removal_order = rising[::-1] if removed == "most popular" else rising
+    # Where each item stands in the order of removal; items outside of the catalogue are never lost.
     position = np.full(len(counts), n_items)
     position[removal_order] = np.arange(n_items)
     if cut == "items":
         n_removed = [n_items - round(level * n_items) for level in levels]
     else:
+        # The number of ratings that are lost with the first 0, 1, 2 ... items.
         removed_ratings = offsets_of(counts[removal_order])
         shares_to_remove = 1 - np.array(levels) - TOLERANCE
         least_ratings = shares_to_remove * removed_ratings[-1]

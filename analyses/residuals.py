@@ -59,6 +59,7 @@ def residuals(work: Work, settings: Settings) -> Residuals:
     """
     bounded, unbounded = _measures_by_bounds(work)
     lists = list(work.recommended.values())
+    # By system: grades, NaN without one, and marks of unjudged items, both (n_users, depth).
     grades = []
     unjudged = []
     for system, items in work.recommended.items():
@@ -95,7 +96,8 @@ def residuals(work: Work, settings: Settings) -> Residuals:
 def _measures_by_bounds(work: Work) -> tuple[list[Measure], tuple[str, ...]]:
     """List the report measures that have residuals, and the names of those that have none.
 
-    Raises InputError if none has.
+    A measure has residuals if its scores are bounded by judging all unjudged items non-relevant,
+    and all relevant. Raises InputError if none has.
     """
     bounded = []
     unbounded = []
@@ -178,10 +180,12 @@ class _ScoreBounds:
         )
 
     def mean_gain(self, system: int, other: int, other_columns: Numbers) -> float:
-        """Average, over users, the largest difference of a system's scores to another's.
+        """Average, over users, the largest difference: a system's score less another's.
 
-        Both are given by their numbers; ``other_columns`` has the column of each item of the
-        system in the lists of the other, of shape (n_users, depth), -1 where it is not.
+        It is the largest over all judgements of the unjudged items. Both systems are given by their
+        numbers; ``other_columns`` has the column of each item of the system in the lists of the
+        other, of shape (n_users, depth), -1 where it is not. ``self.low`` and ``self.high`` are the
+        lowest and highest scores, (n_systems, n_users).
         """
         gains = largest_gain(
             self.accumulation,
@@ -197,12 +201,12 @@ class _ScoreBounds:
 
 
 def columns_in(items: Integers, other_items: Integers) -> Numbers:
-    """Look up the column of each item of one list in another, -1 if it is not there.
+    """Look up the column of each item of one system's lists in another's, -1 if it is not there.
 
-    Items are of shape (n_users, depth), -1 where a list has ended; depths may differ. Of users,
-    about 2^24 pairs of items are compared at a time.
+    Items are of shape (n_users, depth), -1 where a list has ended; depths may differ. The lists of
+    one user are compared. Users are taken some at a time: about 2^24 pairs of items.
 
-    The result: columns of shape (n_users, depth).
+    The result: columns in ``other_items``, of the shape of ``items``.
     """
     columns = np.full(items.shape, -1, dtype=np.intp)
     n_pairs_of_user = items.shape[1] * other_items.shape[1]
@@ -229,9 +233,13 @@ def largest_gain(
     other_scores: Floats,
     highest_scores: Floats,
 ) -> Floats:
-    """Compute the largest difference of a system's scores to another's, of shape (n_users,).
+    """Compute the largest score of a system less that of another, of shape (n_users,).
 
-    For the accumulation "cascade" it is an upper bound.
+    It is the largest over all judgements of the unjudged items, from non-relevant to the highest
+    grade; an item of both lists has the same judgement in both. With "sum", a score is the sum over
+    its items, and with "max" the largest of them. With "cascade", a relevant item lowers what those
+    below it add; the result is then an upper bound: the highest score of the system less the lowest
+    of the other.
 
     Parameters
     ----------
@@ -260,7 +268,7 @@ def largest_gain(
     if accumulation == "sum":
         gains = np.maximum(item_scores - item_scores_of_other, 0.0)
         return differences + gains.sum(axis=1)
-    # With one item of the highest grade: a score is the maximum of its items.
+    # With one unjudged item of the highest grade: more of them do not make the difference larger.
     scores_with_item = np.maximum(scores[:, np.newaxis], item_scores)
     other_scores_with_item = np.maximum(other_scores[:, np.newaxis], item_scores_of_other)
     differences_with_item = scores_with_item - other_scores_with_item
@@ -303,8 +311,9 @@ class Residuals(Result):
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Tabulate ``residuals`` and ``residual_pairs``.
 
-        Columns metric, cutoff, system, low, high and residual; and metric, cutoff, first, second,
-        least and most (limits of the difference of the means) and settled.
+        Columns metric, cutoff, system, low, high (limits of the mean score) and residual (their
+        distance); and metric, cutoff, first, second (systems), least and most (limits of the
+        difference of the means) and settled (whether both have the same sign).
         """
         by_system = tidy(
             self.measures,
@@ -333,7 +342,10 @@ class Residuals(Result):
         )
 
     def findings(self) -> Sequence[str]:
-        """Count the pairs of systems whose order is certain, under each measure."""
+        """Count the pairs of systems whose order is certain, under each measure; one sentence.
+
+        The order is certain if no judgement of the unjudged items can change it.
+        """
         n_settled = self.settled().sum(axis=1)
         counts = []
         for label, n in zip(self.labels, n_settled, strict=True):
@@ -352,7 +364,11 @@ class Residuals(Result):
 
     @table("residuals", "residuals of the measures, and pairs in a certain order")
     def table(self) -> Table:
-        """Tabulate the mean and the largest residual, and the ordered pairs, by measure."""
+        """Tabulate the mean and the largest residual over systems, and the ordered pairs.
+
+        A row for each measure. The residual is the highest less the lowest mean score of a system;
+        an ordered pair is one whose order no judgement of the unjudged items can change.
+        """
         residual = self.high - self.low
         n_pairs = self.least.shape[1]
         n_settled = self.settled().sum(axis=1)
@@ -369,7 +385,11 @@ class Residuals(Result):
 
     @figure("residuals", "Limits of the scores", panels="label", comparable=False, wide=True)
     def plot(self, ax: Axes, *, label: str | None = None) -> None:
-        """Draw a line a system from its lowest to its highest mean score, by one measure."""
+        """Draw a line for each system from its lowest to its highest mean score, by one measure.
+
+        ``label`` is the name of a report measure, by default the first; InputError if there is none
+        of this name.
+        """
         number = panel_index(self.labels, label)
         limits = (self.low[number], self.high[number])
         explanation = "Points: mean scores as judged. Lines: from the lowest to the highest."

@@ -52,7 +52,9 @@ class Settings(LossSettings):
 def sparsity(work: Work, settings: Settings) -> Sparsity:
     """Compare the orderings of the systems on random samples of the judgements and on all.
 
-    Sample k of a level depends on (seed, level, k) alone.
+    A level is the share of the judgements that is kept. The result has Kendall's tau-b of each
+    sample's ordering with that on all judgements. Sample k of a level depends on (seed, level, k)
+    alone.
 
     Buckley & Voorhees (2004); Valcarce et al. (2018), section 4.1.
     """
@@ -85,7 +87,10 @@ class Sparsity(RandomLoss):
     mode: Mode
 
     def to_frame(self) -> pd.DataFrame:
-        """Tabulate a row for each measure and level, with the mode; see `RandomLoss`."""
+        """Tabulate a row for each measure and level: the columns of `RandomLoss`, and the mode.
+
+        The mode, after the column judgements, says from what they are drawn, such as "all".
+        """
         frame = super().to_frame()
         position = 1 + list(frame).index("judgements")
         frame.insert(position, "mode", self.mode)

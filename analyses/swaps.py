@@ -45,8 +45,9 @@ class Settings(AnalysisSettings):
 def swaps(work: Work, settings: Settings) -> Swaps:
     """Order the systems on two disjoint random halves of the users, and count the swapped pairs.
 
-    Draw k depends on (seed, k) alone. A pair that ties on a half is not swapped. Raises InputError
-    if there are fewer than two systems or two users.
+    A pair is swapped if the means over the two halves order its systems differently; a pair that
+    ties on a half is not. Rates are shares of the pairs, in the mean over draws. Draw k depends on
+    (seed, k) alone. Raises InputError if there are fewer than two systems or two users.
     """
     scores = work.scores
     scores.require("the analysis of swaps", users=2)
@@ -106,7 +107,11 @@ class Swaps(Result):
 
     @figure("swaps", "Swap rate between halves of the {units}, by cut-off", over_cutoffs=True)
     def plot(self, ax: Axes) -> None:
-        """Draw the rate of every metric against the cut-off."""
+        """Draw the rate of every metric against the cut-off.
+
+        ``self.rates`` has a rate for each measure, (n_measures,). Measures of whole lists stand at
+        cut-off 0.
+        """
         curves = self.measures.curves
         for metric, style in category_styles(list(curves)):
             measures = curves[metric]

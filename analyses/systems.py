@@ -64,7 +64,9 @@ class Settings(AnalysisSettings):
 def systems(work: Work, settings: Settings) -> Systems:
     """Compare the systems under each report measure, all pairs at once.
 
-    Raises InputError if there are fewer than two systems.
+    The test is the one that settings name as their correction. Intervals of means are 95 %, by
+    Student's t (Welch's with several runs of a system). Raises InputError if there are fewer than
+    two systems.
     """
     scores = work.scores.select(work.scores.measures.reported)
     scores.require("a comparison")
@@ -131,6 +133,9 @@ class Systems(Result):
         """Mark which systems are significantly better than which.
 
         Of shape (n_measures, n_systems, n_systems): whether the first is better than the second.
+        It is if their adjusted p-value, in ``self.p_adjusted``, (n_measures, n_pairs), is at most
+        alpha, and its mean, in ``self.means``, (n_measures, n_systems), is better: lower, for
+        measures of which lower values are better.
         """
         n_systems = len(self.systems)
         first, second = pair_indices(n_systems)
@@ -149,7 +154,8 @@ class Systems(Result):
         """Count the lowest and the highest rank of systems, each of shape (n_measures, n_systems).
 
         From 1 + the number of systems that are significantly better to n_systems - the number that
-        are significantly worse: all hold at once with a chance of 1 - alpha.
+        are significantly worse; rank 1 is the best. Under each measure, all hold at once with a
+        chance of 1 - alpha.
 
         Al Mohamad, Goeman & van Zwet (2021), Simultaneous confidence intervals for ranks with
         application to ranking institutions.
@@ -160,13 +166,19 @@ class Systems(Result):
         return 1 + n_better, len(self.systems) - n_worse
 
     def order(self, number: int) -> Numbers:
-        """Sort the numbers of the systems from the best mean under the measure of a number."""
+        """Sort the numbers of the systems from the best mean under one measure: (n_systems,).
+
+        ``number`` is the position of the measure. Systems that tie stay in their order.
+        """
         sign = self.measures.signs[number]
         worth = sign * self.means[number]
         return np.argsort(-worth, kind="stable")
 
     def letters(self, number: int) -> tuple[str, ...]:
         """Assign letters to the systems under a measure: two that share one do not differ.
+
+        ``number`` is the position of the measure. The result has a text such as "ab" for each
+        system; letters begin with the systems of the best means.
 
         Piepho (2004), An algorithm for a letter-based representation of all-pairwise comparisons.
         """
@@ -230,7 +242,7 @@ class Systems(Result):
         return f"{name}, {self.permutations:,} permutations"
 
     def findings(self) -> Sequence[str]:
-        """Write how many systems may be the best under each measure."""
+        """Write how many systems may be the best under each measure: their lowest rank is 1."""
         low, _ = self.rank_intervals()
         may_lead = (low == 1).sum(axis=1)
         counts = []
@@ -244,7 +256,9 @@ class Systems(Result):
     def tabulate(self, *, measure: str | None = None) -> Table:
         """Tabulate the systems from the best under the first measure, or under one measure.
 
-        ``measure`` is the label of a report measure, of which each value has a column of its own.
+        Without a measure, each report measure has a column, whose cells hold mean, letters, ranks
+        and interval. ``measure`` is the label of a report measure, of which each of these has a
+        column of its own; InputError if there is none of this label.
         """
         title = "Comparison of the systems"
         cells: list[Sequence[str]]
@@ -252,6 +266,7 @@ class Systems(Result):
             first = self.reported_indices[0]
             headings: Sequence[str] = self.labels
             columns = [self._joined_cells(number) for number in self.reported_indices]
+            # By system.
             cells = list(zip(*columns, strict=True))
         else:
             first = self.reported_indices[panel_index(self.labels, measure)]
@@ -271,7 +286,12 @@ class Systems(Result):
         ]
 
     def _cells(self, number: int) -> list[tuple[str, str, str, str]]:
-        """Write mean, interval, letters and ranks of every system under a measure."""
+        """Write mean, 95 % interval, letters and ranks of every system under a measure.
+
+        ``number`` is the position of the measure; systems are in the order of ``self.systems``.
+        Ranks are the lowest and the highest that a system may have, "2–5", or one if they are the
+        same.
+        """
         rank_low, rank_high = self.rank_intervals()
         letters = self.letters(number)
         cells = []
@@ -302,8 +322,10 @@ class Systems(Result):
     def plot(self, ax: Axes, *, label: str | None = None) -> None:
         """Draw the rank of every system with its interval; bars join what does not differ.
 
-        After the critical-difference diagram of Demsar (2006), Statistical comparisons of
-        classifiers over multiple data sets; the tests are those of the letters.
+        Systems stand from the best mean, at rank 1, under the measure with this label, by default
+        the first; InputError if there is none. After the critical-difference diagram of Demsar
+        (2006), Statistical comparisons of classifiers over multiple data sets; the tests are those
+        of the letters.
         """
         number = self.reported_indices[panel_index(self.labels, label)]
         order = self.order(number)
@@ -341,7 +363,7 @@ def draw_ranks(
     differs
         Whether two of the names differ, of shape (n_names, n_names), symmetric.
     kind
-        What the names are of, in the plural.
+        What the names are of, in the plural, for the caption.
     """
     colour = colours()[0]
     rows = np.arange(1, len(names) + 1)
@@ -349,12 +371,14 @@ def draw_ranks(
     ax.hlines(rows, low, high, colour, linewidth=1.2)
     ax.plot(ranks, rows, "o", color=colour, markersize=4)
     explanation = f"Grey bars, on the right, connect {kind} that do not differ significantly."
+    # Sets of positions of names of which no two differ.
     groups = [group for group in letter_groups(differs) if len(group) > 1]
     for column, group in enumerate(groups):
         member_rows = [member + 1 for member in sorted(group)]
         x = BARS_FROM + BARS_APART * column
         positions = [x] * len(group)
         (bar,) = ax.plot(positions, member_rows, ".-", color="0.4", markersize=3)
+        # Bars stand beside the panel: x is a share of its width, y a row.
         bar.set(transform=ax.get_yaxis_transform(), clip_on=False)
         explain(bar, explanation)
     ax.set_yticks(rows, names)

@@ -68,8 +68,9 @@ def users(work: Work, settings: Settings) -> Users:
     """Compare orderings on random subsets of the users with that on all, and test the pairs.
 
     The smaller subsets are parts of the larger: subset k of a size has the first users in the k-th
-    random order, which depends on (seed, k) alone. All sizes are tested by random sign flips, as
-    the exact test is slow for few users. Raises InputError if there are fewer than two systems.
+    random order, which depends on the seed, the number of users and k alone. Orderings are of all
+    measures, and tests of the report measures: by random sign flips at all sizes, as the exact test
+    is slow for few users. Raises InputError if there are fewer than two systems.
     """
     scores = work.scores
     scores.require("the analysis of users")
@@ -204,10 +205,11 @@ class Users(Result):
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Tabulate ``users``: one row per measure and number of users.
 
-        Columns metric, cutoff, users, repeats, tau (the mean), tau_low, tau_high (5 % and 95 % of
-        the subsets), of report measures dp, dp_low, dp_high, significant_05 and median_p (the
-        means), and by its name one for each further coefficient (the mean of the subsets in which
-        it is defined).
+        Columns metric, cutoff, users, repeats, tau (the mean), tau_low, tau_high (5 % and 95 %
+        quantiles over the subsets), of report measures dp (sum of p over pairs), dp_low, dp_high,
+        significant_05 (share of pairs with p < .05) and median_p (means over the subsets), and by
+        its name one for each further coefficient (the mean of the subsets in which it is defined).
+        The columns of dp to median_p are NaN for other measures.
         """
         sizes = {"users": self.sizes}
         tau_low, tau_high = percentiles(self.taus, confidence=CONFIDENCE)
@@ -229,6 +231,7 @@ class Users(Result):
             significant_05=self.significant.mean(axis=2),
             median_p=self.median_p.mean(axis=2),
         )
+        # By metric, cut-off and number of users.
         frame = orderings.merge(tests, how="left")
         for name, values in self.coefficients.items():
             frame[name] = values.ravel()
@@ -238,10 +241,12 @@ class Users(Result):
     def agreement(self, *, cutoff: int | None = None) -> Table:
         """Tabulate how subsets of the users order the systems, compared with all users.
 
-        Rows are the report measures, or the measures at a cut-off; columns the sizes below all
-        users.
+        Cells are mean taus over the subsets of a size. Rows are the report measures, or the
+        measures at a cut-off; columns the sizes below all users. Decimals are those that the 5 %
+        and 95 % quantiles of all cells support.
         """
         compared = self.measures.reported_or_at(cutoff)
+        # The last size is all users, which has a column only if it is the one size.
         sizes = self.sizes[:-1] or self.sizes
         indices = self.measures.indices(compared)
         taus = self.taus[indices, : len(sizes)]
@@ -286,7 +291,9 @@ class Users(Result):
     ) -> None:
         """Draw means over subsets against the number of users, with their spread or without.
 
-        Values are of shape (n_measures, n_sizes, n_repeats); curves have positions of measures.
+        Values are of shape (n_measures, n_sizes, n_repeats). A curve is the position of its
+        measure, its label, and keywords of matplotlib for its line. The spread is from the 5 % to
+        the 95 % quantile over repeats; NaN is left out of it, and of the mean.
         """
         means = mean_of_defined(values)
         low, high = percentiles(values, confidence=CONFIDENCE)
@@ -305,6 +312,7 @@ class Users(Result):
                 ax.plot(self.sizes, means[index], label=label, **style)
         ax.set(xscale="log", xlabel=self.units)
         n_users = self.sizes[-1]
+        # Sizes close to all users have no label, as it would cover theirs.
         ticks = [size for size in self.sizes if size * LABELS_APART <= n_users]
         ticks.append(n_users)
         ax.set_xticks(ticks, [f"{size:,}" for size in ticks], rotation=45)
@@ -314,7 +322,9 @@ class Users(Result):
     def findings(self) -> Sequence[str]:
         """Write how well the largest subset of at most half of the users orders the systems.
 
-        Empty if there is none, nothing is reported, or a tau is undefined.
+        A sentence with the report measures of the lowest and the highest mean tau over the subsets
+        of that size. Empty if there is no such size, nothing is reported, or a mean is undefined,
+        as tau is in all subsets.
         """
         n_users = self.sizes[-1]
         half_indices = [index for index, size in enumerate(self.sizes) if 2 * size <= n_users]
@@ -382,12 +392,14 @@ def random_order(n_users: int, seed: int, repeat: int) -> Numbers:
 
 
 def _subset_means(scores: Scores, subsets: Numbers) -> tuple[Floats, Floats]:
-    """Average over each subset, (n_measures, n_subsets, n_systems), and over all, (..., 1, ...).
+    """Average scores over the users of each subset, and over all users.
 
     Subsets hold numbers of users, of shape (n_subsets, size). Scores are summed on a grid, on which
-    the order of users changes nothing.
+    the order of users changes nothing. The result: means of the weighted scores over each subset,
+    (n_measures, n_subsets, n_systems), and over all users, (n_measures, 1, n_systems).
     """
     n_users = len(scores.users)
+    # 1 for the users of a subset, else 0; the last column is of all users.
     weights = np.zeros((n_users, len(subsets) + 1))
     weights[:, -1] = 1.0
     for number, subset in enumerate(subsets):
@@ -404,6 +416,9 @@ def _subset_means(scores: Scores, subsets: Numbers) -> tuple[Floats, Floats]:
 def _test(work: Work, settings: Settings, values: Floats, subsets: Numbers) -> Floats:
     """Test all pairs of systems on every subset, in threads: p-values by random sign flips.
 
+    The tests are two-sided, of the difference in means. Some subsets are tested at a time, so that
+    memory is bounded, and all subsets see the same sign flips.
+
     Parameters
     ----------
     work, settings
@@ -415,7 +430,7 @@ def _test(work: Work, settings: Settings, values: Floats, subsets: Numbers) -> F
 
     Returns
     -------
-    p-values of shape (n_subsets, n_measures, n_pairs).
+    p-values of shape (n_subsets, n_measures, n_pairs), of the pairs i < j, in (0, 1].
     """
     n_measures, n_systems, _ = values.shape
     size = subsets.shape[1]
@@ -425,6 +440,7 @@ def _test(work: Work, settings: Settings, values: Floats, subsets: Numbers) -> F
     def test(some_subsets: Numbers) -> Floats:
         """Test all pairs on some subsets, (n, size): p-values of shape (n, n_measures, n_pairs)."""
         subset_scores = values[:, :, some_subsets].transpose(2, 0, 1, 3)
+        # Of subsets and measures, of shape (n * n_measures, n_systems, size).
         tables = subset_scores.reshape(-1, n_systems, size)
         p_values = monte_carlo_test(tables, permutations=settings.permutations, seed=work.seed)
         return p_values.reshape(len(some_subsets), n_measures, -1)

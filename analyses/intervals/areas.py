@@ -71,8 +71,9 @@ class Curves:
     def cautions(self) -> list[str]:
         """Name metrics whose ordering never changes; say that systems are few for intervals.
 
-        An ordering never changes if all taus are 1, also in all replicates. That is not said of a
-        range that has all judgements alone.
+        An ordering never changes if all taus of a measure are 1, (n_levels,), also in all
+        replicates, (n_levels, n_replicates). That is not said if the one level is 1, all
+        judgements. The second is said by ``self.families``, if they are known.
         """
         system_cautions = [] if self.families is None else self.families.cautions()
         is_constant = (self.taus == 1).all(axis=1)
@@ -90,6 +91,9 @@ class Curves:
 
     def plot(self, ax: Axes, *, metric: str | None, over: str) -> None:
         """Draw the taus against the share kept, from all to least; of metrics with their bands.
+
+        Bands are 95 % limits over replicates; there are none without replicates. Raises InputError
+        if there is nothing to draw.
 
         Parameters
         ----------
@@ -122,13 +126,15 @@ class Curves:
         label_curves(ax, ordered=metric is not None)
 
     def areas(self) -> pd.DataFrame:
-        """Tabulate the area under each curve, as `area` computes it.
+        """Tabulate the area under each curve, as `area` computes it: the mean tau over the levels.
 
         The result: columns metric, cutoff, area, low, high (95 %, over users), rank (1 is the
-        largest area of the report measures, or at a cut-off; of equal areas the best rank),
-        lowest_level, highest_level, and the limits over systems (systems_low, systems_high) and
-        over users and systems (both_low, both_high).
+        largest area of the report measures, or of those at the measure's cut-off; of equal areas
+        the best rank; missing where the area is undefined), lowest_level, highest_level, and the
+        limits over systems (systems_low, systems_high) and over users and systems (both_low,
+        both_high). Limits that are not known are NaN.
         """
+        # Words and threshold are for sentences, of which there are none here.
         estimates = self.estimates(loss="", threshold=0.0)
         frame = tidy(self.measures, area=estimates.values, low=estimates.low, high=estimates.high)
         areas = frame["area"]
@@ -141,7 +147,9 @@ class Curves:
     def _rank(self, measure: Measure, areas: pd.Series[float]) -> float:
         """Rank a measure by its area among those that it is compared with; 1 is the largest.
 
-        ``areas`` are those of all measures, in their order. NaN for an undefined area.
+        These are the report measures if it is one of them, else those at its cut-off. ``areas`` are
+        those of all measures, in their order; of equal ones each has the best rank. NaN for an
+        undefined area.
         """
         compared_measures = self.measures.comparable_with(measure)
         compared_areas = areas.loc[self.measures.indices(compared_measures)]
@@ -151,10 +159,13 @@ class Curves:
     def estimates(self, *, loss: str, threshold: float) -> Estimates:
         """Estimate the areas with their intervals, for comparisons of measures.
 
-        ``loss`` is what is lost, in words; ``threshold`` the least acceptable area. Differences are
-        paired: both curves saw the same resampled users and samples.
+        ``loss`` is what is lost, in words; ``threshold`` the least acceptable area. Areas are mean
+        taus over the levels, by `area`; intervals are 95 % on the scale of arcsines. Replicates are
+        moved to the areas, so that they vary as they would there. Differences are paired: both
+        curves saw the same resampled users and samples. NaN where a tau of a curve is undefined.
         """
         values = area(self.levels, self.taus)
+        # Of shape (n_measures, n_replicates), with the levels as the last axis of the curves.
         replicates = area(self.levels, self.replicates.swapaxes(1, 2))
         low, high = arcsine_limits(values, replicates, factor=self.factor)
         stabilised = variance_stabilised(values, replicates, factor=self.factor)
@@ -174,24 +185,30 @@ class Curves:
         )
 
     def _why_undefined(self) -> str:
-        """Explain why a report measure may have no area, and at which levels tau is undefined."""
+        """Explain why a report measure may have no area, and at which levels tau is undefined.
+
+        At most `MAX_LEVELS_NAMED` levels (shares kept) are named, in a clause without a full stop;
+        none if all taus are defined.
+        """
         reported = self.measures.indices(self.measures.reported)
         is_undefined = np.isnan(self.taus[reported])
         undefined_levels = np.flatnonzero(is_undefined.any(axis=0))
-        place = ""
+        at_levels = ""
         if len(undefined_levels):
             first_levels = undefined_levels[:MAX_LEVELS_NAMED]
             shares = [percent(self.levels[level]) for level in first_levels]
-            place = f" at {listed(shares)} kept"
-        return f"tau is undefined{place}: no relevant judgement is left there, or all systems tie"
+            at_levels = f" at {listed(shares)} kept"
+        reason = "no relevant judgement is left there, or all systems tie"
+        return f"tau is undefined{at_levels}: {reason}"
 
 
 def area(levels: Sequence[float], taus: Floats) -> Floats:
     """Compute the area under curves, divided by the width of the levels: the mean tau over them.
 
-    ``taus`` has the shape (..., n_levels), in the order of the levels, which is any. The result:
-    areas by the trapezoidal rule, of shape (...): in [-1, 1], 1 if the ordering never changes. NaN
-    where a curve is undefined at some level, as its range then differs from the others'.
+    ``taus`` has the shape (..., n_levels), in the order of the levels, which may be any order of
+    different numbers. The result: areas by the trapezoidal rule, of shape (...): in [-1, 1], 1 if
+    the ordering never changes; with one level, its tau. NaN where a curve is undefined at some
+    level, as its range then differs from the others'.
     """
     rising = np.argsort(levels)
     positions = np.asarray(levels, dtype=np.float64)[rising]

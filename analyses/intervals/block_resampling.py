@@ -47,10 +47,11 @@ class Resampling:
     def of(
         cls, n_users: int, *, replicates: int, seed: int, runs: RunDeviations | None = None
     ) -> Resampling:
-        """Draw the replicates; without any, all users are one block.
+        """Draw the replicates of users and runs.
 
-        Runs are drawn of the systems all of whose runs rank for every user; those of others count
-        once each.
+        Users are put into at most `N_BLOCKS` random blocks, which are drawn with replacement;
+        without replicates, all users are one block. With several runs of a system, its runs are
+        drawn, too, if all of them rank for every user; those of other systems count once each.
         """
         n_blocks = min(N_BLOCKS, n_users) if replicates else 1
         blocks = random_blocks(n_users, n_blocks=n_blocks, seed=seed)
@@ -76,7 +77,8 @@ class Resampling:
 
         Returns
         -------
-        Kendall's tau-b of shape (n_measures, n_samples, n_replicates); NaN where all tie.
+        Kendall's tau-b of shape (n_measures, n_samples, n_replicates); NaN where all systems tie
+        in a sample or by all judgements.
         """
         from analyses.ordering.loops import sample_taus
 
@@ -85,7 +87,9 @@ class Resampling:
         taus = np.empty((n_measures, n_samples, n_replicates))
         with single_threaded("blas"):
             for measure in range(n_measures):
+                # Totals over users in units: whole numbers, which are exact sums.
                 samples, of_reference, unit = self._totals(sums[measure], reference[measure])
+                # From units of means to DECIMALS, to which scores are compared.
                 scale = unit * 10.0**DECIMALS
                 taus[measure] = sample_taus(samples, of_reference, scale).T
         return taus
@@ -95,12 +99,15 @@ class Resampling:
     ) -> Floats:
         """Compare samples with the reference among the systems of subsets, by some measures.
 
-        That is done for the first `N_CROSSED` replicates and subsets.
+        The comparison is Kendall's tau-b, for the first `N_CROSSED` replicates and subsets.
 
         Parameters
         ----------
-        sums, reference
-            Those of `taus`.
+        sums
+            Sums of scores over the users of a block, of shape (n_measures, n_blocks, n_systems,
+            n_samples); with several runs of a system, a row for each run in place of systems.
+        reference
+            The same by all judgements, of shape (n_measures, n_blocks, n_systems).
         subsets
             Which systems each subset has, of shape (n_subsets, n_systems).
         measures
@@ -108,7 +115,8 @@ class Resampling:
 
         Returns
         -------
-        Taus of shape (n_measures, n_samples, n_replicates, n_subsets); NaN by other measures.
+        Taus of shape (n_measures, n_samples, n_replicates, n_subsets), of the replicates and
+        subsets that were compared; NaN by other measures, and where all systems of a subset tie.
         """
         first_subsets = subsets[:N_CROSSED]
         first_weights = self.weights[:N_CROSSED]
@@ -132,8 +140,9 @@ class Resampling:
     def means(self, sums: Floats) -> Floats:
         """Average sums over blocks, with the users that there are and with those of each replicate.
 
-        ``sums`` has the shape (n_measures, n_blocks, ...), the result (1 + n_replicates,
-        n_measures, ...): means over users, those that there are first.
+        ``sums`` has the shape (n_measures, n_blocks, ...), ``self.weights`` (n_replicates,
+        n_blocks), the result (1 + n_replicates, n_measures, ...): means over users, those that
+        there are first. Sums of replicates are exact, on a grid of powers of two.
         """
         observed = sums.sum(axis=1)[np.newaxis]
         n_replicates = len(self.weights)
@@ -148,6 +157,8 @@ class Resampling:
 
     def _totals(self, samples: Floats, reference: Floats) -> tuple[Floats, Floats, float]:
         """Add up the scores of one measure over the users, and runs, of each replicate.
+
+        Sums are rounded to whole units first, so that totals are exact.
 
         Parameters
         ----------
@@ -169,7 +180,11 @@ class Resampling:
         return sample_totals, reference_totals[..., 0], unit / n_users
 
     def _weigh_blocks(self, sums: Floats, unit: float) -> Floats:
-        """Weigh sums (n_blocks, ...) in whole units, which is exact: (n_replicates, ...)."""
+        """Add up sums over blocks, (n_blocks, ...), as often as each replicate draws a block.
+
+        Sums are rounded to whole units, so that the result, in units, is exact: (n_replicates,
+        ...). ``self.weights`` has the shape (n_replicates, n_blocks).
+        """
         units = np.multiply(sums, 1 / unit)
         units = units.reshape(len(sums), -1)
         totals: Floats = self.weights @ np.rint(units, out=units)
@@ -189,7 +204,8 @@ class Resampling:
 def _exact_unit(*sums: Floats) -> float:
     """Compute the unit, a power of two, in which weighted sums over blocks are exact.
 
-    Sums have the shape (n_blocks, ...).
+    It is as fine as float64 allows, for the largest size among all sums, each array of which has
+    the shape (n_blocks, ...).
     """
     largest = []
     for part in sums:

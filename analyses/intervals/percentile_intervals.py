@@ -54,6 +54,7 @@ def percentiles(replicates: Floats, *, confidence: float = CONFIDENCE) -> Limits
     defined replicate a limit is NaN.
     """
     if replicates.shape[-1] == 0:
+        # A quantile of nothing is an error of numpy.
         replicates = np.full((*replicates.shape[:-1], 1), np.nan)
     tail = (1 - confidence) / 2
     is_undefined = np.asarray(np.isnan(replicates).all(axis=-1))
@@ -69,7 +70,10 @@ def percentiles(replicates: Floats, *, confidence: float = CONFIDENCE) -> Limits
 
 
 def nan_if_constant(limits: Limits) -> Limits:
-    """Set limits without width to NaN: what never varied in the replicates has no interval."""
+    """Set limits without width to NaN: what never varied in the replicates has no interval.
+
+    Lower and upper limits, and the new ones, are of one shape; both are NaN where one was.
+    """
     low, high = limits
     is_wide = high > low
     lower = np.where(is_wide, low, np.nan)
@@ -93,13 +97,14 @@ def shifted_band(
     observed
         Of shape (...).
     replicates
-        Of shape (..., n_replicates).
+        Of shape (..., n_replicates). NaN is left out.
     bounds
         The lowest and the highest value that there is: shifted replicates are cut to them.
 
     Returns
     -------
-    Lower and upper limits, of shape (...); NaN without replicates.
+    Lower and upper limits, of shape (...), percentiles of replicates that are moved so that their
+    mean is the observed value; NaN without a defined replicate.
     """
     lowest, highest = bounds
     shifts = observed - mean_of_defined(replicates)

@@ -58,7 +58,8 @@ def lose_at_random(
 ) -> LossT:
     """Score systems on random samples of the judgements, and compare their orderings.
 
-    Levels, some together, are scored in threads.
+    The result has Kendall's tau-b between the ordering on every sample and that on all judgements,
+    by measure and level. Levels, the shares that are kept, are scored in threads, some together.
 
     Parameters
     ----------
@@ -79,8 +80,11 @@ def lose_at_random(
     n_levels = len(levels)
     measures = work.scores.measures
     samples = _LossSamples.of(work, settings, draw)
-    n_masks = n_samples * len(qrels.items)
-    at_once = max(1, min(SAMPLES_AT_ONCE // n_samples, MASKS_AT_ONCE // max(n_masks, 1)))
+    # Levels that are scored together: as many as time and memory allow.
+    n_judgements_of_level = n_samples * len(qrels.items)
+    most_by_time = SAMPLES_AT_ONCE // n_samples
+    most_by_memory = MASKS_AT_ONCE // max(n_judgements_of_level, 1)
+    at_once = max(1, min(most_by_time, most_by_memory))
     level_groups = [levels[first : first + at_once] for first in range(0, n_levels, at_once)]
     tasks = (delayed(samples.compare_levels)(group) for group in level_groups)
     tasks_done = run_in_threads(tasks, n_jobs=work.n_jobs, return_as="generator")
@@ -188,7 +192,10 @@ class _LossSamples:
 
     @classmethod
     def of(cls, work: Work, settings: LossSettings, draw: Callable[[float], Masks]) -> _LossSamples:
-        """Score the systems by all judgements, and draw replicates and subsets of systems."""
+        """Score the systems by all judgements, and draw replicates and subsets of systems.
+
+        ``draw`` draws the samples of a level: which judgements each has, (n_judgements, n_samples).
+        """
         qrels = work.qrels
         runs = work.scores.runs
         measures = work.scores.measures
@@ -200,6 +207,7 @@ class _LossSamples:
         all_judgements = np.ones((len(qrels.items), 1), dtype=np.bool_)
         sums_of_all = sum_samples(all_judgements, blocks=resampling.blocks)
         subsets = work.families.subsets(seed=work.seed)
+        reported = measures.indices(measures.reported)
         return cls(
             qrels=qrels,
             draw=draw,
@@ -210,13 +218,14 @@ class _LossSamples:
             resampling=resampling,
             reference=sums_of_all[..., 0],
             subsets=subsets,
-            reported=measures.indices(measures.reported),
+            reported=reported,
         )
 
     def compare_levels(self, levels: Sequence[float]) -> list[_LevelAgreement]:
         """Score the samples of some levels together, and compare each level with all judgements.
 
-        If every sample of a level has all judgements, one is scored for all.
+        Levels are shares of the judgements that are kept. If every sample of a level has all
+        judgements, one is scored for all. The result: an agreement for each level, in order.
         """
         samples = []
         for level in levels:
@@ -224,6 +233,7 @@ class _LossSamples:
             samples.append(is_kept[:, :1] if is_kept.all() else is_kept)
         all_samples = np.concatenate(samples, axis=1)
         sums = self.sum_samples(all_samples, blocks=self.resampling.blocks)
+        # Where the samples of each level end, along the last axis of the sums.
         ends = np.cumsum([is_kept.shape[1] for is_kept in samples])
         parts = np.split(sums, ends[:-1], axis=-1)
         return [
@@ -232,7 +242,7 @@ class _LossSamples:
         ]
 
     def _compare_level(self, level: float, is_kept: Masks, sums: Floats) -> _LevelAgreement:
-        """Compare the orderings on the samples of a level with that on all judgements.
+        """Compare the orderings on the samples of a level with that on all judgements, by tau-b.
 
         Parameters
         ----------
@@ -257,6 +267,7 @@ class _LossSamples:
         # Samples last, to average over them.
         crossed = np.moveaxis(crossed, 1, -1)
         within = subset_taus(means, reference_means, self.subsets)
+        # One sample that stands for all is repeated.
         n_repeats = self.n_samples // n_scored
         n_kept = np.count_nonzero(is_kept) / n_scored
         n_without_relevant = _mean_without_relevant(self.qrels, is_kept)
@@ -378,13 +389,15 @@ class RandomLoss(Result):
 
         The result: columns metric, cutoff, level, tau (the mean), sd (of the samples' taus),
         standard_error (of the mean, from the samples alone), low, high (95 %, from users and
-        samples), samples, undefined (samples in which all systems tie), users_without_relevant,
-        judgements (left), and by its name one for each further coefficient (the mean of the samples
-        in which it is defined).
+        samples), samples (their number), undefined (number of samples in which all systems tie),
+        users_without_relevant and judgements (left; means over samples), and by its name one for
+        each further coefficient (the mean of the samples in which it is defined). Means are of the
+        samples with a tau; NaN without any, and deviations with fewer than two.
         """
         low, high = self.curves.band
         deviations = deviation_of_defined(self.taus)
         n_defined = self.n_samples - self.undefined
+        # Without a tau the deviation is NaN already: 1 avoids a division by 0.
         standard_errors = deviations / np.sqrt(np.maximum(n_defined, 1))
         return tidy(
             self.measures,
@@ -437,9 +450,11 @@ def _resample_samples(taus: Floats, *, level: float, seed: int) -> Floats:
     """Average the taus of every replicate over samples that are drawn anew, with replacement.
 
     ``taus`` has the shape (n_measures, n_samples, n_replicates), the result (n_measures,
-    n_replicates). NaN is left out. The draws are those of the level.
+    n_replicates). NaN is left out; the result is NaN where no sample that is drawn has a tau. Draws
+    depend on the level, the seed, and the number of samples.
     """
     _, n_samples, n_replicates = taus.shape
+    # Each level has draws of its own in one stream.
     first = round(level * 1e9) * n_replicates
     weights = resampled_users(
         first,
@@ -452,13 +467,14 @@ def _resample_samples(taus: Floats, *, level: float, seed: int) -> Floats:
 
 
 def _mean_without_relevant(qrels: Qrels, is_kept: Masks) -> float:
-    """Count the users without a relevant judgement, and average over samples.
+    """Count the users who have no relevant judgement in a sample, and average over samples.
 
-    ``is_kept`` marks the judgements of each sample, of shape (n_judgements, n_samples). Samples are
-    packed as bits of bytes.
+    ``is_kept`` marks the judgements of each sample, of shape (n_judgements, n_samples). Judgements
+    of the qrels are sorted by user.
     """
     users = qrels.users[qrels.relevant]
     first_of_user = np.flatnonzero(np.diff(users, prepend=-1))
+    # Samples are packed as bits of bytes, to be joined for each user at little memory.
     packed_samples = np.packbits(is_kept[qrels.relevant], axis=1)
     has_relevant = np.bitwise_or.reduceat(packed_samples, first_of_user, axis=0)
     n_samples = is_kept.shape[1]

@@ -27,7 +27,7 @@ WORDS_PER_STEP = 4
 def random_uint32(
     start: int, stop: int, *, n_halves: int, seed: int, purpose: int
 ) -> NDArray[np.uint32]:
-    """Draw 32-bit numbers for the draws ``start`` to ``stop``, whatever draws come before.
+    """Draw 32-bit numbers for the draws ``start`` to ``stop``, not included, in random access.
 
     Draw b owns ceil(n_halves / 8) steps of the counter of a Philox 4x64 generator (Salmon et al.
     2011) whose key is the seed: its raw words as little-endian halves. Raw words, since the
@@ -50,6 +50,7 @@ def random_uint32(
     """
     n_draws = stop - start
     halves_per_step = 2 * WORDS_PER_STEP
+    # Rounded up.
     n_steps = -(-n_halves // halves_per_step)
     counter = np.array([0, 0, 0, purpose], dtype=np.uint64)
     generator = np.random.Philox(key=seed, counter=counter)
@@ -87,9 +88,10 @@ def monte_carlo_p(
     n_jobs: int,
     advance: Advance | None,
 ) -> Floats:
-    """Compute Monte-Carlo p-values: (count + 1) / (n_draws + 1), as the observed counts, too.
+    """Compute Monte-Carlo p-values: (count + 1) / (n_draws + 1), as what was observed counts, too.
 
-    Draws are counted in threads, each with one of BLAS.
+    Draws are counted in threads, each with one of BLAS. The result has the shape of the counts,
+    and values in (0, 1].
 
     Parameters
     ----------
@@ -139,7 +141,8 @@ def draw_weights(
     """Draw users, or what else is resampled, with replacement, as many as there are.
 
     A replicate depends on the seed, its number and n_users alone. ``block`` is the number of
-    replicates at a time; by default as many as `WEIGHTS_AT_ONCE` allows.
+    replicates at a time; by default as many as `WEIGHTS_AT_ONCE` allows. Nothing is yielded without
+    replicates.
 
     Yields
     ------
@@ -158,15 +161,17 @@ def draw_weights(
 def resampled_users(
     start: int, stop: int, *, n_users: int, seed: int, purpose: int = RESAMPLING
 ) -> Floats:
-    """Count how often each user is drawn in the replicates ``start`` to ``stop``.
+    """Count how often each user is drawn in the replicates ``start`` to ``stop``, not included.
 
-    What is not users but resampled like them has a purpose of its own (see `random_uint32`).
+    Users are drawn with replacement, as many as there are; a replicate depends on its number, the
+    seed, n_users and the purpose. What is not users but resampled like them has a purpose of its
+    own, so that random numbers are not shared.
 
     The result: whole numbers as float64, of shape (stop - start, n_users); every row adds up to
     n_users.
     """
     halves = random_uint32(start, stop, n_halves=n_users, seed=seed, purpose=purpose)
-    # Numbers of the users that are drawn, then of the cells of the result.
+    # Numbers of the users that are drawn; with those of earlier rows, of the cells of the result.
     cells = whole_numbers_below(halves, n_users)
     first_cells = n_users * np.arange(stop - start)
     cells += first_cells[:, np.newaxis]
@@ -177,11 +182,13 @@ def resampled_users(
 def resample_means(values: Floats, *, replicates: int, seed: int) -> Floats:
     """Average values, (..., n_users), over resampled users: means of shape (..., replicates).
 
-    Values are rounded to a grid (see `analyses.shared.exact_sums`) on which sums are exact: an
-    error of less than n_users 2^-52 of the largest value.
+    Users are drawn with replacement, as many as there are, the same for all values. These are
+    rounded to a grid (see `analyses.shared.exact_sums`) on which sums are exact: an error of less
+    than n_users 2^-52 of the largest value.
     """
     n_users = values.shape[-1]
     rows = values.reshape(-1, n_users)
+    # Without replicates, there is still an array.
     sums = [np.empty((len(rows), 0))]
     for _, weights in draw_weights(n_users, replicates=replicates, seed=seed):
         sums.append(sums_on_grid(rows, weights.T))
@@ -204,14 +211,17 @@ def random_blocks(n_users: int, *, n_blocks: int, seed: int) -> Numbers:
 def run_noise(runs: RunDeviations | None, *, replicates: int, seed: int) -> Floats | float:
     """Draw what the mean scores of systems vary by with their runs, as `run_weights` does.
 
-    The result: an array of shape (n_measures, n_systems, replicates), to be added to means over
-    resampled users; 0 without several runs of a system.
+    It is the mean over a system's runs of their deviations from it, (n_measures, n_runs), each
+    weighed by how often it is drawn. The result: an array of shape (n_measures, n_systems,
+    replicates), to be added to means over resampled users; 0 without several runs of a system
+    (None).
     """
     if runs is None:
         return 0.0
     weights = run_weights(runs.systems, replicates=replicates, seed=seed)
     n_runs_of_system = np.bincount(runs.systems)
     shares = weights / n_runs_of_system[:, np.newaxis]
+    # Summed over runs (r); measures (m), systems (s) and replicates (b) are left.
     return np.einsum("mr,bsr->msb", runs.values, shares)
 
 
@@ -233,7 +243,8 @@ def run_weights(systems: Numbers, *, replicates: int, seed: int) -> Floats:
 
     Returns
     -------
-    An array of shape (replicates, n_systems, n_runs): 0 for runs of other systems.
+    An array of shape (replicates, n_systems, n_runs): 0 for runs of other systems, always 1 for the
+    only run of a system. Weights may be below 0.
     """
     halves = random_uint32(0, replicates, n_halves=len(systems), seed=seed, purpose=RUNS)
     is_run_of_system = mark_runs(systems)

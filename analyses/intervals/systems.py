@@ -29,23 +29,25 @@ def pair_masks(subsets: Masks) -> Floats:
 
 
 def subset_taus(estimates: Floats, references: Floats, subsets: Masks) -> Floats:
-    """Compare orderings by `tau_b` among the systems of each subset.
+    """Compare orderings by Kendall's tau-b among the systems of each subset.
 
-    Pairs are compared once, and counted by whole numbers that 32 bits hold: sums are exact. Memory:
-    the signs of all pairs and samples in 32 bits, of all references and five times of a measure.
+    Scores are compared to 12 decimals. Pairs are compared once, and counted by whole numbers that
+    32 bits hold: sums are exact. Memory: the signs of all pairs and samples in 32 bits, of all
+    references and five times of a measure.
 
     Parameters
     ----------
     estimates
         Scores of shape (n_measures, n_samples, n_systems).
     references
-        Scores of the same shape, or of one measure or sample.
+        Scores of the same shape, or with one measure or one sample for all.
     subsets
         Which systems each subset has, of shape (n_subsets, n_systems).
 
     Returns
     -------
-    Tau-b, of shape (n_measures, n_subsets, n_samples); NaN where all systems of a subset tie.
+    Tau-b, of shape (n_measures, n_subsets, n_samples); NaN where all systems of a subset tie by
+    the estimates or the references.
     """
     n_measures, n_samples, _ = estimates.shape
     n_subsets = len(subsets)
@@ -56,6 +58,7 @@ def subset_taus(estimates: Floats, references: Floats, subsets: Masks) -> Floats
         reference_signs = [_compare_pairs(reference) for reference in references]
         for measure in range(n_measures):
             signs = _compare_pairs(estimates[measure])
+            # A single reference is that of all measures.
             signs_of_reference = reference_signs[measure % n_references]
             n_untied = is_pair @ abs(signs)
             n_untied_in_reference = is_pair @ abs(signs_of_reference)
@@ -68,7 +71,8 @@ def subset_taus(estimates: Floats, references: Floats, subsets: Masks) -> Floats
 def _compare_pairs(scores: Floats) -> NDArray[np.float32]:
     """Compare all pairs of systems i < j, to `DECIMALS`: 1, 0 or -1, as i is better or worse.
 
-    Scores have the shape (n_samples, n_systems), the result (n_pairs, n_samples).
+    Scores, of which higher ones are better, have the shape (n_samples, n_systems), the result
+    (n_pairs, n_samples).
     """
     rounded = np.rint(scores.T * 10.0**DECIMALS)
     first, second = np.triu_indices(len(rounded), k=1)
@@ -90,7 +94,7 @@ def interval_over_worlds(
     bounds
         The lowest and the highest value that there is; limits do not go beyond.
     at_once
-        Number of intervals that hold at once with 95 % (Bonferroni).
+        Number of intervals that hold together with 95 % (Bonferroni).
 
     Returns
     -------
@@ -104,6 +108,7 @@ def interval_over_worlds(
     """
     lowest, highest = bounds
     n_worlds = np.count_nonzero(~np.isnan(values), axis=-1)
+    # Of fewer than two worlds the deviation, and so the limits, are NaN in any case.
     degrees_of_freedom = np.maximum(n_worlds - 1, 1)
     tail = (1 - CONFIDENCE) / (2 * at_once)
     quantiles = stdtrit(degrees_of_freedom, 1 - tail)

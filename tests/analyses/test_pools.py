@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from analyses.intervals.block_resampling import Resampling
 from analyses.ordering import tau_b
-from analyses.pools import Pools, Settings, _falls, _pools, pools
+from analyses.pools import Pools, Settings, _pools, _ranks_lost, pools
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.work import SumSamples
 from qrels import qrels_from_columns
@@ -78,12 +78,12 @@ def test_places_are_counted_by_hand() -> None:
     # Systems a, b, c; pools of all, without a, without b, without c.
     means = np.array([[0.9, 0.4, 0.9, 0.9], [0.5, 0.5, 0.2, 0.5], [0.3, 0.3, 0.3, 0.1]])
     # Without its items a falls behind b, b behind c; c was last.
-    assert _falls(means).tolist() == [1.0, 1.0, 0.0]
+    assert _ranks_lost(means).tolist() == [1.0, 1.0, 0.0]
 
 
 def test_systems_that_tie_share_their_places() -> None:
     means = np.array([[0.9, 0.5, 0.9], [0.5, 0.5, 0.5]])
-    assert _falls(means).tolist() == [0.5, 0.0]
+    assert _ranks_lost(means).tolist() == [0.5, 0.0]
 
 
 @pytest.fixture
