@@ -175,15 +175,22 @@ class Estimates(Result):
 
     @property
     def names(self) -> list[str]:
-        """Short names of the ways: estimators without usual options; samples where they differ."""
+        """Short names of the ways, with the number of negatives m if the ways differ in it."""
         has_several_sizes = self.ways["m"].nunique() > 1
+        if not has_several_sizes:
+            return self._names_without_sizes
+        sizes = self.ways["m"]
+        names = zip(self._names_without_sizes, sizes, strict=True)
+        return [f"{name}, m = {m:,}" for name, m in names]
+
+    @property
+    def _names_without_sizes(self) -> list[str]:
+        """Names of the ways: the estimator without a uniform prior, and a drawing not uniform."""
         names = []
-        for estimator, drawing, m in self.ways[["estimator", "drawing", "m"]].to_numpy():
+        for estimator, drawing in self.ways[["estimator", "drawing"]].to_numpy():
             name = estimator.replace(",prior=uniform", "")
             if drawing != "uniform":
                 name += f", {drawing}"
-            if has_several_sizes:
-                name += f", m = {m:,}"
             names.append(name)
         return names
 
@@ -457,19 +464,24 @@ class Estimates(Result):
         return caption
 
     def findings(self) -> Sequence[str]:
-        """State for each metric what to compare systems by, and what to report as a level."""
+        """State for each metric what to compare systems by, and what to report as a level.
+
+        A sentence for each metric names two ways (see `chosen`) with the same number of negatives:
+        one to compare systems by, one to report values by.
+        """
         sentences = []
-        names = self.names
-        for number, metric in enumerate(self.measures.metrics):
-            for_order, for_level = self.chosen(number)
-            bias = rounded(float(self.advice["bias"][for_level, number]))
-            noise = rounded(float(self.advice["noise"][for_level, number]))
-            in_order = 100 * np.nan_to_num(self.advice["in_samples"][for_order, number])
+        way_names = self._names_without_sizes
+        for metric_index, metric in enumerate(self.measures.metrics):
+            for_order, for_level = self.chosen(metric_index)
+            bias = rounded(float(self.advice["bias"][for_level, metric_index]))
+            noise = rounded(float(self.advice["noise"][for_level, metric_index]))
+            share_in_order = np.nan_to_num(self.advice["in_samples"][for_order, metric_index])
+            n_negatives = self.ways["m"][for_order]
             sentences.append(
                 f"To compare systems by {metric} with {self.users:,} users, use "
-                f"{names[for_order]} and {self.ways['m'][for_order]:,} negatives ({in_order:.0f} % "
-                f"of the pairs in the true order); to report its value, use {names[for_level]} "
-                f"(bias {bias}, noise {noise})."
+                f"{way_names[for_order]} and {n_negatives:,} negatives "
+                f"({100 * share_in_order:.0f} % of the pairs in the true order); to report its "
+                f"value, use {way_names[for_level]} (bias {bias}, noise {noise})."
             )
         return sentences
 
