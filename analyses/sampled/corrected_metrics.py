@@ -90,12 +90,15 @@ class Corrected(Result):
     def limits(self) -> tuple[Floats, Floats]:
         """Lower and upper limits of the estimates, 95 %, over users and samples.
 
-        Both are of shape (n_metrics, n_systems), in [0, 1]; NaN with fewer than 15 users whose
-        ranks are not the most common one.
+        Bootstrap intervals, symmetric about the estimates, and widened from a normal quantile to
+        that of Student's t for the number of users. Both limits are of shape (n_metrics,
+        n_systems), in [0, 1]; NaN for systems of fewer than 15 users with another rank than the
+        most common one.
         """
         _, high = symmetric_interval(self.values, self.replicates)
         quantile = students(HALF_WIDTH, self.n_users)
-        half_widths = (high - self.values) * quantile / HALF_WIDTH
+        normal_half_widths = high - self.values
+        half_widths = normal_half_widths * quantile / HALF_WIDTH
         half_widths = np.where(self.differing >= MIN_DIFFERING_USERS, half_widths, np.nan)
         lower = self.values - half_widths
         upper = self.values + half_widths
@@ -105,8 +108,8 @@ class Corrected(Result):
     def range(self) -> tuple[Floats, Floats]:
         """Limits of the estimates if the bias is as guessed, as guessed for steep ranks, or none.
 
-        They hold the exact value more often than `limits`, whose bias is not known. Of the same
-        shape; NaN where limits are.
+        The lower `limits` less the largest of the three, and the upper ones less the smallest,
+        clipped to [0, 1]. Both are of shape (n_metrics, n_systems); NaN where `limits` are.
         """
         lower, upper = self.limits
         smallest_bias, largest_bias = self._bias_limits
@@ -114,7 +117,10 @@ class Corrected(Result):
 
     @property
     def _bias_limits(self) -> tuple[Floats, Floats]:
-        """Smallest and largest of 0 and both guesses of the bias, of (n_metrics, n_systems)."""
+        """Smallest and largest of 0 and both guesses of the bias, of (n_metrics, n_systems).
+
+        A guess that is NaN counts as 0.
+        """
         biases = np.stack([np.zeros_like(self.bias), self.bias, self.steep_bias])
         biases = np.nan_to_num(biases)
         return biases.min(axis=0), biases.max(axis=0)
@@ -149,9 +155,11 @@ class Corrected(Result):
         return frame.assign(groups=list(chain.from_iterable(self.groups())))
 
     def groups(self) -> list[tuple[str, ...]]:
-        """Assign letters to the systems, by metric: two that share one do not differ significantly.
+        """Assign letters to the systems: two that share one do not differ significantly.
 
-        Systems that are not tested have none, "".
+        A tuple for each metric, with a text for each system: "" for a system that is not tested, as
+        fewer than 15 of its users have another rank than the most common one. Letters start from
+        the system of the highest ``contrasted`` value.
         """
         tested = np.flatnonzero(self.differing >= MIN_DIFFERING_USERS)
         p_values = self.differences()["p"]
@@ -161,21 +169,25 @@ class Corrected(Result):
             differs = is_significant[np.ix_(tested, tested)]
             falling = np.argsort(-values[tested], kind="stable")
             letters = [""] * len(self.systems)
-            for system, text in zip(tested, letters_by_system(differs, falling), strict=True):
+            tested_letters = letters_by_system(differs, falling)
+            for system, text in zip(tested, tested_letters, strict=True):
                 letters[system] = text
             groups.append(tuple(letters))
         return groups
 
     def differences(self) -> dict[str, Floats]:
-        """Compare all pairs of systems, the first less the second; see `compare`.
+        """Compare all pairs of systems, the first less the second.
 
-        The limits range_low and range_high are those of differences if the bias of either system is
-        any of the guesses, or none. What is ``tested`` is the difference of what is contrasted, and
-        p its p-value. Arrays are of shape (n_metrics, n_pairs); limits and p are NaN if one of the
-        systems has fewer than 15 users whose ranks are not the most common one.
+        Arrays by name, each (n_metrics, n_pairs): difference, standard_error, and the limits lower
+        and upper of ``values`` (see `compare`); range_low and range_high, their limits if the bias
+        of either system is any of the guesses, or none; tested, the signed difference of
+        ``contrasted`` (by the estimator for tests), and p, its p-value, adjusted for all pairs of
+        the metric. Limits and p are NaN if one of the systems has fewer than 15 users whose ranks
+        are not the most common one.
         """
         a, b = pair_indices(len(self.systems))
         tested = compare(self.contrasted, self.contrasted_replicates, n_users=self.n_users)
+        # Pairs that do not differ significantly get no shorter intervals than most of them have.
         alike = tested["p"] >= 1 - CONFIDENCE
         columns = compare(self.values, self.replicates, n_users=self.n_users, alike=alike)
         smallest_bias, largest_bias = self._bias_limits
@@ -194,8 +206,9 @@ class Corrected(Result):
     def differences_frame(self) -> pd.DataFrame:
         """Tabulate the differences, one row for each metric and pair.
 
-        Limits and p-values hold for all pairs of a metric at once. Columns: metric, system_a,
-        system_b, those of `differences`, and told_apart: None where the pair is not tested.
+        Limits and p-values are adjusted for all pairs of a metric together. Columns: metric,
+        system_a, system_b, those of `differences`, and told_apart: whether p < .05; None where the
+        pair is not tested, as p is NaN.
         """
         pairs = pair_labels(self.systems, "system_a", "system_b")
         frame = tidy({"metric": self.measures.metrics}, pairs, **self.differences())
@@ -204,7 +217,10 @@ class Corrected(Result):
 
     @table("corrected", "metrics corrected for sampling, with standard errors over users")
     def estimated(self) -> Table:
-        """Tabulate sampled and corrected metrics, the range they may have, and letters."""
+        """Tabulate sampled and corrected metrics, the range they may have, and letters.
+
+        A row for each metric and system; see `to_frame`. The range is "" where it is NaN.
+        """
         rows: list[list[Cell]] = []
         for row in self.to_frame().to_dict("records"):
             corrected = _with_error(row["estimate"], row["standard_error"])
@@ -217,7 +233,10 @@ class Corrected(Result):
 
     @table("corrected_differences", "differences of all systems, corrected for sampling")
     def compared(self) -> Table:
-        """Tabulate the differences of all pairs of systems."""
+        """Tabulate the differences of all pairs of systems, a row for each metric and pair.
+
+        The range is "", and p NaN, for pairs that are not tested.
+        """
         rows: list[list[Cell]] = []
         for row in self.differences_frame().to_dict("records"):
             difference = _with_error(row["difference"], row["standard_error"])
@@ -236,13 +255,18 @@ class Corrected(Result):
         wide=True,
     )
     def plot(self, ax: Axes, *, metric: str | None = None) -> None:
-        """Draw the estimates of a metric, by default the first, with their intervals."""
+        """Draw the estimates of a metric, by default the first, with their intervals.
+
+        A row for each system: the corrected value, its limits and range, and the sampled value in
+        text at the right. Limits that are NaN are not drawn.
+        """
         names = self.measures.reported.metrics
         name = names[panel_index(names, metric)]
         number = self.measures.metrics.index(name)
         rows = np.arange(len(self.systems))
         colour = colours()[0]
-        for (lower, upper), width in ((self.range, THIN), (self.limits, THICK)):
+        lines = ((self.range, THIN), (self.limits, THICK))
+        for (lower, upper), width in lines:
             ax.hlines(rows, lower[number], upper[number], colour, linewidth=width)
         explain(ax, "Thick lines: 95 % intervals over users. Thin lines: ranges.")
         ax.plot(self.values[number], rows, "o", color=colour, markersize=4)
@@ -269,20 +293,25 @@ class Corrected(Result):
         )
 
     def findings(self) -> Sequence[str]:
-        """State for each metric how many pairs of systems differ, and which."""
+        """State for each metric how many pairs of systems differ significantly, and which.
+
+        Only tested pairs count: those with p-values.
+        """
         sentences = []
         for metric, differences in self.differences_frame().groupby("metric", sort=False):
             pairs = differences[differences["told_apart"].notna()]
             if len(pairs) == 0:
                 sentences.append(f"By {metric}, no pair is tested.")
                 continue
-            orders = [
-                f"{row['system_a']} above {row['system_b']}"
-                if row["tested"] > 0
-                else f"{row['system_b']} above {row['system_a']}"
-                for row in pairs.to_dict("records")
-                if row["told_apart"]
-            ]
+            orders = []
+            for row in pairs.to_dict("records"):
+                if not row["told_apart"]:
+                    continue
+                # "tested" is a signed difference: that of the first system less the second.
+                if row["tested"] > 0:
+                    orders.append(f"{row['system_a']} above {row['system_b']}")
+                else:
+                    orders.append(f"{row['system_b']} above {row['system_a']}")
             n_pairs = f"{len(orders):,} of {len(pairs):,} pairs of systems"
             examples = _examples(orders)
             sentences.append(f"By {metric}, {n_pairs} differ significantly{examples}.")
@@ -307,12 +336,15 @@ class Corrected(Result):
         return listed(names)
 
     def cautions(self) -> Sequence[str]:
-        """State which metrics the samples cannot tell, and where users or negatives are few."""
-        sentences = [
-            text.format(names)
-            for text, mask in self._cautions_of_metrics().items()
-            if (names := self._affected(mask))
-        ]
+        """State which metrics the samples cannot tell, and where users or negatives are few.
+
+        Empty if there is nothing to warn of.
+        """
+        sentences = []
+        for text, mask in self._cautions_of_metrics().items():
+            affected_metrics = self._affected(mask)
+            if affected_metrics:
+                sentences.append(text.format(affected_metrics))
         is_untested = self.differing < MIN_DIFFERING_USERS
         if is_untested.any():
             systems = listed([*compress(self.systems, is_untested)])
@@ -327,9 +359,10 @@ class Corrected(Result):
         return sentences
 
     def _cautions_of_metrics(self) -> dict[str, Masks]:
-        """Map cautions, with {} for names of metrics, to masks of what they are about.
+        """Map each caution, a text with {} for names of metrics, to a mask of where it applies.
 
-        Masks are of shape (n_metrics, n_systems).
+        Masks are of shape (n_metrics, n_systems). Intervals are useless if they are wider than
+        their estimate. ``limits`` are over users alone; a ``range`` has the guessed bias, too.
         """
         has_wide_limits = self._is_useless(*self.limits)
         has_wide_range = self._is_useless(*self.range)
@@ -347,10 +380,12 @@ class Corrected(Result):
             "among n candidates, the first n / m ranks look almost the same. More users do not "
             "reduce this bias.": has_bias & (has_wide_limits | is_useful),
         }
+        # One column, (n_metrics, 1), against the axis of systems; 0 stands for no cut-off.
         cutoffs = np.array([[rank_metric(name).cutoff or 0] for name in self.measures.metrics])
+        # Fewer than one negative is expected among the first `cutoff` irrelevant candidates.
         has_few_negatives = (cutoffs > 0) & (cutoffs * n_negatives < self.n_irrelevant)
         for cutoff in np.unique(cutoffs[has_few_negatives]).tolist():
-            n_needed = -(-self.n_irrelevant // cutoff)
+            n_needed = -(-self.n_irrelevant // cutoff)  # rounded up
             caution = (
                 f"For {{}}, draw {n_needed:,} negatives or more: on average, one of them is then "
                 f"among the first {cutoff:,} candidates."
@@ -369,14 +404,16 @@ class Corrected(Result):
 
 
 def students(quantile: float | Floats, n_users: int) -> Floats:
-    """Convert a quantile for many users to that for few, both in standard errors.
+    """Convert normal quantiles (in bootstrap standard errors) to wider ones for few users.
 
-    A bootstrap takes the variance of a mean of n users for (n - 1) / n of what it is, and for
-    known: normal quantiles become those of Student's t. The shape stays.
+    The quantile of Student's t with n - 1 degrees of freedom and the same tail probability, times
+    sqrt(n / (n - 1)), as a bootstrap underestimates the variance of a mean of n users by (n - 1) /
+    n. The result has the shape of the quantiles; one user counts as two.
     """
     n = max(n_users, 2)
     tail = ndtr(-np.asarray(quantile))
-    return np.asarray(-stdtrit(n - 1, tail) * np.sqrt(n / (n - 1)))
+    t_quantile = -stdtrit(n - 1, tail)
+    return np.asarray(t_quantile * np.sqrt(n / (n - 1)))
 
 
 def compare(
@@ -385,13 +422,15 @@ def compare(
     r"""Compare pairs with intervals and p-values for all of a metric: (n_metrics, n_pairs) each.
 
     Values of systems are of shape (n_metrics, n_systems), replicates of (n_metrics, n_systems,
-    n_replicates). With t the largest :math:`|d^*_{ab} - d_{ab}| / s_{ab}` of all pairs of a
-    replicate, widened for few users (see `students`), intervals are :math:`d \pm s t_{.95}`, and p
-    is the share of replicates, the data among them, whose t is at least :math:`|d| / s` (Westfall &
-    Young, 1993). As the data are no part of their s, the s of a replicate is that of the others
-    (externally studentised). In the intervals of pairs that are alike (a mask of n_metrics,
-    n_pairs), s is at least the median of these: estimates that are too low by chance have standard
-    errors that are too small.
+    n_replicates). A difference d is that of the first system of a pair less the second; s is its
+    standard deviation over replicates, and :math:`d^*` the difference in a replicate. With t the
+    largest :math:`|d^*_{ab} - d_{ab}| / s_{ab}` of all pairs of a replicate, widened for few users
+    (see `students`), intervals are :math:`d \pm s t_{.95}`, and p is the share of replicates, the
+    data among them, whose t is at least :math:`|d| / s` (Westfall & Young, 1993). As the data are
+    no part of their s, the s of a replicate is that of the others (externally studentised). In the
+    intervals of pairs that are ``alike`` (a mask of shape (n_metrics, n_pairs)), s is at least the
+    median s of such pairs: estimates that are too low by chance have standard errors that are too
+    small. Where s is 0, p is 1.
 
     Keys: difference, standard_error, lower, upper and p. Differences of about 2^21 replicates and
     pairs are held at a time.
@@ -408,7 +447,9 @@ def compare(
             metric_errors[is_alike] = metric_errors[is_alike].clip(median)
     quantiles = np.quantile(largest, CONFIDENCE, axis=1)
     half_widths = quantiles[:, np.newaxis] * interval_errors
-    distances = np.abs(differences) / np.where(errors > 0, errors, np.inf)
+    # A pair that does not vary has distance 0.
+    scales = np.where(errors > 0, errors, np.inf)
+    distances = np.abs(differences) / scales
     n_extreme = [
         _count_from(metric_largest, metric_distances)
         for metric_largest, metric_distances in zip(largest, distances, strict=True)
@@ -439,14 +480,17 @@ def _studentised(differences: Floats, replicates: Floats) -> tuple[Floats, Float
     at_once = max(1, NUMBERS_AT_ONCE // max(1, n_metrics * n))
     for start in range(0, len(first), at_once):
         pairs = slice(start, start + at_once)
-        resampled = replicates[:, first[pairs]] - replicates[:, second[pairs]]
+        first_replicates = replicates[:, first[pairs]]
+        resampled = first_replicates - replicates[:, second[pairs]]
         pair_errors = resampled.std(axis=-1, ddof=1)
         errors[:, pairs] = pair_errors
         scales = np.where(pair_errors > 0, pair_errors, np.inf)
         deviations = np.abs(resampled - differences[:, pairs, np.newaxis])
         distances = deviations / scales[..., np.newaxis]
+        # From errors of all replicates to those of the others, as for studentised residuals.
         # At least 1: a replicate may be the only one that differs.
-        distances *= np.sqrt((n - 2) / np.maximum(n - 1 - distances**2, 1.0))
+        remainders = np.maximum(n - 1 - distances**2, 1.0)
+        distances *= np.sqrt((n - 2) / remainders)
         furthest = np.maximum(furthest, distances.max(axis=1))
     return errors, furthest
 

@@ -121,8 +121,11 @@ def corrected_systems(
 ) -> Corrected:
     """Estimate metrics among all candidates from the sampled ranks of systems; see `correct`.
 
-    Refuse, with InputError, negatives with probabilities for some systems only or drawn without
-    replacement, and other metrics than AUC from such negatives.
+    Systems have the same users. By default values are estimated by mle(iters=100) and differences
+    are tested by bv(gamma=0.01), but by mle, too, if numbers of negatives differ; ht-plugin does
+    both if negatives have probabilities. InputError for negatives with probabilities of some
+    systems only or drawn without replacement, for other metrics than AUC from such negatives, and
+    for samples that the estimator does not take.
     """
     is_weighted = _has_probabilities(systems)
     metrics = _read_metrics(settings, is_weighted=is_weighted)
@@ -138,14 +141,18 @@ def corrected_systems(
     with show("Correcting", len(systems)) as bar:
         for name, sample in systems.items():
             with prefixed_errors(f"system {name!r}"):
-                corrections.append(
-                    _correct_system(
-                        sample, estimator, test_estimator, metrics, settings.replicates, seed
-                    )
+                correction = _correct_system(
+                    sample, estimator, test_estimator, metrics, settings.replicates, seed
                 )
+            corrections.append(correction)
             bar.advance()
+    # The same fields, with an axis of systems after that of metrics.
+    stacked = [np.stack(arrays, axis=1) for arrays in zip(*corrections, strict=True)]
+    arrays = _CorrectedArrays(*stacked)
     samples = list(systems.values())
     first = samples[0]
+    n_users = min(len(np.unique(sample.user)) for sample in samples)
+    n_differing = [_count_differing_users(sample) for sample in samples]
     return Corrected(
         measures=Measures(Measure(str(metric)) for metric in metrics),
         systems=tuple(systems),
@@ -154,18 +161,16 @@ def corrected_systems(
         replace=first.replace,
         estimator=str(estimator),
         test_estimator=str(test_estimator),
-        n_users=min(len(np.unique(sample.user)) for sample in samples),
-        differing=np.array([_count_differing_users(sample) for sample in samples]),
+        n_users=n_users,
+        differing=np.array(n_differing),
         negatives=(int(sizes.min()), int(sizes.max())),
-        uncorrected=np.stack([system.uncorrected for system in corrections], axis=1),
-        values=np.stack([system.values for system in corrections], axis=1),
-        bias=np.stack([system.bias for system in corrections], axis=1),
-        steep_bias=np.stack([system.steep_bias for system in corrections], axis=1),
-        replicates=np.stack([system.replicates for system in corrections], axis=1),
-        contrasted=np.stack([system.contrasted for system in corrections], axis=1),
-        contrasted_replicates=np.stack(
-            [system.contrasted_replicates for system in corrections], axis=1
-        ),
+        uncorrected=arrays.uncorrected,
+        values=arrays.values,
+        bias=arrays.bias,
+        steep_bias=arrays.steep_bias,
+        replicates=arrays.replicates,
+        contrasted=arrays.contrasted,
+        contrasted_replicates=arrays.contrasted_replicates,
     )
 
 
@@ -178,7 +183,8 @@ def _has_probabilities(systems: Mapping[str, SampledRanks]) -> bool:
     weighted = [sample for sample in samples if sample.inverse_mass_above is not None]
     if not weighted:
         return False
-    if len(weighted) < len(samples) or not all(sample.replace for sample in samples):
+    all_replaced = all(sample.replace for sample in samples)
+    if len(weighted) < len(samples) or not all_replaced:
         raise InputError(
             "negatives drawn with probabilities must be drawn with replacement, for all systems."
         )
@@ -186,9 +192,10 @@ def _has_probabilities(systems: Mapping[str, SampledRanks]) -> bool:
 
 
 def _read_metrics(settings: Settings, *, is_weighted: bool) -> Metrics:
-    """Read the metrics of the settings, or AUC alone if negatives were drawn with probabilities.
+    """Read the metrics of the settings.
 
-    Refuse, with InputError, other metrics than AUC with such negatives or with "ht-plugin".
+    For the estimator ht-plugin, which is the default if negatives were drawn with probabilities
+    (``is_weighted``), the default metrics are AUC alone, and others are refused with InputError.
     """
     names = settings.metrics
     if settings.estimator is not None:
@@ -206,7 +213,10 @@ def _read_metrics(settings: Settings, *, is_weighted: bool) -> Metrics:
 
 
 def _count_differing_users(sample: SampledRanks) -> int:
-    """Count the users of whom an item has another rank than most items of its place have."""
+    """Count the users with a relevant item whose rank is not the most common one of its place.
+
+    The place is 1 for the first relevant item of each user, 2 for the second, and so on.
+    """
     n_places = int(sample.order.max())
     usual_rank = np.zeros(n_places + 1, dtype=np.int64)
     for place in np.unique(sample.order):
@@ -215,8 +225,11 @@ def _count_differing_users(sample: SampledRanks) -> int:
     return len(np.unique(sample.user[differs]))
 
 
-class _CorrectedSystem(NamedTuple):
-    """Arrays of `Corrected` of one system: of shape (n_metrics,), or (n_metrics, n_replicates)."""
+class _CorrectedArrays(NamedTuple):
+    """Arrays of `Corrected`, of one system: (n_metrics,), or (n_metrics, n_replicates).
+
+    Of several systems they have an axis of systems after that of metrics.
+    """
 
     uncorrected: Floats
     values: Floats
@@ -234,10 +247,13 @@ def _correct_system(
     metrics: Metrics,
     replicates: int,
     seed: int,
-) -> _CorrectedSystem:
-    """Estimate the metrics of one system, by the estimators of levels and of tests.
+) -> _CorrectedArrays:
+    """Estimate the metrics of one system: values by an estimator, and by that of tests.
 
-    Resampled users depend on the seed and their number alone.
+    The result has ``values`` and ``contrasted`` (by the test estimator), and those of the sampled
+    ranks themselves (``uncorrected``), each (n_metrics,), guesses of the bias, and replicates over
+    resampled users, (n_metrics, n_replicates). Resampled users depend on the seed and their number
+    alone. InputError if an estimator does not take such a sample.
     """
     sample_cells = Cells.of([sample])
     (uncorrected,) = find_estimator("uncorrected").fit_cells(sample_cells).estimates(metrics)
@@ -248,35 +264,39 @@ def _correct_system(
     bias, steep_bias = bias_left(fits, metrics)
     (values,) = estimator.fit_cells(fits.cells).estimates(metrics)
     (contrasted,) = test_estimator.fit_cells(fits.cells).estimates(metrics)
-    return _CorrectedSystem(
+    replicates_of_values = estimator.fit_cells(resampled).estimates(metrics)
+    replicates_of_contrasted = test_estimator.fit_cells(resampled).estimates(metrics)
+    return _CorrectedArrays(
         uncorrected=uncorrected,
         values=values,
         bias=bias,
         steep_bias=steep_bias,
-        replicates=estimator.fit_cells(resampled).estimates(metrics).T,
+        replicates=replicates_of_values.T,
         contrasted=contrasted,
-        contrasted_replicates=test_estimator.fit_cells(resampled).estimates(metrics).T,
+        contrasted_replicates=replicates_of_contrasted.T,
     )
 
 
 def _correct_weighted_system(
     sample: SampledRanks, uncorrected: Floats, replicates: int, seed: int
-) -> _CorrectedSystem:
+) -> _CorrectedArrays:
     """Estimate the AUC of one system from negatives drawn with given probabilities.
 
-    ``uncorrected``: the sampled AUC, of shape (1,). The bias is NaN: there is none to guess.
+    ``uncorrected``: the sampled AUC, of shape (1,), which is passed on. Values are the mean AUC
+    over the users, (1,); replicates, (1, n_replicates), are means over resampled users. Tests use
+    the same. The bias is NaN, as it is not guessed.
     """
     by_user = weighted_auc(sample)
     draws = draw_weights(len(by_user), replicates=replicates, seed=seed)
     sums = np.concatenate([weights @ by_user for _, weights in draws])
     replicate_means = (sums / len(by_user))[np.newaxis]
     mean = by_user.mean(keepdims=True)
-    unknown = np.full(1, np.nan)
-    return _CorrectedSystem(
+    no_guess = np.full(1, np.nan)
+    return _CorrectedArrays(
         uncorrected=uncorrected,
         values=mean,
-        bias=unknown,
-        steep_bias=unknown,
+        bias=no_guess,
+        steep_bias=no_guess,
         replicates=replicate_means,
         contrasted=mean,
         contrasted_replicates=replicate_means,
@@ -284,10 +304,11 @@ def _correct_weighted_system(
 
 
 def bias_left(fits: Fits, metrics: Metrics) -> Floats:
-    """Guess the bias of an estimator, from ranks like those that EM finds: (2, n_metrics).
+    """Guess the bias of an estimator for two plausible distributions of ranks: (2, n_metrics).
 
-    The estimate from expected samples of such ranks less their exact metric, for ranks that EM
-    finds from a uniform start, as MLE does, and from a steep one.
+    EM learns the distributions from the first sample that was fitted: from a uniform start, as MLE
+    does, and from a steep one, with more items at the very first ranks. The bias is the estimate
+    from expected samples of such ranks less their exact metric.
     """
     guesses = []
     cells = fits.cells.suited(metrics)

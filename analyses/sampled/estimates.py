@@ -59,20 +59,28 @@ SHARE_IN_ORDER = 0.9
     needs=(Need.FULL_RANKS,),
 )
 def estimates(work: Work, settings: Settings) -> Estimates:
-    """Sample negatives repeatedly, and estimate the exact metrics from every sample."""
+    """Sample negatives repeatedly, and estimate the exact metrics from every sample.
+
+    A trial samples one system; a way is an estimator with a design of samples. InputError if users
+    have fewer negatives than a design samples, if adaptive samples meet users with several relevant
+    items, or if systems are to share sampled items but do not rank all candidates.
+    """
     trials, draws = trials_of(work, settings)
-    systems = {name: trial.ranks for name, trial in trials.items()}
+    systems = {system: trial.ranks for system, trial in trials.items()}
     first_ranks = first_of(systems)
     ways = settings.samples(first_ranks)
     n_users = len(np.unique(first_ranks.user))
     first_trial, *_ = trials.values()
+    measures = Measures(Measure(str(metric)) for metric in first_trial.metrics)
+    arrays = run_trials(work, [*trials.values()], ways)
+    adaptive_sizes = growth(systems, ways)
     return Estimates(
         study=work.name,
-        measures=Measures(Measure(str(metric)) for metric in first_trial.metrics),
+        measures=measures,
         systems=tuple(systems),
         ways=_ways_frame(ways),
-        **run_trials(work, [*trials.values()], ways),
-        adaptive=growth(systems, ways),
+        **arrays,
+        adaptive=adaptive_sizes,
         population=population_of(first_ranks),
         replace=settings.replace,
         draws=draws,
@@ -84,42 +92,45 @@ def estimates(work: Work, settings: Settings) -> Estimates:
 
 
 def _ways_frame(ways: Sequence[Way]) -> pd.DataFrame:
-    """Tabulate estimators and the designs of their samples.
+    """Tabulate estimators and the designs of their samples, a row for each way.
 
-    Columns estimator, prior, iterations (0 if it has none), drawing, and m, the first number of
-    negatives.
+    Columns estimator, prior ("" if it has none), iterations (0 if it has none), drawing (the
+    sampling strategy), and m, the first number of negatives.
     """
     import pandas as pd
 
-    return pd.DataFrame(
-        {
-            "estimator": [str(estimator) for estimator, _ in ways],
-            "prior": [estimator.option("prior") for estimator, _ in ways],
-            "iterations": [estimator.option("iters") or 0 for estimator, _ in ways],
-            "drawing": [design.drawing for _, design in ways],
-            "m": [design.sizes[0] for _, design in ways],
-        }
-    )
+    rows = []
+    for estimator, design in ways:
+        prior = estimator.option("prior")
+        iterations = estimator.option("iters") or 0
+        rows.append((str(estimator), prior, iterations, design.drawing, design.sizes[0]))
+    return pd.DataFrame(rows, columns=["estimator", "prior", "iterations", "drawing", "m"])
 
 
 def growth(systems: Mapping[str, FullRanks], ways: Sequence[Way]) -> pd.DataFrame | None:
     """Compute the expected share of users whose adaptive samples reach a size, and its cost.
 
-    The cost is of the scores of all who grow to it, over the users who end there (Li et al., 2023,
-    eq. 13): NaN at the last size; infinite where nobody ends. Columns system, size (number of
-    items), reached and cost; None if no samples are adaptive.
+    A sample grows to the next size while no negative is above the user's one relevant item. The
+    cost of a size is the number of scores of all users who grow to it, over the number of users who
+    end there (Li et al., 2023, eq. 13): NaN at the last size; infinite where nobody ends. Columns
+    system, size (number of items, the relevant one included), reached and cost. None if no samples
+    are adaptive. ``systems``: full ranks by system.
     """
     adaptive = [design for _, design in ways if design.adaptive]
     if not adaptive:
         return None
     sizes = np.array(adaptive[0].sizes) + 1
+    # Everybody reaches the first size, as a sample of one item has no negatives.
     previous_sizes = np.array([1, *sizes[:-1]])
     reached = np.empty((len(systems), len(sizes)))
     for system, ranks in enumerate(systems.values()):
         share_below = 1 - ranks.above / ranks.n_irrelevant
-        for number, size in enumerate(previous_sizes):
-            reached[system, number] = (share_below ** (size - 1)).mean()
-    n_scores = reached * np.diff(sizes, prepend=0)
+        for size_index, previous_size in enumerate(previous_sizes):
+            # The chance that all previous_size - 1 negatives are below the relevant item.
+            chance_to_grow = share_below ** (previous_size - 1)
+            reached[system, size_index] = chance_to_grow.mean()
+    new_items = np.diff(sizes, prepend=0)
+    n_scores = reached * new_items
     ended = -np.diff(reached, append=0)
     infinite = np.full(n_scores.shape, np.inf)
     cost = np.divide(n_scores, ended, out=infinite, where=ended > 0)
@@ -203,18 +214,22 @@ class Estimates(Result):
     def advice(self) -> dict[str, Floats]:
         """Bias, noise and orders of pairs by every way, each of shape (n_ways, n_metrics).
 
-        For as many users as advice is for. Bias and noise are root mean squares over systems; pairs
-        of systems are in the true order in expectation, and in samples as if differences were
-        normal; the winner is the share of samples that find the best system; users_needed is the
-        least number tried for whom nine in ten pairs are in order. NaN where there are no pairs,
-        and no best, but true ties, and for what a way does not estimate.
+        For `users` users. ``bias`` (expected less exact) and ``noise`` (standard deviation over
+        samples) are root mean squares over systems. ``in_expectation`` and ``in_samples`` are the
+        shares of the pairs of systems in the true order, in expectation and in samples (as if
+        differences were normal). ``winner`` is the share of samples that find the best system;
+        ``users_needed`` the least number of users tried with which nine in ten pairs are in order.
+        NaN for shares of pairs if all truly tie, for the winner if several systems are truly best,
+        and everywhere for a metric that a way does not estimate.
         """
-        noise_factor = np.sqrt(self.n_users / self.users)
         true_signs, expected_differences, _ = self._pairs
-        bias = np.sqrt(((self.expected - self.exact) ** 2).mean(axis=2))
+        biases = self.expected - self.exact
+        bias = np.sqrt((biases**2).mean(axis=2))
+        noise_factor = np.sqrt(self.n_users / self.users)
+        scaled_deviations = self.sd * noise_factor
         advice = {
             "bias": bias,
-            "noise": np.sqrt(((self.sd * noise_factor) ** 2).mean(axis=2)),
+            "noise": np.sqrt((scaled_deviations**2).mean(axis=2)),
             "in_expectation": shares_in_order(expected_differences > 0, true_signs),
             "in_samples": self.in_samples(self.users),
             "winner": self._shares_of_winners(),
@@ -227,8 +242,9 @@ class Estimates(Result):
     def _shares_of_winners(self) -> Floats:
         """Compute the share of samples in which the best system is first: (n_ways, n_metrics).
 
-        A sample in which systems tie for the first place does not count. NaN if several systems
-        are truly best.
+        Best: by exact values, (n_metrics, n_systems). First: by estimates, (n_ways, n_metrics,
+        n_systems, n_repeats). A sample in which systems tie for the first place does not find the
+        best. NaN if several systems are truly best.
         """
         exact = np.round(self.exact, DECIMALS)
         estimated = np.round(self.estimated, DECIMALS)
@@ -243,9 +259,11 @@ class Estimates(Result):
     def _needed_users(self) -> Floats:
         """Find the least number tried with which nine in ten pairs are in the true order.
 
-        Of shape (n_ways, n_metrics); NaN where even the largest number is too small.
+        Of shape (n_ways, n_metrics); NaN where even the largest number is too small, and where all
+        pairs truly tie.
         """
         needed = np.full(self.expected.shape[:2], np.nan)
+        # From many to few: smaller numbers that are enough overwrite larger ones.
         for users in reversed(USERS):
             is_enough = self.in_samples(users) >= SHARE_IN_ORDER
             needed[is_enough] = users
@@ -254,9 +272,12 @@ class Estimates(Result):
     def in_samples(self, users: int) -> Floats:
         """Compute the share of pairs in the true order in samples of so many users.
 
-        Of shape (n_ways, n_metrics), as if differences were normal; NaN if all pairs truly tie.
+        Of shape (n_ways, n_metrics); NaN if all pairs truly tie. A pair counts by its chance to be
+        in order: that of a normal difference, with the expected difference and the standard
+        deviation over repeats, which falls with the root of the number of users.
         """
         true_signs, expected_differences, noise = self._pairs
+        # Without noise the chance is 1 or 0.
         z = np.where(expected_differences > 0, np.inf, -np.inf)
         scaled_noise = noise * np.sqrt(self.n_users / users)
         np.divide(expected_differences, scaled_noise, out=z, where=noise > 0)
@@ -276,10 +297,13 @@ class Estimates(Result):
         return true_signs, expected, differences.std(axis=3, ddof=1)
 
     def chosen(self, metric: int) -> tuple[int, int]:
-        """Choose ways to compare systems by and to report levels by, from negatives that suffice.
+        """Choose a way to compare systems by a metric, and a way to report its values.
 
-        These are the fewest from which nine in ten pairs are in order, or those of the most pairs.
-        The metric is given by its number, as are both ways.
+        First the number of negatives is chosen: the smallest for which some way has at least nine
+        in ten pairs in order, else that of the way with the most pairs in order. Of the ways with
+        so many negatives, the first result has most pairs in order, and the second the least root
+        of squared bias plus squared noise. ``metric`` is an index of metrics; both results are
+        indices of rows of ``ways``.
         """
         in_order = np.round(np.nan_to_num(self.advice["in_samples"][:, metric]), 4)
         errors = np.hypot(self.advice["bias"], self.advice["noise"])[:, metric]
@@ -295,7 +319,9 @@ class Estimates(Result):
         """Tabulate means over repeats, every estimate, orders of pairs, advice, adaptive sizes.
 
         ``sampled`` has one row for each way, metric and system: items ``scored`` for a user, errors
-        in %; ``sd`` and ``error_sd`` are over the repeats.
+        in %; ``sd`` and ``error_sd`` are over the repeats. ``sampled_repeats`` has one for each
+        repeat, too; ``sampled_orders`` for each way, metric and pair; ``sampled_advice`` for each
+        way and metric. ``sampled_adaptive`` (see `growth`) is there if some samples are adaptive.
         """
         systems = {"system": self.systems}
         sampled = self._frame(
@@ -310,23 +336,25 @@ class Estimates(Result):
             error_sd=self.errors.std(axis=3, ddof=1),
         )
         repeats = {"repeat": range(1, self.repeats + 1)}
-        scored = self.scored.mean(axis=(2, 3))
+        by_repeat = self._frame(systems, repeats, value=self.estimated, error=self.errors)
+        mean_scored = self.scored.mean(axis=(2, 3))
+        advice = self._frame(users=self.users, scored=mean_scored, **self.advice)
         frames = {
             "sampled": sampled,
-            "sampled_repeats": self._frame(
-                systems, repeats, value=self.estimated, error=self.errors
-            ),
+            "sampled_repeats": by_repeat,
             "sampled_orders": self.orders(),
-            "sampled_advice": self._frame(users=self.users, scored=scored, **self.advice),
+            "sampled_advice": advice,
         }
         if self.adaptive is not None:
             frames["sampled_adaptive"] = self.adaptive
         return frames
 
     def _frame(self, *axes: Mapping[str, Iterable[Any]], **columns: Any) -> pd.DataFrame:
-        """Tabulate columns of shape (n_ways, n_metrics, ...), with more axes by name and labels.
+        """Tabulate columns of shape (n_ways, n_metrics, ...), a row for each entry.
 
-        A row for each entry: metric, cutoff and further labels first, then those of the ways.
+        ``axes``: the axes after the first two, each a map of one or more names of columns to their
+        labels; columns may be of fewer axes or single numbers. Columns metric, cutoff (missing if
+        there is none) and those of the axes come first, then those of ``ways``, then the given.
         """
         metrics = {"metric": self.measures.metrics}
         frame = with_cutoffs(tidy(self.ways, metrics, *axes, **columns))
@@ -335,7 +363,10 @@ class Estimates(Result):
         return frame[[*first, *others]]
 
     def orders(self) -> pd.DataFrame:
-        """Count the repeats with a pair of systems in its true order: none if they truly tie."""
+        """Count the repeats with a pair of systems in its true order, by way, metric and pair.
+
+        Columns correct and repeats are 0 for pairs that truly tie.
+        """
         true_signs, *_ = self._pairs
         differences = pair_differences(np.round(self.estimated, DECIMALS), axis=2)
         is_right = np.sign(differences) == true_signs[..., np.newaxis]
@@ -348,23 +379,30 @@ class Estimates(Result):
 
     @table("sampled", "exact metrics, and estimates from sampled negatives")
     def means(self) -> Table:
-        """Tabulate exact values, and means and deviations of estimates, by metric and system."""
-        names = map(", ".join, product(self.measures.metrics, self.systems))
-        columns: dict[str, Any] = {"metric, system": names, "exact": self.exact.ravel()}
+        """Tabulate exact values, and means and deviations of estimates, by metric and system.
+
+        A column for each way, as "mean ± standard deviation over repeats"; a dash for a metric that
+        the way does not estimate.
+        """
+        row_names = map(", ".join, product(self.measures.metrics, self.systems))
+        columns: dict[str, Any] = {"metric, system": row_names, "exact": self.exact.ravel()}
         way_means = self.estimated.mean(axis=3)
-        for name, means, deviations in zip(self.names, way_means, self.sd, strict=True):
-            columns[name] = [
-                MISSING if np.isnan(mean) else f"{format_cell(mean)} ± {format_cell(deviation)}"
-                for mean, deviation in zip(
-                    means.ravel().tolist(), deviations.ravel().tolist(), strict=True
-                )
-            ]
+        for way_name, means, deviations in zip(self.names, way_means, self.sd, strict=True):
+            cells = []
+            moments = zip(means.ravel().tolist(), deviations.ravel().tolist(), strict=True)
+            for mean, deviation in moments:
+                cell = f"{format_cell(mean)} ± {format_cell(deviation)}"
+                cells.append(MISSING if np.isnan(mean) else cell)
+            columns[way_name] = cells
         title = "Exact metrics, and estimates from samples"
         return Table.from_columns("sampled", title, self.caption(), columns)
 
     @table("sampled_orders", "bias and noise of the estimates, and pairs in the true order")
     def distances(self) -> Table:
-        """Tabulate bias and noise, and how often systems are in the true order."""
+        """Tabulate bias and noise, and how often systems are in the true order.
+
+        A row for each metric and way, but for metrics that the way does not estimate.
+        """
         note = (
             "Bias and noise: root mean squares over systems. Expected, in order: share of the "
             "pairs of systems in the true order in expectation, and in samples. Winner: share of "
@@ -374,12 +412,13 @@ class Estimates(Result):
         rows: list[list[Cell]] = []
         for metric, metric_name in enumerate(self.measures.metrics):
             for way, way_name in enumerate(self.names):
-                row = {name: float(values[way, metric]) for name, values in self.advice.items()}
-                if np.isnan(row["bias"]):
+                advice = {key: float(values[way, metric]) for key, values in self.advice.items()}
+                if np.isnan(advice["bias"]):
                     continue
-                users = row.pop("users_needed")
+                users = advice.pop("users_needed")
                 needed = MISSING if np.isnan(users) else f"{users:,.0f}"
-                rows.append([f"{metric_name}, {way_name}", *row.values(), needed])
+                row_name = f"{metric_name}, {way_name}"
+                rows.append([row_name, *advice.values(), needed])
         title = f"Bias and noise for {self.users:,} users, and pairs in the true order"
         headings = ["metric, estimator", "bias", "noise", "expected", "in order", "winner"]
         headings.append(f"users for {SHARE_IN_ORDER:g}")
@@ -405,9 +444,10 @@ class Estimates(Result):
 
     @figure("aaai2023-figure1b", "Relative errors by cut-off", panels="part", comparable=False)
     def plot_errors(self, ax: Axes, *, part: str | None = None) -> None:
-        """Draw relative errors of a metric by cut-off, in the mean over systems and repeats.
+        """Draw relative errors (%) of a metric by cut-off, in the mean over systems and repeats.
 
-        The ways that have the samples of the first way are drawn.
+        ``part``: one of `parts`, by default the first. Only ways whose samples have the drawing and
+        number of negatives of the first way are drawn, a curve for each.
         """
         name = self.parts[panel_index(self.parts, part)]
         metric = self.measures.metrics.index(name)
@@ -425,7 +465,11 @@ class Estimates(Result):
 
     @figure("aaai2023-figure2", "Cost of larger adaptive samples", part="adaptive")
     def plot_costs(self, ax: Axes) -> None:
-        """Draw scores for a user who ends at a size against the sizes, by system."""
+        """Draw scores for a user who ends at a size against the sizes, by system.
+
+        The last size, where costs are NaN, is left out. The figure is made only for adaptive
+        samples.
+        """
         assert self.adaptive is not None
         costs = self.adaptive.dropna()
         for label, style in category_styles(self.systems):
@@ -453,7 +497,8 @@ class Estimates(Result):
 
     def caption(self) -> str:
         """Describe the samples: numbers of systems, negatives and repeats, users, and ties."""
-        negatives = " or ".join(f"{m:,}" for m in self.ways["m"].unique())
+        sizes = self.ways["m"].unique()
+        negatives = " or ".join(f"{m:,}" for m in sizes)
         caption = (
             f"Metrics of {len(self.systems):,} systems estimated from {negatives} negatives, "
             f"sampled {replacement(self.replace)}: mean and standard deviation over "

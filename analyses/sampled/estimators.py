@@ -44,8 +44,10 @@ USUAL_ETA = 0.01
 class Equations:
     """The kernel matrix P, a prior p of the ranks at its nodes, metrics, and the number of users.
 
-    ``metrics`` computes values, (n_above, n_columns), for numbers of irrelevant items above of some
-    in all, and ``exact`` are those at the nodes, b: (n_nodes, n_columns).
+    The prior is of shape (n_nodes,). ``metrics`` computes values, (n_above, n_columns), from
+    numbers of irrelevant items above, (n_above,), and the number of irrelevant items in all; a
+    column is a metric at a place of the relevant item. ``exact`` are the values at the nodes, b:
+    (n_nodes, n_columns).
     """
 
     kernel: Kernel
@@ -65,10 +67,11 @@ class Equations:
         return np.maximum(self.weighted.sum(axis=0), FLOOR)
 
     def solve(self, matrix: Floats, scales: Floats) -> Floats:
-        """Solve for P'Db with a matrix whose rows and columns are scaled.
+        """Solve A v = P'Db for v, given the scaled matrix S A S, S the diagonal matrix of scales.
 
-        The matrix is of shape (n_negatives + 1, n_negatives + 1), scales of (n_negatives + 1,), and
-        the solution of (n_negatives + 1, n_columns).
+        D is the diagonal matrix of the prior, b the exact values. The scaled matrix, positive
+        definite, is of shape (n_negatives + 1, n_negatives + 1), scales of (n_negatives + 1,), and
+        the solution v of (n_negatives + 1, n_columns).
         """
         products = self.weighted.T @ self.exact
         scaled_products = scales[:, np.newaxis] * products
@@ -86,10 +89,11 @@ def uncorrected(equations: Equations) -> Floats:
 
 
 def rank_estimate(equations: Equations, *, denominator: str) -> Floats:
-    r"""Compute the metric of :math:`\lfloor 1 + (n - 1)(t - 1) / d \rfloor`; the same, eq. 20.
+    r"""Compute the metric of the rank :math:`\lfloor 1 + (n - 1)(t - 1) / d \rfloor`.
 
-    d = m ("m") makes an unbiased estimate of the rank; d = m + 1 ("m+1") fits the numbers that they
-    printed. The result: (n_negatives + 1, n_columns).
+    An estimate of the rank among n candidates from the rank t among m sampled negatives (Krichene &
+    Rendle, 2020, eq. 20). d = m (denominator "m") makes an unbiased estimate; d = m + 1 ("m+1")
+    fits the numbers that they printed. The result: (n_negatives + 1, n_columns).
     """
     n_negatives = equations.kernel.n_negatives
     n_irrelevant = equations.kernel.n_irrelevant
@@ -101,10 +105,11 @@ def rank_estimate(equations: Equations, *, denominator: str) -> Floats:
 def cls(equations: Equations) -> Floats:
     r"""Compute the values of least bias that never rise with the sampled rank, and are >= 0.
 
-    :math:`\min_v \sum_r p(r) ((Pv)(r) - M(r))^2` with :math:`v(1) \ge v(2) \ge \ldots \ge 0`, p
-    uniform (Krichene & Rendle, 5.2; their Table 3 fits only if values are not negative). With
-    :math:`v(t) = \sum_{j \ge t} d_j` these are non-negative least squares on the increments d.
-    The result: (n_negatives + 1, n_columns).
+    :math:`\min_v \sum_r p(r) ((Pv)(r) - M(r))^2` with :math:`v(1) \ge v(2) \ge \ldots \ge 0`, P
+    the kernel matrix, M the exact metric and p the prior, which is uniform (Krichene & Rendle,
+    5.2; their Table 3 fits only if values are not negative). With
+    :math:`v(t) = \sum_{j \ge t} d_j` these are non-negative least squares on the increments d, of
+    which a QR decomposition makes a small square problem. The result: (n_negatives + 1, n_columns).
     """
     from scipy.optimize import nnls
 
@@ -115,8 +120,12 @@ def cls(equations: Equations) -> Floats:
     norms = np.linalg.norm(design, axis=0)
     scales = 1 / np.maximum(norms, np.finfo(float).tiny)
     scaled_design = design * scales
-    increments = np.array([scales * nnls(scaled_design, target)[0] for target in targets.T])
-    values = increments[:, ::-1].cumsum(axis=1)[:, ::-1]
+    increments = []
+    for target in targets.T:
+        scaled_increments, _ = nnls(scaled_design, target)
+        increments.append(scales * scaled_increments)
+    from_last = np.array(increments)[:, ::-1]
+    values = from_last.cumsum(axis=1)[:, ::-1]
     return np.asarray(values.T)
 
 
@@ -125,11 +134,14 @@ def bv(equations: Equations, *, gamma: float) -> Floats:
 
     .. math:: v = ((1 - \gamma) P'DP + \gamma\, \mathrm{diag}(c))^{-1} P'Db
 
-    (Krichene & Rendle, eq. 24 to 26; gamma = 1 is the posterior mean). Rows and columns are
-    divided by sqrt(c): the condition number is 1 / gamma. The result: (n_negatives + 1, n_columns).
+    with P the kernel matrix, D the diagonal matrix of the prior, b the exact metrics, and c = P'p
+    the chances of sampled ranks (Krichene & Rendle, eq. 24 to 26; gamma = 1 is the posterior mean).
+    Rows and columns are divided by sqrt(c): the condition number is at most 1 / gamma. The result:
+    (n_negatives + 1, n_columns).
     """
     scales = 1 / np.sqrt(equations.chances)
     gram = equations.kernel.gram(equations.prior)
+    # Scaled, diag(c) is the identity, of which gamma goes to the diagonal.
     matrix = (1 - gamma) * scales[:, np.newaxis] * gram * scales
     matrix[np.diag_indices_from(matrix)] += gamma
     return equations.solve(matrix, scales)
@@ -140,9 +152,10 @@ def mn(equations: Equations) -> Floats:
 
     .. math:: v = (P'DP - P'P / U + L_1 / U)^{-1} P'Db
 
-    with :math:`L_1` the column sums of P (Li et al., 2023, eq. 11). With a uniform prior it is
-    BV(n / U). Rows and columns are divided by the roots of the diagonal. The result: (n_negatives +
-    1, n_columns).
+    with P the kernel matrix, D the diagonal matrix of the prior, b the exact metrics, and
+    :math:`L_1` the diagonal matrix of the column sums of P (Li et al., 2023, eq. 11). With a
+    uniform prior it is BV(n / U). Rows and columns are divided by the roots of the diagonal. The
+    result: (n_negatives + 1, n_columns).
     """
     kernel = equations.kernel
     n_users = equations.n_users
@@ -151,7 +164,8 @@ def mn(equations: Equations) -> Floats:
     matrix[np.diag_indices_from(matrix)] += penalty
     diagonal = np.diag(matrix)
     # A cell that neither the prior nor the penalty reaches has no value but 0.
-    scales = 1 / np.sqrt(np.maximum(diagonal, ZERO * diagonal.max()))
+    floored_diagonal = np.maximum(diagonal, ZERO * diagonal.max())
+    scales = 1 / np.sqrt(floored_diagonal)
     scaled = scales[:, np.newaxis] * matrix * scales
     np.fill_diagonal(scaled, 1.0)
     return equations.solve(scaled, scales)
@@ -175,6 +189,8 @@ class Kind(NamedTuple):
 
 
 REQUIRED = object()
+"""Default of an option that has none: it must be given."""
+
 CORRECTION_OPTIONS = ("gamma", "denominator")
 """Options of corrections; others are of what they learn from samples."""
 
@@ -200,12 +216,15 @@ class Estimator:
     options: tuple[tuple[str, Any], ...] = ()
 
     def __str__(self) -> str:
+        """Print the estimator as in ``BV(gamma=0.1,prior=uniform)``, or without options."""
         label = KINDS[self.name].label
-        options = [
-            f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
-            for name, value in self.options
-        ]
-        return f"{label}({','.join(options)})" if options else label
+        if not self.options:
+            return label
+        texts = []
+        for option, value in self.options:
+            number = f"{value:g}" if isinstance(value, float) else value
+            texts.append(f"{option}={number}")
+        return f"{label}({','.join(texts)})"
 
     def option(self, name: str) -> Any:
         """Look up the value of an option; "" if the estimator has none of this name."""
@@ -222,11 +241,13 @@ class Estimator:
         return self.is_linear and self.option("prior") in ("", "uniform")
 
     def learn(self, cells: Cells) -> Floats:
-        """Learn a distribution of ranks, up to a factor: (n_nodes, n_samples), or one for all.
+        """Learn a distribution of ranks, up to a factor: (n_nodes, n_samples), or (n_nodes, 1).
 
-        ``cells``: counts of samples. A pooled prior is the mean of the estimates from all repeats,
-        as in the released code of Li et al. (2023); with one sample it is not known. A uniform
-        prior has the weights of the nodes.
+        ``cells``: counts of samples. A uniform prior has the weights of the nodes. Else EM
+        (``mle@N``: N iterations) or the most entropy (``mes``) learns one from each sample, as the
+        option ``prior`` says, or for MLE and MES, which have none, the estimator itself. A pooled
+        prior is the mean of those of all samples, one for all, as in the released code of Li et al.
+        (2023).
         """
         if self.is_uniform:
             return cells.kernels[0].nodes.weights[:, np.newaxis]
@@ -243,10 +264,11 @@ class Estimator:
     def corrected(
         self, kernel: Kernel, masses: Floats, n_users: int, metrics: Metrics, orders: Orders
     ) -> Iterator[Floats]:
-        """Yield corrected values by distribution: (n_negatives + 1, n_orders, n_metrics).
+        """Yield corrected values for each distribution: (n_negatives + 1, n_orders, n_metrics).
 
-        ``masses``: distributions of ranks up to a factor, (n_nodes, n_samples). ``orders``: places
-        of relevant items among those of a user, from 1.
+        The values that stand for a metric at each number of sampled negatives above. ``masses``:
+        distributions of ranks at the nodes of the kernel, up to a factor, (n_nodes, n_samples).
+        ``orders``: places of relevant items among those of a user, from 1.
         """
         scores = partial(_scores, metrics=metrics, orders=orders)
         exact = scores(kernel.nodes.above, kernel.n_irrelevant)
@@ -261,8 +283,9 @@ class Estimator:
     def fit(self, samples: SampledRanks | Sequence[SampledRanks]) -> Fits:
         """Fit one sample, or repeated samples of the same users, each for itself.
 
-        Refuse, with InputError, a pooled prior for a single sample, and negatives that were drawn
-        with given probabilities.
+        Refuse, with InputError, a pooled prior for a single sample, negatives that were drawn with
+        given probabilities, samples of different users or designs, and samples of several sizes,
+        but for MLE and no correction.
         All users count as having the mean number of candidates. Sums over ranks below the cut-offs
         are by quadrature, with relative errors below 1e-4 for 20,000 candidates or fewer (but CLS
         of AUC, which is hardly determined).
@@ -313,25 +336,28 @@ class Fits:
     def estimates(self, names: Sequence[str | RankMetric]) -> Floats:
         """Estimate metrics from one fit: (n_samples, n_metrics).
 
-        RR is estimated from first relevant items alone.
+        Means over the users. RR is estimated from the first relevant items of users alone, other
+        metrics from all. Ranks above the cut-offs are nodes of their own (`Cells.suited`).
+        InputError for names that are no metrics.
         """
         metrics = [rank_metric(name) for name in names]
         cells = self.cells.suited(metrics)
-        uses_first = np.array(
-            [metric.name == "RR" and not cells.has_single_items for metric in metrics]
-        )
+        has_several_items = not cells.has_single_items
+        uses_first = np.array([metric.name == "RR" and has_several_items for metric in metrics])
         n_samples = cells.counts.shape[1]
         estimates = np.empty((n_samples, len(metrics)))
         # Matrices are small, and threads that wait for each other slow.
         with single_threaded("blas"):
             if not uses_first.all():
                 columns = np.flatnonzero(~uses_first)
-                estimates[:, columns] = self._with_cells(cells)._item_estimates(
+                fits = self._with_cells(cells)
+                estimates[:, columns] = fits._item_estimates(
                     [metrics[column] for column in columns]
                 )
             if uses_first.any():
                 columns = np.flatnonzero(uses_first)
-                estimates[:, columns] = self._with_cells(cells.first)._item_estimates(
+                fits = self._with_cells(cells.first)
+                estimates[:, columns] = fits._item_estimates(
                     [metrics[column] for column in columns]
                 )
         return estimates
@@ -341,7 +367,11 @@ class Fits:
         return self if cells is self.cells else Fits(self.estimator, cells)
 
     def _item_estimates(self, metrics: Metrics) -> Floats:
-        """Estimate metrics from all relevant items in the cells: (n_samples, n_metrics)."""
+        """Estimate metrics from all relevant items in the cells: (n_samples, n_metrics).
+
+        The mean over users of the sum of corrected values of their items. With one item for each
+        user, MLE and MES take the metric of the learned distribution (``masses``) instead.
+        """
         cells = self.cells
         masses = self.masses
         if not self.estimator.is_linear and cells.has_single_items:
@@ -352,9 +382,11 @@ class Fits:
         total = np.zeros((cells.counts.shape[1], len(metrics)))
         for number in range(len(cells.kernels)):
             above, place, orders, factors, counts = self._cells_of_kernel(number, metrics)
-            for sample, values in enumerate(self._corrected(number, metrics, orders)):
+            corrected_values = self._corrected(number, metrics, orders)
+            for sample, values in enumerate(corrected_values):
                 # One distribution serves all samples, or each its own.
                 samples = slice(None) if has_one_distribution else slice(sample, sample + 1)
+                # (n_cells, n_metrics)
                 terms = factors * values[above, place]
                 total[samples] += counts[:, samples].T @ terms
         return total / cells.n_users
@@ -362,28 +394,31 @@ class Fits:
     def _cells_of_kernel(
         self, number: int, metrics: Metrics
     ) -> tuple[Longs, Numbers, list[int], Floats, Floats]:
-        """Look up the cells of samples of one size: what corrected values they have.
+        """Look up the cells of samples of one size, and which corrected values they have.
 
-        Sampled items above, (n_cells,); numbers of their places in the list of places (orders) of
-        relevant items, which comes third; factors for the numbers of relevant items, (n_cells,
-        n_metrics); and counts, (n_cells, n_samples).
+        ``number``: index of the size in the kernels of the cells. The results, by cell: sampled
+        items above, (n_cells,); the index of the cell's place in the third result, (n_cells,); the
+        sorted distinct places of relevant items among those of their users, from 1; factors from
+        the terms of a metric for as many relevant items as the place says to those for the actual
+        number, (n_cells, n_metrics); and counts of relevant items, (n_cells, n_samples).
         """
         cells = self.cells
         n_irrelevant = cells.kernels[0].n_irrelevant
         is_of_kernel = cells.cells[:, 0] == number
         _, order, n_relevant, above = cells.cells[is_of_kernel].T
-        orders, place = np.unique(order, return_inverse=True)
+        orders, order_index = np.unique(order, return_inverse=True)
         factors = [
             metric.rescaling(order, n_relevant, n_irrelevant=n_irrelevant) for metric in metrics
         ]
         counts = cells.counts[is_of_kernel]
-        return above, place, orders.tolist(), np.stack(factors, axis=1), counts
+        return above, order_index, orders.tolist(), np.stack(factors, axis=1), counts
 
     def _corrected(self, number: int, metrics: Metrics, orders: Orders) -> Iterator[Floats]:
         """Yield corrected values for samples of one size: (n_negatives + 1, n_orders, n_metrics).
 
-        One array for each learned distribution. ``number``: that of the size; ``orders``: places of
-        relevant items. Values for a uniform prior and single items are kept for other systems.
+        One array for each learned distribution. ``number``: index of the size in the kernels of the
+        cells; ``orders``: places of relevant items among those of their users, from 1. Values for a
+        uniform prior and single items are cached, as other systems have the same.
         """
         kernel = self.cells.kernels[number]
         n_users = self.cells.n_users
@@ -395,8 +430,9 @@ class Fits:
     def corrected(self, names: Sequence[str | RankMetric]) -> Floats:
         """Compute the corrected values v(1), v(2), ... of metrics: (n_negatives + 1, n_metrics).
 
-        They are those of the first sample, for users with one relevant item; they may be negative
-        or above 1, as only their mean over users is a metric.
+        v(t) stands for the metric of a user whose relevant item has rank t in the sample. They are
+        those of the first sample and the smallest size, for users with one relevant item; they may
+        be negative or above 1, as only their mean over users is a metric.
         """
         metrics = [rank_metric(name) for name in names]
         values = next(self._corrected(0, metrics, [1]))
@@ -475,15 +511,16 @@ def find_estimator(text: str | Estimator) -> Estimator:
         options[option] = _read_option(option, value.strip())
     if REQUIRED in options.values():
         raise InputError(f"{name} needs the option `gamma`, as {name}(gamma=0.1).")
+    # A prior mle without iterations has 100.
     if str(options.get("prior")).endswith("mle"):
         options["prior"] += "@100"
     return Estimator(name, tuple(options.items()))
 
 
 def _find_name(text: str) -> str:
-    """Look up the name of an estimator, by its name or label, in any case, with _ or -.
+    """Look up the name of an estimator, a key of `KINDS`, by its name or printed label.
 
-    Refuse an unknown name with InputError.
+    Upper case, "-" and "_" do not matter. Refuse an unknown name with InputError.
     """
     names = {name.replace("-", ""): name for name in KINDS}
     for name, kind in KINDS.items():
@@ -496,7 +533,10 @@ def _find_name(text: str) -> str:
 
 
 def _read_option(option: str, text: str) -> Any:
-    """Read the value of an option as its type; refuse a wrong one with InputError."""
+    """Read the value of an option of an estimator as its type in `OPTIONS`.
+
+    Refuse a wrong value with InputError.
+    """
     rule, value_type = OPTIONS[option]
     try:
         return TypeAdapter(value_type).validate_python(text)
