@@ -137,10 +137,10 @@ class Collection:
         return test.select(test.rating >= self.threshold)
 
     def popularity_counts(self) -> dict[CountedIn, Numbers]:
-        """Count the ratings of every item in training, in test, and in both.
+        """Count the ratings of every item in "train", in "test", and in both ("all").
 
-        Without training counts, counts judgements: "test" alone. The catalogue is every item with a
-        rating; without training counts, every judged item.
+        Those of "test" are the judgements, of any grade. If training counts are not known, the
+        result has "test" alone. The catalogue is every item with a count above 0.
 
         Returns
         -------
@@ -162,7 +162,8 @@ class Collection:
 def collect(study: Study) -> Collection:
     """Read or simulate what the study begins with, and judge it.
 
-    Raises InputError with file and line if the input breaks a rule.
+    A study begins with ratings (from files or a simulated world), or with runs and qrels. Raises
+    InputError with file and line if the input breaks a rule.
     """
     if study.ratings is not None:
         return _collect_ratings(study, study.ratings)
@@ -173,8 +174,12 @@ def collect(study: Study) -> Collection:
 def _collect_ratings(study: Study, section: RatingsSection) -> Collection:
     """Load and split ratings, judge the test part, and read runs of other programs beside it.
 
-    Raises InputError if no test rating is relevant, or a system learns only from ratings higher
-    than all training ratings; warns where a split given as files tests unknown users or items.
+    Adds true judgements if the study has a truth: of its simulated world, or of a file. ``section``
+    is [ratings] of the study.
+
+    Raises InputError if input breaks a rule, no test rating is relevant, or a system learns only
+    from ratings higher than all training ratings. Warns where a split given as files tests users or
+    items without training ratings.
     """
     # Errors in files name the file.
     is_world = section.format == "world" and section.like is None
@@ -238,7 +243,11 @@ def _collect_ratings(study: Study, section: RatingsSection) -> Collection:
 
 
 def _require_positive_ratings(study: Study, train: Ratings) -> None:
-    """Refuse a system that learns only from ratings higher than all training ratings."""
+    """Refuse a system that learns only from ratings higher than all training ratings.
+
+    That is if its ``positives``, the lowest rating that it learns from, is above the highest rating
+    of ``train``. Raises InputError with the line of the key in the study file.
+    """
     highest = train.rating.max(initial=-np.inf)
     for label, name in study.systems.labels.items():
         positives = study.systems.positives_of(name)
@@ -250,10 +259,11 @@ def _require_positive_ratings(study: Study, train: Ratings) -> None:
 def _judge_by_world(
     world: World, ratings: Ratings, study: Study, section: TruthSection, split: Split, scale: Scale
 ) -> TrueJudgements:
-    """Derive the true judgements from the simulated world.
+    """Derive the true judgements of the test users from the simulated world.
 
-    True ratings are graded as the test ratings are, by the scale. If the section has a threshold of
-    its own, a scale of all ratings with that threshold grades them.
+    True ratings are graded as the test ratings are, by the scale. If the section [truth] has a
+    threshold (lowest relevant rating) of its own, a scale of all ratings with that threshold grades
+    them. Raises InputError if no true rating is relevant.
     """
     if section.threshold is not None:
         scale = rating_scale(ratings, threshold=section.threshold)
@@ -267,8 +277,9 @@ def _with_truth(
 ) -> Collection:
     """Add true judgements to a collection.
 
-    If lists other than those of the study are judged truly, the runs that were made elsewhere are
-    ranked again, for the users of the truth.
+    Files and counts of the truth are added to inputs and facts. If lists other than those of the
+    study are judged truly, the run files are ranked again, for the users of the truth, without
+    items that the truth does not judge if only judged items count; else ``true_runs`` is empty.
     """
     runs: list[Run] = []
     if true_judgements.has_separate_lists:
@@ -293,7 +304,10 @@ def _with_truth(
 
 
 def _warn_of_unknown(split: Split, *, threshold: float) -> None:
-    """Warn if users or items of a given test part have no training rating."""
+    """Warn if users or items of a given test part have no training rating.
+
+    The warning counts the relevant test ratings (of at least the threshold) of such items.
+    """
     test = split.test
     is_test_user = test.user_counts() > 0
     is_test_item = test.item_counts() > 0
@@ -313,7 +327,9 @@ def _warn_of_unknown(split: Split, *, threshold: float) -> None:
 def _collect_trec_files(study: Study, section: QrelsSection) -> Collection:
     """Read qrels (a file, or a data set of ir_datasets) and runs, and true judgements if there are.
 
-    The lowest relevant grade is that of the section, else of the data set, else 1.
+    Sections of the study say what is read: ``section`` is [qrels]. The lowest relevant grade is
+    that of the section, else of the data set, else 1. Raises InputError if a file breaks a rule, no
+    judgement is relevant, or runs or the truth are refused (`collect_lists`, `judgements_of_file`).
     """
     if section.path is None:
         source = str(section.ir_datasets)
@@ -331,6 +347,7 @@ def _collect_trec_files(study: Study, section: QrelsSection) -> Collection:
     run_files, systems = read_runs(paths, study)
     with study.errors_at("truth"):
         truth_file = None if study.truth is None else read_truth(study.truth)
+    truly_judged_items = [] if truth_file is None else truth_file.judged.items.ids.tolist()
     collection = collect_lists(
         run_files,
         file,
@@ -338,12 +355,13 @@ def _collect_trec_files(study: Study, section: QrelsSection) -> Collection:
         source=source,
         systems=systems,
         level_option="`relevance_level = {level}` in [qrels]",
-        truly_judged_items=() if truth_file is None else truth_file.judged.items.ids.tolist(),
+        truly_judged_items=truly_judged_items,
     )
     checksums = [checksum(path) for path in paths]
     collection = replace(collection, inputs=(qrels_facts, *checksums))
     if study.truth is None or truth_file is None:
         return collection
+    # Systems rank for the users of the runs, who need not be topics of the qrels.
     user_ids = np.concatenate([run_file.users.ids for run_file in run_files])
     ids = StudyIds(Numbering.of(user_ids), collection.items, collection.topics)
     with study.errors_at("truth"):
@@ -367,9 +385,12 @@ def collect_lists(
     """Judge runs by qrels, wherever both were read.
 
     Items are those of the runs, of the qrels, of ``popularity`` and of ``truly_judged_items``.
+    Warns of what is suspicious in runs and grades, such as grades that are all relevant.
 
     Parameters
     ----------
+    run_files, file
+        Runs and qrels, each over a numbering of its own.
     relevance_level
         Lowest relevant grade.
     source
@@ -378,8 +399,12 @@ def collect_lists(
         Name of the system of each run; empty if each run is of a system of its own.
     popularity
         Number of training ratings by item id; other items count 0.
+    truly_judged_items
+        Ids of items that true judgements judge.
+    min_systems
+        Smallest number of systems.
     depth
-        Where lists are cut.
+        Rank at which lists are cut; infinite for whole lists.
     level_option
         How a person sets the relevance level, with ``{level}`` in the place of its value.
 

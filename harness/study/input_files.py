@@ -34,7 +34,12 @@ class TrecIds(NamedTuple):
 
 
 def keep_input(parts: Parts, collection: Collection) -> None:
-    """Write what a study begins with into its folder: qrels, split, simulated world, truth."""
+    """Write what a study begins with into its folder, in up to four parts.
+
+    These are the qrels; training and test ratings, if ratings were split; true ratings, if a world
+    is simulated; true judgements, if they are known. A part whose content is already in the folder
+    is not written again.
+    """
     topics = TrecIds(collection.trec_topics, collection.topics)
     items = TrecIds(collection.trec_items, collection.items)
     parts.keep("qrels", qrels_files, collection.qrels, topics, items)
@@ -42,14 +47,17 @@ def keep_input(parts: Parts, collection: Collection) -> None:
         parts.keep("split", split_files, collection.split.train, collection.split.test)
     if collection.truth is not None:
         parts.keep("world", world_files, collection.truth)
-    truth = collection.true_judgements
-    if truth is not None:
-        true_topics = TrecIds(truth.trec_topics, truth.topics)
-        parts.keep(TRUE_QRELS, true_qrels_files, truth.qrels, true_topics, items.written)
+    true_judgements = collection.true_judgements
+    if true_judgements is not None:
+        true_topics = TrecIds(true_judgements.trec_topics, true_judgements.topics)
+        parts.keep(TRUE_QRELS, true_qrels_files, true_judgements.qrels, true_topics, items.written)
 
 
 def qrels_files(qrels: Qrels, topics: TrecIds, items: TrecIds) -> Files:
-    """Format judgements as TREC qrels; where numbers replace ids, add a table of both."""
+    """Format judgements as TREC qrels; where numbers replace ids of users or items, add ids.csv.
+
+    That is a table of the numbers and the ids. Topics are called users in it.
+    """
     files = {"qrels/test.qrels": format_qrels(qrels, topics.written, items.written)}
     ids_by_kind = {"user": topics, "item": items}
     replaced = {kind: ids for kind, ids in ids_by_kind.items() if ids.are_replaced}

@@ -52,7 +52,9 @@ class LoadedRatings(NamedTuple):
 def load_ratings(section: RatingsSection, split: SplitSection) -> LoadedRatings:
     """Read the ratings of a study from files, or simulate them.
 
-    A split given as files has its own ratings: those of both parts.
+    A split given as files has its own ratings: those of both parts. ``section`` is [ratings] of the
+    study, which has the options of the reader. Raises InputError if a file cannot be read, or
+    settings of the world are out of range.
     """
     parts = split.find_parts()
     if parts is not None:
@@ -73,7 +75,10 @@ def load_ratings(section: RatingsSection, split: SplitSection) -> LoadedRatings:
 
 
 def _simulate_like(section: RatingsSection, path: Path) -> LoadedRatings:
-    """Fit a simulated world to the ratings of a file, and load the ratings of the world."""
+    """Fit a simulated world to the ratings of a file, and load the ratings of the world.
+
+    Raises InputError, with the path, if they cannot be read or no world can be fitted.
+    """
     source = open_source(path, encoding=section.encoding)
     settings = like_settings(section.world)
     # The format of the section is "world".
@@ -98,7 +103,8 @@ def checksum(path: Path) -> dict[str, Any]:
 def relevance_threshold(section: RatingsSection, ratings: Ratings, *, test: Ratings) -> float:
     """Look up the lowest rating that is relevant: that of the study file, else the usual one.
 
-    For implicit feedback, and where all ratings are equal, it is the lowest rating.
+    The usual one depends on the scale of all ratings: 4 where they end at 5. For implicit feedback,
+    and where all ratings are equal, it is the lowest rating.
 
     Raises
     ------
@@ -143,7 +149,8 @@ def split_ratings(ratings: Ratings, section: SplitSection, *, seed: int) -> Spli
 def judge_test(split: Split, scale: Scale) -> Qrels:
     """Derive the judgements of the test users, which are the topics, from their test ratings.
 
-    Raises InputError if no test rating is relevant.
+    The scale grades ratings. Topics have the order of ``split.test_users``. Raises InputError if no
+    test rating is relevant.
     """
     topics = np.searchsorted(split.test_users, split.test.user)
     grades = scale.grades_of(split.test.rating)
@@ -165,10 +172,13 @@ def judge_test(split: Split, scale: Scale) -> Qrels:
 def read_runs(paths: Sequence[Path], study: Study) -> tuple[list[RunFile], tuple[str, ...]]:
     """Read run files, and derive the systems that they are of.
 
+    Where files share a tag, runs are called as their files; with `replicates` in [runs], tags get
+    numbers.
+
     Returns
     -------
-    The files, and the name of the system of each. Without `replicates` in [runs], each run is of a
-    system of its own, and the names are empty.
+    The files, and the name of the system of each. Without `replicates`, each run is of a system of
+    its own, and the tuple of names is empty.
 
     Raises
     ------
@@ -197,9 +207,9 @@ def order_runs_beside_trained(
     trec_topics: Numbering,
     trec_items: Numbering,
 ) -> tuple[Run, ...]:
-    """Order the lists of runs that are compared with systems trained here.
+    """Order the lists of runs by their scores, where systems trained here are compared with them.
 
-    Warns of recommendations that the user rated in training.
+    Rows of the runs are the test users. Warns of recommendations that the user rated in training.
 
     Parameters
     ----------
@@ -225,7 +235,7 @@ def order_runs_beside_trained(
     runs = order_runs(run_files, trec_topics, trec_items, systems, trained_systems=trained_systems)
     if not runs:
         return ()
-    # A rating of 0 is one, too.
+    # A sparse matrix does not keep ratings of 0, which are ratings, too.
     ones = replace(split.train, rating=np.ones(len(split.train)))
     was_rated: Any = ones.matrix()[split.test_users]
     for file, run in zip(run_files, runs, strict=True):
@@ -253,7 +263,8 @@ def order_runs(
 ) -> tuple[Run, ...]:
     """Order the lists of runs by their scores, and cut them at the depth.
 
-    A run is as deep as its longest list, or the depth if that is less.
+    A run is as deep as its longest list, or the depth if that is less. Warns of users of a run who
+    are no topics.
 
     Parameters
     ----------
@@ -271,14 +282,14 @@ def order_runs(
         long for a name of a file, or differs from another by case at most; or if a run ranks for
         no topic that is known.
     """
-    names = systems or [file.system for file in run_files]
+    system_of_each_run = systems or [file.system for file in run_files]
     n_given = len(set(systems)) if systems else len(run_files)
     n_systems = n_given + len(trained_systems)
     if n_systems < min_systems:
         raise InputError(f"a study compares at least two systems, got {n_systems}.")
     file_by_tag: dict[str, RunFile] = {}
-    for file, name in zip(run_files, names, strict=True):
-        if file.system in trained_systems or name in trained_systems:
+    for file, system in zip(run_files, system_of_each_run, strict=True):
+        if file.system in trained_systems or system in trained_systems:
             raise InputError(
                 f"{file.path}: the tag {file.system!r} is the name of a trained system, too; "
                 "names of systems must differ."
@@ -305,7 +316,10 @@ def order_runs(
 
 
 def _require_short_tag(file: RunFile) -> None:
-    """Refuse a run whose tag is too long for the name of a file, where it is written as in URLs."""
+    """Refuse a run whose tag is too long for the name of a file, where it is written as in URLs.
+
+    Raises InputError if it takes more than `MAX_TAG_LENGTH` characters there.
+    """
     n_quoted = len(quote(file.system))
     if n_quoted > MAX_TAG_LENGTH:
         raise InputError(

@@ -32,8 +32,10 @@ LOWEST_PROPENSITY = np.finfo(np.float64).tiny
 def read_catalogue(section: ItemsSection, collection: Collection) -> Catalogue:
     """Read the tables of items that a study names, and count the training ratings.
 
-    The catalogue has popularity and profiles of test users if there are training ratings; a table
-    of popularity replaces counts of training ratings.
+    If there are training ratings, the catalogue has the popularity of items (number of training
+    ratings), the number of users with training ratings, and profiles (the training ratings of each
+    test user). A table of popularity replaces the counts; items that it lacks count 0. The
+    catalogue lacks what neither tables nor ratings have.
 
     Raises
     ------
@@ -75,7 +77,8 @@ def read_catalogue(section: ItemsSection, collection: Collection) -> Catalogue:
 def _propensities_of_world(collection: Collection) -> Floats:
     """Compute the probability of each item, (n_items,), to be observed in the simulated world.
 
-    Raises InputError if the study does not begin with a simulated world.
+    It is conditional on the number of ratings of each user, in training and test. Raises InputError
+    if the study does not begin with a simulated world.
     """
     split = collection.split
     truth = collection.truth
@@ -117,8 +120,9 @@ def _require_propensities(path: Path, propensities: Floats, collection: Collecti
 def example_catalogue(study: Study, needs: Sequence[Validation]) -> Catalogue:
     """Make a catalogue of three items and four judgements, on which metrics are tried.
 
-    It has the properties that the catalogue of the study will have: of hidden items the ranks under
-    the validations that a metric needs.
+    It has the properties that the catalogue of the study will have, with values that are made up.
+    ``needs`` are the validations ("loo", "lloo") under which a metric needs ranks of hidden items;
+    a study of ratings has these for the system `EXAMPLE_SYSTEM`.
     """
     properties: dict[str, Any] = {}
     if study.ratings is not None:

@@ -21,10 +21,12 @@ MIN_SHARE_OF_BEST = 0.9
 
 
 def with_other_settings(study: Study, number: int) -> Study:
-    """Draw settings of all systems that have ranges to search; the study has a folder of its own.
+    """Copy a study with drawn settings of all systems that have ranges to search.
 
-    With a folder of trials, draws one of the good trials of each system. A draw depends on the
-    study's seed, the number, and the system alone. The study is not repeated again.
+    ``number`` is that of the repetition. Values are drawn from the ranges; if the study names a
+    folder of trials, they are those of one of the good trials of each system. A draw depends on the
+    study's seed, the number, and the system alone. The copy has a study folder of its own, in
+    "settings", and is not repeated again. Raises InputError if trials are named and cannot be read.
     """
     settings = dict(study.systems.settings)
     for label, name in study.systems.labels.items():
@@ -43,17 +45,19 @@ def with_other_settings(study: Study, number: int) -> Study:
 def _draw_settings(
     study: Study, label: str, number: int, space: Mapping[str, SearchDomain]
 ) -> Mapping[str, Value]:
-    """Draw the settings of a system: from its good trials if there are some, else from its ranges.
+    """Draw the settings of a system: one of its good trials if a folder of trials is named.
 
-    ``space`` has the range or the choices of each setting.
+    Else each setting is drawn from its range or choices, which ``space`` has by setting. ``label``
+    is the system's in tables; ``number`` is that of the repetition. Raises InputError if the folder
+    has no readable trial of the system.
     """
     uniforms = random_uniforms(np.arange(len(space)), study.seed, "settings", label, number)
     if study.repeat.trials is not None:
         trials = good_trials(study.repeat.trials, label, space)
         return trials[int(uniforms[0] * len(trials))]
     return {
-        setting: place.value_at(uniform)
-        for (setting, place), uniform in zip(space.items(), uniforms.tolist(), strict=True)
+        setting: domain.value_at(uniform)
+        for (setting, domain), uniform in zip(space.items(), uniforms.tolist(), strict=True)
     }
 
 
@@ -75,8 +79,8 @@ class Trial:
 def read_trials(path: Path, space: Mapping[str, SearchDomain]) -> list[Trial]:
     """Read the table that `harness tune` writes of the trials of a system.
 
-    ``space`` has the range or the choices of each setting, which is a column of the table. Raises
-    InputError if the table cannot be read.
+    ``space`` has the range or the choices of each setting, which is a column of the table. An empty
+    score becomes None. Raises InputError if the table cannot be read or lacks a column.
     """
     import pandas as pd
 
@@ -85,7 +89,7 @@ def read_trials(path: Path, space: Mapping[str, SearchDomain]) -> list[Trial]:
         table = pd.read_csv(path, dtype=str, keep_default_na=False)
         for row in table.to_dict("records"):
             number = int(row["trial"])
-            settings = {name: place.parse(row[name]) for name, place in space.items()}
+            settings = {name: domain.parse(row[name]) for name, domain in space.items()}
             score = float(row["score"]) if row["score"] else None
             seconds = float(row["seconds"])
             trials.append(Trial(number, settings, score, seconds, row["finding"]))
@@ -101,7 +105,8 @@ def good_trials(
 ) -> list[Mapping[str, Value]]:
     """Read the settings of the trials of a system that score at least .9 of the best.
 
-    Of several tables of the system, the last that was written is read.
+    Of several tables of the system (``label`` is its name in tables), the last that was written is
+    read. Trials have the order of the table.
 
     Raises
     ------

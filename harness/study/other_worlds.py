@@ -24,6 +24,9 @@ WORLDS_FOLDER = "worlds"
 def with_world(study: Study, world: OtherWorld) -> Study:
     """Describe the study in another world, without analyses, in a folder of its own.
 
+    The world has the settings of the study's, but its strength and fill are multiplied by those of
+    ``world``, and bias and seed are replaced; the seed is that of the study, too.
+
     Raises
     ------
     InputError

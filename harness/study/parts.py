@@ -78,10 +78,11 @@ class Parts:
         return self.store.folder
 
     def key(self, make: Maker, *arguments: Any, makers: Iterable[Maker] = ()) -> Key:
-        """Derive the key of a call from its arguments and the code that it reaches.
+        """Derive the key of a call ``make(*arguments)`` from its arguments and the code it reaches.
 
-        ``makers`` are further functions or classes that make the part. The arguments that a partial
-        function holds count, too. Raises TypeError for an argument without a description.
+        ``makers`` are further functions or classes whose code makes the part. The arguments that a
+        partial function holds count, too. Keeps digests of the arrays among the arguments, so that
+        each is hashed once. Raises TypeError for an argument without a description.
         """
         description = Description(self._digests)
         values = (make, *arguments) if isinstance(make, partial) else arguments
@@ -92,12 +93,19 @@ class Parts:
     def keep(
         self, name: str, make: Callable[..., Files], *arguments: Any, makers: Iterable[Maker] = ()
     ) -> None:
-        """Call a function and write the files that it returns, unless the part is complete."""
+        """Call ``make(*arguments)`` and write the files that it returns, unless that is done.
+
+        It is done if the ledger of the study folder has the part under the same key, and its files
+        are unchanged; see `key`. ``name`` is that of the part in the ledger.
+        """
         key = self.key(make, *arguments, makers=makers)
         self.build(name, key, lambda: make(*arguments))
 
     def build(self, name: str, key: Key, make: Callable[[], Files]) -> None:
-        """Make and write the files of a part, unless it is complete."""
+        """Make and write the files of a part, unless it is complete under this key.
+
+        The ledger keeps how long ``make`` took.
+        """
         if self.lacks(name, key):
             clock = Clock()
             files = make()
@@ -150,6 +158,9 @@ class Description:
 
     def describe(self, value: Any) -> Any:
         """Describe a value, and add the functions and classes in it to ``self.makers``.
+
+        Returns what fits JSON: numbers, texts and None as they are, arrays and files as hashes,
+        mappings as dictionaries, sequences and sets as lists, objects by their fields.
 
         Raises
         ------
@@ -204,6 +215,7 @@ class Description:
                 "arguments": self.describe(value.args),
                 "keywords": self.describe(value.keywords),
             }
+        # A class whose fields are listed is a maker, not an object with values.
         if is_dataclass(value) and not isinstance(value, type):
             self.makers.append(type(value))
             return {
@@ -228,7 +240,10 @@ class Description:
 
 
 def _file_digest(path: Path) -> str:
-    """Hash the content of a file; of a folder, the names and contents of all files in it."""
+    """Hash the content of a file; of a folder, relative paths and contents of all files in it.
+
+    Raises OSError if there is no such file.
+    """
     if not path.is_dir():
         return sha256(path.read_bytes()).hexdigest()
     files = sorted(file for file in path.rglob("*") if file.is_file())

@@ -80,9 +80,11 @@ _describe_own_code = cache(_describe_code)
 
 
 def place_of(maker: Maker) -> Place:
-    """Find the file and the name of a maker's definition.
+    """Find the file of a maker, and the name of its definition there.
 
-    Of a user's function this is its whole file.
+    That is the file of the project with its qualified name (of a function in a function, the name
+    of the outer one), or the whole of a user's file. A partial function is found as its function, a
+    property as its getter. Raises TypeError if a user's object has no source file.
     """
     if isinstance(maker, Path):
         return Place(users_source(maker), WHOLE)
@@ -100,7 +102,10 @@ def place_of(maker: Maker) -> Place:
 
 
 def reach(places: Iterable[Place]) -> ReachedCode:
-    """Follow names from definitions to all definitions and packages that they reach."""
+    """Follow names from definitions to all definitions and packages that they reach.
+
+    Packages of the standard library are left out. The digest does not depend on the order.
+    """
     closure = _Closure()
     closure.follow(places)
     digest = sha256()
@@ -149,6 +154,7 @@ class _Closure:
         while self.pending:
             place, computes = self.pending.pop()
             computed_before = self.reached.get(place)
+            # None where the place is new; True is final, and False is repeated.
             if computed_before or computed_before == computes:
                 continue
             self.reached[place] = computes
@@ -177,7 +183,10 @@ class _Closure:
                 self._add(method_label, method, computes=True)
 
     def _keep_methods(self, label: str, definition: Definition) -> None:
-        """Add the methods of a class that are used; keep the others until they are."""
+        """Add the methods of a class whose name is used as an attribute of anything reached.
+
+        The others are kept in ``self.unused_methods`` until their name is used.
+        """
         for number, (name, method) in enumerate(definition.methods):
             method_label = f"{label}.{name} of its class:{number}"
             if name in self.attributes:

@@ -41,6 +41,9 @@ from runs.shared.progress import Progress, SilentProgress
 def add_plugins(study: Study, paths: Sequence[Path]) -> Study:
     """Add files of metrics to a study, and all metrics that they declare.
 
+    Metrics that the study names already are not added again. If the study chooses report measures,
+    the new metrics are among these, too.
+
     Raises
     ------
     InputError
@@ -83,17 +86,19 @@ def check_metrics(
 
     Returns
     -------
-    The metrics by their names with options.
+    The metrics by their names with options, those of report measures too.
 
     Raises
     ------
     InputError
-        If a metric does not exist or breaks a rule, or two names mean the same metric.
+        If a metric does not exist or breaks a rule, fails on the example, or if two names mean the
+        same metric. Of several unknown metrics of one key, the error names all.
     """
     with errors_at("metrics", "plugins"):
         available = available_metrics(section.plugins, user_metrics)
     metrics: dict[str, Metric] = {}
-    for key, names in (("names", section.names), ("report", section.report or ())):
+    texts_by_key = {"names": section.names, "report": section.report or ()}
+    for key, names in texts_by_key.items():
         with errors_at("metrics", key):
             errors = ErrorCollector()
             for name in names:
@@ -156,7 +161,11 @@ def check(study: Study) -> dict[str, Metric]:
 
 
 def _check_system_settings(study: Study) -> None:
-    """Refuse settings that a system does not have, and tables of systems that the study lacks."""
+    """Refuse settings that a system does not have, and settings of systems that the study lacks.
+
+    So too ``positives`` (the lowest rating to train on: one number, or a number by system) of
+    systems that the study lacks. Raises InputError of the first, with file and line of its key.
+    """
     section = study.systems
     for name, options in section.settings.items():
         with study.errors_at("systems", "settings", label_of(name)):
@@ -196,7 +205,8 @@ def _reference_metrics(study: Study) -> dict[str, Metric]:
 def _check_profiles(systems: Sequence[str], metrics: Mapping[str, Metric]) -> None:
     """Refuse metrics that hide items if a system can score only users as they were in training.
 
-    ``systems`` are names in the study file; ``metrics`` are by name.
+    ``systems`` are names in the study file; ``metrics`` are by name. Raises InputError for the
+    first such metric, with the names of all such systems.
     """
     hiding = [name for name, metric in metrics.items() if metric.needs]
     unable = [label_of(name) for name in systems if not find_system(name).scores_histories]
@@ -210,6 +220,9 @@ def _check_profiles(systems: Sequence[str], metrics: Mapping[str, Metric]) -> No
 
 def try_out(metric: Metric, cutoff: int | None, catalogue: Catalogue | None = None) -> None:
     """Score an example of three users, of whom the last has no judgements, to check a metric.
+
+    Users are scored together, then each alone. Without a cut-off, lists are scored whole; without a
+    catalogue, nothing is known of the three items.
 
     Raises
     ------
@@ -232,8 +245,9 @@ def try_out(metric: Metric, cutoff: int | None, catalogue: Catalogue | None = No
 def _try_on_items(run: SystemsRun) -> None:
     """Score an example with the study's properties of items, before anything is trained.
 
-    A metric refuses properties that it cannot use, such as numbers in place of categories. Studies
-    of fewer than three items, and metrics of hidden items, are left out.
+    A metric refuses properties that it cannot use, such as numbers in place of categories: with an
+    InputError, which begins with the line of the metrics. The example is of three items: studies of
+    fewer, and metrics of hidden items, are left out.
     """
     if run.catalogue.n_items < 3:
         return
@@ -275,6 +289,7 @@ def _example_lists(
     relevance_level
         Lowest relevant grade.
     """
+    # Grades by rank, then by judgement; NaN: the item of the rank is unjudged, or no judgement.
     lists = np.array([[1.0, np.nan, 0.0], [np.nan, 1.0, np.nan], [np.nan, np.nan, np.nan]])
     judgements = np.array([[1.0, 1.0, 0.0], [1.0, np.nan, np.nan], [np.nan, np.nan, np.nan]])
     judged = Judged(
@@ -282,6 +297,7 @@ def _example_lists(
         highest_grade * judgements[users],
         relevance_level=relevance_level,
     )
+    # Their items, which a catalogue may know by number; -1 where there is no judgement.
     ranked_items = np.array([[0, 1, 2], [2, 1, 0], [1, 2, 0]])
     judged_items = np.array([[0, 1, 2], [1, -1, -1], [-1, -1, -1]])
     judgement_numbers = np.array([[0, 1, 2], [3, -1, -1], [-1, -1, -1]])
@@ -297,7 +313,10 @@ def _example_lists(
 
 
 def _warn_of_depth(measures: Measures, runs: Sequence[Run]) -> None:
-    """Warn of measures whose cut-off is below the end of all runs by other programs."""
+    """Warn of measures whose cut-off lies beyond the deepest rank of all given runs.
+
+    Warns of nothing if there is no run.
+    """
     depth = max((run.depth for run in runs), default=inf)
     deeper_measures = [
         str(measure)
@@ -340,7 +359,11 @@ def run_study(study: Study, *, n_jobs: int = 1, progress: Progress | None = None
 
 
 def compute_in_world(study: Study, question: StudyWorld) -> Any:
-    """Run the study of another world, and compute in it what an analysis asks for."""
+    """Run the study of another world, and compute in it what an analysis asks for.
+
+    ``question`` is called with the `StudyWork` of that study; returns its result. Warnings about
+    the input are suppressed. Writes the study folder, with a report.
+    """
     with warnings.catch_warnings():
         # Findings about the input were reported for the world of the study.
         warnings.simplefilter("ignore", InputWarning)
@@ -352,7 +375,8 @@ def compute_in_world(study: Study, question: StudyWorld) -> Any:
 def _prepare(study: Study, *, n_jobs: int, progress: Progress) -> tuple[Stages, list[str]]:
     """Check a study and read its input; return its stages, and the warnings about the input.
 
-    Raises InputError if the study or its input breaks a rule.
+    Nothing is trained or written. Other warnings than `InputWarning` are lost. Raises InputError if
+    the study or its input breaks a rule.
     """
     metrics = check(study)
     repeats = {
@@ -384,7 +408,11 @@ def _prepare(study: Study, *, n_jobs: int, progress: Progress) -> tuple[Stages, 
 
 
 def _repetitions(study: Study) -> dict[int, Study]:
-    """Describe the same study under other seeds, or with other settings, by their number."""
+    """Describe the same study under other seeds, by seed, or with other settings, by number.
+
+    The study itself is the first and left out: with one seed and one set of settings the result is
+    empty. Settings are numbered from 2.
+    """
     seeds = range(study.seed + 1, study.seed + study.repeat.seeds)
     repetitions = {seed: study.with_seed(seed) for seed in seeds}
     for number in range(2, study.repeat.settings + 1):

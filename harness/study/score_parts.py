@@ -66,7 +66,8 @@ class ScoreParts:
     def keep(self) -> None:
         """Score the systems by the judgements, and by the truth if it is known; write the files.
 
-        Parts of the study folder that are complete are not made again.
+        These are scores, means and coverage (with tables and figures), and true scores. Parts of
+        the study folder that are complete are not made again.
         """
         self._keep_scores()
         self.run.keep_tables_and_figures("means", Means, part=SCORES)
@@ -77,7 +78,10 @@ class ScoreParts:
             self._keep_true_scores(true_judgements, truth_section.measures)
 
     def _keep_scores(self) -> None:
-        """Score the systems by the judgements; write scores, means and coverage."""
+        """Score the systems by the judgements; write scores, means and coverage, unless complete.
+
+        The part `SCORES` of the study folder has the files.
+        """
         run = self.run
         collection = run.collection
         make = partial(
@@ -97,7 +101,12 @@ class ScoreParts:
     def _keep_true_scores(
         self, true_judgements: TrueJudgements, references: Sequence[Measure]
     ) -> None:
-        """Score the systems by the truth, under the measures of the study and the references."""
+        """Score the systems by the truth, under the measures of the study and the references.
+
+        Writes the part `TRUE_SCORES` of the study folder, unless it is complete. ``references`` are
+        the measures that order the systems truly. Truly judged items that trained systems do not
+        rank are appended to the lists if lists hold judged items alone (`true_score_files`).
+        """
         run = self.run
         collection = run.collection
         make = partial(
@@ -135,7 +144,10 @@ class ScoreParts:
 
     @cached_property
     def truth(self) -> Truth | None:
-        """The scores by the truth; None if none is known."""
+        """The scores by the truth, with notes of what condensed lists cannot show; None without it.
+
+        Lists are condensed where they hold the truly judged items alone. Reads the files of scores.
+        """
         true_judgements = self.run.collection.true_judgements
         truth_section = self.run.study.truth
         if true_judgements is None or truth_section is None:
@@ -167,7 +179,11 @@ class ScoreParts:
         return read_scores(folder / scores_file, runs_path, weights)
 
     def warn_of_ties(self) -> None:
-        """Warn of each run with many lists whose equal scores let means depend on their order."""
+        """Warn of each given run with many lists whose ties let means depend on their order.
+
+        Ties are equal scores of a run in a list. Means are by the reported measures, and lists go
+        down to the deepest of their cut-offs. Runs of trained systems have no ties to warn of.
+        """
         collection = self.run.collection
         reported = self.run.study.measures.reported
         deepest = max(map(depth_of, reported))
@@ -214,6 +230,10 @@ def score_files(
 
     Parameters
     ----------
+    lists
+        The lists of all runs, read from files.
+    catalogue
+        What metrics may know of items.
     topics
         The users of the qrels, in their order.
     metrics
@@ -277,10 +297,15 @@ def true_score_files(
     """Score every user of the truth by the true judgements; write the scores.
 
     Measures are those of the study, then other references, without those of hidden items: nothing
-    is hidden by a truth.
+    is hidden by a truth. Scores of several runs of one system are averaged; what its runs differ by
+    is one more file.
 
     Parameters
     ----------
+    lists
+        The lists that the truth judges, or the usual lists of the study.
+    references
+        Measures that order the systems truly.
     metrics
         The metrics by name, those of the references too.
     train

@@ -57,8 +57,8 @@ def _measure_of(measure: object) -> str | Metric:
 def _read_metrics(measures: MeasureNames) -> tuple[Measures, dict[str, Metric]]:
     """Read measures given by name, also of trec_eval, as metrics or as objects of ir_measures.
 
-    Returns the measures, and their metrics by name. Raises InputError if there is no measure, or
-    one is unknown.
+    A name without a depth is a measure of whole lists. Returns the measures, and their metrics by
+    name. Raises InputError if there is no measure, or one is unknown.
     """
     names_and_metrics = list_measures(measures)
     if not names_and_metrics:
@@ -88,7 +88,8 @@ def read_and_score(
 ) -> StudyWork:
     """Read and score runs, and collect all that an analysis may use of them.
 
-    Scores of several runs of a system are averaged. Warns of ties that change a mean.
+    Scores of several runs of a system are averaged. Warns of ties that change a mean, and of what
+    is suspicious in runs and qrels.
 
     Parameters
     ----------

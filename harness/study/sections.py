@@ -49,7 +49,9 @@ def parse_tag_pattern(text: str) -> re.Pattern[str]:
 def system_names(files: Sequence[RunFile], text: str) -> tuple[str, ...]:
     """Read the name of the system of each run from its tag, by a regular expression.
 
-    Raises InputError if a tag does not match, or two tags name the same replicate of a system.
+    ``text`` is the expression, which must match the whole tag: its group "system" is the name, and
+    its group "replicate", which it may lack, tells runs of the system apart. Raises InputError if a
+    tag does not match, or two tags name the same replicate of a system.
     """
     pattern = parse_tag_pattern(text)
     file_by_replicate: dict[tuple[str, str], RunFile] = {}
@@ -78,8 +80,9 @@ def system_names(files: Sequence[RunFile], text: str) -> tuple[str, ...]:
 def number_replicates(files: Sequence[RunFile], text: str) -> list[RunFile]:
     """Append a number from 1 to the tag of each run that shares its tag with others.
 
-    Runs may share a tag where the regular expression has no group for replicates; where it has one,
-    tags stay as they are.
+    Numbers follow the order of the files: "bm25-1", "bm25-2". Runs may share a tag where ``text``,
+    the regular expression of tags, has no group for replicates; where it has one, all tags stay as
+    they are. Files on the disk do not change.
     """
     if REPLICATE in parse_tag_pattern(text).groupindex:
         return list(files)
@@ -299,7 +302,9 @@ PRESETS_FOLDER = files("harness.study").joinpath("presets")
 def with_preset(section: Mapping[str, Any]) -> dict[str, Any]:
     """Complete a table [systems] by the preset that it names; what the table has itself holds.
 
-    Settings of the preset for systems that are not among the names of the table are left out.
+    Settings are merged by system and key. Settings of the preset for systems that are not among the
+    names of the table are left out. Values of a wrong type stay as they are, for a later check.
+    Raises PydanticCustomError, which the validation of the section words, for an unknown preset.
     """
     preset = _read_preset(section["preset"])
     names = section.get("names", preset["names"])

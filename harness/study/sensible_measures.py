@@ -18,7 +18,9 @@ EQUAL_FOR_ONE_ITEM: Final[Mapping[str, str]] = {"P": "Recall", "AP": "RR", "bpre
 def with_sensible_measures(study: Study, collection: Collection) -> Study:
     """Leave out metrics that are another one, and report no measure of lists that are cut too deep.
 
-    What a study file names is computed all the same. Each change is warned of.
+    Lists are cut too deep if they hold more than half of the items. What a study file names is
+    computed all the same. Each change is warned of. Returns a changed copy of the study, or the
+    study itself.
 
     Parameters
     ----------
@@ -35,7 +37,7 @@ def with_sensible_measures(study: Study, collection: Collection) -> Study:
 def _without_equivalent_metrics(study: Study, collection: Collection) -> Study:
     """Leave out metrics that equal Recall if all items are relevant, and warn of it.
 
-    A study that names its metrics keeps them.
+    A study that names its metrics keeps them, without a warning.
     """
     if not collection.is_implicit or _names(study, "names"):
         return study
@@ -50,7 +52,7 @@ def _without_equivalent_metrics(study: Study, collection: Collection) -> Study:
 def _without_equal_metrics(study: Study, collection: Collection) -> Study:
     """Leave out metrics that order systems as another does, if each user has one relevant item.
 
-    A study that names its metrics keeps them.
+    Warns of them. A study that names its metrics keeps them, and is warned, too.
     """
     equalities = equal_measures(collection.qrels, study.metrics.names)
     if not equalities:
@@ -69,7 +71,13 @@ def _without_equal_metrics(study: Study, collection: Collection) -> Study:
 
 
 def _without_deep_cutoffs(study: Study, collection: Collection) -> Study:
-    """Compute no measure at a cut-off that holds most of the items, or at least report none."""
+    """Compute no measure at a cut-off that holds most of the items, or at least report none.
+
+    Such cut-offs are left out where they are the usual ones. If the study file names them, they are
+    computed; without `report` in it, report measures are then taken at the deepest cut-off that
+    does not hold most items. If all cut-offs do, nothing changes. Warns in each of these cases.
+    Studies of given runs stay as they are.
+    """
     if study.ratings is None:
         # How many items a run by another program could have listed is not known.
         return study

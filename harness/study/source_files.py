@@ -43,7 +43,9 @@ class Imported(NamedTuple):
     def within(self, package: Sequence[str]) -> Imported:
         """Make a relative import (leading dots) absolute; an absolute one stays as it is.
 
-        ``package`` has the names of the packages around the import, the outermost first.
+        ``self.module`` is "..shared.ids", or "numpy". ``package`` has the names of the packages
+        around the import, the outermost first: one dot stands for the innermost of them, each
+        further dot for the one around it.
         """
         relative_name = self.module.lstrip(".")
         level = len(self.module) - len(relative_name)
@@ -128,7 +130,11 @@ def own_source(module: str) -> SourceFile:
 
 
 def users_source(path: Path) -> SourceFile:
-    """Describe a file of a user: its modules are named from the outermost package around it."""
+    """Describe a file of a user: its modules are named from the outermost package around it.
+
+    A package is a folder with ``__init__.py``. Modules that stand beside the file count with it,
+    unless it is of the project or in a folder of installed distributions.
+    """
     root = path.parent
     while (root / "__init__.py").is_file():
         root = root.parent
@@ -141,8 +147,10 @@ def users_source(path: Path) -> SourceFile:
 def find_definition(imported: Imported, source: SourceFile) -> Place | None:
     """Find the definition that an import in a file names.
 
-    None if its code counts by the version of its package. A name that a module imports itself is
-    looked up in the module that defines it.
+    None if its code counts by the version of its package, as that of installed distributions and of
+    the standard library. An import of a whole module has the name `WHOLE`, as has a name that its
+    module does not define. A name that a module imports itself is looked up in the module that
+    defines it. ``source`` is the file of the import.
     """
     absolute = imported.within(source.package)
     module, name = absolute
@@ -165,7 +173,8 @@ def find_definition(imported: Imported, source: SourceFile) -> Place | None:
 def _find_name(name: str, home: SourceFile) -> Place | None:
     """Find where a name of a module is defined; in a package it may be a submodule.
 
-    None if it is imported from a package of others; the whole module if it is not found.
+    ``home`` is the file of the module. None if it is imported from a package of others; the whole
+    module if it is not found, or if the module is compiled.
     """
     if home.is_package:
         submodule = module_path(f"{home.module}.{name}", home.root)
@@ -182,7 +191,9 @@ def _find_name(name: str, home: SourceFile) -> Place | None:
 def _roots_of(top_level: str, source: SourceFile) -> list[Path]:
     """Find the folders that a package or module is imported from, if its code counts by content.
 
-    Empty for the standard library, for what is not found, and for installed distributions.
+    ``top_level`` is its name without those of submodules; ``source`` is the file that imports it.
+    Empty for files of the project, for the standard library, for what is not found, and for
+    installed distributions.
     """
     if source.is_own or not top_level or top_level in sys.stdlib_module_names:
         return []
@@ -206,7 +217,10 @@ def module_path(name: str, folder: Path) -> Path | None:
 
 
 def _module_path(name: str, folder: Path) -> Path | None:
-    """Find the file of a module: of a package its ``__init__.py``; None if there is no file."""
+    """Find the file of a module: of a package its ``__init__.py``; None if there is no file.
+
+    ``name`` has dots ("pkg.module"), and counts from the folder. Compiled modules are found, too.
+    """
     stem = folder.joinpath(*name.split("."))
     paths = [stem / "__init__.py"]
     paths += [stem.with_name(stem.name + suffix) for suffix in SUFFIXES]
@@ -247,7 +261,10 @@ def module_scope(content: bytes) -> Scope:
 def _add_statement(statement: ast.stmt, scope: Scope) -> None:
     """Add a statement of a module to its scope, under the names that it defines or imports.
 
-    A block for type checkers alone counts by the statements in it; a constant is left out.
+    What is neither an import, a definition nor an assignment to names is an effect, which runs at
+    import; compound statements, such as ``try``, are effects and may define names, too. A block for
+    type checkers alone counts by the statements in it; a constant, such as a docstring, is left
+    out.
     """
     match statement:
         case ast.Import() | ast.ImportFrom():
@@ -271,7 +288,10 @@ def _add_statement(statement: ast.stmt, scope: Scope) -> None:
 
 
 def _names_defined_in(statement: ast.stmt) -> list[str]:
-    """List the names that a compound statement or an assignment defines."""
+    """List the names that a compound statement or an assignment defines.
+
+    Variables in functions, classes and comprehensions are left out. A name may be listed twice.
+    """
     names = []
     pending: list[ast.AST] = [statement]
     while pending:

@@ -92,7 +92,7 @@ class Stages:
         return [analysis.key for analysis, _ in self.run.analyses]
 
     def check_settings(self) -> None:
-        """Refuse settings that do not fit the input, before anything is trained.
+        """Refuse settings of the study that do not fit its input, before anything is trained.
 
         These are tables of items, metrics of hidden items, analyses of single lists where a system
         has several runs, and settings of analyses. Raises InputError with file and line; warns of
@@ -102,6 +102,7 @@ class Stages:
         study = run.study
         with study.errors_at("items"):
             features = run.catalogue.features
+        # A row without any feature is that of an item that the table lacks.
         n_unknown = 0 if features is None else np.count_nonzero(~features.any(axis=1))
         if n_unknown:
             items = counted(int(n_unknown), "item")
@@ -130,7 +131,7 @@ class Stages:
         """Refuse metrics of hidden items (LOO, LLOO) where they have no value.
 
         That is if an analysis needs a truth and no metric else is measured, if there are runs by
-        other programs, or for LLOO if ratings have no time.
+        other programs, or for LLOO if ratings have no time. Raises InputError for the first.
         """
         run = self.run
         split = run.collection.split
@@ -154,7 +155,7 @@ class Stages:
             raise InputError("LLOO hides items rated later, but the ratings have no time.")
 
     def _best_ranks(self) -> FullRanks:
-        """Compute the ranks of a perfect system among all candidates.
+        """Compute the ranks that a perfect system gives the relevant items, among all candidates.
 
         Raises InputError if the study does not begin with ratings.
         """
@@ -180,7 +181,11 @@ class Stages:
         )
 
     def completed_study(self) -> bytes:
-        """Write the study with all defaults spelled out; nothing of systems if none is trained."""
+        """Write the study as TOML with all defaults spelled out, and paths from the study folder.
+
+        The threshold is the one that was used. Without ratings, nothing is trained: the tables
+        [split] and [systems] are left out.
+        """
         study = self.run.study
         ratings = study.ratings
         if ratings is None:
@@ -196,7 +201,11 @@ class Stages:
         return study.to_toml(folder=self.run.folder)
 
     def make(self) -> None:
-        """Make all parts that are missing, in this order: input, lists, scores, analyses."""
+        """Make all parts that are missing from the study folder, and write them there.
+
+        The order is: input, lists, scores, analyses, repetitions of the study, answer. There is an
+        answer if an analysis has a number for each measure.
+        """
         keep_input(self.run.parts, self.run.collection)
         self.lists.keep()
         self.scores.keep()
@@ -239,7 +248,9 @@ class Stages:
         """List what an analysis is computed from, for its key.
 
         An analysis of other worlds: the sections that describe them. One of full ranks: ranks and
-        families. Any other: also lists, judgements, scores, metrics and the catalogue.
+        families. Any other: also lists, judgements, scores, metrics and the catalogue. Ranks of
+        candidates and the truth are added where it needs them. Files of the study folder are
+        listed with their checksums.
         """
         run = self.run
         parts = run.parts
@@ -314,7 +325,11 @@ class Stages:
         return "settings" if self.run.study.repeat.settings > 1 else "splits"
 
     def _keep_repeats(self) -> None:
-        """Run the study under other seeds, or with other settings, and combine the results."""
+        """Run the study under other seeds, or with other settings, and combine the results.
+
+        Each repetition has a study folder of its own; the combined means and results become the
+        result `REPEATS` of this study. Parts that are complete are not made again.
+        """
         varied = self._varied
         noun = "Settings" if varied == "settings" else "Seed"
         first_number = 1 if varied == "settings" else self.run.study.seed
@@ -345,9 +360,11 @@ class Stages:
         self.run.keep_result(REPEATS, self.run.parts.key(combine), Repeats, compute)
 
     def _keep_answer(self) -> None:
-        """Answer which measures can be trusted, from the results of the analyses.
+        """Answer which measures can be trusted, from the results of the analyses; write the answer.
 
-        If the study is repeated with other settings of the systems, the answer is over all of them.
+        Analyses that have a number for each measure count. If the study is repeated with other
+        settings of the systems, their results are those over all settings. An answer that is
+        complete in the study folder is not made again.
         """
         estimating = self._estimating_analyses()
         classes = {
@@ -381,7 +398,10 @@ class Stages:
         return in_report_order(classes, by_truth=by_truth)
 
     def _results(self) -> list[str]:
-        """List the keys of all results, in the order of the report."""
+        """List the keys of all results, in the order of the report.
+
+        There is an answer if an analysis has a number for each measure.
+        """
         results = ["means", "coverage", *self.analyses]
         if self._estimating_analyses():
             results.insert(0, ANSWER)
@@ -402,10 +422,10 @@ def evidence_files(folder: Path, keys: Iterable[str]) -> dict[str, Path]:
 def answer_from_files(
     files: Mapping[str, Path], result_classes: ResultClasses, repeats: Path | None
 ) -> Answer:
-    """Compute the answer from results in files.
+    """Compute the answer from results of analyses in files.
 
-    If a file of repetitions with other settings of the systems is given, results are over all of
-    these settings.
+    ``files`` has the paths by key of the result. ``repeats`` is the file of repetitions with other
+    settings of the systems, so that results are over all of these settings; None without these.
     """
     results = {key: read_evidence(files[key], result_class) for key, result_class in result_classes}
     if repeats is not None:
@@ -425,7 +445,9 @@ def repeats_from_files(
     Parameters
     ----------
     files
-        By study: the files of its means and results, by key.
+        By study: the files of its means (under "means") and results, by key.
+    result_classes
+        Keys and classes of the results, without the means.
     numbers
         The seed of each study, or the number of its settings.
     varied

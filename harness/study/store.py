@@ -93,10 +93,12 @@ class Store:
         cost: Cost,
         made_by: dict[str, str],
     ) -> None:
-        """Write the files of a part, then enter it in the ledger.
+        """Write the files of a part, then enter it in the ledger, with checksums and cost.
 
-        Files of an earlier version of the part that are no longer among them are removed. All
-        names are entered in the ledger before, so that none is forgotten if the process is killed.
+        ``files`` has contents by name in the study folder; ``key`` and ``made_by`` are digests of
+        what the part was made from, and by. Files of an earlier version of the part that are no
+        longer among them are removed, as is the manifest. All names are entered in the ledger
+        before, with an empty key, so that none is forgotten if the process is killed.
         """
         self.unfinish()
         earlier_entry = self.ledger.entry(part)
@@ -124,7 +126,7 @@ class Store:
         (self.folder / "manifest.json").unlink(missing_ok=True)
 
     def remove_others(self, parts: set[str]) -> None:
-        """Remove all parts but these, with their files and their entries in the ledger."""
+        """Remove all parts but these, by name, with their files and their entries in the ledger."""
         for part in self.ledger.list_parts():
             entry = self.ledger.entry(part)
             if part in parts or entry is None:
@@ -141,7 +143,8 @@ class Store:
 def portable(path: str, folder: Path) -> str:
     """Write an absolute path relative to a folder.
 
-    A path in the home folder is written from there ("~/..."), unless the folder is there, too.
+    A path in the home folder is written from there ("~/..."), unless the folder is in the home
+    folder, too.
     """
     home = Path.home()
     if Path(path).is_relative_to(home) and not folder.resolve().is_relative_to(home):
@@ -150,9 +153,10 @@ def portable(path: str, folder: Path) -> str:
 
 
 def with_portable_paths(value: Any, folder: Path) -> Any:
-    """Replace every absolute path in a tree of values, keys among them, as `portable` does.
+    """Replace absolute paths in a tree of values, keys among them, by relative ones (`portable`).
 
-    Trees are of mappings, lists and tuples, which become dictionaries and lists.
+    Each text that is an absolute path, but "/", is replaced. Trees are of mappings, lists and
+    tuples, which become dictionaries and lists; other values stay as they are.
     """
     if isinstance(value, Mapping):
         return {

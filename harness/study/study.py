@@ -54,7 +54,8 @@ def _expand_set(names: Any) -> Any:
 def _check_grade_rule(value: Any) -> Any:
     """Check a rule by which ratings become grades: "values", "ranks", or rising thresholds.
 
-    Thresholds become a tuple of floats. Raises ValueError for anything else; None stays None.
+    Thresholds are finite and strictly rising; they become a tuple of floats. Raises ValueError for
+    anything else; None stays None.
     """
     if value in (None, "values", "ranks"):
         return value
@@ -156,7 +157,10 @@ class SystemsSection(Section):
         return None if self.candidates == "trained" else split.test.item_counts() > 0
 
     def with_absolute_paths(self, to_absolute: Callable[[Path], Path]) -> Self:
-        """Make the paths of users' systems, such as ``my_system.py:MyScorer``, absolute."""
+        """Make the paths of users' systems, such as ``my_system.py:MyScorer``, absolute.
+
+        They are replaced in names and wherever settings are by name of a system. Returns a copy.
+        """
 
         def absolute(name: str) -> str:
             if not is_user_system(name):
@@ -255,7 +259,12 @@ class MetricsSection(Section):
 
     @property
     def measures(self) -> Measures:
-        """The grid of metrics and cut-offs, and report measures; by metric, then rising depth."""
+        """The grid of metrics and cut-offs, and report measures; by metric, then rising depth.
+
+        Metrics without a depth in their name make the grid, at all cut-offs. Report measures are
+        those of ``report``, else of ``names``; a name without a depth is taken at the deepest
+        cut-off, or of whole lists if there are no cut-offs.
+        """
         names = [parse_name(text) for text in self.names]
         report_names = [parse_name(text) for text in self.report or self.names]
         grid = [
@@ -326,7 +335,12 @@ class Study(StudyFile):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Study:
-        """Refuse sections that do not go together: each names the key that breaks a rule."""
+        """Refuse sections that do not go together, with an error that pydantic words.
+
+        A study begins with ratings from one source, or with runs and qrels. Given runs are not
+        repeated, no cut-off is deeper than the lists, figures show measures of the study, and a
+        truth has a path unless it is that of a simulated world.
+        """
         ratings = self.ratings
         if ratings is None and (self.runs is None) != (self.qrels is None):
             raise ValueError("[runs] and [qrels] need each other")
@@ -378,7 +392,9 @@ class Study(StudyFile):
     def read_tables(cls, values: dict[str, Any], origin: Origin) -> dict[str, Any]:
         """Read the split, and every section of an analysis, as their own files declare them.
 
-        ``values`` are the tables of the study file; adds a table [truth] where the input has one.
+        ``values`` are the tables of the study file; adds a table [truth] where the input has a
+        truth of its own. Tables of a wrong type are left to a later check. Raises InputError, with
+        file and line, if the split or a setting of an analysis breaks a rule.
         """
         values = values | _usual_truth(values)
         split = values.get("split")

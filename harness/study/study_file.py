@@ -125,8 +125,9 @@ class StudyFile(Section):
         Raises
         ------
         InputError
-            If the text is not TOML (a run or a table of ratings is recognised), or a value breaks a
-            rule.
+            If the text is not TOML, or a value breaks a rule. If the text looks like a run or
+            qrels, or the name of the source like that of a table of ratings, the sentence says what
+            to do.
         """
         try:
             values = tomllib.loads(text)
@@ -192,10 +193,12 @@ def sentence_of(
 
     Parameters
     ----------
+    error
+        What pydantic raised.
     origin
         Where the values are from.
     root
-        The model that they break.
+        The model whose rules they break.
     table
         The tables that hold the values of the model, from the outermost.
     """
@@ -228,7 +231,8 @@ def refused(rule: str, *location: str) -> PydanticCustomError:
 def _hint_of_keys(location: Sequence[str], root: type[BaseModel]) -> str:
     """Word which key may be meant by one that a model does not have, or which keys there are.
 
-    ``location`` are the tables in the model, from the outermost, and the key.
+    ``location`` are the tables in the model ``root``, from the outermost, and the unknown key. The
+    result is a clause: "did you mean `seed`?", or "there are `name`, `seed`."
     """
     section = root
     for table in location[:-1]:
@@ -250,8 +254,8 @@ def _hint_of_keys(location: Sequence[str], root: type[BaseModel]) -> str:
 def _line_of(text: str, location: Sequence[str]) -> int | None:
     """Find the line of a key in TOML text, or of the table that should hold it.
 
-    ``location`` are the tables from the outermost, and the key, which may be a table itself. None
-    if neither is there.
+    ``location`` are the tables from the outermost, and the key, which may be a table itself. Lines
+    count from 1. None if neither is there.
     """
     table = ""
     table_line = None

@@ -81,16 +81,19 @@ class StudyRun:
     ) -> None:
         """Run an analysis, and write its result with tables and figures, unless complete.
 
+        It is complete if the study folder has the result under the key of its settings, the seed,
+        its input and its code. Errors of the analysis begin with the line of its section.
+
         Parameters
         ----------
         analysis, settings
-            The analysis.
+            The analysis, and its settings.
         work
-            Reads what it may use.
+            Reads what it may use; called only if the analysis is run.
         made_from
-            What it uses, as `Parts.key` takes it.
+            What it is computed from: arrays, settings, parts in the study folder (`Parts.key`).
         makers
-            What it uses of code, beside its own.
+            Functions and classes that it uses, beside its own code.
         """
         key = self.parts.key(analysis.make, settings, self.study.seed, *made_from, makers=makers)
 
@@ -167,7 +170,8 @@ def drawing_methods(result_class: type[Result]) -> list[Maker]:
     """List the methods of a class of results that its files in the study folder are made by.
 
     These are its frames, its caption, and for each figure the method that draws it, the part of the
-    result that it shows, and the values of its panels.
+    result that it shows, and the values of its panels. Properties are listed as such, unread;
+    fields of the class are left out.
     """
     names = ["frames", "caption"]
     for figure in figures_of(result_class):
@@ -183,7 +187,11 @@ def drawing_methods(result_class: type[Result]) -> list[Maker]:
 
 
 def result_files(name: str, result: Result, options: FigureOptions) -> Files:
-    """Write the tables (CSV) and figures (SVG) of a result, by their names in the study folder."""
+    """Write the tables (CSV) and figures (SVG) of a result, by their names in the study folder.
+
+    ``name``, the key of the result, is not used here. Texts that a spreadsheet would take for a
+    formula are escaped. Figures that do not apply to the result are left out.
+    """
     files: Files = {}
     for table, frame in result.frames().items():
         text = as_csv(map_texts(frame, escape_formula))
@@ -212,7 +220,10 @@ def run_to_report(
     """Make the parts of a study that are missing, and write its manifest and report.
 
     Prints remarks on the input, the answer of the study, and cautions that were not remarked on.
-    Figure options that matplotlib refuses are an InputError before the work.
+    Parts that the study no longer has are removed from its folder.
+
+    Raises InputError before the work for figure options that matplotlib refuses, and if another
+    process uses the folder; later, if a part is refused.
 
     Parameters
     ----------
@@ -259,10 +270,11 @@ def run_to_report(
 
 
 def _manifest(run: StudyRun, facts: Mapping[str, Any], remarks: Sequence[str]) -> dict[str, Any]:
-    """Describe what the study was made from, by what, and what it cost.
+    """Describe for the manifest what the study was made from, by what, and what it cost.
 
-    ``facts`` are those of its kind of study, with its ``inputs``; paths are written relative to the
-    study folder, in the remarks too.
+    ``facts`` are those of its kind of study, with its "inputs", a dictionary for each file. Paths
+    are written relative to the study folder, in the remarks (warnings about the input) too. Costs
+    are seconds by part of the study.
     """
     study = run.study
     ledger = run.parts.store.ledger
@@ -303,7 +315,8 @@ def _replace_paths(text: str, replacements: Mapping[str, str]) -> str:
 def machine() -> dict[str, Any]:
     """Describe the operating system, processor and BLAS that made the study.
 
-    Nothing is made again where this differs.
+    A BLAS is named by its library, version and architecture. No part of a study is made again where
+    this differs.
     """
     from threadpoolctl import threadpool_info
 
@@ -322,7 +335,7 @@ def machine() -> dict[str, Any]:
 def versions() -> dict[str, str]:
     """Look up the versions of Python, of the harness (and its commit), and of main dependencies.
 
-    Without a git checkout there is no commit.
+    Without a git checkout there is no commit; packages that are not installed are left out.
     """
     of_harness = {"python": platform.python_version(), "harness": __version__}
     commit = _commit()
