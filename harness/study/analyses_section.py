@@ -59,7 +59,10 @@ class AnalysesSection(Section):
 
     @model_serializer
     def _as_sections(self) -> dict[str, Any]:
-        """Write the sections as a file has them: names, plug-ins if any, a section of each."""
+        """Write the sections as a file has them: names, plug-ins if any, a section of each.
+
+        Members of a group share a section, in which `studies` lists them.
+        """
         sections: dict[str, Any] = {}
         for analysis, settings in self.chosen():
             section = sections.setdefault(analysis.section, {})
@@ -163,7 +166,8 @@ def _read_section(
 ) -> dict[str, AnalysisSettings]:
     """Read the settings of an analysis, or of the members of a group, by key.
 
-    Each member of a group is set by the options that it has.
+    ``name`` is that of the section, ``section`` its table. Each member of a group is set by the
+    options that it has; `studies` in the table says which members are made.
 
     Raises InputError if no analysis has this section, or it is not a table, or a setting breaks a
     rule.
@@ -225,7 +229,8 @@ def _members_of_group(
 def _check_names(names: Any, valid_names: Collection[str], subject: str, noun: str) -> None:
     """Refuse what is not a list, or has a name twice or one that is not valid.
 
-    ``subject`` begins the sentences: "`names` in [analyses]"; ``noun`` is what has a name.
+    ``subject`` begins the sentences: "`names` in [analyses]"; ``noun`` is what has a name. Raises
+    InputError.
     """
     if not isinstance(names, list | tuple):
         raise InputError(f"{subject} must be a list of names, got {names!r}.")

@@ -77,8 +77,8 @@ def read_catalogue(section: ItemsSection, collection: Collection) -> Catalogue:
 def _propensities_of_world(collection: Collection) -> Floats:
     """Compute the probability of each item, (n_items,), to be observed in the simulated world.
 
-    It is conditional on the number of ratings of each user, in training and test. Raises InputError
-    if the study does not begin with a simulated world.
+    It is that for users to whom the item is relevant, given how many ratings each user has in
+    training and test. Raises InputError if the study does not begin with a simulated world.
     """
     split = collection.split
     truth = collection.truth

@@ -129,9 +129,10 @@ class SystemLists:
 
     @cached_property
     def families(self) -> dict[str, str]:
-        """Families of the systems that are trained here, and of the runs of which one is named.
+        """By system: its family, if it is trained here or the study file names the family.
 
-        A baseline is a family of its own; of a user's system it is known if it is declared.
+        A baseline is a family of its own, with the system's name; a user's system without a
+        declared family is left out. Raises InputError if the file names an unknown run.
         """
         study = self.run.study
         families = {}
@@ -147,7 +148,11 @@ class SystemLists:
 
     @cached_property
     def names_by_part(self) -> Mapping[SystemPart, tuple[str, ...]]:
-        """By part that systems may have: names of the runs or systems of which it is kept."""
+        """By part that systems may have: names of the runs or systems of which it is kept.
+
+        Lists are kept of all runs; ranks, of trained systems alone, if an analysis or a metric
+        needs them. Names are empty where nothing is kept.
+        """
         truth = self.run.collection.true_judgements
         has_true_runs = truth is not None and truth.has_separate_lists
         has_relevant_ranks = Need.FULL_RANKS in self.run.needs
@@ -161,9 +166,10 @@ class SystemLists:
         }
 
     def _ranks_all_candidates(self) -> bool:
-        """Check whether an analysis needs ranks of all candidates.
+        """Check whether ranks of all candidates are kept: whether an analysis needs them.
 
-        Some analyses need them of all test users or not at all: then they must be few enough.
+        Some analyses need them of all test users or not at all: for these alone they are kept only
+        if users are few enough that all are ranked. False without a split.
         """
         split = self.run.collection.split
         if split is None:
@@ -246,8 +252,9 @@ class SystemLists:
     def _train(self, split: Split) -> None:
         """Train the systems of which a part is missing, in worker processes; write these parts.
 
-        Raises InputError before the training if a system cannot learn from the ratings, or needs
-        more memory than there is.
+        A part is missing if the study folder lacks it under the key of its settings, ratings and
+        code. Raises InputError before the training if a system cannot learn from the ratings, or
+        needs more memory than there is; later, if it fails or recommends nothing.
         """
         parts = self.run.parts
         arguments = self._arguments_by_part(split)
@@ -289,7 +296,8 @@ class SystemLists:
     ) -> dict[SystemPart, Key]:
         """Derive the keys of the parts of a system from its settings, its task, and its code.
 
-        ``arguments`` are what each part needs beside the trained system.
+        ``system`` is its name in tables. ``arguments`` are what each part needs beside the trained
+        system.
         """
         study = self.run.study
         name = study.systems.labels[system]
@@ -306,7 +314,8 @@ class SystemLists:
     def _count_workers(self, systems: Sequence[str], split: Split) -> int:
         """Compute how many systems may be trained at a time in the memory that is available.
 
-        Raises InputError if one of them needs more memory than there is.
+        ``systems`` are those to train, by their names in tables. At most the number of jobs of the
+        run, at least 1. Raises InputError if one of them needs more memory than there is.
         """
         section = self.run.study.systems
         bytes_needed = []
@@ -323,7 +332,9 @@ class SystemLists:
     def _arguments_by_part(self, split: Split) -> dict[SystemPart, tuple[Any, ...]]:
         """Collect what each part of a trained system needs beside the system.
 
-        Parts that the study does not keep are left out.
+        Parts that the study does not keep are left out. Ranks of relevant items need test ratings;
+        those of hidden items, test ratings with marks of the relevant; lists for the truth, its
+        users and their allowed items; ranks of all candidates, rows of test users.
         """
         collection = self.run.collection
         truth = collection.true_judgements
@@ -354,7 +365,11 @@ class SystemLists:
         )
 
     def _check_nonnegative(self, split: Split) -> None:
-        """Refuse ratings below 0, after the shift, for all systems that require none below 0."""
+        """Refuse ratings below 0, after the shift, for all systems that require none below 0.
+
+        Ratings are those of training and test of at least the system's ``positives``; the shift is
+        added for training. Raises an InputError that names the systems and the shift that helps.
+        """
         section = self.run.study.systems
         shift = self.run.study.shift
         lowest_by_system: dict[str, float] = {}
@@ -380,9 +395,10 @@ def _lowest_rating(ratings: Ratings, positives: float | None) -> float:
 
 
 def list_files(run: Run, topics: Numbering, items: Numbering, file: str, is_true: bool) -> Files:
-    """Write the lists of a run, with ids as TREC files write them.
+    """Write the lists of a run as Parquet, with ids as TREC files write them.
 
-    Raises InputError if all lists are empty; ``is_true`` says that they are judged by the truth.
+    Returns the content by ``file``, its name in the study folder. Raises InputError if all lists
+    are empty; ``is_true`` says that they are judged by the truth.
     """
     if not run.lengths.any():
         reason = "recommends nothing to any test user."

@@ -111,13 +111,18 @@ class TrueJudgements:
     def with_unranked_items(self, run: Run, depth: int, *, seed: int) -> Run:
         """Append the judged items that a system does not rank to its lists, down to a depth.
 
-        They are in a random order, which is the same for all systems.
+        They are in a random order, which is the same for all systems. Items of negative grade count
+        as unjudged.
 
         Parameters
         ----------
         run
-            Lists of the users of the truth, of shape (n_users, run depth); not deeper than
-            ``depth``.
+            Lists of the users of the truth, item numbers of shape (n_users, run depth), -1 at the
+            end of shorter lists; not deeper than ``depth``.
+        depth
+            Length of the lists that are returned.
+        seed
+            Random seed of the order.
 
         Returns
         -------
@@ -148,6 +153,7 @@ class TrueJudgements:
         by_user = np.argsort(users, kind="stable")
         users = users[by_user]
         items = items[by_user]
+        # The first judged item of a user goes behind the last ranked one: places count from 1.
         columns = is_filled.sum(axis=1)[users] + place_in_group(users) - 1
         fits = columns < depth
         lists = np.full((len(run.items), depth), -1, dtype=run.items.dtype)
@@ -158,8 +164,9 @@ class TrueJudgements:
     def notes(self, lists: Sequence[Run], reported: Measures, *, trained: bool) -> Iterator[str]:
         """Word what scores on lists of judged items alone cannot show, a sentence each.
 
-        Names systems that score less than 95 % of the truly judged items, and measures whose depth
-        is at least the median number of truly judged items of a user.
+        The first sentence is always yielded. Others name systems that score less than 95 % of the
+        truly judged items, and measures whose depth is at least the median number of truly judged
+        items of a user.
 
         Parameters
         ----------
@@ -176,6 +183,7 @@ class TrueJudgements:
         )
         n_judged = np.diff(self.judged_items().offsets)
         deepest = max(run.items.shape[1] for run in lists)
+        # A list holds judged items alone: no more than there are, nor than its depth.
         n_rankable = np.minimum(n_judged, deepest).sum()
         incomplete = []
         for run in lists:
@@ -201,8 +209,9 @@ class TrueJudgements:
     def restrict_lists(self, run: Run) -> Run:
         """Remove unjudged items from lists of the users of the truth, if only judged ones count.
 
-        Lists keep their shape, (n_users, depth): items move up, and -1 fills the end. Raises
-        ValueError if the lists are not of as many users as the truth has.
+        Lists of item numbers keep their shape, (n_users, depth): items move up, and -1 fills the
+        end. Items of negative grade are unjudged. If all items count, the run is returned as it is.
+        Raises ValueError if the lists are not of as many users as the truth has.
         """
         self._require_own_users(run)
         if self.candidates == "all":
@@ -249,10 +258,16 @@ def judgements_of_world(
 
     Parameters
     ----------
+    truth
+        The true ratings of all users and items of the world.
+    split
+        Training and test ratings; a user and an item of it are found in the world by id.
     scale
         Grades the true ratings, each as the nearest rating.
     candidates
         Whether lists of judged items alone are judged ("judged"), or the usual ones ("all").
+    seed
+        Random seed of the sample.
 
     Raises
     ------
@@ -296,9 +311,10 @@ def judgements_of_world(
 
 
 def sample_user_indices(users: Ints, n_items: int, seed: int) -> Longs:
-    """Draw indices of users, rising, so that users times items are at most `MAX_PAIRS`.
+    """Draw indices into ``users``, rising, so that users times items are at most `MAX_PAIRS`.
 
-    All indices, if that many pairs are few enough; at least one.
+    All indices, if that many pairs are few enough; at least one. Draws depend on the seed and the
+    number of users alone.
     """
     max_users = max(MAX_PAIRS // n_items, 1)
     indices = np.arange(len(users))
@@ -311,6 +327,9 @@ def sample_user_indices(users: Ints, n_items: int, seed: int) -> Longs:
 
 def judgements_of_file(file: TruthFile, ids: StudyIds, *, candidates: Candidates) -> TrueJudgements:
     """Select the judgements of users for whom systems rank, of items that they may rank.
+
+    ``file`` has the judgements, ``ids`` the users and items of the study; ``candidates`` says
+    whether lists of judged items alone ("judged") or the usual ones ("all") are judged.
 
     If training ratings are known, leaves out users without any, and pairs that are rated there.
     Warns of judgements that are left out and of topics without a judgement.
@@ -332,7 +351,7 @@ def judgements_of_file(file: TruthFile, ids: StudyIds, *, candidates: Candidates
     is_usable = (user >= 0) & (item >= 0)
     if ids.train is not None:
         n_items = np.int64(len(ids.items))
-        # The last entry is for the number -1, of unknown users.
+        # The last entry, which is index -1, is for the number -1 of unknown users.
         has_profile = np.append(ids.train.user_counts() > 0, False)
         training_pairs = ids.train.user * n_items + ids.train.item
         is_in_training = np.isin(user * n_items + item, training_pairs)
@@ -386,7 +405,9 @@ def _over_users(
 ) -> TrueJudgements:
     """Look up ids and topics of the judged users, and count their judgements.
 
-    ``users`` has the number of each row of the qrels among all users whom systems rank for.
+    ``users``, (n_judged_users,), has the number of each row of the qrels among all users whom
+    systems rank for. ``origin`` is a clause such as "of the simulated world"; ``source_facts`` are
+    further facts for the manifest.
     """
     topics = ids.users.select(users)
     trec_users = trec_ids(ids.users)
@@ -440,9 +461,12 @@ def read_truth(
 
     Parameters
     ----------
+    section
+        The table [truth] of the study, which has a path.
     threshold, rule
-        Lowest relevant rating and rule of grades of the study's own ratings. A threshold of the
-        section replaces both.
+        Lowest relevant rating and rule of grades of the study's own ratings, None where it has
+        none. A threshold of the section replaces both; for implicit feedback the threshold is the
+        lowest true rating. Without any, it is the usual one of the scale.
 
     Raises
     ------
@@ -483,7 +507,8 @@ def read_truth(
 def _read_true_qrels(section: TruthSection, path: Path) -> TruthFile:
     """Read true judgements in the format of qrels; grades from the threshold (or 1) are relevant.
 
-    Raises InputError if the threshold is not a whole number of at least 1.
+    The threshold is that of the section [truth]. Raises InputError if it is not a whole number of
+    at least 1, or the file cannot be read as qrels.
     """
     level = 1.0 if section.threshold is None else section.threshold
     if level < 1 or not level.is_integer():

@@ -90,10 +90,11 @@ class StudyWork(Work):
 
     @cached_property
     def scales(self) -> Mapping[Measure, int]:
-        """Scales of the measures whose scores are whole numbers over a common divisor.
+        """By measure: the number by which all its scores become whole numbers, where there is one.
 
-        Empty if users are weighted, as weighted scores are not. Where a score is the mean over
-        runs of a system, numbers of runs are part of the divisor.
+        Measures without it, or without a cut-off, are left out. Empty if users are weighted, as
+        weighted scores are no such fractions. Where a score is the mean over runs of a system, the
+        number is a multiple of the numbers of runs.
         """
         if self.scores.weights is not None:
             return {}
@@ -158,8 +159,9 @@ class StudyWork(Work):
     def judged_twice(self) -> tuple[Numbers, Numbers, Numbers]:
         """Pairs of user and item that both the qrels and the truth judge.
 
-        Numbers of the users in the study, grades of the qrels, and true grades, each of shape
-        (n_pairs,). Grades below 0 are no judgements. Refuses a study without a truth.
+        Three arrays of shape (n_pairs,): the number of the user among the topics of the study, the
+        grade in the qrels, and the true grade. Pairs are ordered by user, then item. Grades below 0
+        are no judgements. Raises InputError for a study without a truth.
         """
         truth = self.collection.true_judgements
         if truth is None:
@@ -174,12 +176,12 @@ class StudyWork(Work):
         # A number for each pair of user and item.
         pairs = qrels.users.astype(np.int64) * n_items + qrels.items
         true_pairs = true_users * n_items + true_qrels.items
-        common_pairs, places, true_places = np.intersect1d(
+        common_pairs, rows, true_rows = np.intersect1d(
             pairs[is_judged], true_pairs[is_truly_judged], return_indices=True
         )
         users = common_pairs // n_items
-        grades = qrels.grades[is_judged][places]
-        true_grades = true_qrels.grades[is_truly_judged][true_places]
+        grades = qrels.grades[is_judged][rows]
+        true_grades = true_qrels.grades[is_truly_judged][true_rows]
         return users.astype(np.intp), grades.astype(np.intp), true_grades.astype(np.intp)
 
     def accumulation(self, measure: Measure) -> str:
@@ -197,7 +199,9 @@ class StudyWork(Work):
     def rescorer(self, n_samples: int) -> SumSamples:
         """Make a function that scores the systems on samples of the judgements.
 
-        Prints a note if a metric is outside the fast kernel: then ``n_samples`` samples are slow.
+        The function takes marks of the judgements that samples keep, and returns sums of the scores
+        over blocks of users. Prints a note if a metric is outside the fast kernel: then
+        ``n_samples`` samples, the number that the caller will draw, are slow.
         """
         scorer = SampleScorer(
             self.runs,

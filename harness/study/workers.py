@@ -111,9 +111,11 @@ def relevant_ranks(trained: TrainedSystem, relevant: Ratings) -> FullRanks:
 
 
 def hidden_ranks(trained: TrainedSystem, hidden: HiddenItems) -> JudgedRanks:
-    """Rank test items that are hidden in turn, with profiles of all else that the users rated.
+    """Rank relevant test items that are hidden in turn, among all candidates of their users.
 
-    Ratings of the profiles, and the lowest that counts, are shifted as those of the training.
+    A profile has all else that the user rated, in training and test ("loo"), or what was rated
+    before the hidden item ("lloo"). Ratings of the profiles, and the lowest that counts, are
+    shifted as those of the training.
     """
     task = trained.task
     assert isinstance(trained.scorer, HistoriesScorer), "other systems are refused before"
@@ -226,7 +228,7 @@ def train_and_rank(
     Parameters
     ----------
     system, settings, task
-        See `train_system`.
+        Name of the system or path of its file, its settings, and what it learns from.
     parts
         What each part needs beside the trained system: further arguments of its function.
 
@@ -257,10 +259,11 @@ def training_ratings(ratings: Ratings, positives: float | None, shift: float = 0
 def try_and_rank(
     label: Label, system: str, settings: Mapping[str, Any], task: TrainingTask
 ) -> tuple[Label, Run | str, Cost]:
-    """Train and recommend as `train_and_rank` does; a failure is a sentence in place of the run.
+    """Train a system and recommend; return the label, the run, and the cost of both.
 
-    Unusual settings may fail anywhere in the libraries below. An error that no settings could
-    avoid, a package that is not installed, is raised. The label is returned as it came.
+    Any exception, as unusual settings may fail anywhere in the libraries below, becomes a sentence
+    in place of the run, on one line. An error that no settings could avoid, a package that is not
+    installed, is raised. The label, which tells trials apart, is returned as it came.
     """
     clock = Clock()
     try:
@@ -278,7 +281,8 @@ def try_and_rank(
 def trained_on(cluster: str | None, systems: Iterable[str]) -> Iterator[None]:
     """Train systems on the workers of a cluster while the block runs; None trains them here.
 
-    Raises InputError if a system is in a user's file, which other machines may not have.
+    ``cluster`` is an address of dask's scheduler, or "local". Raises InputError if a system is in a
+    user's file, which the machines of a cluster that is not local may not have.
     """
     users_systems = [label_of(system) for system in systems if is_user_system(system)]
     if users_systems and cluster not in (None, LOCAL):

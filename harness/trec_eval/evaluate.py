@@ -84,7 +84,11 @@ class Evaluations:
     topics: Topics = "qrels"
 
     def remarks(self) -> list[str]:
-        """Count the topics without relevant items and the like, and those each run lacks."""
+        """Write sentences on topics that need care: one for the qrels, then one for each run.
+
+        The first counts the topics without relevant or judged non-relevant items; the others, the
+        topics of the qrels that the run lacks. They also say whether such topics count.
+        """
         counting = "all count."
         missing_ones = "."
         if self.topics == "run":
@@ -121,6 +125,8 @@ def evaluate_runs(
     One file is held at a time, and a block of its topics is scored at a time: memory grows with the
     lines of the longest file, not with its topics times its longest list.
 
+    Warns of ties that change a mean, and of what is suspicious in runs and judgements.
+
     Parameters
     ----------
     qrels_path, run_paths
@@ -136,9 +142,14 @@ def evaluate_runs(
     precision
         Precision to which scores are compared for ties: see `RunFile.ranked_lists`.
     topics
-        Which topics count.
+        Which topics count: all of the "qrels", where one that a run lacks has 0, or those that the
+        "run" has, too.
     run_columns, qrels_columns
         Names of the columns in the files, where they are not usual ones.
+
+    Returns
+    -------
+    The values of each run, in the order of the files, and counts of topics and judgements.
 
     Raises
     ------
@@ -189,6 +200,10 @@ def _warn_of_ties(
 ) -> None:
     """Warn if many lists have items of equal score whose order matters for a mean.
 
+    Nothing happens if less than `MIN_TIED_SHARE` of the topics that count have such items in the
+    ranks that are read. Else the run is scored with tied items in other orders, too, and the
+    warning shows the range of each mean that differs.
+
     Parameters
     ----------
     lists
@@ -212,9 +227,9 @@ def _warn_of_ties(
         return
     orders = [lists, *orders_of_tied_lines(lists, qrels)]
     means = np.empty((len(columns), len(orders)))
-    for number, order in enumerate(orders):
+    for column_of_means, order in enumerate(orders):
         values = _score_topics(order, qrels, columns, depth=depth, judged_only=judged_only)
-        means[:, number] = values[:, topics].mean(axis=1)
+        means[:, column_of_means] = values[:, topics].mean(axis=1)
     warn_of_ranges(lists.system, share, [column.name for column in columns], means)
 
 
@@ -233,7 +248,7 @@ def _score_topics(
     """Score all topics of the qrels by all measures: values of shape (n_columns, n_topics).
 
     ``depth`` is the number of ranks that count, None for all; with ``judged_only``, items without a
-    judgement are left out of the lists first.
+    judgement are then left out of the lists. Errors of a measure name users by id.
     """
     values = np.empty((len(columns), qrels.n_users))
     longest = int(lists.lengths.max(initial=1))
@@ -253,10 +268,12 @@ def _score_topics(
 
 
 def _blocks(widths: Integers) -> Iterator[Numbers]:
-    """Divide topics into blocks, so that rows of equal width have few cells in each block.
+    """Divide topics into blocks that fit a table of at most `CELLS_AT_ONCE` cells.
 
-    ``widths`` are the number of items that each topic needs room for, of shape (n_topics,). Yields
-    the rising numbers of the topics of each block.
+    ``widths`` are the number of items that each topic needs room for, of shape (n_topics,); the
+    table of a block has a row for each topic, as wide as its widest. A topic that is wider is a
+    block of its own. Yields the rising numbers of the topics of each block; topics of similar width
+    come together.
     """
     if len(widths) * widths.max(initial=0) <= CELLS_AT_ONCE:
         yield np.arange(len(widths))
@@ -275,7 +292,8 @@ def _blocks(widths: Integers) -> Iterator[Numbers]:
 def _values_without_nonrelevant(names: Iterable[str]) -> list[str]:
     """Describe what measures are for users without judged non-relevant items.
 
-    A clause, which begins with the name, for each measure of which that is known.
+    ``names`` are of measures, such as "bpref@10". The result has a clause, which begins with the
+    name, for each measure of which that is known.
     """
     clauses = []
     for name in dict.fromkeys(names):
@@ -346,7 +364,8 @@ def _as_json(evaluations: Evaluations, *, per_topic: bool) -> str:
 def _as_table(evaluations: Evaluations, *, per_topic: bool) -> Table:
     """Tabulate the values by measure: a row for every run, and for its topics if asked.
 
-    A run is named by its file, and by its tag if the file has several.
+    A run is named by its file, and by its tag if the file has several. A topic is added to the name
+    of its run: "bm25.run, topic 3".
     """
     cells = {}
     n_runs_in_file = Counter(run.path for run in evaluations.runs)
@@ -373,7 +392,8 @@ def print_evaluations(evaluations: Evaluations, format_: str, *, per_topic: bool
 def _rows(run: Evaluation, *, per_topic: bool) -> Iterator[tuple[Column, str | None, Any]]:
     """Yield measure, topic and value in trec_eval's order: topic by topic, then of all topics.
 
-    The topic of the latter is None. The value of `RUN_ID` is the tag of the run.
+    Single topics come only if ``per_topic``, without the measures that trec_eval does not print for
+    them. The topic of values of all topics is None. The value of `RUN_ID` is the tag of the run.
     """
     if per_topic:
         for number, topic in enumerate(run.topics):

@@ -39,7 +39,9 @@ RunFormat = Literal["parquet", "lenskit", "recbole", "ir_metadata"]
 def export_study(study: Path, target: Path, *, run_formats: Sequence[RunFormat] = ()) -> list[Path]:
     """Write TREC runs, qrels, pooled qrels and scripts of trec_eval's and ir_measures' commands.
 
-    A study file beside them names the runs, the qrels and their lowest relevant grade.
+    ``study`` is the folder of a finished study, ``target`` the folder of the export. A study file
+    beside them names the runs, the qrels and their lowest relevant grade. Warns if files of the
+    study were changed after it was made.
 
     Runs are written in other formats, too, if these are asked for.
 
@@ -77,9 +79,11 @@ def export_study(study: Path, target: Path, *, run_formats: Sequence[RunFormat] 
 def _exported_contents(
     finished: FinishedStudy, study: Path, level: int, run_formats: Sequence[RunFormat]
 ) -> dict[str, bytes]:
-    """Make the files of an export: their contents by name.
+    """Make the files of an export: their contents by name, which may be a path in the export.
 
-    ``level`` is the lowest relevant grade; runs are in TREC's format and in the other formats.
+    ``finished`` reads the study folder ``study``; ``level`` is the lowest relevant grade. Runs are
+    in TREC's format and in the formats ``run_formats``. Raises InputError if a file of the study
+    cannot be read.
     """
     paths = _runs_in(finished, "runs")
     run_files = [read_run(path) for path in paths]
@@ -128,7 +132,10 @@ cutoffs = {cutoffs}
 
 
 def _study_file(finished: FinishedStudy, level: int) -> str:
-    """Write a study file of the exported runs and qrels."""
+    """Write a study file of the exported runs and qrels; ``level`` is the lowest relevant grade.
+
+    It has the name, the seed, the metrics and the cut-offs of the study.
+    """
     measures = finished.means.measures
     return STUDY_FILE.format(
         name=json.dumps(finished.name),
@@ -175,7 +182,7 @@ def _in_format(
 def _frame_of_lists(file: RunFile) -> pd.DataFrame:
     """Tabulate the lists of a run file: columns user_id, item_id, score and rank.
 
-    The score falls with the rank, from the depth of the run on; the rank begins at 1.
+    The score is depth + 1 - rank, float32; the rank begins at 1.
     """
     import pandas as pd
 
@@ -189,7 +196,11 @@ def _frame_of_lists(file: RunFile) -> pd.DataFrame:
 
 
 def _metadata(system: str, manifest: Manifest) -> str:
-    """Describe a run in comments before its lines (ir_metadata, schema 0.2; values are JSON)."""
+    """Describe a run in comments before its lines (ir_metadata, schema 0.2; values are JSON).
+
+    ``system`` is the tag of the run. Versions, machine, and summary and source of the system are
+    those in the manifest of the study; a system that it does not describe is by another program.
+    """
     versions = dict(manifest.versions)
     commit = versions.pop("commit", None)
     source_code: dict[str, object] = {"lang": ["python"]}
@@ -221,7 +232,8 @@ def _metadata(system: str, manifest: Manifest) -> str:
 def pool(qrels: Qrels, run: Run) -> Qrels:
     """Add, with grade -1, every item that the run retrieved for a judged user and nobody judged.
 
-    Qrels and run are of the same users and numbers of items.
+    Judged users have at least one judgement. Qrels and run are of the same users, in the same
+    order, and the same numbering of items; items of the run have shape (n_users, depth).
     """
     has_judgement = np.diff(qrels.offsets) > 0
     is_unjudged = (run.items >= 0) & (match(run, qrels) < 0)
@@ -253,8 +265,8 @@ eval_step: 0
 def split_layouts(study: Path, name: str) -> Iterator[tuple[str, bytes]]:
     """Yield files with training and test ratings for RecBole and LensKit: name and content.
 
-    They are RecBole's atomic files, its settings, and LensKit's data frames. ``name`` is that of
-    the study. A study that does not begin with ratings has none.
+    They are RecBole's atomic files, its settings, and LensKit's data frames. ``study`` is the study
+    folder, ``name`` the name of the study. A study that does not begin with ratings has none.
     """
     if not path_within(study, TRAIN_FILE).exists():
         return
@@ -347,9 +359,10 @@ def script(
 ) -> str:
     """Write the commands with which trec_eval or ir_measures prints the means of a study.
 
-    Metrics are named with options, as in its table of means; the level is the lowest relevant grade
-    where a metric does not name its own. No other option has a name there. What comes from the
-    study is quoted in commands, and is one line in comments.
+    ``study`` is its name. Metrics are named with options, as in its table of means; the level is
+    the lowest relevant grade where a metric does not name its own with ``rel``. Metrics that the
+    tool lacks, or with other options, are named in a comment instead. What comes from the study is
+    quoted in commands, and is one line in comments.
     """
     commands_for_whole_run = ""
     commands_for_cut_run = ""
@@ -391,7 +404,10 @@ def _at_cutoffs(tool: Tool, measure: str, cutoffs: Sequence[int]) -> str:
 
 
 def _command(tool: Tool, level: object, measure: str, *, qrels: str, run: str) -> str:
-    """Write a command of a tool; the names of files are in the shell's quotes before."""
+    """Write a command of a tool that evaluates a run, with the lowest relevant grade ``level``.
+
+    Level and measure are quoted for the shell here; names of files come quoted.
+    """
     quoted_level = quote(str(level))
     quoted_measure = quote(measure)
     return COMMANDS[tool].format(level=quoted_level, measure=quoted_measure, qrels=qrels, run=run)

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 
 def ir_measure(metric: str | Metric, *, relevance_level: float = 1) -> IrMeasure:
-    """Make a measure for ir_measures from a metric.
+    """Make a measure for ir_measures from a metric, which it scores topic by topic.
+
+    Items are ordered by score, those of equal score by id, both falling, as in trec_eval.
 
     Parameters
     ----------
@@ -106,8 +108,10 @@ def _score(
 ) -> float:
     """Score the list of one user.
 
-    ``ranked`` are the ids of its items, best first, ``grades`` the judgements of the user by id.
+    ``ranked`` are the ids of its items, best first, ``grades`` the judgements of the user by id of
+    the item. Grades from the relevance level on are relevant. Either may be empty.
     """
+    # An empty list has shape (1, 0), too.
     grades_at_ranks = np.array([[grades.get(item, np.nan) for item in ranked]]).reshape(1, -1)
     judgements = np.array([list(grades.values())], dtype=np.float64)
     judged = Judged(grades_at_ranks, judgements, relevance_level=relevance_level)

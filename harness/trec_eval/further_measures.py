@@ -41,7 +41,7 @@ def normalised_gain(judged: Judged) -> Floats:
 
     A gain is divided by log2(2 + best - gained): ``best`` adds up the gains of the best list down
     to this rank, of at least 1 each, and ``gained`` those of this list. The sum is divided by all
-    gains that there are.
+    gains that there are: shape (n_users,), 0 for a user without gains.
     """
     best = np.maximum(_ideal_gains(judged), 1.0).cumsum(axis=1)
     gained = judged.gains.cumsum(axis=1)
@@ -53,7 +53,9 @@ def normalised_gain(judged: Judged) -> Floats:
 def ndcg_of_relevant(judged: Judged) -> Floats:
     """Mean of nDCG@k over the items with a gain, k being the rank of each (``m_ndcg_rel.c``).
 
-    One that is not retrieved counts with the nDCG of the whole list.
+    One that is not retrieved counts with the nDCG of the whole list. Shape (n_users,); 0 for a user
+    without gains. Arrays by rank have shape (n_users, n_ranks); ``ideal_gains`` are all gains of a
+    user, falling.
     """
     discounts = np.log2(judged.ranks + 1)
     dcg = (judged.gains / discounts).cumsum(axis=1)
@@ -71,13 +73,15 @@ def ndcg_at_levels(judged: Judged) -> Floats:
     """Mean of nDCG@n where the gain of the best list falls, and at its end (``m_Rndcg.c``).
 
     For every positive gain of the user, n counts the judgements of at least this gain. The nDCG
-    of the whole list is one more, if it goes on for two ranks after the last of these. 0 if R = 0.
+    of the whole list is one more, if it goes on for two ranks after the last of these. Gains are
+    the grades. Shape (n_users,); 0 for a user without relevant items.
     """
     judgements = judged.judgements
     has_gain = judgements > 0
     n_gains = has_gain.sum(axis=1)
     is_longer = judged.n_retrieved >= n_gains + 2
     total = np.where(is_longer, ndcg(judged), 0.0)
+    # How many values of nDCG the mean of each user is over.
     n_points = is_longer.astype(np.float64)
     for gain in np.unique(judgements[has_gain]).tolist():
         user_has_gain = (judgements == gain).any(axis=1)

@@ -163,7 +163,8 @@ def read_measures(
     Parameters
     ----------
     texts
-        Names with parameters, such as "P.5,10", "official" or "nDCG@10".
+        Names with parameters, such as "P.5,10" or "nDCG@10", and nicknames of sets of measures of
+        trec_eval, such as "official", which stand for their measures with default parameters.
     metrics
         Metrics by name.
     rounding
@@ -222,8 +223,9 @@ def _default_parameters(name: str) -> tuple[float, ...]:
 def _parameters(name: str, text: str, metrics: Mapping[str, Metric]) -> tuple[float, ...]:
     """Read the parameters of a measure of trec_eval: numbers with commas; defaults if empty.
 
-    Raises InputError if the measure takes none, if one is no number or not one that the metric
-    takes, or if one is duplicated, where trec_eval stops, too.
+    ``name`` is that of the measure, ``text`` what stands behind its dot: "5,10". Raises InputError
+    if the measure takes none, if one is no number or not one that the metric takes, or if one is
+    duplicated, where trec_eval stops, too.
     """
     measure = MEASURES[name]
     if not text:
@@ -255,7 +257,8 @@ def _decimal(name: str, text: str) -> float:
 def _columns(name: str, parameters: Sequence[float], metrics: Mapping[str, Metric]) -> list[Column]:
     """Make the columns of a measure of trec_eval: one for each parameter, or the only one.
 
-    Geometric means are not printed for single topics.
+    ``name`` is that of the measure; columns are called as trec_eval does, such as "P_5" or
+    "iprec_at_recall_0.10". Geometric means are not printed for single topics.
     """
     measure = MEASURES[name]
     if isinstance(measure, Column):

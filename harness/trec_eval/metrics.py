@@ -42,9 +42,11 @@ def inferred_average_precision_trec(judged: Judged, *, cutoff: int | None = None
 
 
 def _expected_precisions(judged: Judged) -> Floats:
-    """Precision to expect at the rank of every relevant item, 0 at other ranks.
+    """Estimate the precision at the rank of every relevant item; 0 at other ranks.
 
-    The result has the shape (n_users, n_ranks).
+    The share of relevant items among those of the pool above is estimated from the judged ones,
+    smoothed. Arrays of ``judged`` and the result have the shape (n_users, n_ranks); grades are NaN
+    for items outside the qrels, and negative for unjudged items of the pool.
     """
     relevant_above = judged.relevant_so_far - judged.relevant
     judged_above = relevant_above + judged.nonrelevant_so_far
@@ -82,8 +84,10 @@ def interpolated_average_precision(
 def _mean_of_highest(judged: Judged, *, rounding: str) -> Floats:
     """Average over the recall points the highest precisions down to every rank.
 
-    The result has the shape (n_users, n_ranks). ``rounding`` is how a recall point becomes a number
-    of items.
+    Column n is IAP of lists that end at rank n + 1: the mean, over the 11 recall points, of the
+    highest precision at a rank down to there that reaches the recall (0 if none does). The result
+    has the shape (n_users, n_ranks). ``rounding`` says how a recall point becomes a number of
+    items: "up" or "nearest".
     """
     # Columns lie together in memory, as in all tables of ranks that are added.
     total = np.zeros(judged.relevant_so_far.shape, order="F")
