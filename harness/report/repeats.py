@@ -161,11 +161,14 @@ class Repeats(Result):
     def repeats_table(self) -> Table:
         """Tabulate each estimate over the seeds, with its standard deviations."""
         labels = self.measures.reported.labels
+        # Of shape (n_quantities, n_measures).
+        values_of_study = self.values[..., 0]
+        means = mean_of_defined(self.values)
         columns: dict[str, Any] = {
-            "measure": [*labels] * len(self.quantities),
+            "measure": list(labels) * len(self.quantities),
             "quantity": np.repeat(self.quantities, len(labels)),
-            "this study": self.values[..., 0].ravel(),
-            "mean": mean_of_defined(self.values).ravel(),
+            "this study": values_of_study.ravel(),
+            "mean": means.ravel(),
         }
         for name, deviations in zip(self.names, self.sources, strict=True):
             columns[f"sd {name}"] = deviations.ravel()
@@ -221,14 +224,16 @@ class Repeats(Result):
         index = panel_index(self.subjects, subject)
         means = mean_of_defined(self.values[index])
         rows = np.arange(len(self.measures))[::-1]
+        palette = colours()
         for number, source in enumerate(self.names):
+            shift = MARKER_DISTANCE * (1 - number)
             ax.errorbar(
                 means,
-                rows + MARKER_DISTANCE * (1 - number),
+                rows + shift,
                 xerr=self.sources[number, index],
                 label=source,
                 fmt=MARKERS[number],
-                color=colours()[number % len(colours())],
+                color=palette[number % len(palette)],
                 markersize=3.5,
                 linewidth=1.2,
             )
@@ -324,6 +329,8 @@ def combine_repeats(
         return stacked
 
     over_users = stack(lambda estimates: standard_deviations(estimates.replicates))
+    over_systems = stack(_deviations_over_systems)
+    signs = [-1.0 if estimates.lower_is_better else 1.0 for estimates in of_study]
     mean_scores = [
         repetition_means.values[repetition_means.measures.indices(reported)]
         for repetition_means in means
@@ -337,9 +344,9 @@ def combine_repeats(
         in_words=tuple(estimates.quantity for estimates in of_study),
         values=stack(lambda estimates: estimates.values),
         users=root_mean_square(over_users),
-        over_systems=root_mean_square(stack(_deviations_over_systems)),
+        over_systems=root_mean_square(over_systems),
         means=np.stack(mean_scores, axis=-1),
-        signs=np.array([-1.0 if estimates.lower_is_better else 1.0 for estimates in of_study]),
+        signs=np.array(signs),
         varied=varied,
     )
 

@@ -63,10 +63,14 @@ def describe_systems_study(
     truth = _description_of_truth(run)
     tables = [path for _, settings in run.analyses for path in settings.files()]
     table_checksums = [checksum(path) for path in [*study.items.files, *tables]]
+    lead = (
+        f"Can these measures be trusted to compare {noun}? {systems}, {counts}"
+        f"{tested}{simulated}; the measures {measures}.{truth}"
+    )
+    data = f"Data: {study.name}{simulated} ({counts}); {systems}; study seed {study.seed}."
     return {
-        "lead": f"Can these measures be trusted to compare {noun}? {systems}, {counts}"
-        f"{tested}{simulated}; the measures {measures}.{truth}",
-        "data": f"Data: {study.name}{simulated} ({counts}); {systems}; study seed {study.seed}.",
+        "lead": lead,
+        "data": data,
         "ranked for": plural(collection.unit),
         "results": list(results),
         "inputs": [*collection.inputs, *table_checksums],

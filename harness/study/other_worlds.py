@@ -59,12 +59,14 @@ def with_world(study: Study, world: OtherWorld) -> Study:
         "seed": world.seed,
     }
     check_settings(settings)
-    name = f"{world.strength:g}-{world.density:g}-{world.seed}"
+    ratings_section = section.model_copy(update={"world": settings})
+    folder_name = f"{world.strength:g}-{world.density:g}-{world.seed}"
+    no_analyses = AnalysesSection(settings_by_key={}, plugins=study.analyses.plugins)
     changes = {
-        "ratings": section.model_copy(update={"world": settings}),
+        "ratings": ratings_section,
         "seed": world.seed,
-        "output": study.folder / WORLDS_FOLDER / name,
-        "analyses": AnalysesSection(settings_by_key={}, plugins=study.analyses.plugins),
+        "output": study.folder / WORLDS_FOLDER / folder_name,
+        "analyses": no_analyses,
         "repeat": RepeatSection(),
     }
     return study.model_copy(update=changes)

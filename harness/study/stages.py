@@ -226,13 +226,15 @@ class Stages:
     def work(self) -> StudyWork:
         """What analyses may use, read from the parts."""
         run = self.run
+        runs = self.lists.recommended.runs
+        replicates = self.lists.recommended.replicates_of(runs)
         return StudyWork(
             name=run.study.name,
             seed=run.study.seed,
             n_jobs=run.n_jobs,
             progress=run.progress,
             collection=run.collection,
-            runs=self.lists.recommended.runs,
+            runs=runs,
             scores=self.scores.scores,
             metrics=run.metrics,
             catalogue=self.scores.catalogue,
@@ -240,7 +242,7 @@ class Stages:
             relevant_rank_files=self.lists.files_of(RELEVANT_RANKS),
             candidate_rank_files=self.lists.files_of(CANDIDATE_RANKS),
             known_truth=self.scores.truth,
-            replicates=self.lists.recommended.replicates_of(self.lists.recommended.runs),
+            replicates=replicates,
             run_in_worlds=OtherWorlds(run, self.compute_in_world),
         )
 

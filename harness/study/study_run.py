@@ -287,18 +287,21 @@ def _manifest(run: StudyRun, facts: Mapping[str, Any], remarks: Sequence[str]) -
     # A path may begin with another.
     longest_first = sorted(paths_read, key=len, reverse=True)
     portable_paths = {path: portable(path, run.folder) for path in longest_first}
+    portable_inputs = with_portable_paths(facts["inputs"], run.folder)
+    warnings = [_replace_paths(remark, portable_paths) for remark in remarks]
+    seconds = {
+        name: {"wall": entry.seconds, "cpu": entry.cpu_seconds} for name, entry in entries.items()
+    }
+    makers = {name: entry.made_by for name, entry in entries.items()}
     return {
         "study": study.name,
         "seed": study.seed,
         FIGURES: study.figures.set_options,
         **facts,
-        "inputs": with_portable_paths(facts["inputs"], run.folder),
-        "warnings": [_replace_paths(remark, portable_paths) for remark in remarks],
-        "seconds": {
-            name: {"wall": entry.seconds, "cpu": entry.cpu_seconds}
-            for name, entry in entries.items()
-        },
-        "made by": {name: entry.made_by for name, entry in entries.items()},
+        "inputs": portable_inputs,
+        "warnings": warnings,
+        "seconds": seconds,
+        "made by": makers,
         "workers": run.n_jobs,
         "versions": versions(),
         "host": machine(),
