@@ -29,7 +29,9 @@ TWO_LISTS = ("one", "other")
 def _breaks_by_scores(labels: tuple[str, ...], is_broken: Callable[..., bool]) -> Breaks:
     """Make the check of a law from a function of the bench and the scores of a case's lists.
 
-    The lists, under these labels, are the counterexample if the function is true.
+    The check takes a bench (a metric at a cut-off) and a case (one or two lists). It returns each
+    list with its label and score, the counterexample, if the function is true, else None. It raises
+    InputError if the metric cannot score a list.
     """
 
     def breaks(bench: Bench, case: Case) -> Counterexample:
@@ -43,7 +45,11 @@ def _breaks_by_scores(labels: tuple[str, ...], is_broken: Callable[..., bool]) -
 
 
 def _is_undefined(bench: Bench, case: Case) -> Counterexample:
-    """Check that a list cannot be scored, or has another score the second time."""
+    """Check that a list cannot be scored, or has another score the second time.
+
+    Returns the list, with the error or "scores vary"; None if the score is the same both times. A
+    score of NaN differs from itself.
+    """
     (user_list,) = case
     try:
         first_score = bench.score(user_list)
@@ -117,12 +123,16 @@ def _is_off_the_lattice(bench: Bench, score: float) -> bool:
 
 
 def _depends_on_others(bench: Bench, case: Case) -> Counterexample:
-    """Check that one of two lists has another score alone than in one call with the other."""
+    """Check that one of two lists has another score alone than in one call with the other.
+
+    Returns the first such list with both scores, and the other list; None if there is none. Raises
+    InputError if the metric cannot score a list.
+    """
     scores_together = bench.score_together(case)
-    for number, user_list in enumerate(case):
-        other = 1 - number
+    for position, user_list in enumerate(case):
+        other = 1 - position
         score_alone = bench.score(user_list)
-        score_together = scores_together[number]
+        score_together = scores_together[position]
         if _differ(bench, score_alone, score_together):
             return (
                 Evidence("alone", user_list, score_alone),
@@ -135,7 +145,9 @@ def _depends_on_others(bench: Bench, case: Case) -> Counterexample:
 def _differs_in_a_file(bench: Bench, case: Case) -> Counterexample:
     """Check that a list has another score when it is written to TREC files and read again.
 
-    A list of a user without judgements cannot be in such files: it keeps the law.
+    Returns the list with both scores, or None. A list of a user without judgements cannot be in
+    such files: it keeps the law, but InputError is raised if the metric cannot score it. A second
+    list, of one relevant item, is scored with it both times.
     """
     (user_list,) = case
     other_list = UserList((bench.shape.level,))
@@ -154,8 +166,9 @@ def _differs_in_a_file(bench: Bench, case: Case) -> Counterexample:
 def judged_in_files(user_list: UserList, shape: Shape) -> Judged:
     """Write a list as TREC run and qrels files, read them, and judge the one by the other.
 
-    A second user has a relevant item, so that the qrels are never without one, and a list, so
-    that the run is not empty.
+    The result has two users, of whom the first has the list. The second has a relevant item, so
+    that the qrels are never without one, and a list, so that the run is not empty. ``shape`` has
+    the relevance level, the number of ranks and the items of lists. Files are temporary.
     """
     lists = (user_list, UserList((shape.level,)))
     ranked_items = np.full((len(lists), shape.depth), -1, dtype=np.int32)
@@ -186,7 +199,8 @@ def judged_in_files(user_list: UserList, shape: Shape) -> Judged:
 def agreement(name: str, label: str, other: Metric) -> Law:
     """Make the law that a metric scores every list as another metric does.
 
-    ``name`` is that of the law, ``label`` that of the other metric.
+    ``name`` is that of the law, ``label`` that of the other metric. A counterexample is a list with
+    both scores. Lists that one of the metrics cannot score, with InputError, do not count.
     """
 
     def differs(bench: Bench, case: Case) -> Counterexample:

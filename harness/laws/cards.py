@@ -125,7 +125,10 @@ class Card:
         return "\n".join(lines) + "\n"
 
     def to_dict(self) -> dict[str, Any]:
-        """Convert the card to plain data, for JSON."""
+        """Convert the card to plain data, for JSON; the resolution is None where it is not known.
+
+        Rows of the resolution are dictionaries by heading. Scores may be NaN or infinite.
+        """
         outcomes = [
             {**asdict(outcome), "verdict": outcome.verdict.value} for outcome in self.outcomes
         ]
@@ -153,9 +156,11 @@ def check_metric(
     tries: int = TRIES,
     against: Metric | None = None,
 ) -> Card:
-    """Try a metric on every law and convention.
+    """Try a metric on every law and convention, with small lists that are made up.
 
-    Laws are of lists, and do not apply where every hidden item has a list of its own.
+    Laws are of lists, and do not apply where every hidden item has a list of its own. Of each law,
+    the outcome of the first cut-off with a counterexample counts. The resolution is that of the
+    deepest cut-off.
 
     Parameters
     ----------
@@ -174,6 +179,7 @@ def check_metric(
     if metric.needs:
         not_applicable = tuple(law.not_applicable(NOT_OF_LISTS) for law in laws)
         return Card(metric, tuple(cutoffs), level, tries, not_applicable)
+    # None, without a cut-off, counts as the shallowest.
     deepest = max(cutoffs, key=lambda cutoff: cutoff or 0)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         # Divisions by zero show in the scores; a warning for each of the trials would not help.
@@ -186,8 +192,8 @@ def check_metric(
 def worst_outcome(law: Law, benches: Sequence[Bench]) -> Outcome:
     """Apply a law to a metric at every cut-off, a bench each, and choose an outcome.
 
-    It is the first one with a counterexample; else the first of a cut-off at which the law applies;
-    else the first.
+    It is the first one with a counterexample, to whose sentence the cut-off is added if there are
+    several; else the first of a cut-off at which the law applies; else the first.
     """
     outcomes: list[Outcome] = []
     for bench in benches:
@@ -246,7 +252,9 @@ def cards_of(
 ) -> list[Card]:
     """Check metrics, each at its cut-offs, and perhaps against another metric.
 
-    ``tries`` is the number of cases for each law at each cut-off; None for the default.
+    ``tries`` is the number of cases for each law at each cut-off; None for the default. ``against``
+    is a metric that must score all lists the same; None without. Notes of hypothesis go to a
+    temporary folder.
     """
     # Hypothesis would keep notes on the constants of a user's file in the folder it is run from.
     set_hypothesis_home_dir(Path(gettempdir()) / "harness-hypothesis")
@@ -275,7 +283,10 @@ def evidence_lines(outcome: Outcome, level: int) -> list[str]:
 
 
 def _outcome_lines(outcome: Outcome, level: int) -> Iterator[str]:
-    """Print an outcome: verdict and law, the sentence if there is one, and the counterexample."""
+    """Yield the lines of an outcome: verdict and law, a sentence if any, and the counterexample.
+
+    ``level`` is the lowest relevant grade of the lists.
+    """
     indent = " " * INDENT
     heading = f"{outcome.law}: {outcome.statement}"
     beginning = f"  {VERDICT_MARKS[outcome.verdict]:4}  "

@@ -23,7 +23,10 @@ def two_users(shape: Shape) -> SearchStrategy[Case]:
 
 @st.composite
 def promotion(draw: st.DrawFn, shape: Shape) -> Case:
-    """Swap a relevant item with a non-relevant one anywhere above it: before, after."""
+    """Swap a relevant item with an unjudged or non-relevant one above it: before, after.
+
+    Draws a list of at least two items, the ranks of both, their grades, and what the list misses.
+    """
     length = draw(st.integers(2, shape.depth))
     ranked = draw(_grades_at_ranks(shape, length, length))
     lower = draw(st.integers(1, length - 1))
@@ -38,7 +41,7 @@ def promotion(draw: st.DrawFn, shape: Shape) -> Case:
 
 @st.composite
 def neighbours_swapped(draw: st.DrawFn, shape: Shape) -> Case:
-    """Swap two neighbours of a list: before, after."""
+    """Swap two neighbours of a list, which may have equal grades: before, after."""
     length = draw(st.integers(2, shape.depth))
     ranked = draw(_grades_at_ranks(shape, length, length))
     upper = draw(st.integers(0, length - 2))
@@ -69,8 +72,8 @@ def _replacement(
 ) -> Case:
     """Put a missed relevant item in the place of another: before, after.
 
-    ``replaced`` draws the grade of the other item, None if it is unjudged; ``last`` is the lowest
-    rank of the place, None for any.
+    The other item, if it is judged, is then missed. ``replaced`` draws its grade, None if it is
+    unjudged; ``last`` is the deepest rank of the place, which counts from 1; None for any.
     """
     length = draw(st.integers(1, shape.depth))
     ranked = draw(_grades_at_ranks(shape, length, length))
@@ -88,7 +91,8 @@ def _replacement(
 def changed_below(draw: st.DrawFn, shape: Shape) -> Case:
     """Draw two lists that are the same down to the cut-off, of a user with the same judgements.
 
-    Below, the second has some items of the first, in another order.
+    Below, the second has some of the items of the first, in any order; those that it lacks and
+    that are judged are missed.
     """
     head = draw(_grades_at_ranks(shape, shape.cutoff, shape.cutoff))
     tail = draw(_grades_at_ranks(shape, 1, shape.depth - shape.cutoff))
@@ -103,7 +107,10 @@ def changed_below(draw: st.DrawFn, shape: Shape) -> Case:
 
 @st.composite
 def judgement_withheld(draw: st.DrawFn, shape: Shape) -> Case:
-    """Draw a list with a judged non-relevant item, and with an unjudged one in its place."""
+    """Draw a list with a judged non-relevant item, and the same with an unjudged one in its place.
+
+    The grade of the former is then missed, so that the user has the same judgements.
+    """
     length = draw(st.integers(1, shape.depth))
     ranked = draw(_grades_at_ranks(shape, length, length))
     place = draw(st.integers(0, length - 1))
@@ -173,7 +180,9 @@ def _grades_at_ranks(
 ) -> SearchStrategy[tuple[int | None, ...]]:
     """Draw the grades of a list, None for unjudged items.
 
-    Of equally short counterexamples, the search prefers unjudged items, then default grades.
+    Lists have from ``min_length`` to ``max_length`` ranks, as tuples. Of equally short
+    counterexamples, the search prefers what comes first in ``grades``: unjudged items, then default
+    grades.
     """
     default_relevant, *further_relevant = shape.relevant_grades
     default_nonrelevant, *further_nonrelevant = shape.nonrelevant_grades

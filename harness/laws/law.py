@@ -99,14 +99,17 @@ class Law:
     def apply(self, bench: Bench) -> Outcome:
         """Try the cases of the law on a metric, and search for the smallest that breaks it.
 
-        The law does not apply if there is a reason against it, if no case can be scored, or if
-        scores change from call to call.
+        ``bench`` is the metric at a cut-off, with the number of cases. The law does not apply if
+        there is a reason against it, if no case can be scored, or if scores change from call to
+        call. Else a law passes or fails; a property that is reported has a sentence instead. The
+        smallest case that breaks it is the evidence.
         """
         reason = self.reason_against(bench)
         if reason:
             return self.not_applicable(reason)
         cases = draw_cases(self.cases, bench.shape, bench.tries)
         results = {self._is_broken(bench, case) for case in cases}
+        # Each result is True (broken), False, or None where lists could not be scored.
         if results <= {None}:
             return self.not_applicable("no list could be scored.")
         evidence = self._smallest_counterexample(bench) if True in results else ()
@@ -130,7 +133,11 @@ class Law:
             return None
 
     def _smallest_counterexample(self, bench: Bench) -> Counterexample:
-        """Search for the smallest case that breaks the law; None if it does not each time."""
+        """Search for the smallest case that breaks the law; None if it does not each time.
+
+        Returns the evidence: the lists of the case with their scores. ``bench`` is the metric at a
+        cut-off. Cases that cannot be scored do not count.
+        """
 
         def is_broken(case: Case) -> bool:
             return self._is_broken(bench, case) is True
@@ -146,7 +153,10 @@ class Law:
 
 @lru_cache(maxsize=64)
 def draw_cases(cases: Strategy, shape: Shape, tries: int) -> tuple[Case, ...]:
-    """Draw the cases that a law is tried on: the same for every metric, so drawn once."""
+    """Draw up to ``tries`` cases that a law is tried on: the same for every metric, so drawn once.
+
+    ``cases`` makes the strategy that draws lists of the shape (cut-off and relevance level).
+    """
     collected: list[Case] = []
 
     def collect(case: Case) -> bool:
@@ -162,7 +172,8 @@ def draw_cases(cases: Strategy, shape: Shape, tries: int) -> tuple[Case, ...]:
 def search(cases: SearchStrategy[Case], is_broken: Callable[[Case], bool], *, tries: int) -> Case:
     """Search for a case that breaks a law, and shrink it to the smallest; the same every time.
 
-    Raises NoSuchExample if none of so many tries does, Flaky if a case does so only sometimes.
+    ``is_broken`` says whether a case breaks the law. Raises NoSuchExample if none of so many tries
+    does, Flaky if a case does so only sometimes.
     """
     search_settings = settings(
         max_examples=tries,

@@ -129,7 +129,10 @@ class Shape:
         return numbers[:length], numbers[length:]
 
     def judged_items(self, user_list: UserList) -> list[tuple[int, int]]:
-        """List the user's judgements, the best first: number of the item, and grade."""
+        """List the user's judgements, the best grade first: number of the item, and grade.
+
+        Judged items that the list misses are among them; unjudged ones are not.
+        """
         ranked_items, missed_items = self.items(user_list)
         items = [*ranked_items, *missed_items]
         grades = [*user_list.ranked, *user_list.missed]
@@ -140,7 +143,11 @@ class Shape:
         return sorted(judgements, key=lambda judgement: -judgement[1])
 
     def judged(self, lists: Sequence[UserList]) -> Judged:
-        """Make judged lists for metrics, one user each, in the order of the lists."""
+        """Make judged lists for metrics, one user each, in the order of the lists.
+
+        Grades have the shape (n_lists, depth), NaN for unjudged items and below the end of a list.
+        Items have the numbers of `items`.
+        """
         grades = _matrix([user_list.ranked for user_list in lists], width=self.depth)
         judgements = _matrix([user_list.judgements for user_list in lists])
         lengths = np.array([len(user_list.ranked) for user_list in lists])
@@ -148,7 +155,11 @@ class Shape:
         return judged.with_items(lambda: self._items_of_lists(lists))
 
     def _items_of_lists(self, lists: Sequence[UserList]) -> ItemsOfLists:
-        """Number the items of lists and those that are judged; all users are user 0."""
+        """Number the items of lists, and the judged ones; all users have the profile of user 0.
+
+        Items by rank have the shape (depth, n_lists), judged ones (n_judged, n_lists), the best
+        first; -1 where there is none.
+        """
         listed_items = []
         judged_items = []
         for user_list in lists:
@@ -180,7 +191,11 @@ class Bench:
 
     @cached_property
     def shape(self) -> Shape:
-        """Lists with the relevance level of the metric's name, or 2, which leaves room below."""
+        """Lists down to the cut-off, or to rank 20 without one, and a few ranks deeper.
+
+        Their lowest relevant grade is the whole number that the metric's name has as an option,
+        else 2, which leaves room for a non-relevant grade 1 below.
+        """
         level = dict(self.metric.option_values).get(LEVEL_OPTION.name)
         if not isinstance(level, int):
             level = DEFAULT_LEVEL
@@ -231,7 +246,10 @@ def _by_rank(rows: Sequence[Sequence[int]], *, width: int = 0) -> Ints:
 
 @lru_cache(maxsize=16)
 def catalogue(n_items: int) -> Catalogue:
-    """Draw what is known of items: the same every time, and of all users alike."""
+    """Draw what is known of items: popularity, categories, propensities and users' profiles.
+
+    It is the same every time; all users have rated the same items.
+    """
     from scipy.sparse import csr_array
 
     generator = np.random.default_rng(CATALOGUE_SEED)

@@ -29,7 +29,9 @@ DIGITS = 9
 def resolution(metric: Metric, cutoff: int | None) -> Table | None:
     """Tabulate ties, distinct scores and mean of random lists, of a metric and well-known ones.
 
-    Tied pairs are a share of all pairs of users. None if one of the metrics cannot score the lists.
+    The lists, of one user each, are the same for all metrics; without a cut-off they are scored
+    whole. Tied pairs are those of users with the same score, as a share of all pairs. None if one
+    of the metrics cannot score the lists.
     """
     shape = Bench(metric, cutoff).shape
     built_in = built_in_metrics()
@@ -55,11 +57,14 @@ def resolution(metric: Metric, cutoff: int | None) -> Table | None:
 def _random_lists(shape: Shape) -> Judged:
     """Draw `N_LISTS` lists of items in random order, one user each: the same every time.
 
-    The judgements that a list misses are drawn like its items; unjudged ones are left out.
+    Items are drawn by their grades: unjudged, non-relevant or relevant, with `SHARES`. A list has
+    ``shape.depth`` items. Judgements that it misses are drawn in the same way; unjudged ones among
+    these are left out.
     """
     generator = np.random.default_rng(SEED)
     grades: list[int | None] = []
     chances: list[float] = []
+    # In the order of the shares; all grades of a group have the same chance.
     groups = ((None,), shape.nonrelevant_grades, shape.relevant_grades)
     for share, grades_of_group in zip(SHARES, groups, strict=True):
         for grade in grades_of_group:
@@ -67,8 +72,8 @@ def _random_lists(shape: Shape) -> Judged:
             chances.append(share / len(grades_of_group))
     lists = []
     for _ in range(N_LISTS):
-        places = generator.choice(len(grades), size=shape.depth + MAX_MISSED, p=chances)
-        grades_of_user = [grades[place] for place in places]
+        indices = generator.choice(len(grades), size=shape.depth + MAX_MISSED, p=chances)
+        grades_of_user = [grades[index] for index in indices]
         ranked = tuple(grades_of_user[: shape.depth])
         missed = tuple(grade for grade in grades_of_user[shape.depth :] if grade is not None)
         lists.append(UserList(ranked, missed))

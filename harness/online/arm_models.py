@@ -104,7 +104,10 @@ class SystemModel:
     seed: int
 
     def fit(self, history: Interactions) -> SystemRecommender:
-        """Train the system on the history, and order items by their number of events."""
+        """Train the system on the history, and order items by their number of events.
+
+        The system learns from values of events added up by user and item.
+        """
         scorer: Any = train(self.system, self.settings, history.totals(), seed=self.seed)
         items_by_popularity = np.argsort(-history.event_counts(), kind="stable")
         popularity_places = np.argsort(items_by_popularity)
@@ -129,14 +132,16 @@ class SystemRecommender:
     def recommend(self, profiles: Sparse, *, depth: int) -> Ints:
         """Recommend items for profiles, rows of ones of shape (n, n_items): (n, depth).
 
-        Items are ordered by falling score; those without a score follow by popularity. Items of the
-        profile are left out.
+        Items are ordered by falling score; those without a score (NaN) follow by popularity, as
+        ``self.popularity_places`` has it: (n_items,), 0 for the most popular. Items of the profile
+        are left out.
         """
         n_users, n_items = profiles.shape
         lists = np.empty((n_users, depth), dtype=np.int32)
         for rows in row_blocks(len(lists), row_bytes=8 * n_items):
             block = profiles[rows]
             scores = self.scorer.score_histories(block).astype(np.float64)
+            # Places by popularity are below 1, so that all items without a score come below.
             below_all = np.nanmin(scores, initial=0.0) - 1.0
             scores = np.where(np.isnan(scores), below_all - self.popularity_places, scores)
             scores[row_of_entry(block), block.indices] = -np.inf
@@ -156,8 +161,8 @@ class SystemRecommender:
 def recommended(model: Recommender, profiles: Sparse, *, depth: int, arm: str) -> Ints:
     """Ask the model of an arm for lists of shape (n, depth), for profiles of shape (n, n_items).
 
-    Raises InputError if lists are short, or hold an unknown item, an item twice, or one of the
-    profile.
+    Profiles are rows of ones; ``arm`` is the name of the arm, for errors. Raises InputError if
+    lists are short, or hold an unknown item, an item twice, or one of the profile.
     """
     lists = model.recommend(profiles, depth=depth)
     if not _are_new_items(lists, profiles, depth=depth):
@@ -172,13 +177,15 @@ def recommended(model: Recommender, profiles: Sparse, *, depth: int, arm: str) -
 def _are_new_items(lists: Ints, profiles: Sparse, *, depth: int) -> bool:
     """Check that lists are full, and hold different items that exist and the profile lacks.
 
-    Profiles are rows of ones of shape (n, n_items), and full lists have the shape (n, depth).
+    Profiles are rows of ones of shape (n, n_items), and full lists are item numbers of shape
+    (n, depth).
     """
     n_users, n_items = profiles.shape
     if lists.shape != (n_users, depth) or lists.min(initial=0) < 0:
         return False
     if lists.max(initial=0) >= n_items:
         return False
+    # A number for each pair of user and item; a pair that comes twice is not new.
     listed_pairs = np.arange(n_users)[:, np.newaxis] * n_items + lists
     profile_pairs = row_of_entry(profiles) * n_items + profiles.indices
     pairs = np.concatenate([listed_pairs.ravel(), profile_pairs])

@@ -131,7 +131,8 @@ class ClickWorld:
         """Compute unit vectors of what users like: (n, dimensions).
 
         ``users`` are numbers, of shape (n,); ``moment``, one or (n,), is from 0 (the begin of the
-        history) to 1 (now).
+        history) to 1 (now). In this time the second of a user's two tastes takes the place of a
+        share of the first, `FIRST_TOPIC_LOSS` by now.
         """
         moments = np.broadcast_to(moment, users.shape)
         fading = FIRST_TOPIC_LOSS * moments[:, np.newaxis]
@@ -145,8 +146,10 @@ class ClickWorld:
         .. math:: P(\text{click on } i \text{ at } k) = k^{-\rho}
                   \sigma(s \langle \theta_u, v_i \rangle + b_i - c_0 - \gamma z(e_i))
 
-        Users are numbers of shape (n,), lists of items of shape (n, k), rank 1 first, as are the
-        chances.
+        Users are numbers of shape (n,), lists of item numbers of shape (n, k), rank 1 first, as are
+        the chances. :math:`\theta_u` is the taste of now, :math:`v_i` the vector and :math:`b_i`
+        the quality of the item, :math:`z(e_i)` its standardised log exposure; the other symbols are
+        settings of the world.
         """
         from scipy.special import expit
 
@@ -162,9 +165,10 @@ class ClickWorld:
         return attention * chances_if_seen
 
     def choose(self, tastes: Floats, rng: np.random.Generator) -> Longs:
-        """Draw an item for each user, by exp(s <taste, v> + quality + eta * log exposure).
+        """Draw an item for each user, by odds exp(s <taste, v> + quality + eta * log exposure).
 
-        Tastes are of shape (n, dimensions), the items of shape (n,).
+        Tastes are unit vectors of shape (n, dimensions), the items numbers of shape (n,). Draws are
+        independent: a user's later item may be the same again.
         """
         settings = self.settings
         random_numbers = rng.random(len(tastes))
@@ -177,16 +181,20 @@ class ClickWorld:
             odds = np.exp(settings.selectivity * similarities + attraction)
             sums = np.cumsum(odds, axis=1)
             thresholds = random_numbers[rows, np.newaxis] * sums[:, -1:]
+            # The number of items whose cumulative odds the threshold has passed.
             items[rows] = (sums <= thresholds).sum(axis=1)
+        # Rounding may put a threshold at the sum of all odds.
         return np.minimum(items, len(attraction) - 1)
 
     def history(self) -> pd.DataFrame:
         """Draw what all users did before now, at any time in 90 days, by their taste at that time.
 
-        For the columns see `action_table`.
+        The number of a user's events is log-normal, then cut to limits. Columns user, item and type
+        (numbers), time (milliseconds) and led_by (-1), in no order of time; see `action_table`.
         """
         settings = self.settings
         rng = np.random.default_rng([settings.seed, 1])
+        # So that the mean of the log-normal numbers is MEAN_EVENTS.
         location = np.log(MEAN_EVENTS) - EVENTS_DEVIATION**2 / 2
         activity = np.rint(rng.lognormal(location, EVENTS_DEVIATION, settings.n_users))
         n_events = np.clip(activity, MIN_EVENTS, settings.most_events).astype(np.int64)

@@ -59,7 +59,11 @@ class ExperimentRun(StudyRun):
 
     @cached_property
     def work(self) -> ExperimentWork:
-        """What is analysed: the record of the experiment, read from its files."""
+        """What is analysed: the record of the experiment, read from the files of the study folder.
+
+        Arms and periods without a file of ranks, whose models rank no hidden items, are left out of
+        ranks and starts. A simulated experiment has a truth in its facts.
+        """
         from pandas import DataFrame
 
         study = self.study
@@ -101,7 +105,11 @@ class ExperimentRun(StudyRun):
         return [{"path": str(path), "sha256": _digest(path)} for path in paths]
 
     def make(self) -> None:
-        """Make the record and all analyses of it, or those that are not complete."""
+        """Make the record and all analyses of it, or those that are not complete.
+
+        Writes them into the study folder. A record is made anew if the section [experiment], the
+        seed, the tables of a log or the deepest cut-off changed.
+        """
         study = self.study
         logs = study.experiment.logs
         checksums = [table["sha256"] for table in self.inputs]
@@ -127,7 +135,11 @@ class ExperimentRun(StudyRun):
             )
 
     def facts(self) -> dict[str, Any]:
-        """Describe the study for the manifest: what only studies of experiments know."""
+        """Describe the study for the manifest: what only studies of experiments know.
+
+        Two sentences (lead, data), keys of results, checksums of the tables of a log, counts of
+        lists, users and interactions, and the arms whose models were ranked.
+        """
         facts = self.work.clicks.tables["facts"].set_index("fact")["value"]
         arms = list(dict.fromkeys(arm for arm, _ in self.work.ranks))
         n_arms = len(arms)
@@ -172,7 +184,9 @@ def run_experiment_study(
 def _simulated_record(run: ExperimentRun) -> dict[str, bytes]:
     """Simulate the experiment, and write the files of the record: contents by name.
 
-    They are the log, the ranks of hidden items by every model, and facts with the truth.
+    They are the log, the ranks of hidden items by every model, and facts with the truth. Hidden
+    items are those that test users had before the experiment. Raises InputError if a model lists
+    items that it may not.
     """
     study = run.study
     section = study.experiment
@@ -201,8 +215,9 @@ def _simulated_record(run: ExperimentRun) -> dict[str, bytes]:
 def _record_of_logs(run: ExperimentRun) -> dict[str, bytes]:
     """Train each arm's model on the events before each of its versions became live, and rank.
 
-    The result are the files of the record, contents by name: ranks of hidden items, and facts.
-    Raises InputError if the log has an arm for which the study has no model.
+    Hidden items are those that test users had before the first list; models do not learn from these
+    users. The result are the files of the record, contents by name: ranks of hidden items, and
+    facts. Raises InputError if the log has an arm for which the study has no model.
     """
     study = run.study
     with run.progress("Reading the log", 1) as bar:
@@ -244,8 +259,9 @@ def _rank_files(
 ) -> dict[str, bytes]:
     """Rank hidden items by the model of each arm and period, and write the files.
 
-    ``test`` are the events of test users. The files are the hidden items, and their ranks by each
-    model: contents by name.
+    ``test`` are the events of test users; the first of a user and an item is hidden. ``models`` has
+    arm and period (from 0) of each model. Ranks go down to the deepest cut-off of the study. The
+    files are the hidden items, and their ranks by each model: contents by name.
     """
     files = {HIDDEN_FILE: hidden_to_parquet(test.select(test.is_first))}
     deepest = max(run.study.settings.cutoffs)

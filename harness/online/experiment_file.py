@@ -73,7 +73,11 @@ class ExperimentSection(SimulationSettings):
 
     @model_validator(mode="after")
     def _fits_together(self) -> ExperimentSection:
-        """Refuse, with ValueError, what does not fit: world and logs, and less than three arms."""
+        """Refuse, with ValueError, sections that do not fit together.
+
+        An experiment has a world or logs, not both; logs have no settings of a simulation; there
+        are at least three arms, whose models and settings exist.
+        """
         if (self.logs is None) == (self.world is None):
             raise ValueError(
                 "an experiment needs [experiment.world] or [experiment.logs], and not both"
@@ -112,7 +116,11 @@ class ExperimentStudy(StudyFile):
 
     @classmethod
     def read_tables(cls, values: dict[str, Any], origin: Origin) -> dict[str, Any]:
-        """Read the settings of the analyses; all those of experiments are made by default."""
+        """Read the settings of the analyses; all those of experiments are made by default.
+
+        ``values`` are the tables of the study file. Sections of other analyses add these. Raises
+        InputError, with file and line, if a setting breaks a rule.
+        """
         tables = values.get("analyses", {})
         group_names = [
             member.name for member in members_of(GROUP) if Need.EXPERIMENT in member.needs

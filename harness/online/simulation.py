@@ -216,8 +216,10 @@ def simulate(
 def assign(users: Numbering, n_arms: int) -> Longs:
     """Put users into arms by a hash of the id, which is the same on every machine.
 
-    The result has the number of each user's arm, of shape (n_users,).
+    The result has the number of each user's arm, from 0, of shape (n_users,). Arms have about equal
+    shares of the users.
     """
+    # Hashes are 64 bits: the quotients are uniform from 0 to 1, and 1 only by rounding.
     shares = id_hashes(users.ids, ASSIGNMENT) * 2.0**-64
     numbers = (shares * n_arms).astype(np.int64)
     return np.minimum(numbers, n_arms - 1)
@@ -228,7 +230,9 @@ def _plan_period(
 ) -> tuple[_Requests, pd.DataFrame]:
     """Draw the requests for lists in a period, and what users look at without a list.
 
-    Requests are sorted by user, then by time; for the columns of the table see `action_table`.
+    Numbers of requests and of views are Poisson, with means of ``settings.lists`` and half of it
+    for each user; times are uniform in the period, which counts from 0. Requests are sorted by
+    user, then by time; for the columns of the table see `action_table`.
     """
     rng = np.random.default_rng([settings.seed, 1, period])
     start, end = settings.boundaries[period : period + 2]
@@ -261,14 +265,22 @@ class _ArmPeriod:
     def serve(self, history: Interactions, log: pd.DataFrame, requests: _Requests) -> _Service:
         """Let the arm learn, and answer the first request of every user, then the second, ...
 
+        Clicks on earlier lists are in the profile of a later request. Raises InputError if the
+        model lists what it may not.
+
         Parameters
         ----------
         history
             What the model learns from.
         log
-            What the users of the arm did without its lists, also in this period.
+            What the users of the arm did before, and without its lists in this period.
         requests
             Their requests for lists, sorted by user and time.
+
+        Returns
+        -------
+        The model that has learnt; the lists, in the order of the requests; and a table of the
+        clicks, whose ``led_by`` is the row of the list, from 0.
         """
         import pandas as pd
 
@@ -280,6 +292,7 @@ class _ArmPeriod:
         clicked = np.zeros(items.shape, dtype=np.bool_)
         chances = np.zeros(items.shape)
         tables = [log[:0]]
+        # How many requests of the same user come before each.
         turns = np.arange(len(users)) - np.searchsorted(users, users)
         for turn in range(int(turns.max(initial=-1)) + 1):
             rows = np.flatnonzero(turns == turn)
@@ -290,11 +303,11 @@ class _ArmPeriod:
             items[rows] = lists
             chances[rows] = self.world.click_chance(asking, lists)
             clicked[rows] = rng.random(lists.shape) < chances[rows]
-            places, columns = np.nonzero(clicked[rows])
-            clicked_rows = rows[places]
-            click_times = times[clicked_rows] + rng.integers(1, MINUTE, len(places))
-            types = draw_types(len(places), rng)
-            clicked_items = lists[places, columns].astype(np.int64)
+            askers, columns = np.nonzero(clicked[rows])
+            clicked_rows = rows[askers]
+            click_times = times[clicked_rows] + rng.integers(1, MINUTE, len(askers))
+            types = draw_types(len(askers), rng)
+            clicked_items = lists[askers, columns].astype(np.int64)
             clicks = action_table(
                 users[clicked_rows], clicked_items, click_times, types, led_by=clicked_rows
             )
@@ -313,8 +326,9 @@ def _serving_tasks(
 ) -> list[Task]:
     """Make the tasks of all arms in a period: each serves its own users.
 
-    ``arm_of_user`` has the number of each user's arm, of shape (n_users,). For the others see
-    `_ArmPeriod.serve`; log and requests are those of all users.
+    ``arm_of_user`` has the number of each user's arm, of shape (n_users,). ``history`` is what all
+    models learn from; the log (what users did) and the requests for lists are those of all users.
+    The result of a task is that of `_ArmPeriod.serve`: model, lists and clicks.
     """
     arm_of_action = arm_of_user[log["user"]]
     arm_of_request = arm_of_user[requests.users]
@@ -368,7 +382,9 @@ def profiles_before(log: pd.DataFrame, users: Longs, before: Longs, *, n_items: 
 def _truth(names: Sequence[str], shown: Sequence[_ShownLists]) -> pd.DataFrame:
     """Tabulate users, lists and the mean chance of a click or more, of each arm and period.
 
-    ``names`` are those of the arms. The chance is NaN where there are no lists.
+    ``names`` are those of the arms. The chance of a list is 1 minus the product, over its items, of
+    1 minus their chances; the mean is over lists, NaN where there are none. Rows are sorted by arm,
+    then by period, which counts from 1.
     """
     import pandas as pd
 
@@ -400,7 +416,12 @@ def _recommendation_table(
     settings: SimulationSettings,
     shown: Sequence[_ShownLists],
 ) -> pa.Table:
-    """Tabulate the lists of all arms and periods, and what was clicked of them."""
+    """Tabulate the lists of all arms and periods, and what was clicked of them.
+
+    ``names`` are those of the arms. A row for each list, in the order of ``shown``: its id, time in
+    milliseconds, user, arm, version of the model, ids of the items (rank 1 first), and a truth
+    value for each item.
+    """
     import pyarrow as pa
 
     n_lists = [len(lists.users) for lists in shown]
@@ -422,7 +443,10 @@ def _recommendation_table(
 
 
 def _interaction_table(world: ClickWorld, log: pd.DataFrame, n_lists: int) -> pa.Table:
-    """Tabulate what users did, by user and time, with the list that led to it, or null."""
+    """Tabulate what users did, by user and time, with the id of the list that led to it, or null.
+
+    ``log`` has numbers in place of ids, -1 for no list; ``n_lists`` is the number of all lists.
+    """
     import pyarrow as pa
 
     log = log.sort_values(["user", "time"])
@@ -433,7 +457,10 @@ def _interaction_table(world: ClickWorld, log: pd.DataFrame, n_lists: int) -> pa
 
 
 def _model_table(names: Sequence[str], settings: SimulationSettings) -> pa.Table:
-    """Tabulate the version of each arm's model in each period, and when it was live."""
+    """Tabulate the version of each arm's model in each period, and when it was live.
+
+    ``names`` are those of the arms; times are milliseconds since 1970 in UTC, the end excluded.
+    """
     import pyarrow as pa
 
     arms = []
@@ -466,9 +493,9 @@ def _action_columns(world: ClickWorld, log: pd.DataFrame) -> dict[str, NDArray[A
 
 
 def write_history(path: Path, settings: ClickWorldSettings) -> int:
-    """Write the history of a world by user and time, and count its interactions.
+    """Write the history of a world as a Parquet file, and return the number of its interactions.
 
-    Columns time, user, item, type and value.
+    Rows are sorted by user and time. Columns time, user, item, type and value.
     """
     import pyarrow as pa
 

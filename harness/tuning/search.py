@@ -139,9 +139,9 @@ def tune(
 def _search_spaces(study: Study, systems: Sequence[str]) -> dict[str, Mapping[str, SearchDomain]]:
     """Look up the range or the choices of each setting that is searched, by label of the system.
 
-    Without ``systems``, takes all systems that have a setting to tune. Raises InputError if the
-    study has no system of a label, a system has no setting to tune, or none of a study of ratings
-    has one.
+    ``systems`` are labels, names in tables; if empty, all systems that have a setting to tune are
+    taken. Raises InputError if the study has no system of a label, a system has no setting to tune,
+    or none of a study of ratings has one.
     """
     names_by_label = study.systems.labels
     require_known("the study has no system", systems, [*names_by_label])
@@ -230,7 +230,10 @@ class Search:
 
     @cached_property
     def bytes_needed(self) -> int:
-        """Memory of the process that makes a trial, in bytes, estimated with the defaults."""
+        """Memory of the process that makes a trial, in bytes, estimated with the defaults.
+
+        Without an estimate for the system it is that of an empty process.
+        """
         estimate_need = find_system(self.system).memory_need
         if estimate_need is None:
             return PROCESS_BYTES
@@ -256,9 +259,10 @@ class Search:
 
     @cached_property
     def path(self) -> Path:
-        """The table of its trials: a file in the study folder, named by a digest of its input.
+        """Path of the table of its trials, in the study folder, named by a digest of its input.
 
-        The digest is of all that trials depend on, also of the code of a user's system and metric.
+        The digest is of all that trials depend on: version, measure, sampler, seed, system and
+        settings, ratings and judgements, and the code of a user's system and metric.
         """
         system_maker = place_of(maker_of_system(self.system))
         metric_maker = place_of(self.metric.function)
@@ -291,7 +295,9 @@ class Search:
     def add(self, trial: Trial, outcome: Run | str, cost: Cost) -> str:
         """Score a trial, and write the table of all trials; return why it failed, or "".
 
-        ``outcome`` is the run of the validation users, or why training failed.
+        ``outcome`` is the run of the validation users, or why training failed. A copy of the trial,
+        with score and wall time in seconds, is added to ``self.trials``. The score is the mean of
+        the measure over the validation users; a failed trial has none.
         """
         seconds = round(cost.seconds, 3)
         if isinstance(outcome, str):
@@ -311,7 +317,10 @@ class Search:
         return trial.finding
 
     def _mean_score(self, run: Run) -> float:
-        """Average the measure of a run over the validation users, with the weights of the study."""
+        """Average the measure of a run over the validation users, with the weights of the study.
+
+        The mean is that of the metric: arithmetic or geometric.
+        """
         qrels = self.validation.qrels
         users = self.validation.split.topics.ids
         measures = Measures([self.measure])
@@ -325,8 +334,8 @@ class Search:
     def missing_trials(self) -> Iterator[Trial]:
         """Draw the settings of the trials that are missing; the first trial has the defaults.
 
-        Each draw knows the trials that were added before it is asked for. Ends early if the space
-        has no new settings.
+        Trials have numbers from 0; those in ``self.trials`` are made. Each draw knows the trials
+        that were added before it is asked for. Ends early if the space has no new settings.
         """
         earlier_settings: list[Mapping[str, Value]] = []
         for number in range(self.n_trials):
@@ -350,7 +359,9 @@ class Search:
 
         ``random`` draws every setting by itself (Bergstra & Bengio 2012). ``tpe`` draws settings
         that are likelier among good trials than among bad ones (Bergstra et al. 2011); a failed
-        trial counts as worse than all others. Each trial has a random stream of its own.
+        trial counts as worse than all others. Each draw has a random seed of its own, by the seed
+        of the study and the number of earlier trials. After `TPE_DRAWS` draws that are not new, TPE
+        gives way to random draws; after `MAX_DRAWS`, the result is None.
         """
         for attempt in range(MAX_DRAWS):
             stream = content_key("search", self.study.seed, len(earlier_settings), attempt)
@@ -404,7 +415,10 @@ class Search:
 
     @property
     def best(self) -> Trial | None:
-        """The best trial, the first of equals; None if there is none or all failed."""
+        """The trial with the best score, the first of equals; None if there is none or all failed.
+
+        The best score is the lowest where the metric is better if it is lower.
+        """
         trials = [self.trials[number] for number in sorted(self.trials)]
         scored_trials = [trial for trial in trials if trial.score is not None]
         sign = 1 if self.metric.higher_is_better else -1
@@ -452,8 +466,9 @@ def require_free(path: Path) -> None:
 def write_tuned_study(source: Path, target: Path, searches: Sequence[Search]) -> None:
     """Write a study again under the name NAME-tuned, with the best settings of its systems.
 
-    Both files are in one folder, from which paths count. A system all of whose trials failed has
-    the settings of the study.
+    Both files are in one folder, from which paths count. The study folder is the default one. A
+    system all of whose trials failed has the settings of the study. The target is replaced if it
+    exists.
     """
     import tomli_w
 
@@ -479,7 +494,9 @@ def write_tuned_study(source: Path, target: Path, searches: Sequence[Search]) ->
 def comparison(searches: Sequence[Search]) -> str:
     """Tabulate, as text, the scores of defaults and best settings on the validation part.
 
-    Each search has its trial 0. A score of trials that failed is printed as NaN or None.
+    Each search has its trial 0, with the defaults. A score of trials that failed is printed as NaN
+    or None. Columns: system, score of the defaults, best score, numbers of trials and of failed
+    ones.
     """
     rows = []
     for search in searches:

@@ -48,7 +48,8 @@ def _hold_out(
 ) -> Validation:
     """Split ratings by the section [split], and judge the test part by the rules of [ratings].
 
-    The scale of the grades is that of all these ratings.
+    ``rules`` is [ratings] of the study, with threshold and grades. The scale of the grades is that
+    of all these ratings. Raises InputError if no rating is held out, or none of them is relevant.
     """
     split = split_ratings(ratings, section, seed=seed)
     threshold = relevance_threshold(rules, ratings, test=split.test)
