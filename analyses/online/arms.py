@@ -102,12 +102,17 @@ class ExperimentWork:
 
     @cached_property
     def clicks(self) -> Clicks:
-        """The online side: the same as of the command `clicks`."""
+        """Rates of the arms, as the command `clicks` estimates them from the log.
+
+        Without a window in the settings, clicks must name their list. InputError as of
+        `count_clicks`.
+        """
         settings = self.settings
+        are_explicit = settings.window is None
         question = Question(
             **dict(self.logs),
             window=settings.window,
-            explicit=settings.window is None,
+            explicit=are_explicit,
             over_time=settings.over_time,
             robots=settings.robots,
         )
@@ -116,24 +121,25 @@ class ExperimentWork:
 
     @cached_property
     def recalls(self) -> pd.DataFrame:
-        """All recalls, by arm and period: columns arm, period (from 1), and the recalls."""
+        """All recalls, by arm and period (from 1), a row for each parametrisation.
+
+        Columns validation, beta, cutoff, value, effective_share, arm and period.
+        """
         import pandas as pd
 
+        weights = self.settings.weights
         frames = []
         for (arm, period), ranks in self.ranks.items():
-            frame = measure_recall(
-                ranks,
-                self._item_counts((arm, period)),
-                self.settings,
-                weights=self.settings.weights,
-            )
+            item_counts = self._item_counts((arm, period))
+            frame = measure_recall(ranks, item_counts, self.settings, weights=weights)
             frames.append(frame.assign(arm=arm, period=period + 1))
         return pd.concat(frames, ignore_index=True)
 
     def _item_counts(self, place: Place) -> Any:
-        """Count the events of each item before the model of an arm and period became live.
+        """Count the events of each item, (n_items,), before a model became live.
 
-        Without those of test users; (n_items,).
+        The place is the arm and period (from 0) of the model. Events of test users are left out;
+        counts are cached by the time when the model became live.
         """
         start = self.starts[place]
         if start not in self._popularity:
@@ -144,36 +150,40 @@ class ExperimentWork:
 
     @cached_property
     def experiment(self) -> Experiment:
-        """Both sides by arm.
+        """Recalls and click-through rates, with their standard errors, by arm.
 
-        Recalls are means over the periods (2.6). Their errors over users, of differences between
-        arms, are those of the last model of each arm: test users are the same in all periods.
+        Each measure is a parametrisation of recall, averaged over the periods (2.6). Errors of
+        recalls over users, of differences between arms, are those of the last model of each arm:
+        test users are the same in all periods. Errors of rates that are not known are 0.
         """
         arms = tuple(dict.fromkeys(arm for arm, _ in self.ranks))
         weights = self.settings.weights
         keys = ["validation", "beta", "cutoff", "arm"]
         by_arm = self.recalls.groupby(keys, sort=False)["value"].mean().unstack()
         by_arm = by_arm[[*arms]]
-        last_places = [max(place for place in self.ranks if place[0] == arm) for arm in arms]
+        last_periods = {
+            arm: max(period for name, period in self.ranks if name == arm) for arm in arms
+        }
+        last_places = [*last_periods.items()]
+        last_ranks = [self.ranks[place] for place in last_places]
         latest_place = max(last_places, key=lambda place: self.starts[place])
-        value_errors = errors_of_means(
-            [self.ranks[place] for place in last_places],
-            self._item_counts(latest_place),
-            self.settings,
-            weights=weights,
-        )
+        item_counts = self._item_counts(latest_place)
+        # (n_models, n_measures)
+        value_errors = errors_of_means(last_ranks, item_counts, self.settings, weights=weights)
+        measures = [
+            name_recall(validation, beta, cutoff, weights)
+            for validation, beta, cutoff in by_arm.index
+        ]
         rates = self.clicks.tables["arms"].set_index("arm").loc[[*arms]]
+        rate_errors = rates["error"].fillna(0.0)
         return Experiment(
             name=self.name,
             models=arms,
-            measures=tuple(
-                name_recall(validation, beta, cutoff, weights)
-                for validation, beta, cutoff in by_arm.index
-            ),
+            measures=tuple(measures),
             values=by_arm.to_numpy(),
             rates=rates["rate"].to_numpy(),
             value_errors=value_errors.T,
-            rate_errors=rates["error"].fillna(0.0).to_numpy(),
+            rate_errors=rate_errors.to_numpy(),
         )
 
 
@@ -185,20 +195,26 @@ def arm_rates(work: ExperimentWork, settings: ArmSettings) -> Clicks:
 
 @analysis("arm_recalls", source=THESIS, needs=(Need.EXPERIMENT,), on_request=True)
 def arm_recalls(work: ExperimentWork, settings: ArmSettings) -> ArmRecalls:
-    """Measure the recall of every arm's model in every period, with intervals over users."""
+    """Measure the recall of every arm's model in every period, with errors over users.
+
+    Arms of the result are in the order of their click-through rates, the highest first.
+    """
     with work.progress("Measuring recall", 1) as bar:
         experiment = work.experiment
         recalls = work.recalls
         bar.advance()
     assert experiment.value_errors is not None
+    models = experiment.models
+    recall_means = experiment.values.T
+    recall_errors = experiment.value_errors.T
     values = tidy(
-        {"model": experiment.models},
+        {"model": models},
         {"measure": experiment.measures},
-        value=experiment.values.T,
-        error=experiment.value_errors.T,
+        value=recall_means,
+        error=recall_errors,
     )
     falling = np.argsort(-experiment.rates, kind="stable")
-    arms = tuple(experiment.models[number] for number in falling)
+    arms = tuple(models[number] for number in falling)
     return ArmRecalls(values, recalls, arms, work.settings.weights)
 
 
@@ -248,29 +264,30 @@ class ArmRecalls(Result):
 
     @figure("thesis2021-figure4.6", "Recall over time", panels="arm")
     def plot_over_time(self, ax: Axes, *, arm: str) -> None:
-        """Draw the recall of an arm over the periods, with errors, before all others.
+        """Draw the recall of an arm over the periods, in colour, with those of all others in grey.
 
-        It is LLOO with the largest beta, at the cut-off nearest to 5.
+        It is LLOO with the largest beta, at the cut-off nearest to 5. The band is a 95 % interval
+        over users, as wide in all periods: the standard error is that of the arm's last model.
         """
         recall = self.recall
         beta = recall["beta"].max()
         cutoff = min(recall["cutoff"], key=lambda value: abs(value - DRAWN_CUTOFF))
-        is_drawn = (
-            (recall["beta"] == beta)
-            & (recall["cutoff"] == cutoff)
-            & (recall["validation"] == "LLOO")
-        )
+        has_parameters = (recall["beta"] == beta) & (recall["cutoff"] == cutoff)
+        is_drawn = has_parameters & (recall["validation"] == "LLOO")
         curves = recall[is_drawn].pivot(index="period", columns="arm", values="value")
         draw_among(ax, curves, arm)
         name = name_recall("LLOO", beta, cutoff, self.weights)
         arm_values = self.values[self.values["model"] == arm].set_index("measure")
         half_width = NORMAL_QUANTILE * arm_values["error"][name]
         curve = curves[arm]
+        periods = curves.index.to_numpy()
+        limits = (curve - half_width, curve + half_width)
+        style = {"color": colours()[0]}
         draw_band(
             ax,
-            curves.index.to_numpy(),
-            (curve - half_width, curve + half_width),
-            {"color": colours()[0]},
+            periods,
+            limits,
+            style,
             label=arm,
             explanation="Bands: 95 % intervals over the users of a period.",
         )
@@ -279,7 +296,11 @@ class ArmRecalls(Result):
 
     @figure("thesis2021-figure4.7", "Recall over beta (figures 4.7 to 4.11)", panels="panel")
     def plot_over_beta(self, ax: Axes, *, panel: str) -> None:
-        """Draw the mean recall of an arm over the exponent, a line for each cut-off."""
+        """Draw the mean recall over the periods of an arm over beta, a line for each cut-off.
+
+        The panel is the arm and the validation, such as "A, LLOO". The upper axis has the effective
+        share of the hidden items at each beta, a mean over all arms and periods.
+        """
         arm, _, validation = panel.rpartition(", ")
         rows = self.recall[self.recall["validation"] == validation]
         keys = ["beta", "cutoff"]

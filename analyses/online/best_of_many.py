@@ -59,32 +59,41 @@ class BestOfMany:
     is_exact: bool
 
     def finding(self) -> str:
-        """State the best measure, with and without correction for the choice among many."""
+        """State the measure of the largest mean rho, with and without correction for its choice.
+
+        It is called significant if the corrected p is at most .05, and 8 models or more are
+        compared. ``statistics``, ``p_alone`` and ``p_adjusted`` are of shape (n_measures,).
+        """
         best = int(np.nanargmax(self.statistics))
-        rho = float(self.statistics[best])
+        best_measure = self.measures[best]
+        rho = rounded(float(self.statistics[best]), 2)
         p = float(self.p_adjusted[best])
-        p_alone = float(self.p_alone[best])
+        p_adjusted = format_p_value(p)
+        p_alone = format_p_value(float(self.p_alone[best]))
+        n_measures = len(self.measures)
         n_models = self.fewest_models
         if n_models < MIN_TESTED_MODELS:
             verdict = f"these are too few models for a test, {ADVISED_MODELS} or more are advised"
+        elif p <= ALPHA:
+            verdict = "it is significant"
         else:
-            verdict = "it is significant" if p <= ALPHA else "it is not significant"
+            verdict = "it is not significant"
         return (
-            f"Of {len(self.measures):,} measures, {self.measures[best]} agrees best with the "
-            f"click-through rates, with rho = {rounded(rho, 2)} over "
-            f"{n_models} models ({format_p_value(p)} with correction for choosing the best "
-            f"measure, {format_p_value(p_alone)} without); {verdict}."
+            f"Of {n_measures:,} measures, {best_measure} agrees best with the click-through rates, "
+            f"with rho = {rho} over {n_models} models ({p_adjusted} with correction for choosing "
+            f"the best measure, {p_alone} without); {verdict}."
         )
 
     def caption(self) -> str:
         """Describe the test, the orders of the rates, and the data sets."""
         n_orders = len(self.maxima)
         orders = f"all {n_orders:,}" if self.is_exact else f"{n_orders:,} random"
+        n_measures = len(self.measures)
+        datasets = ", ".join(self.chosen)
         return (
-            f"The p-value of the best of {len(self.measures):,} measures, which order the models "
-            f"in {self.n_orderings:,} different ways, is by the max-T permutation test: the "
-            f"largest rho in {orders} orders of the rates. Data sets: "
-            f"{', '.join(self.chosen)}."
+            f"The p-value of the best of {n_measures:,} measures, which order the models in "
+            f"{self.n_orderings:,} different ways, is by the max-T permutation test: the largest "
+            f"rho in {orders} orders of the rates. Data sets: {datasets}."
         )
 
 
@@ -109,6 +118,10 @@ def best_of_many(
     chosen after the results were known, every order takes, for each measure, the data sets of the
     largest rhos, as many.
 
+    Data sets are chosen by name; by default all are. Random orders are drawn if not all are
+    enumerated. Results of a measure whose rho is undefined in a data set are NaN. InputError if
+    names of data sets are duplicate or unknown, their measures differ, or no rho is defined.
+
     References
     ----------
     Westfall & Young (1993), Resampling-based multiple testing; Phipson & Smyth (2010) for the +1.
@@ -118,15 +131,17 @@ def best_of_many(
     chosen_sets = [n for n, name in enumerate(names) if not chosen or name in chosen]
     ranks = [scaled_ranks(experiment.values) for experiment in experiments]
     rates = [scaled_ranks(experiment.rates) for experiment in experiments]
-    is_defined = ~np.any([np.isnan(set_ranks).any(axis=1) for set_ranks in ranks], axis=0)
+    joint_ranks = np.concatenate(ranks, axis=1)
+    is_defined = ~np.isnan(joint_ranks).any(axis=1)
     has_undefined_rates = any(np.isnan(set_rates).any() for set_rates in rates)
     if not is_defined.any() or has_undefined_rates:
         raise InputError("no measure has a rho in all experiments.")
     # Hundreds of measures are a few different orderings of the models.
-    joint = np.concatenate(ranks, axis=1)[is_defined].round(DECIMALS)
+    joint = joint_ranks[is_defined].round(DECIMALS)
     distinct, ordering_of_measure = np.unique(joint, axis=0, return_inverse=True)
     models = [experiment.models for experiment in experiments]
-    ends = np.cumsum([len(set_models) for set_models in models])[:-1]
+    set_sizes = [len(set_models) for set_models in models]
+    ends = np.cumsum(set_sizes)[:-1]
     orderings = np.split(distinct, ends, axis=1)
     statistics = np.mean([orderings[n] @ rates[n] for n in chosen_sets], axis=0)
     has_same_models = len({frozenset(set_models) for set_models in models}) == 1
@@ -140,20 +155,26 @@ def best_of_many(
     # All orders have the observed one among them; random orders need not.
     extra = 0 if is_exact else 1
     n_orders = len(maxima) + extra
+    p_alone = (n_extreme_alone + extra) / n_orders
+    p_adjusted = (n_extreme + extra) / n_orders
 
     def by_measure(by_ordering: Floats) -> Floats:
-        """Repeat values of orderings for their measures; NaN where a rho is undefined."""
+        """Repeat values of orderings, (n_orderings,), for their measures, (n_measures,).
+
+        NaN where a rho is undefined.
+        """
         values = np.full(len(is_defined), np.nan)
         values[is_defined] = by_ordering[ordering_of_measure.reshape(-1)]
         return values
 
+    chosen_names = [names[number] for number in chosen_sets]
     return BestOfMany(
         measures=experiments[0].measures,
-        fewest_models=min(len(set_models) for set_models in models),
-        chosen=tuple(names[number] for number in chosen_sets),
+        fewest_models=min(set_sizes),
+        chosen=tuple(chosen_names),
         statistics=by_measure(statistics),
-        p_alone=by_measure((n_extreme_alone + extra) / n_orders),
-        p_adjusted=by_measure((n_extreme + extra) / n_orders),
+        p_alone=by_measure(p_alone),
+        p_adjusted=by_measure(p_adjusted),
         maxima=maxima,
         n_orderings=len(statistics),
         is_exact=is_exact,
@@ -161,7 +182,10 @@ def best_of_many(
 
 
 def _check_experiments(experiments: Sequence[Experiment], chosen: Sequence[str]) -> None:
-    """Refuse, with InputError, duplicate names, other measures, and unknown chosen names."""
+    """Refuse, with InputError, experiments that cannot be tested together.
+
+    These have duplicate names, or measures that differ. Refuse a chosen name that is none of them.
+    """
     names = [experiment.name for experiment in experiments]
     require_unique("the study", "experiment", names)
     if len({experiment.measures for experiment in experiments}) > 1:
@@ -176,12 +200,16 @@ def _permute_rates(
     chosen_sets: Sequence[int],
     statistics: Floats,
 ) -> tuple[Longs, Floats]:
-    """Count for each ordering the orders with a mean rho as large, and find the largest of each.
+    """Permute the rates; count the extreme mean rhos of each ordering, and find each maximum.
 
-    Of every data set: scaled ranks of the orderings, (n_orderings, n_models), those of the rates,
-    (n_models,), and blocks of orders, (n_orders, n_models). The mean is over the chosen data sets,
-    with the observed values ``statistics``, (n_orderings,). For the largest, if not all data sets
-    were chosen, each ordering has its best ones, as many. Maxima are rising, (n_orders,).
+    Of every data set: scaled ranks (their products are rhos) of distinct orderings of the models,
+    (n_orderings, n_models), and of the rates, (n_models,). Each block holds, for every data set,
+    orders of its models, (n_orders, n_models). The mean is over the chosen data sets (numbers).
+
+    The counts, (n_orderings,), are the orders whose mean rho is at least the observed one, of
+    ``statistics``, (n_orderings,). The maxima, (n_orders,) and rising, are the largest mean rho of
+    all orderings under each order. For these, if not all data sets were chosen, each ordering takes
+    the data sets of its largest rhos, as many as were chosen.
     """
     n_chosen = len(chosen_sets)
     thresholds = statistics[:, np.newaxis] - TOLERANCE
@@ -189,6 +217,7 @@ def _permute_rates(
     maxima = []
     for block in orders:
         permuted_sets = zip(orderings, rates, block, strict=True)
+        # (n_datasets, n_orderings, n_orders)
         rhos = np.stack(
             [set_ranks @ set_rates[order].T for set_ranks, set_rates, order in permuted_sets]
         )
@@ -218,34 +247,36 @@ def scaled_ranks(values: Floats) -> Floats:
 def _random_orders(
     n_orders: int, *, names: Sequence[str], models: Sequence[tuple[str, ...]], seed: int
 ) -> Iterator[tuple[Numbers, ...]]:
-    """Draw orders of the models of each data set, each as likely, a thousand at a time.
+    """Draw orders of the models of each data set, each as likely, 1,024 at a time.
 
-    Yields for each data set an array (n_orders, n_models). Data sets that share models are permuted
-    jointly, by one random key for each model. The others have orders of their own, which depend
-    neither on other data sets nor on how many orders follow.
+    Names and models are by data set. Each block has, for every data set, an array (n_orders,
+    n_models) of positions among its models; the blocks have ``n_orders`` orders together. Data sets
+    that share models are permuted jointly, by one random key for each model. The others have orders
+    of their own, which depend neither on other data sets nor on how many orders follow.
     """
     groups = _groups_with_shared_models(models)
-    models_of_groups = [
-        list(dict.fromkeys(chain.from_iterable(models[number] for number in group)))
-        for group in groups
-    ]
+    models_of_groups = []
+    for group in groups:
+        group_models = chain.from_iterable(models[number] for number in group)
+        models_of_groups.append(list(dict.fromkeys(group_models)))
     for start, stop in draw_ranges(n_orders, PER_STREAM):
         orders: dict[int, Numbers] = {}
-        for group, group_models in zip(groups, models_of_groups, strict=True):
-            n_words = (stop - start) * len(group_models)
+        for group, distinct_models in zip(groups, models_of_groups, strict=True):
+            n_words = (stop - start) * len(distinct_models)
             first_name = names[group[0]]
             words = random_words(n_words, seed, "rates among models", first_name, start)
-            keys = words.reshape(-1, len(group_models))
+            keys = words.reshape(-1, len(distinct_models))
             for number in group:
-                columns = [group_models.index(model) for model in models[number]]
+                columns = [distinct_models.index(model) for model in models[number]]
                 orders[number] = _orders_by_keys(keys, columns)
         yield tuple(orders[number] for number in range(len(models)))
 
 
 def _all_orders(models: Sequence[tuple[str, ...]]) -> Iterator[tuple[Numbers, ...]]:
-    """Yield every order of the models once, a thousand at a time, jointly in all data sets.
+    """Yield every order of the models once, up to 1,024 at a time, jointly in all data sets.
 
-    For each data set an array (n_orders, n_models); all data sets have the same models.
+    ``models`` are by data set: the same in all, in any order. Each block has, for every data set,
+    an array (n_orders, n_models) of positions among its models.
     """
     first_models = models[0]
     columns = [[first_models.index(name) for name in set_models] for set_models in models]
@@ -256,10 +287,12 @@ def _all_orders(models: Sequence[tuple[str, ...]]) -> Iterator[tuple[Numbers, ..
 
 
 def _orders_by_keys(keys: Integers, columns: Sequence[int]) -> Numbers:
-    """Order the models of a data set by the keys of all models, wherever they stand in it.
+    """Permute the models of a data set by the keys of all models, wherever they stand in it.
 
-    Keys are of shape (n_orders, n_all_models); ``columns`` are those of the data set's models. The
-    result is of shape (n_orders, n_models): positions among the models of the data set.
+    Keys are of shape (n_orders, n_all_models); ``columns`` are those of the data set's models, one
+    for each. The result is of shape (n_orders, n_models): positions among the models of the data
+    set. In the order of the columns, the k-th place takes the model of the k-th smallest key; so
+    data sets with the same models are permuted alike.
     """
     model_columns = np.array(columns)
     positions = np.argsort(model_columns)
@@ -270,11 +303,14 @@ def _orders_by_keys(keys: Integers, columns: Sequence[int]) -> Numbers:
 
 
 def _groups_with_shared_models(models: Sequence[tuple[str, ...]]) -> list[list[int]]:
-    """Group the data sets, by number, that are connected by models that they share."""
+    """Group the data sets, by number, that are connected by models that they share.
+
+    ``models`` are by data set. Two data sets without a common model are in one group if others
+    connect them. A data set that shares none is a group of its own.
+    """
     from scipy.sparse.csgraph import connected_components
 
-    shares_models = np.array(
-        [[not set(left).isdisjoint(right) for right in models] for left in models]
-    )
-    n_groups, group = connected_components(shares_models, directed=False)
-    return [np.flatnonzero(group == number).tolist() for number in range(n_groups)]
+    rows = [[not set(left).isdisjoint(right) for right in models] for left in models]
+    shares_models = np.array(rows)
+    n_groups, group_of_set = connected_components(shares_models, directed=False)
+    return [np.flatnonzero(group_of_set == number).tolist() for number in range(n_groups)]
