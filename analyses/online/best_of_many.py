@@ -163,7 +163,7 @@ def best_of_many(
 
         NaN where a rho is undefined.
         """
-        values = np.full(len(is_defined), np.nan)
+        values = np.full(len(joint_ranks), np.nan)
         values[is_defined] = by_ordering[ordering_of_measure.reshape(-1)]
         return values
 
