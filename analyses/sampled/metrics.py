@@ -71,7 +71,7 @@ class RankMetric:
         return self.summands(ranks, n=n, order=1, n_relevant=1)
 
     def exact(self, ranks: FullRanks) -> float:
-        """Compute the metric among all candidates, in the mean over the users."""
+        """Compute the metric from ranks among all candidates, in the mean over the users."""
         terms = self.summands(
             ranks.rank, n=ranks.n_candidates, order=ranks.order, n_relevant=ranks.n_relevant
         )
@@ -88,7 +88,9 @@ class RankMetric:
         :math:`[t_1 \le k] / t_1` for RR (j = 1 alone),
         :math:`[t_j \le k] / (\log_2(t_j + 1) \, \mathrm{IDCG})` for nDCG and
         :math:`(1 - (t_j - j) / (n - q)) / q` for AUC. n is the length of the list, all candidates
-        or m + q for a sample. All arguments fit each other in shape.
+        or m + q for a sample. IDCG is the best possible DCG of q items with cut-off k; without a
+        cut-off, k is n. ``ranks`` are t_j, ``order`` is j (from 1) and ``n_relevant`` q; arguments
+        fit each other in shape, as does the result. NaN or infinite for AUC if n is q.
         """
         t = np.asarray(ranks, dtype=np.float64)
         j = np.asarray(order, dtype=np.float64)
@@ -100,9 +102,11 @@ class RankMetric:
         return np.where(t <= depth, self._within(t, j, q, depth), 0.0)
 
     def rescaling(self, order: ArrayLike, n_relevant: ArrayLike, *, n_irrelevant: int) -> Floats:
-        """Divide the terms of item j for q relevant items by those for j of them; 0 where 0.
+        """Compute factors from the terms of item j of j relevant items to those of item j of q.
 
-        ``order`` (j), ``n_relevant`` (q) and the result are of one shape.
+        As a term for q items is that for j, times a factor that does not depend on the rank, both
+        are taken at the best rank, j. 0 where j is beyond the cut-off. ``order`` (j),
+        ``n_relevant`` (q) and the result are of one shape.
         """
         for_order = self._best_summands(order, order, n_irrelevant)
         for_all = self._best_summands(order, n_relevant, n_irrelevant)
@@ -128,6 +132,7 @@ class RankMetric:
                 return (j == 1) / t
             case "AP":
                 return j / (t * q)
+        # nDCG: the ideal list has relevant items at the first ranks, as far as the cut-off.
         n_reachable = np.minimum(q, depth)
         ranks = np.arange(2, int(n_reachable.max(initial=1)) + 2)
         ideal_dcg = np.cumsum(1 / np.log2(ranks))
@@ -138,7 +143,9 @@ class RankMetric:
 def rank_metric(text: str | RankMetric) -> RankMetric:
     """Read a metric's name: ``AUC`` or ``Recall@10``.
 
-    A hit rate is read as Recall, with a warning. Refuse, with InputError, other forms and names.
+    Other names of metrics, such as MRR, are understood. A hit rate (HR, Hit, ...) is read as
+    Recall, with a warning, and by default at 10. Refuse, with InputError, other forms and names, a
+    cut-off of AUC, and a cut-off of 0.
     """
     if isinstance(text, RankMetric):
         return text
@@ -154,7 +161,10 @@ def rank_metric(text: str | RankMetric) -> RankMetric:
 
 
 def read_metrics(names: Sequence[str | RankMetric]) -> tuple[RankMetric, ...]:
-    """Read metrics; refuse, with ValueError, one that occurs twice, and P without a cut-off."""
+    """Read metrics; refuse one that occurs twice with ValueError.
+
+    Refuse, with InputError, P without a cut-off, and what `rank_metric` refuses.
+    """
     metrics = tuple(rank_metric(name) for name in names)
     without_repetition(tuple(str(metric) for metric in metrics))
     if RankMetric("P") in metrics:

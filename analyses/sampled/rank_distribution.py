@@ -46,17 +46,19 @@ def sampled_rank_pmf(ranks: ArrayLike, *, n: ArrayLike, m: int, replace: bool = 
               t - 1 \sim \mathrm{Hyp}(n - 1, r - 1, m)
 
     with and without replacement (Krichene & Rendle, 2020, 4.3 and 4.4), for ranks r from 1 to n,
-    which may lie between whole numbers, and one number of candidates n, or one for each rank.
-    Absolute errors are about 1e-11.
+    (n_ranks,) or a single one, which may lie between whole numbers, and one number of candidates n,
+    or one for each rank. Column t - 1 has the probability of rank t in the sample. Absolute errors
+    are about 1e-11; without replacement, rows of ranks between whole numbers need not sum to 1.
     """
-    rank_column = np.atleast_1d(np.asarray(ranks, dtype=np.float64))[:, np.newaxis]
-    above = rank_column - 1
+    rank_array = np.atleast_1d(np.asarray(ranks, dtype=np.float64))
+    above = rank_array[:, np.newaxis] - 1
     n_candidates = np.broadcast_to(np.asarray(n, dtype=np.float64), len(above))
     n_irrelevant = n_candidates[:, np.newaxis] - 1
     x = np.arange(m + 1.0)
     if replace:
         chance = above / n_irrelevant
-        logarithm = _log_choices(m, x) + xlogy(x, chance) + xlog1py(m - x, -chance)
+        log_choices = _log_choices(m, x)
+        logarithm = log_choices + xlogy(x, chance) + xlog1py(m - x, -chance)
         return np.asarray(np.exp(logarithm))
     below = n_irrelevant - above
     is_possible = (x <= above) & (m - x <= below)
@@ -70,16 +72,19 @@ def sampled_rank_pmf(ranks: ArrayLike, *, n: ArrayLike, m: int, replace: bool = 
 
 def _log_choices(n: Floats | int, k: Floats | int) -> Floats:
     """Compute the logarithm of the binomial coefficient n over k; n and k fit each other."""
-    return np.asarray(gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0))
+    log_factorial = gammaln(n + 1.0)
+    return np.asarray(log_factorial - gammaln(k + 1.0) - gammaln(n - k + 1.0))
 
 
 def expected_counts(ranks: FullRanks, groups: Integers, *, m: int, replace: bool) -> Floats:
     """Expect how many items of each group have 0, 1, .. m negatives above: (n_groups, m + 1).
 
+    In samples of m negatives of each user; rows add up to the number of items of the group.
     ``groups``: the number of the group of each relevant item, from 0, of the shape of the ranks.
     Refuse, with InputError, more negatives than some user has irrelevant candidates.
     """
     require_negatives(m, ranks.n_irrelevant)
+    # Items that agree in all three have the same distribution, which is computed once.
     columns = np.column_stack([groups, ranks.above, ranks.n_irrelevant])
     distinct, counts = np.unique(columns, axis=0, return_counts=True)
     n_groups = int(groups.max()) + 1
@@ -108,21 +113,26 @@ class _Nodes:
 
     @classmethod
     def for_size(cls, size: int, n_negatives: int, *, replace: bool, head: int) -> _Nodes:
-        """Choose the nodes for so many irrelevant candidates; ``head`` of them one by one.
+        """Choose the nodes for ``size`` irrelevant candidates: numbers above from 0 to the size.
 
-        All numbers if a grid has no fewer nodes.
+        The first ``head`` numbers and the last are nodes of their own; between them are quadrature
+        points, closer for larger samples (``n_negatives``), whose chances change faster. All
+        numbers are nodes if that is no more than the grid has.
         """
         all_numbers = cls(np.arange(size + 1.0), np.ones(size + 1))
         if size + 1 <= head:
             return all_numbers
         width = PANEL * 0.5 / np.sqrt(n_negatives)
         if not replace:
-            width *= np.sqrt(max(1.0 - n_negatives / size, 1.0 / size))
+            # Without replacement sampled shares vary less.
+            unsampled_share = max(1.0 - n_negatives / size, 1.0 / size)
+            width *= np.sqrt(unsampled_share)
         grid_above, grid_weights = _quadrature(size, head=head, width=width)
         head_weights = np.ones(head)
         # The sum from the head on less the integral from half a rank above, by the slope there.
         head_weights[-3:] += np.array([1, -3, 2]) / 24
-        above = np.concatenate([np.arange(float(head)), grid_above, [float(size)]])
+        head_above = np.arange(float(head))
+        above = np.concatenate([head_above, grid_above, [float(size)]])
         weights = np.concatenate([head_weights, grid_weights, [1.0]])
         return cls(above, weights) if len(above) < size + 1 else all_numbers
 
@@ -130,8 +140,9 @@ class _Nodes:
 def _quadrature(size: int, *, head: int, width: float) -> tuple[Floats, Floats]:
     """Place Gauss-Legendre points between the head and the last number above, with weights.
 
-    ``width``: that of a panel, in angles whose squared sine is the share of items above. Both
-    results are of shape (n_points,).
+    They integrate over numbers of items above from head - 1/2 to size - 1/2. ``width``: that of a
+    panel, in angles whose squared sine is the share of the size above. The results are the numbers
+    above, between whole ones, and their weights, both of shape (n_points,).
     """
     ends = np.array([head - 0.5, size - 0.5])
     low, high = np.arcsin(np.sqrt(ends / size))
@@ -166,7 +177,10 @@ class Kernel:
 
     @cached_property
     def matrix(self) -> Floats:
-        """Chances of each number above, P, of shape (n_nodes, m + 1): rows add up to 1."""
+        """Chances of each number of sampled negatives above, P, of shape (n_nodes, m + 1).
+
+        A row for each node, a number of irrelevant candidates above; rows add up to 1.
+        """
         ranks = self.nodes.above + 1
         n_candidates = self.n_irrelevant + 1
         matrix = sampled_rank_pmf(ranks, n=n_candidates, m=self.n_negatives, replace=self.replace)
@@ -210,9 +224,12 @@ class Cells:
 
     @classmethod
     def of(cls, samples: Sequence[SampledRanks]) -> Cells:
-        """Count repeated samples.
+        """Count relevant items in cells of alike items, for repeated samples: a column for each.
 
-        Refuse, with InputError, samples of other users or relevant items, or drawn otherwise.
+        Items are alike that agree in the number of negatives, their place among the relevant items
+        of their user, the number of these, and the number of sampled negatives above. Cells are the
+        combinations that occur in any sample. Refuse, with InputError, samples of other users or
+        relevant items than the first, or of other numbers of candidates or replacement.
         """
         from pandas import factorize
 
@@ -221,38 +238,39 @@ class Cells:
             _require_same_design(first, sample)
         most = max(int(sample.n_negatives.max()) for sample in samples)
         n_places = int(first.n_relevant.max()) + 1
+        # Each combination has a code, a whole number: codes are of shape (n_samples, n_items).
         shape = (most + 1, n_places, n_places, most + 1)
-        codes = np.array(
-            [
-                np.ravel_multi_index(
-                    (sample.n_negatives, first.order, first.n_relevant, sample.above), shape
-                )
-                for sample in samples
-            ]
-        )
+        codes_by_sample = []
+        for sample in samples:
+            combinations = (sample.n_negatives, first.order, first.n_relevant, sample.above)
+            codes_by_sample.append(np.ravel_multi_index(combinations, shape))
+        codes = np.array(codes_by_sample)
         flat_cells, cell_codes = factorize(codes.ravel(), sort=True)
         n_cells = len(cell_codes)
         cell_of_item = flat_cells.reshape(codes.shape)
         n_negatives, order, n_relevant, above = np.unravel_index(cell_codes, shape)
         sizes, kernel = np.unique(n_negatives, return_inverse=True)
-        counts = np.array([np.bincount(cells, minlength=n_cells) for cells in cell_of_item]).T
+        counts = [np.bincount(cells, minlength=n_cells) for cells in cell_of_item]
         users, user = np.unique(first.user, return_inverse=True)
         ones = np.ones(len(first))
-        incidence = csr_array((ones, (cell_of_item[0], user)), shape=(n_cells, len(users)))
+        positions = (cell_of_item[0], user)
+        incidence = csr_array((ones, positions), shape=(n_cells, len(users)))
         # The mean may be below what was sampled of some.
         n_irrelevant = max(int(np.rint(first.n_irrelevant.mean())), most)
+        kernels = [Kernel(n_irrelevant, most, size, first.replace) for size in sizes.tolist()]
         return cls(
-            kernels=tuple(
-                Kernel(n_irrelevant, most, size, first.replace) for size in sizes.tolist()
-            ),
+            kernels=tuple(kernels),
             cells=np.column_stack([kernel, order, n_relevant, above]),
-            counts=counts.astype(np.float64),
+            counts=np.array(counts, dtype=np.float64).T,
             n_users=len(users),
             incidence=incidence,
         )
 
     def suited(self, metrics: Sequence[RankMetric]) -> Cells:
-        """Hold the ranks above all cut-offs of the metrics one by one, not on a grid."""
+        """Return these cells with all ranks up to the cut-offs of metrics as nodes of their own.
+
+        The same object if they are already; else the kernels differ, and nothing learned is held.
+        """
         cutoffs = [metric.cutoff or 0 for metric in metrics]
         head = max([self.kernels[0].head, *cutoffs])
         kernels = tuple(replace(kernel, head=head) for kernel in self.kernels)
@@ -269,7 +287,10 @@ class Cells:
         return bool((self.cells[:, 2] == 1).all())
 
     def at_place(self, order: int) -> Cells:
-        """Select the relevant items of this place, 1 for the first of each user."""
+        """Select the cells of relevant items of this place, 1 for the first of each user.
+
+        The same object if there are no others.
+        """
         is_at_place = self.cells[:, 1] == order
         if is_at_place.all():
             return self
@@ -287,9 +308,11 @@ class Cells:
 
     @cached_property
     def shares(self) -> list[tuple[Floats, Floats]]:
-        """By kernel: its columns that have cells, and shares of the items in them, by sample.
+        """By kernel, a size of samples: columns of its matrix, and shares of the items, by sample.
 
-        Columns are of shape (n_nodes, n_columns), shares of (n_columns, n_samples).
+        Only columns, numbers of sampled negatives above, that have items in some sample. Columns
+        are of shape (n_nodes, n_columns), shares of (n_columns, n_samples); shares of a sample add
+        up to 1 over all kernels.
         """
         cell_shares = self.counts / self.counts.sum(axis=0)
         by_kernel = []
@@ -306,9 +329,10 @@ class Cells:
 
         .. math:: p(r) \leftarrow p(r) \sum_c w_c \frac{L[c, r]}{\sum_s L[c, s]\, p(s)}
 
-        with w the shares of the items in the cells (Li et al., 2023, eq. 12, 21 and 22). Stopping
-        early smooths the estimate. A steep start has rank r as likely as 1 / r, not uniform: it
-        fits as well, but has many items at the very first ranks.
+        with w the shares of the items in the cells c, and L[c, r] the chance of the cell given the
+        rank r (Li et al., 2023, eq. 12, 21 and 22). Masses of a sample add up to 1. Stopping early
+        smooths the estimate. A steep start has rank r as likely as 1 / r, not uniform: it fits as
+        well, but has many items at the very first ranks. Results are kept for another call.
         """
         key = (iterations, steep)
         if key not in self._learned:
@@ -317,18 +341,20 @@ class Cells:
             start = (weights / weights.sum())[:, np.newaxis]
             mass = np.repeat(start, self.counts.shape[1], axis=1)
             for _ in range(iterations):
-                ratios = (
-                    columns @ (shares / np.maximum(columns.T @ mass, FLOOR))
-                    for columns, shares in self.shares
-                )
-                mass = np.asarray(mass * sum(ratios))
+                factors = np.zeros_like(mass)
+                for columns, shares in self.shares:
+                    chances = np.maximum(columns.T @ mass, FLOOR)
+                    factors += columns @ (shares / chances)
+                mass = mass * factors
             self._learned[key] = mass
         return self._learned[key]
 
     def most_entropic(self, eta: float) -> Floats:
-        """Learn the distribution of most entropy of each sample: (n_nodes, n_samples).
+        """Learn rank distributions of high entropy that fit the samples: (n_nodes, n_samples).
 
-        ``eta``: weight of the entropy. The samples have one size.
+        One for each sample; ``eta`` is the weight of the entropy against the fit (see
+        `_most_entropy`). The samples have one size (ValueError otherwise). Results are kept for
+        another call.
         """
         if eta not in self._learned:
             ((columns, shares),) = self.shares
@@ -340,14 +366,22 @@ class Cells:
         return self._learned[eta]
 
     def resampled(self, replicates: int, *, seed: int) -> Cells:
-        """Resample the users of the first sample: counts have a column for each replicate."""
+        """Resample the users of the first sample with replacement.
+
+        In the result, counts of relevant items have a column for each replicate: (n_cells,
+        replicates).
+        """
         draws = draw_weights(self.n_users, replicates=replicates, seed=seed)
         counts = [self.incidence @ weights.T for _, weights in draws]
         return replace(self, counts=np.concatenate(counts, axis=1))
 
     @classmethod
     def expected(cls, ranks: FullRanks, m: int, replace: bool = True) -> Cells:
-        """Fill the cells as samples of m negatives of these full ranks are expected to."""
+        """Fill the cells with expected counts of samples of m negatives of these full ranks.
+
+        One sample, whose counts may lie between whole numbers. InputError if some user has fewer
+        irrelevant candidates than m.
+        """
         zeros = np.zeros_like(ranks.order)
         groups, group_of_item = _distinct_rows(zeros, ranks.order, ranks.n_relevant)
         counts = expected_counts(ranks, group_of_item, m=m, replace=replace)
@@ -357,11 +391,13 @@ class Cells:
         return cls._from_counts((kernel,), groups, [*counts], n_users)
 
     def refilled(self, metrics: Sequence[RankMetric], *, steep: bool) -> tuple[Cells, Floats]:
-        """Fill the cells as expected if ranks had the distributions that EM finds.
+        """Compute expected counts of samples, and exact metrics, for ranks as EM finds them.
 
-        They are learned for each place alone, as first items rank higher than all together. For
-        each number of relevant items they are those given the sampled ranks, as after one more
-        iteration of EM. The exact metrics of these ranks are returned, too: (n_metrics,).
+        EM learns the rank distributions from the first sample, with 100 iterations, from a uniform
+        or a steep start (see `most_likely`), for each place alone, as first items rank higher than
+        all together. For each number of relevant items they are those given the sampled ranks, as
+        after one more iteration of EM. The second result: the exact metrics of these ranks,
+        (n_metrics,), a mean over users.
         """
         groups, group_of_cell = _distinct_rows(*self.cells[:, :3].T)
         places = np.unique(groups[:, 1]).tolist()
@@ -375,6 +411,7 @@ class Cells:
             observed = np.bincount(above, self.counts[is_of_group, 0], kernel.n_negatives + 1)
             prior = learned[order]
             ratios = observed / np.maximum(kernel.matrix.T @ prior, FLOOR)
+            # Expected items at each node, which add up to those of the group.
             mass = prior * (kernel.matrix @ ratios)
             counts.append(kernel.matrix.T @ mass)
             ranks = kernel.nodes.above + order
@@ -391,8 +428,9 @@ class Cells:
     ) -> Cells:
         """Make cells from expected counts, without the users in them.
 
-        Groups are rows of the number of a kernel, place and number of relevant items, (n_groups,
-        3); each has counts by number of sampled items above, (n_negatives + 1,).
+        Groups are rows of the index of a kernel, place and number of relevant items, (n_groups, 3);
+        each has counts by number of sampled negatives above, (n_negatives + 1,). Counts of the
+        result have one column, and its cells cannot be resampled.
         """
         lengths = [len(group_counts) for group_counts in counts]
         above = np.concatenate([np.arange(length) for length in lengths])
@@ -403,19 +441,23 @@ class Cells:
 
 
 def _require_same_design(first: SampledRanks, sample: SampledRanks) -> None:
-    """Refuse, with InputError, a sample of other users or items, or drawn with other rules."""
-    is_same = (
-        np.array_equal(first.order, sample.order)
-        and np.array_equal(first.n_relevant, sample.n_relevant)
-        and np.array_equal(first.n_candidates, sample.n_candidates)
-        and first.replace == sample.replace
-    )
+    """Refuse, with InputError, a sample that is no repetition of the first.
+
+    Rows must agree in the place of the item, the number of relevant items and that of candidates,
+    and both samples must be drawn with replacement, or both without.
+    """
+    is_same = first.replace == sample.replace
+    for field in ("order", "n_relevant", "n_candidates"):
+        is_same &= np.array_equal(getattr(first, field), getattr(sample, field))
     if not is_same:
         raise InputError("repeated samples must be of the same users, and drawn alike.")
 
 
 def _distinct_rows(*columns: Longs) -> tuple[Longs, Numbers]:
-    """Find the distinct rows of columns, each (n_rows,), and the number of that of each row."""
+    """Find the distinct rows of columns, each (n_rows,), sorted: (n_distinct, n_columns).
+
+    The second result is the index of each row among the distinct ones, (n_rows,).
+    """
     rows, number = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
     return rows, number.ravel()
 
@@ -435,9 +477,10 @@ def _most_entropy(kernel: Kernel, matrix: Floats, shares: Floats, eta: float) ->
 
     .. math:: \min_p\; (m + 1) \sum_t h(t) ((P'p)(t) - h(t))^2 - \eta H(p)
 
-    with P the matrix, (n_nodes, n_columns), whose nodes stand for so many ranks (weights), and h
-    the shares of the cells, (n_columns,). It is solved by its concave dual, with one variable for
-    each cell of h > 0:
+    with P the matrix, (n_nodes, n_columns), chances of numbers t of sampled negatives above by
+    node, h the shares of the items with t above, (n_columns,), m the negatives and H the entropy. A
+    node stands for as many ranks as its weight. The result adds up to 1. It is solved by its
+    concave dual, with one variable for each t with h(t) > 0:
 
     .. math:: \max_\lambda\; \lambda'h - \log\sum_r e^{(P\lambda)(r)}
         - \sum_t \frac{\eta \lambda_t^2}{4 (m + 1) h(t)}
@@ -449,12 +492,14 @@ def _most_entropy(kernel: Kernel, matrix: Floats, shares: Floats, eta: float) ->
     log_weights = np.log(kernel.nodes.weights)
 
     def distribution(multipliers: Floats) -> Floats:
+        """Compute the distribution, (n_nodes,), of multipliers, (n_used,)."""
         logits = columns @ multipliers + log_weights
         return np.asarray(np.exp(log_softmax(logits)))
 
     def negative_dual(multipliers: Floats) -> tuple[float, Floats]:
-        """Compute minus the dual, and its gradient."""
-        log_partition = logsumexp(columns @ multipliers + log_weights)
+        """Compute minus the dual, and its gradient, (n_used,)."""
+        logits = columns @ multipliers + log_weights
+        log_partition = logsumexp(logits)
         penalty = ridge @ multipliers**2 / 2
         value = float(log_partition + penalty - targets @ multipliers)
         gradient = distribution(multipliers) @ columns + ridge * multipliers - targets

@@ -48,10 +48,14 @@ PAIR = re.compile(r"\(\s*([^,()]+?)\s*,\s*[^,()]+\)")
 
 
 def read_rank_table(path: Path, *, candidates: int | None = None) -> dict[str, FullRanks]:
-    """Read the full ranks of systems from a table of text, long or wide; see `correct`.
+    """Read the full ranks of systems, by name, from a table of text, long or wide.
 
-    ``candidates``: number of candidates of each user, if the table has no such column. Refuse, with
-    InputError, ranks above it and systems of other users; warn if ranks seem to be sampled.
+    A long table has the columns user and rank, and maybe system (else there is one, of the name of
+    the file); a wide one has a column of ranks for each system. ``candidates``: number of
+    candidates of each user, if the table has no column n_candidates. Refuse, with InputError, a
+    table that breaks a rule, ranks above the candidates, and systems of other users. Warn if there
+    are 100 ranks or more, of which none is above 1,001 or half the candidates: they seem to be
+    sampled.
     """
     rows = _Rows.read(path, read_lines(path), {})
     rows.read_ranks({CANDIDATES: candidates})
@@ -65,7 +69,8 @@ def read_rank_table(path: Path, *, candidates: int | None = None) -> dict[str, F
         first_of(systems)
     deepest = int(rows.frame["rank"].max())
     fewest = int(rows.frame[CANDIDATES].min())
-    if len(rows.frame) >= MIN_RANKS and deepest <= min(USUAL_NEGATIVES + 1, fewest / 2):
+    deepest_if_sampled = min(USUAL_NEGATIVES + 1, fewest / 2)
+    if len(rows.frame) >= MIN_RANKS and deepest <= deepest_if_sampled:
         warn(
             f"{path}: no rank is above {deepest:,}, among {fewest:,} candidates or more. If these "
             f"are ranks among {deepest - 1:,} sampled negatives, use `harness correct`.",
@@ -82,10 +87,13 @@ def read_sampled_ranks(
     candidates: int | None = None,
     replace: bool = True,
 ) -> dict[str, SampledRanks]:
-    """Read the sampled ranks of systems, of the same users; see `correct`.
+    """Read the sampled ranks of systems, by name, of the same users.
 
-    Refuse, with InputError, ranks that are no `SampledRanks`, rows that break a rule, a system that
-    occurs in two files, and systems of other users.
+    ``sampled``: ranks by system, or a table (see `correct`): a data frame, a file, or several
+    files, of ranks or of scores of relevant items and negatives. ``negatives`` and ``candidates``:
+    numbers for all users, if a table has no such columns. Refuse, with InputError, ranks that are
+    no `SampledRanks`, rows that break a rule, a system that occurs in two files, and systems of
+    other users. Warn if relevant items have the score of a negative.
     """
     if isinstance(sampled, Mapping):
         systems = dict(sampled)
@@ -171,38 +179,47 @@ class _Rows:
         return cls(path, pd.DataFrame(body, columns=["line", *names]), user_numbers)
 
     def refuse(self, is_wrong: Any, problem: str) -> None:
-        """Refuse, with InputError, the first row where something is wrong.
+        """Refuse, with InputError, the first row where a mask is true; nothing happens if none is.
 
-        ``is_wrong``: a mask of the rows. The problem may have columns in braces, whose values in
-        the row are filled in.
+        ``is_wrong``: a mask of the rows of the frame, (n_rows,). The problem is the message, where
+        a column in braces is replaced by its value in that row; the message has file and line.
         """
         if np.any(is_wrong):
             row = self.frame.iloc[int(np.argmax(is_wrong))]
             raise InputError.at_line(self.path, int(row["line"]), problem.format(**row))
 
     def read_whole_numbers(self, column: str, description: str, *, smallest: int) -> None:
-        """Turn the texts of a column into whole numbers; refuse others with InputError.
+        """Turn the texts of a column of the frame into whole numbers, in place.
 
-        The description stands in the sentence, as in "a rank must be a whole number from 1".
+        Refuse, with InputError, other texts, and numbers below the smallest. The description stands
+        in the message, as in "a rank must be a whole number from 1".
         """
         # Where a value is missing, pandas writes the ranks of all others as 3.0.
         texts = [text.removesuffix(".0") for text in self.frame[column]]
-        numbers = np.array([int(text) if text.isdecimal() else smallest - 1 for text in texts])
+        # Other texts become a number that is too small.
+        too_small = smallest - 1
+        numbers = np.array([int(text) if text.isdecimal() else too_small for text in texts])
         rule = f"{description} must be a whole number from {smallest}, found {{{column}!r}}."
         self.refuse(numbers < smallest, rule)
         self.frame[column] = numbers
 
     def read_numbers(self, column: str) -> None:
-        """Turn the texts of a column into finite numbers; refuse others with InputError."""
-        numbers = [float(text) if is_number(text) else np.nan for text in self.frame[column]]
+        """Turn the texts of a column of the frame into finite numbers, in place.
+
+        Refuse, with InputError, other texts.
+        """
+        texts = self.frame[column]
+        numbers = [float(text) if is_number(text) else np.nan for text in texts]
         rule = f"column '{column}': a number expected, found {{{column}!r}}."
         self.refuse(~np.isfinite(numbers), rule)
         self.frame[column] = numbers
 
     def read_size(self, column: str, size: int | None) -> None:
-        """Read numbers of negatives or candidates, from a column or one size for all users.
+        """Read numbers of negatives or candidates into a column, in place.
 
-        Refuse, with InputError, both at once, and neither.
+        ``column``: "n_negatives" or "n_candidates", read if the table has it, else filled with
+        ``size``, one number for all users. Refuse, with InputError, both a column and a size,
+        neither, and texts that are no whole numbers from 1 (negatives) or 2 (candidates).
         """
         description = column.removeprefix("n_")
         if column in self.frame and size is not None:
@@ -218,10 +235,11 @@ class _Rows:
             self.frame[column] = size
 
     def number_users(self) -> None:
-        """Number the users, and refuse a rank that two relevant items of a user share.
+        """Number the users in a new column "number", and check ids and ranks.
 
-        Numbers go on from those of other tables. Refuse a missing user or system, too, all with
-        InputError.
+        A user has the same number in all tables, in ``user_numbers``, to which new users are added.
+        Refuse, with InputError, a missing user or system, and a rank that two relevant items of a
+        user share under one system. Adds the column "before", the line of the first such rank.
         """
         for name in ("user", "system"):
             is_missing = self.frame[name].str.strip() == ""
@@ -241,8 +259,10 @@ class _Rows:
     def read_ranks(self, sizes: Mapping[str, int | None]) -> None:
         """Read a table of ranks, long or wide: afterwards a row for each rank, users numbered.
 
-        ``sizes``: by column, the number of negatives or candidates of all users; None to read the
-        column.
+        The frame then has the columns system, user, number (of the user), rank, and those of
+        ``sizes``: by column, the number of negatives or candidates of all users, or None to read
+        the column. A long table without systems has one, of the name of the file. Refuse, with
+        InputError, rows that break a rule.
         """
         for column, size in sizes.items():
             self.read_size(column, size)
@@ -260,14 +280,15 @@ class _Rows:
         """Turn a wide table, with a column of ranks for each system, into a long one.
 
         Shared columns are repeated for each system, as is the user: the column of ids if there is
-        one, else the number of the line.
+        one, else the number of the line. The columns that remain, but "item", are systems; the
+        first column of the frame is the line. Rows are sorted by line.
         """
         frame = self.frame
         names = list(frame.columns[1:])
         id_column = next((name for name in names if name.lower() in ID_HEADERS), "line")
         frame["user"] = frame[id_column].astype(str)
-        others = (*shared_columns, id_column, "item")
-        systems = [name for name in names if name not in others]
+        not_systems = (*shared_columns, id_column, "item")
+        systems = [name for name in names if name not in not_systems]
         long_frame = frame.melt(
             [*shared_columns, "user"], systems, var_name="system", value_name="rank"
         )
@@ -276,9 +297,12 @@ class _Rows:
     def rank_scores(self, sizes: Mapping[str, int | None]) -> None:
         """Rank the relevant items of a table of scores among the negatives of their user.
 
-        They are placed below those of the same score, with a warning. ``sizes``: by column, the
-        number of negatives or candidates of all users; None to count or read them. Refuse, with
-        InputError, rows that break a rule.
+        The frame gets a row for each relevant item, with its rank. Items are placed below negatives
+        of the same score, with a warning. ``sizes``: by column, the number of negatives or
+        candidates of all users; None to count negatives and read candidates. Refuse, with
+        InputError, a table without users, labels other than 1 and 0, scores and probabilities that
+        are no numbers, users without a relevant item or a negative, and those with another number
+        of negatives.
         """
         import pandas as pd
 
@@ -308,9 +332,10 @@ class _Rows:
         self.number_users()
 
     def _read_probabilities(self, is_relevant: pd.Series[bool]) -> None:
-        """Read the probabilities of negatives; those of relevant items, unread, are 1.
+        """Read the column of probabilities of negatives in place; those of relevant items become 1.
 
-        Refuse, with InputError, numbers that are not above 0 and at most 1.
+        ``is_relevant``: a mask of the rows. Refuse, with InputError, texts that are no numbers, and
+        numbers that are not above 0 and at most 1.
         """
         self.frame.loc[is_relevant, "probability"] = "1"
         self.read_numbers("probability")
@@ -319,10 +344,11 @@ class _Rows:
         self.refuse(~is_probability, rule)
 
     def _count_negatives(self, by_user: Any, negatives: int | None) -> None:
-        """Count the negatives of each user, from the column "relevant" grouped by user.
+        """Count the negatives of each user and system, in a new column "n_negatives".
 
-        Refuse, with InputError, another number than that of all users, if there is one, a user
-        without a relevant item, and one without a negative.
+        ``by_user``: the mask "relevant", grouped by system and user. ``negatives``: the number that
+        all users must have; None for any. Refuse, with InputError, another number, a user without a
+        relevant item, and one without a negative.
         """
         n_relevant = by_user.transform("sum")
         self.frame[NEGATIVES] = by_user.transform("size") - n_relevant
@@ -333,9 +359,12 @@ class _Rows:
         self.refuse(self.frame[NEGATIVES] == 0, "user {user!r} has no negative.")
 
     def check_lengths(self) -> None:
-        """Refuse ranks below the sample, samples above the candidates, and sizes that differ.
+        """Check that ranks and sizes of samples fit each other; refuse others with InputError.
 
-        All with InputError.
+        Rows of a user and system must agree in negatives and candidates; negatives must not exceed
+        the irrelevant candidates, nor ranks the negatives and relevant items; sums of 1 /
+        probability must be at least the number of negatives above. Adds columns to the frame that
+        messages name: before, most, length and above.
         """
         frame = self.frame
         by_user = frame.groupby(["system", "user"], sort=False)
@@ -361,23 +390,24 @@ class _Rows:
             self.refuse(is_too_small, rule)
 
     def sampled_ranks(self, *, replace: bool) -> Iterator[tuple[str, SampledRanks]]:
-        """Yield the names and sampled ranks of the systems of a table that was read."""
+        """Yield the name and sampled ranks of each system of a table that was read.
+
+        Rows are sorted by user and rank. ``replace``: whether negatives were drawn with
+        replacement. Sums of 1 / probability are None if the table has none.
+        """
         for system, system_rows in self.frame.groupby("system", sort=False):
             rows = system_rows.sort_values(["number", "rank"])
             ranks, n_candidates, users = rows[RANK_COLUMNS].to_numpy().T
-            yield (
-                str(system),
-                SampledRanks(
-                    ranks,
-                    n_candidates,
-                    users,
-                    n_negatives=rows[NEGATIVES].to_numpy(),
-                    replace=replace,
-                    inverse_mass_above=rows[INVERSE_MASS].to_numpy()
-                    if INVERSE_MASS in rows
-                    else None,
-                ),
+            inverse_mass_above = rows[INVERSE_MASS].to_numpy() if INVERSE_MASS in rows else None
+            sampled_ranks = SampledRanks(
+                ranks,
+                n_candidates,
+                users,
+                n_negatives=rows[NEGATIVES].to_numpy(),
+                replace=replace,
+                inverse_mass_above=inverse_mass_above,
             )
+            yield str(system), sampled_ranks
 
 
 def _column_names(fields: Sequence[str]) -> list[str]:

@@ -66,7 +66,9 @@ class SampledRanks(FullRanks):
     ) -> SampledRanks:
         """Take ranks of users with one relevant item each; single numbers hold for all users.
 
-        Ranks are of shape (n_users,). Refuse, with InputError, ranks and numbers that do not fit.
+        Ranks in the sample, negatives (without the relevant item) and candidates (with it) are of
+        shape (n_users,). Refuse, with InputError, ranks above the length of the list, more
+        negatives than irrelevant candidates, and arrays of other lengths.
         """
         ranks = FullRanks.of(rank, n_candidates=n_candidates)
         negatives = integers_by_row(n_negatives, len(ranks), name="number of negatives")
@@ -104,10 +106,10 @@ def weighted_auc(sample: SampledRanks) -> Floats:
 
 
 def require_negatives(m: int, n_irrelevant: Longs, *, name: str = "m") -> None:
-    """Refuse, with InputError, no negatives, or more than a user has irrelevant candidates.
+    """Refuse, with InputError, a number of negatives below 1 or above the irrelevant candidates.
 
-    ``n_irrelevant``: numbers of irrelevant candidates by user or row; ``name`` that of the number
-    in the sentence.
+    ``m``: number of negatives of every user. ``n_irrelevant``: numbers of irrelevant candidates by
+    user or row, (n,); the smallest counts. ``name``: what the message calls m.
     """
     if not 1 <= m <= n_irrelevant.min(initial=m):
         raise InputError(
@@ -136,13 +138,15 @@ class SampleDesign:
 
     @classmethod
     def growing(cls, n0: int, n_max: int) -> SampleDesign:
-        """Double samples from n0 to n_max items while a user's one relevant item is the first.
+        """Design samples that double from n0 to n_max items while a user's relevant item is first.
 
-        The printed algorithm stops only at n_max itself, so n_max is n0 times a power of 2; other
-        numbers are refused with InputError. It has n0 - 1 negatives, where the released script
-        draws n0.
+        Sizes are numbers of negatives, without the one relevant item: n0 - 1, 2 n0 - 1, ... n_max -
+        1. The printed algorithm stops only at n_max itself, so n_max is n0 times a power of 2;
+        other numbers are refused with InputError. It has n0 - 1 negatives, where the released
+        script draws n0.
         """
         ratio = n_max // n0
+        # A power of 2 has a single bit, which less 1 turns into all lower ones.
         is_power_of_2 = ratio >= 1 and ratio & (ratio - 1) == 0
         if n_max != ratio * n0 or not is_power_of_2:
             raise InputError(f"`n_max` must be `n0`, {n0}, times a power of 2, got {n_max}.")
@@ -151,9 +155,10 @@ class SampleDesign:
         return cls(sizes, adaptive=True)
 
     def check(self, ranks: FullRanks) -> None:
-        """Refuse more negatives than some user has, and adaptive samples for several items.
+        """Refuse, with InputError, ranks that this design cannot sample.
 
-        Both with InputError.
+        They are those of users with fewer irrelevant candidates than the design has negatives, and,
+        for adaptive samples, of users with several relevant items.
         """
         if self.adaptive and (ranks.n_relevant > 1).any():
             raise InputError("adaptive samples need users with one relevant item each.")
@@ -163,8 +168,11 @@ class SampleDesign:
     def draw(self, ranks: FullRanks, *, seed: int, repeat: int = 0) -> SampledRanks:
         """Sample negatives once for all users, and rank the relevant items among them.
 
-        Random numbers depend on the seed, the repeat and the user. Refuse, with InputError, ranks
-        that do not fit the design.
+        Only the numbers of sampled negatives above the items are drawn, item by item of a user:
+        those above the item before, plus a draw of those between both. Sizes after the first add
+        negatives to the samples of users whose item has none above it yet. Random numbers depend on
+        the seed, the repeat and the user. Refuse, with InputError, users with fewer irrelevant
+        candidates than negatives, and users with several relevant items for adaptive samples.
         """
         self.check(ranks)
         above = np.zeros(len(ranks), dtype=np.int64)
@@ -183,13 +191,15 @@ class SampleDesign:
                 else:
                     passed = np.zeros(len(rows), dtype=np.int64)
                     sampled_before = np.zeros(len(rows), dtype=np.int64)
-                above[rows] = sampled_before + negatives_above(
+                # Of the new negatives, those not above the item before may be above this one.
+                sampled_between = negatives_above(
                     uniforms,
                     negatives=n_new - sampled_before,
                     above=ranks.above[rows] - passed,
                     others=ranks.n_irrelevant[rows] - passed,
                     replace=self.replace,
                 )
+                above[rows] = sampled_before + sampled_between
             negatives[is_growing] = size
             previous_size = size
         return SampledRanks(
@@ -208,11 +218,12 @@ class SampleDesign:
 
 
 def _rows_at_place(ranks: FullRanks, place: int, mask: Masks) -> tuple[Longs, Longs]:
-    """Find the rows of relevant items of a place among those of their users, where a mask holds.
+    """Find the rows of the relevant items that are number ``place`` (from 1) of their users.
 
-    The mask is of the shape of the ranks, (n_rows,). The second result are the rows of the same
-    users' items before them, which mean nothing for the first place.
+    Only rows where the mask, (n_rows,), is true. Both results are row numbers, (n_chosen,): of
+    these items, and of the same users' items before them, which mean nothing for the first place.
     """
+    # Rows sorted by user and then by rank.
     by_user = ranks.by_user
     is_chosen = (ranks.order[by_user] == place) & mask[by_user]
     positions = np.flatnonzero(is_chosen)
@@ -221,6 +232,7 @@ def _rows_at_place(ranks: FullRanks, place: int, mask: Masks) -> tuple[Longs, Lo
 
 @jit()
 def _log_choices(n: int, k: int) -> float:
+    """Compute the logarithm of the binomial coefficient n over k, 0 <= k <= n."""
     return math.lgamma(n + 1.0) - math.lgamma(k + 1.0) - math.lgamma(n - k + 1.0)
 
 
@@ -228,11 +240,13 @@ def _log_choices(n: int, k: int) -> float:
 def _binomial_quantile(uniform: float, m: int, chance: float, start: int) -> int:
     """Find the smallest x with F(x) > the uniform number, F that of Bin(m, chance), from a start.
 
-    Below the start no x has a probability that counts.
+    F is the distribution function, whose terms are added up from the start; lower ones are
+    negligible. The chance is in (0, 1).
     """
     x = start
+    log_choices = _log_choices(m, x) if x > 0 else 0.0
     logarithm = x * math.log(chance) + (m - x) * math.log1p(-chance)
-    mass = math.exp(logarithm + (_log_choices(m, x) if x > 0 else 0.0))
+    mass = math.exp(logarithm + log_choices)
     odds = chance / (1.0 - chance)
     while uniform >= mass and x < m:
         uniform -= mass
@@ -245,14 +259,17 @@ def _binomial_quantile(uniform: float, m: int, chance: float, start: int) -> int
 def _hypergeometric_quantile(uniform: float, m: int, a: int, n: int, start: int) -> int:
     """Find the smallest x with F(x) > the uniform number, F that of Hyp(n, a, m), from a start.
 
-    Below the start no x has a probability that counts.
+    F is the distribution function of the number of items among a special ones, if m of n are drawn;
+    its terms are added up from the start, and lower ones are negligible.
     """
     x = start
     below = n - a
-    mass = math.exp(_log_choices(a, x) + _log_choices(below, m - x) - _log_choices(n, m))
+    log_favourable = _log_choices(a, x) + _log_choices(below, m - x)
+    mass = math.exp(log_favourable - _log_choices(n, m))
     while uniform >= mass and x < min(m, a):
         uniform -= mass
-        mass *= (a - x) * float(m - x) / ((x + 1.0) * (below - m + x + 1))
+        numerator = (a - x) * float(m - x)
+        mass *= numerator / ((x + 1.0) * (below - m + x + 1))
         x += 1
     return x
 
@@ -297,10 +314,11 @@ def negatives_above(
 
 @jit()
 def distinct_places(uniforms: Floats, size: int) -> Longs:
-    """Draw distinct places below a size in each row from uniform numbers (Fisher & Yates, 1938).
+    """Draw distinct whole numbers from 0 to size - 1 in each row (Fisher & Yates, 1938).
 
-    Uniform numbers and places are of shape (n_rows, n), n at most the size.
+    From uniform numbers in [0, 1). Both are of shape (n_rows, n), n at most the size.
     """
+    # Each row goes on from the order that the row before left, which is as good as any.
     order = np.arange(size)
     places = np.empty(uniforms.shape, dtype=np.int64)
     for row in range(len(uniforms)):
@@ -329,11 +347,14 @@ class Negatives:
     fixed: Longs | None = None
 
     def draw(self, user: int, rows: Longs, n: int, *key: int) -> tuple[Longs, Floats | None]:
-        """Draw n items of a user in each repeat, and compute 1 / the chance of each if weighted.
+        """Draw n negatives of a user in each repeat, and 1 / the chance of each if weighted.
 
-        Both are of shape (n_repeats, n); the second is None if items are not drawn by weights. The
-        rows are those of the user's relevant items, which are never drawn; ``key`` goes into that
-        of the random numbers.
+        The first result has numbers of items, the second 1 / the probability of each in a single
+        draw; both are of shape (n_repeats, n), and the second is None if items are not drawn by
+        weights. Fixed items are the first n of the user's, in all repeats. Else items are drawn
+        from the candidates of the user but his relevant items, whose ``rows`` are given: uniformly,
+        with replacement or without, or by weights with replacement. ``key`` goes into the key of
+        the random numbers, beside seed and user.
         """
         if self.fixed is not None:
             return np.broadcast_to(self.fixed[user, :n], (self.repeats, n)), None
@@ -352,6 +373,7 @@ class Negatives:
             return candidates[places], None
         weights = self.weigh(user, candidates)
         chances = weights / weights.sum()
+        # Divided by the last one, as it may not be 1 exactly.
         sums = np.cumsum(chances)
         places = np.searchsorted(sums / sums[-1], uniforms, side="right")
         return candidates[places], 1 / chances[places]
@@ -361,8 +383,11 @@ class Negatives:
     ) -> list[SampledRanks]:
         """Rank the relevant items of a system among the negatives, a sample for each repeat.
 
-        Sizes after the first are for users whose item has no negative above it so far. Refuse, with
-        InputError, more negatives than some user has irrelevant candidates.
+        ``ranks``: those of all candidates, by user and item; ``relevant``: those of the relevant
+        items. ``sizes``: rising numbers of negatives. Sizes after the first are for users whose
+        item has no negative above it so far. Samples have sums of 1 / probability of the negatives
+        above if items are drawn by weights. Refuse, with InputError, more negatives than some user
+        has irrelevant candidates.
         """
         require_negatives(sizes[-1], relevant.n_irrelevant, name="negatives")
         shape = (len(relevant), self.repeats)
@@ -380,32 +405,37 @@ class Negatives:
                 key = [size] if previous_size > 0 else []
                 items, inverse_chances = self.draw(user, rows, size - previous_size, *key)
                 item_ranks = relevant.rank[rows, np.newaxis, np.newaxis]
+                # (n_rows, n_repeats, n_items)
                 is_above = ranks.rank[user, items] < item_ranks
                 above[rows] += np.where(is_growing, is_above.sum(axis=2), 0)
                 negatives[rows] = np.where(is_growing, size, negatives[rows])
                 if inverse_chances is not None:
                     inverse_masses[rows] = (is_above * inverse_chances).sum(axis=2)
                 previous_size = size
-        return [
-            SampledRanks(
+        samples = []
+        for repeat in range(self.repeats):
+            inverse_mass_above = inverse_masses[:, repeat] if self.weigh else None
+            sample = SampledRanks(
                 above[:, repeat] + relevant.order,
                 relevant.n_candidates,
                 relevant.user,
                 n_negatives=negatives[:, repeat],
                 replace=self.replace,
-                inverse_mass_above=inverse_masses[:, repeat] if self.weigh else None,
+                inverse_mass_above=inverse_mass_above,
             )
-            for repeat in range(self.repeats)
-        ]
+            samples.append(sample)
+        return samples
 
 
 def top_items(ranks: CandidateRanks, relevant: FullRanks, *, m: int) -> Longs:
-    """Find the first m irrelevant candidates of a system for every user: (n_users, m).
+    """Find the first m irrelevant candidates of a system for every user: item numbers (n_users, m).
 
-    ``relevant``: ranks of the relevant items, with the items. Refuse, with InputError, more items
-    than some user has irrelevant candidates.
+    ``ranks``: those of all candidates by user and item, 0 for others. ``relevant``: ranks of the
+    relevant items, with the items. Refuse, with InputError, more items than some user has
+    irrelevant candidates.
     """
     require_negatives(m, relevant.n_irrelevant)
+    # Relevant items and those that are no candidates are sorted to the end.
     last = np.iinfo(ranks.rank.dtype).max
     sort_keys = np.where(ranks.rank > 0, ranks.rank, last)
     sort_keys[relevant.user, relevant.item] = last
@@ -422,7 +452,8 @@ def first_of(systems: Mapping[str, FullRanks]) -> FullRanks:
         raise InputError("there must be at least one system.")
     (first_name, first), *others = systems.items()
     for name, ranks in others:
-        if not np.array_equal(first.user[first.by_user], ranks.user[ranks.by_user]):
+        users = ranks.user[ranks.by_user]
+        if not np.array_equal(first.user[first.by_user], users):
             raise InputError(
                 f"systems {first_name!r} and {name!r} have different users, or numbers of relevant "
                 "items of a user."
@@ -439,7 +470,7 @@ def first_of(systems: Mapping[str, FullRanks]) -> FullRanks:
 
 
 def mean_of_users(values: Longs, ranks: FullRanks) -> float:
-    """Average over the users what all rows of a user have in common; values are (n_rows,)."""
+    """Average values, (n_rows,), over the users, whose rows all have the same value."""
     return float(np.average(values, weights=1 / ranks.n_relevant))
 
 

@@ -92,7 +92,11 @@ class Settings(RankSettings):
 
     @model_validator(mode="after")
     def _check_combinations(self) -> Self:
-        """Refuse, with ValueError, settings that do not fit each other, and negatives that fall."""
+        """Refuse, with ValueError, settings that do not fit each other.
+
+        Negatives must rise; ``ht-plugin`` must not be listed; ``n_max`` needs adaptive-mle;
+        drawings other than uniform need shared items, which random ties do not allow.
+        """
         names = {find_estimator(estimator).name for estimator in self.estimators}
         if list(self.negatives) != sorted(self.negatives):
             raise ValueError("`negatives` must rise")
@@ -114,14 +118,18 @@ class Settings(RankSettings):
         return (Need.ALL_CANDIDATE_RANKS,) if self.draws is None else ()
 
     def samples(self, ranks: FullRanks) -> list[Way]:
-        """List all estimators with the designs of their samples, adaptive ones last.
+        """List all ways, pairs of an estimator and the design of its samples, adaptive ones last.
 
-        Adaptive samples grow from the first number of negatives. Refuse, with InputError, designs
-        that the users of these ranks do not allow.
+        For each number of negatives and drawing: all estimators but adaptive-mle if it is uniform,
+        else no correction, and ht-plugin for AUC if items are drawn by weights. Adaptive samples
+        grow from the first number of negatives. Refuse, with InputError, designs that the users of
+        these ranks do not allow: more negatives than irrelevant candidates, and adaptive samples
+        for several relevant items.
         """
         estimators = read_estimators(self.estimators)
         ways: list[Way] = []
         for m, drawing in product(self.negatives, self.drawing):
+            # Items are drawn by weights only with replacement.
             is_weighted = drawing in ("popular", "half hard")
             design = SampleDesign((m,), self.replace or is_weighted, drawing=drawing)
             if drawing == "uniform":
@@ -141,7 +149,8 @@ class Settings(RankSettings):
     def _adaptive_design(self, ranks: FullRanks) -> SampleDesign:
         """Design samples that double from the first number of negatives and the relevant item.
 
-        By default up to 32 times the first size, or a third of the candidates of some user.
+        Up to ``n_max`` items. By default up to 32 times the first size, but to no more than a third
+        of the candidates of any user. InputError if n_max is not the first size times a power of 2.
         """
         n0 = self.negatives[0] + 1
         ratio = max(int(ranks.n_candidates.min()) / 3 / n0, 1)
@@ -164,7 +173,11 @@ class ItemWeights(NamedTuple):
     hard: Longs
 
     def negatives(self, design: SampleDesign) -> dict[str, Any]:
-        """Choose the arguments of `Negatives` for a design: ``weigh``, ``fixed`` or none."""
+        """Choose the arguments of `Negatives` for the drawing of a design.
+
+        For "popular" and "half hard" ``weigh``, a function of a user and numbers of items (n,) to
+        weights (n,); for "hard" ``fixed``, the first m items of each user, (n_users, m); else none.
+        """
         m = design.sizes[0]
         hard_items = self.hard[:, :m]
 
@@ -172,6 +185,7 @@ class ItemWeights(NamedTuple):
             return self.popularity[items]
 
         def half_hard(user: int, items: Longs) -> Floats:
+            # Weights of all candidates add up to 1, and those of the m hard items to 1 more.
             return 1 / len(items) + np.isin(items, hard_items[user]) / m
 
         match design.drawing:
@@ -271,13 +285,17 @@ class Trial:
         )
 
     def estimate(self, ways: Sequence[Way]) -> dict[str, NDArray[Any]]:
-        """Estimate in all ways; see `Estimates` for the arrays, of one system here.
+        """Estimate the metrics of this system in all ways: arrays by the names of `Estimates`.
 
-        Arrays of `PER_WAY` have the ways as their first axis; "exact" is of shape (n_metrics,), and
-        "sampled_shares" of (n_ranks,).
+        Ways are pairs of an estimator and a design of samples; those of one design share samples.
+        "estimated", "errors", "errors_by_cutoff", "expected" and "scored" have the ways as their
+        first axis (see `WayEstimates`); "exact" is of shape (n_metrics,), and "sampled_shares", of
+        the samples of the first way, of (n_ranks,). "expected" is the estimate from expected counts
+        for uniform samples of one size and ties in one order, else the mean over the repeats.
         """
         designs = dict.fromkeys(design for _, design in ways)
         samples = {design: self.draw(design) for design in designs}
+        # Ways of one design, or of one size, share the counts of samples, each computed once.
         count = cache(lambda design: Cells.of(samples[design]))
         expect = cache(lambda m, replace: Cells.expected(self.ranks, m, replace))
         estimates = []
@@ -291,18 +309,18 @@ class Trial:
                 cells = expect(design.sizes[0], design.replace)
                 (expected,) = estimator.fit_cells(cells).estimates(self.metrics)
             estimates.append(self._way_estimates(values, expected, samples[design]))
-        arrays: dict[str, NDArray[Any]] = {
-            name: np.array([getattr(way, name) for way in estimates]) for name in PER_WAY
-        }
+        arrays: dict[str, NDArray[Any]] = {}
+        for name in PER_WAY:
+            arrays[name] = np.array([getattr(way, name) for way in estimates])
         arrays["exact"] = self.truth[: len(self.metrics)]
         _, first_design = ways[0]
         arrays["sampled_shares"] = self._shares_of_ranks(first_design, samples[first_design])
         return arrays
 
     def _weighted_estimates(self, samples: Sequence[SampledRanks]) -> Floats:
-        """Estimate AUC from negatives with probabilities; others are NaN: (n_repeats, n_columns).
+        """Estimate AUC from negatives with probabilities: (n_repeats, n_columns).
 
-        Columns are those of `columns`.
+        Columns are the metrics of `columns`; all but AUC are NaN. ``samples``: one for each repeat.
         """
         values = np.full((self.repeats, len(self.columns)), np.nan)
         auc = self.columns.index(RankMetric("AUC"))
@@ -312,17 +330,20 @@ class Trial:
     def _way_estimates(
         self, values: Floats, expected: Floats, samples: Sequence[SampledRanks]
     ) -> WayEstimates:
-        """Compute relative errors of curves, and numbers of scored items.
+        """Compute relative errors (%) of curves, and numbers of scored items, of one way.
 
-        Estimated values are of shape (n_repeats, n_columns), in the order of `columns`; expected
-        ones of (n_metrics,).
+        ``values``: estimates of shape (n_repeats, n_columns), in the order of `columns`, whose
+        first n_metrics are those of the study; ``expected``: of (n_metrics,), passed on;
+        ``samples``: one for each repeat. A curve is a metric at the cut-offs 1 to 50. Errors are a
+        mean over cut-offs whose exact value is not 0; NaN if there is none, and for AUC, which has
+        no curve. Errors by cut-off, a mean over repeats, are NaN where the exact value is 0.
         """
         n_metrics = len(self.metrics)
         errors = np.full((n_metrics, self.repeats, len(CUTOFFS)), np.nan)
         for number, metric in enumerate(self.metrics):
-            places = [self.columns.index(at_cutoff) for at_cutoff in self.curve(metric)]
-            curve_errors = relative_error(values[:, places], self.truth[places])
-            errors[number, :, : len(places)] = curve_errors
+            curve_columns = [self.columns.index(at_cutoff) for at_cutoff in self.curve(metric)]
+            curve_errors = relative_error(values[:, curve_columns], self.truth[curve_columns])
+            errors[number, :, : len(curve_columns)] = curve_errors
         scored = [
             mean_of_users(sample.n_negatives + sample.n_relevant, sample) for sample in samples
         ]
@@ -337,7 +358,8 @@ class Trial:
     def _shares_of_ranks(self, design: SampleDesign, samples: Sequence[SampledRanks]) -> Floats:
         """Compute the shares of the relevant items at rank 1, 2, ... of samples of a design.
 
-        Of shape (n_ranks,), up to the last rank that is possible.
+        Over all repeats. Of shape (n_ranks,), up to the last rank that is possible: the largest
+        size plus the largest number of relevant items.
         """
         ranks = np.concatenate([sample.rank for sample in samples])
         n_ranks = max(design.sizes) + int(self.ranks.n_relevant.max())
@@ -352,9 +374,10 @@ PER_WAY = WayEstimates._fields
 def _ranked_systems(work: Work, draws: Draws | None) -> tuple[Ranked, Mapping[str, CandidateRanks]]:
     """Look up the full ranks of systems, and those of all candidates if systems share items.
 
-    They do by default if all candidates of all users are ranked. If it is asked for, users whose
-    candidates are not all ranked are left out. The second is empty if systems do not share items.
-    Refuse, with InputError, shared items where no system ranks all candidates.
+    The first result has ranks of relevant items by system, the second those of all candidates,
+    or is empty if systems do not share sampled items. By default (``draws`` None) they do if all
+    candidates of all users are ranked. With "items" they do, and users whose candidates are not all
+    ranked are left out: InputError if no system ranks all candidates.
     """
     candidate_ranks = work.candidate_ranks if draws in (None, "items") else {}
     systems = {name: ranks.relevant_ranks(work.qrels) for name, ranks in candidate_ranks.items()}
@@ -373,15 +396,20 @@ def _ranked_systems(work: Work, draws: Draws | None) -> tuple[Ranked, Mapping[st
 
 
 def trials_of(work: Work, settings: Settings) -> tuple[dict[str, Trial], Draws]:
-    """Prepare a trial of each system, and settle what systems share.
+    """Prepare a trial of each system by name, and settle what systems share.
 
-    Systems that share nothing have other numbers of repeats, which key their random numbers.
+    The second result: "items" (sampled items), "shared" (the random number of each user) or
+    "independent" (nothing). Independent systems have other numbers of repeats, which key their
+    random numbers. Weights of items are there if a drawing is not uniform. InputError if items are
+    to be shared or weighted, and no system ranks all candidates, and if the last number of
+    negatives is above a user's irrelevant candidates.
     """
     is_uniform = settings.drawing == ("uniform",)
     systems, candidate_ranks = _ranked_systems(work, settings.draws if is_uniform else "items")
     draws: Draws = "items" if candidate_ranks else settings.draws or "shared"
     weights = None
     if not is_uniform:
+        # Hard items are those of the first system, for all systems.
         first, *_ = systems
         hard = top_items(candidate_ranks[first], systems[first], m=settings.negatives[-1])
         popularity = np.maximum(work.popularity_counts["train"], 0.0) ** POWER
@@ -408,7 +436,8 @@ def trials_of(work: Work, settings: Settings) -> tuple[dict[str, Trial], Draws]:
 def run_trials(work: Work, trials: Sequence[Trial], ways: Sequence[Way]) -> dict[str, Any]:
     """Sample the systems, and estimate in all ways, in threads, or on the cluster in use.
 
-    Arrays have the axes of `Estimates`, that of systems after that of metrics.
+    Arrays by the names of fields of `Estimates`, with the axes stated there: systems come after
+    ways and metrics.
     """
     workers = process_pool(work.n_jobs, return_as="generator", prefer="threads")
     # Threads of the linear algebra may change last digits, and slow small matrices.
@@ -418,5 +447,6 @@ def run_trials(work: Work, trials: Sequence[Trial], ways: Sequence[Way]) -> dict
     arrays = {}
     for name in by_system[0]:
         system_axis = 2 if name in PER_WAY else 1
-        arrays[name] = np.stack([system[name] for system in by_system], axis=system_axis)
+        system_arrays = [system[name] for system in by_system]
+        arrays[name] = np.stack(system_arrays, axis=system_axis)
     return arrays

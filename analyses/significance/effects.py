@@ -57,9 +57,13 @@ class Effects:
 def effects(scores: Floats, *, level: float = 0.95, runs: RunDeviations | None = None) -> Effects:
     """Measure the difference between the systems of every pair, for every measure.
 
-    Scores are of shape (n_measures, n_systems, n_users), ``level`` is that of the intervals, and
-    ``runs`` the deviations of single runs of the systems, which widen them.
+    Scores are of shape (n_measures, n_systems, n_users), at least two systems; ``level`` is the
+    confidence level of the intervals, and ``runs`` the deviations of single runs of the systems,
+    which widen them. Arrays of the result are of shape (n_measures, n_pairs). Intervals and
+    standardised effects are NaN for a single user, relative
+    differences where the mean of the second system is 0.
     """
+    # Computed of scores times a power of two, and scaled back below.
     columns = for_all_pairs(normalised(scores), _statistics_of_rows)
     means, deviations, better, worse, equal = np.moveaxis(columns, 2, 0)
     powers = exponents(scores)[:, :, 0]
@@ -67,6 +71,7 @@ def effects(scores: Floats, *, level: float = 0.95, runs: RunDeviations | None =
     standard_deviations = np.ldexp(deviations, powers)
     n_users = scores.shape[2]
     first, second = pair_indices(scores.shape[1])
+    # Each source: a variance of the mean difference, and its degrees of freedom.
     sources: list[VarianceSource] = [(standard_deviations**2 / n_users, n_users - 1)]
     if runs is not None:
         run_variances, degrees_of_freedom = runs.variances()

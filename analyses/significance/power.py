@@ -64,7 +64,7 @@ N_HALVINGS = 60
 
 
 def t_power(effects: Floats, n_users: Floats | float, *, alpha: float) -> Floats:
-    r"""Compute the chance that the two-sided paired t-test finds a difference.
+    r"""Compute the chance that the two-sided paired t-test is significant at the level alpha.
 
     .. math:: P(|T'_{n-1}(\delta \sqrt n)| \ge t_{n-1;\,1-\alpha/2})
 
@@ -81,17 +81,21 @@ def t_power(effects: Floats, n_users: Floats | float, *, alpha: float) -> Floats
 
 
 def needed_users(effects: Floats, *, alpha: float, power: float) -> Floats:
-    """Compute the fewest users with whom the paired t-test has a power (Sakai 2016, section 3.1).
+    """Compute the fewest users with whom the two-sided paired t-test has at least this power.
 
-    Effects are standardised differences, at least 0; numbers of users are of the same shape. They
-    are whole numbers, infinite where there is no difference or 1e12 users are too few.
+    Sakai (2016, section 3.1). ``effects``: standardised differences, mean over standard deviation,
+    at least 0; numbers of users are of the same shape. They are whole numbers from 2, infinite
+    where there is no difference or 1e12 users are too few. From a million users on they are by the
+    normal approximation.
 
     Sakai (2016), Topic set size design, Information Retrieval Journal 19(3).
     """
     critical_z = float(ndtri(1 - alpha / 2))
 
     def has_power(mean_z: float) -> bool:
-        return float(ndtr(mean_z - critical_z) + ndtr(-mean_z - critical_z)) >= power
+        share_above = ndtr(mean_z - critical_z)
+        share_below = ndtr(-mean_z - critical_z)
+        return float(share_above + share_below) >= power
 
     mean_z = _smallest_sufficient(has_power, 100.0)
     # Guesses by the normal distribution; infinite where there is no difference.
@@ -99,16 +103,17 @@ def needed_users(effects: Floats, *, alpha: float, power: float) -> Floats:
         guesses = np.ceil((mean_z / effects) ** 2 + critical_z**2 / 2)
     n_users = np.where(guesses < MAX_USERS, np.maximum(guesses, MIN_USERS), np.inf)
     is_searched = n_users < NORMAL_FROM
+    searched_effects = effects[is_searched]
     n_users[is_searched] = _search_users(
-        effects[is_searched], n_users[is_searched], alpha=alpha, power=power
+        searched_effects, n_users[is_searched], alpha=alpha, power=power
     )
     return n_users
 
 
 def _search_users(effects: Floats, guesses: Floats, *, alpha: float, power: float) -> Floats:
-    """Step from guesses, one user at a time, to the fewest users with whom the t-test has a power.
+    """Step from guesses, by one user at a time, to the fewest users that give the t-test a power.
 
-    Standardised effects, guesses and numbers of users are of shape (n_effects,).
+    Standardised effects (above 0), guesses (from 2) and numbers of users are of shape (n_effects,).
     """
     n_users = guesses.copy()
     while True:
@@ -141,9 +146,10 @@ def _smallest_sufficient(is_sufficient: Callable[[float], bool], highest: float)
 
 
 def detectable_effect(n_users: int, *, alpha: float, power: float) -> float:
-    """Compute the smallest standardised effect that the paired t-test finds with a power.
+    """Compute the smallest standardised effect for which the paired t-test has the power.
 
-    NaN for a single user.
+    An effect is the mean difference over its standard deviation; alpha is the two-sided level. NaN
+    for fewer than two users.
     """
     if n_users < MIN_USERS:
         return float("nan")
@@ -201,18 +207,23 @@ class EffectPrior:
         return np.concatenate([[0.0], positive])
 
     def chances(self, weights: Floats, penalty: Floats | float, *, steps: int = EM_STEPS) -> Floats:
-        """Fit the chances of each pair's components, with weights of pairs (n_draws, n_pairs).
+        """Fit by EM the chance of each pair that its effect is of each component.
 
-        Every step of EM makes the share of equal pairs smaller by the penalty over the number of
-        systems, with one number for all draws or one for each. If no pair differs, all are equal.
-        The result: of shape (n_draws, n_components, n_pairs).
+        Components are the `variances` of the prior; the first is 0 (equal systems). ``weights``: of
+        pairs, (n_draws, n_pairs), a fit for each draw. Every step makes the share of the first
+        component smaller by the penalty over the number of systems; the penalty is one number, or
+        one for each draw. If all observed effects are 0, the first component has the chance 1. The
+        result: chances of shape (n_draws, n_components, n_pairs), whose sum over components is 1.
         """
         n_draws = len(weights)
         if not self.effects.any():
+            # 1 in the row of the first component, for every pair.
             is_zero = np.arange(N_COMPONENTS)[:, None] == np.zeros(len(self.effects))
             return np.broadcast_to(is_zero.astype(float), (n_draws, *is_zero.shape))
+        # Variance of an observed effect: that of the true effect plus that of the pilot's noise.
         total = self.variances[:, None] + 1 / self.n_pilot
-        log_likelihoods = -0.5 * (np.log(total) + self.effects**2 / total)
+        squares = self.effects**2
+        log_likelihoods = -0.5 * (np.log(total) + squares / total)
         likelihoods = np.exp(log_likelihoods - log_likelihoods.max(axis=0))
         shares = weights / weights.sum(axis=1, keepdims=True)
         prior = np.full((n_draws, N_COMPONENTS), 1 / N_COMPONENTS)
@@ -234,7 +245,12 @@ class EffectPrior:
         return np.asarray(variances / (variances + 1 / self.n_pilot))
 
     def posterior(self) -> EffectDistribution:
-        """Compute what the true effects may be, in arrays of shape (n_components, n_pairs)."""
+        """Compute the distribution of the true effects given those that the pilot observed.
+
+        For each pair a mixture of normal distributions, in arrays of shape (n_components, n_pairs):
+        means, the observed effect times the factor B of the component; variances, B / n_pilot; and
+        chances of components, fitted by 1,000 steps of EM with all pairs weighted alike.
+        """
         fine = replace(self, smallest_variance=SMALLEST_VARIANCE_FOR_USERS)
         equal_weights = np.ones((1, len(self.effects)))
         (chances,) = fine.chances(equal_weights, EQUAL_PAIRS_PENALTY, steps=EM_STEPS_FOR_USERS)
@@ -269,8 +285,10 @@ class EffectPrior:
     ) -> Floats:
         """Draw true effects for the draws of these numbers: shape (n_draws, n_pairs).
 
-        A draw depends on its number and the seed, not on the other draws. ``resampled``: effects of
-        resampled users, (n_pairs, n_draws); ``systems``: numbers of the two systems of each pair.
+        See `draw` for the formula. A draw depends on its number and the seed, not on the other
+        draws; it owns a random number for each system (its weight), for each pair (its component)
+        and one for the scale of variances. ``resampled``: effects of resampled users, (n_pairs,
+        n_draws); ``systems``: numbers of the two systems of each pair.
         """
         n_pairs = len(resampled)
         n_systems = self.n_systems
@@ -281,18 +299,21 @@ class EffectPrior:
         system_uniforms = uniforms[:, :n_systems]
         pair_uniforms = uniforms[:, n_systems:-1]
         scale_uniforms = uniforms[:, -1:]
+        # Exponential weights of systems, whose products are the weights of pairs.
         system_weights = -np.log(system_uniforms)
         first, second = systems
         pair_weights = system_weights[:, first] * system_weights[:, second]
         signs = np.where(draws % 2, 1, -1)
         penalties = EQUAL_PAIRS_PENALTY + PENALTY_VARIATION * signs
+        # Each pair draws a component by its chances.
         cumulated = np.cumsum(self.chances(pair_weights, penalties), axis=1)
         components = (cumulated < pair_uniforms[:, None]).sum(axis=1)
         components = np.minimum(components, N_COMPONENTS - 1)
         divisors = chdtri(n_systems - 1, scale_uniforms) / (n_systems - 1)
         factors = self.shrinkage_factors(self.variances[components] / divisors)
         deviations = resampled.T - self.effects
-        return np.asarray(factors * self.effects + np.sqrt(factors) * deviations)
+        shrunken_effects = factors * self.effects
+        return np.asarray(shrunken_effects + np.sqrt(factors) * deviations)
 
 
 class EffectDistribution(NamedTuple):
@@ -373,10 +394,10 @@ def _mean_share(effects: EffectDistribution, users: Floats, *, alpha: float) -> 
 
 
 def users_for_share(effects: EffectDistribution, *, share: float, alpha: float) -> Floats:
-    """Search the fewest users for a share of significant pairs: inverts `expected_share`.
+    """Search the fewest users with whom the expected share of significant pairs is reached.
 
-    The distribution of effects is of shape (..., n_pairs), numbers of users of (...). Infinite
-    where even 1e12 are too few.
+    Inverts `expected_share`. The distribution of effects is of shape (..., n_pairs), the result of
+    (...): whole numbers from 2, infinite where even 1e12 users are too few.
     """
     shape = effects.means.shape[:-1]
     low = np.full(shape, MIN_USERS - 1.0)

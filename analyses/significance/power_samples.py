@@ -71,17 +71,23 @@ def resample_power(
     the continuity correction c, one unit, for scores on a lattice. Powers are scaled to be that of
     the users as they are in the mean: resampling adds noise, which makes them larger.
 
-    Scores are of shape (n_measures, n_systems, n_users), their p-values of (n_measures, n_pairs).
-    ``scales``: for each measure the factor that makes its scores integers, None to look for it.
-    ``groups``: weights of pairs, as those of some systems, of shape (n_groups, n_pairs). With fewer
-    than two replicates, bands are NaN and powers empty.
-    Memory beyond two copies of the scores: for each job, 3 numbers for each pair and replicate and
-    one for each pair and block of users (300 MB for 200 systems), and 100 MB.
+    Discriminative power is the sum of p over the pairs. Scores are of shape (n_measures, n_systems,
+    n_users), their p-values as observed (``p``) of (n_measures, n_pairs); ``pairs``: numbers of the
+    two systems of each pair. ``scales``: for each measure the factor that makes its scores
+    integers, None to look for it. ``groups``: weights of pairs, of shape (n_groups, n_pairs), by
+    which p is summed for the field ``crossed``. ``runs``: deviations of single runs of the systems,
+    from which noise of their means is drawn; None for no noise. With fewer than two replicates,
+    bands are NaN and powers empty. Memory beyond two copies of the scores: for each job, 3 numbers
+    for each pair and replicate and one for each pair and block of users (300 MB for 200 systems),
+    and 100 MB.
     """
     if replicates < 2:
-        unknown = np.full(p.shape, np.nan)
-        return PowerSamples(np.empty((len(p), 0)), np.empty((len(p), 0, 0)), unknown, unknown)
+        no_powers = np.empty((len(p), 0))
+        no_crossed = np.empty((len(p), 0, 0))
+        no_band = np.full(p.shape, np.nan)
+        return PowerSamples(no_powers, no_crossed, no_band, no_band)
     n_measures, n_systems, n_users = values.shape
+    # The number of each user's block; the blocks are resampled as wholes.
     blocks = random_blocks(n_users, n_blocks=N_BLOCKS, seed=seed)
     n_blocks = int(blocks.max()) + 1
     weights = resampled_users(0, replicates, n_users=n_blocks, seed=seed).T
@@ -115,12 +121,15 @@ def _resample_measure(
 
     Scores are of shape (n_systems, n_users), p-values as observed of (n_pairs,), weights of groups
     of pairs of (n_groups, n_pairs), numbers of the users' blocks of (n_users,), weights of blocks
-    of (n_blocks, n_replicates), shifts of the systems' means of (n_systems, n_replicates). Arrays
-    of the result have no axis of measures.
+    of (n_blocks, n_replicates), shifts of the systems' means of (n_systems, n_replicates).
+    ``scale``: factor that makes scores integers, None to look for it. Arrays of the result have no
+    axis of measures. Powers are scaled so that their mean is the sum of the observed p-values; the
+    sums over groups are not.
     """
     n_users = values.shape[1]
     lattice_scale = scale or find_scale(values)
     unit = 1 / lattice_scale if lattice_scale else 0.0
+    # Users of a block are put together; scores become whole numbers, times 2^power.
     order = np.argsort(blocks, kind="stable")
     power = _grid_power(values)
     grid = np.rint(np.ldexp(values[:, order], power))
@@ -136,6 +145,7 @@ def _resample_measure(
     powers = p.sum(axis=0)
     crossed = p[:, :N_CROSSED].T @ groups.T
     powers *= observed.sum() / max(powers.mean(), SMALLEST_RATIO)
+    # The band is of the p-values in falling order, not of each pair.
     p.sort(axis=0)
     falling_observed = -np.sort(-observed)
     low, high = normal_limits(falling_observed, p[::-1], bounds=(0.0, 1.0))
@@ -143,9 +153,10 @@ def _resample_measure(
 
 
 def _grid_power(values: Floats) -> int:
-    """Find the power of two that makes scores (n_systems, n_users) large whole numbers.
+    """Find the exponent by which scores, (n_systems, n_users), times 2^exponent are rounded.
 
-    They are so small that sums of squared differences over users are exact in float64.
+    Rounded to whole numbers, scores are as large as they may be for sums over users of squared
+    differences to be exact in float64.
     """
     n_users = values.shape[1]
     bits = (51 - int(np.ceil(np.log2(n_users)))) // 2
@@ -161,7 +172,9 @@ def _normal_p(
     ``grid``: scores of shape (n_systems, n_users); the users of a block lie together, from its
     start on, of shape (n_blocks,). ``unit``: the continuity correction. Weights are those of the
     blocks, of shape (n_blocks, n_replicates); shifts are added to the totals of the systems,
-    (n_systems, n_replicates). p is 1 for a pair without variance or difference.
+    (n_systems, n_replicates). p is 2 Phi(-z), with z the absolute weighted sum of differences, less
+    the correction, over the root of the weighted sum of their squares; 1 for a sum of 0 (at most
+    the correction).
     """
     from scipy.special import erfc
 
@@ -177,7 +190,9 @@ def _normal_p(
         first = all_first[rows]
         second = all_second[rows]
         variances = squares[rows] @ weights
-        sizes = np.maximum(np.abs(totals[first] - totals[second]) - unit, 0.0)
+        distances = np.abs(totals[first] - totals[second])
+        sizes = np.maximum(distances - unit, 0.0)
+        # 2 Phi(-z) is erfc(z / sqrt 2).
         z = np.divide(sizes, np.sqrt(2 * variances), out=sizes, where=variances > 0)
         erfc(z, out=p[rows])
     return p
@@ -191,6 +206,7 @@ def _squared_differences(grid: Floats, pairs: Pairs, starts: Numbers) -> Floats:
     """
     n_systems, n_users = grid.shape
     n_blocks = len(starts)
+    # Blocks are padded with users of score 0 to one length, so that one product serves them all.
     block_sizes = np.diff(starts, append=n_users)
     blocks = np.repeat(np.arange(n_blocks), block_sizes)
     places = np.arange(n_users) - starts[blocks]
@@ -202,9 +218,8 @@ def _squared_differences(grid: Floats, pairs: Pairs, starts: Numbers) -> Floats:
     for start in range(0, n_blocks, at_once):
         scores = padded[start : start + at_once]
         products = (scores @ scores.swapaxes(1, 2)).transpose(1, 2, 0)
-        first_squares = products[first, first]
-        second_squares = products[second, second]
-        squares[:, start : start + at_once] = (
-            first_squares + second_squares - 2 * products[first, second]
-        )
+        # (x - y)^2 = x^2 + y^2 - 2 x y
+        sums_of_squares = products[first, first] + products[second, second]
+        squares_of_block = sums_of_squares - 2 * products[first, second]
+        squares[:, start : start + at_once] = squares_of_block
     return squares

@@ -90,11 +90,13 @@ class Question(AnalysisSettings):
 
 
 def pair_tests(work: Work, question: Question, pairs: Numbers, *, advance: Advance) -> PairTests:
-    """Test pairs of systems, given by their numbers, for every measure.
+    """Test pairs of systems, given by their numbers in the order of `pair_indices`, by measure.
 
-    ``work`` has the scores, seed and number of jobs; ``question`` the settings of the test.
-    ``advance`` is called with the number of permutations (monte-carlo) or measures finished. Arrays
-    of the result are of shape (n_measures, n_pairs); required differences are NaN but for "exact".
+    ``work`` has the scores, seed and number of jobs; ``question`` the name and settings of the
+    test. ``advance`` is called with the number of permutations (monte-carlo) or measures finished.
+    The result has p-values, labels of methods, and required differences, the smallest significant
+    ones: arrays of shape (n_measures, n_pairs). p-values are not adjusted; required differences are
+    NaN but for the test "exact".
     """
     if question.test == "exact":
         return _exact_tests(work, question, pairs, advance=advance)
@@ -115,10 +117,11 @@ def pair_tests(work: Work, question: Question, pairs: Numbers, *, advance: Advan
 
 
 def correct(p: Floats, work: Work, question: Question) -> Floats | None:
-    """Adjust p-values, of shape (n_measures, n_pairs), with a family for each measure.
+    """Adjust p-values, of shape (n_measures, n_pairs), for all pairs by one measure.
 
-    None if the question has no correction. max-T and Tukey's HSD compute p-values of their own from
-    the scores in ``work``, for all pairs, and do not use ``p``.
+    The correction is that of the question; the adjusted p-values are of the same shape, or None if
+    it has none. max-T and Tukey's HSD compute p-values of their own from the scores in ``work``,
+    for all pairs of systems, and do not use ``p``.
     """
     correction = question.correction
     if correction == "none":
@@ -143,9 +146,10 @@ def check_scales(scores: Scores, scales: Mapping[Measure, int]) -> None:
 def _exact_tests(work: Work, question: Question, pairs: Numbers, *, advance: Advance) -> PairTests:
     """Test pairs exactly; draw random signs for pairs for which no exact method is safe.
 
-    ``work`` has scores, scales, seed and number of jobs; pairs are given by their numbers.
-    ``advance`` is called with 1 after each measure. Arrays of the result are of shape (n_measures,
-    n_pairs).
+    ``work`` has scores, scales (by measure, the factor that makes scores integers), seed and number
+    of jobs; pairs are given by their numbers in the order of `pair_indices`. ``advance`` is called
+    with 1 after each measure. Arrays of the result are of shape (n_measures, n_pairs); required
+    differences are NaN for pairs whose p-values are from random signs.
     """
     scores = work.scores
     tasks = (
@@ -161,10 +165,12 @@ def _exact_tests(work: Work, question: Question, pairs: Numbers, *, advance: Adv
     p = np.array([result.p for result in results])
     methods = np.array([result.methods for result in results])
     required = np.array([result.required for result in results])
+    # The exact test leaves NaN where no exact method is safe.
     is_missing = np.isnan(p)
     measures = np.flatnonzero(is_missing.any(axis=1))
     if len(measures) > 0:
-        sampled_p = _draw_p_values(by_user_id(scores)[measures], work, question, advance=None)
+        values = by_user_id(scores)[measures]
+        sampled_p = _draw_p_values(values, work, question, advance=None)
         p[measures] = np.where(is_missing[measures], sampled_p[:, pairs], p[measures])
     return PairTests(p, methods, required)
 
@@ -191,10 +197,10 @@ def by_user_id(scores: Scores) -> Floats:
 
 
 def standardised(work: Work, standard: Standard | None) -> Work:
-    """Replace the scores by standardised ones, without runs.
+    """Replace the scores of a work by standardised ones (see `standardise`).
 
-    Without a standard ``work`` is returned as it is. The new work has the seed, number of jobs and
-    progress of the old one.
+    Without a standard (None) ``work`` is returned as it is. The new work has the seed, number of
+    jobs and progress of the old one, but neither scores of single runs of systems nor other data.
     """
     if standard is None:
         return work
@@ -216,8 +222,8 @@ def standardise(values: Floats, standard: Standard) -> Floats:
     empirical share of the systems with no higher score    Urbano, Lima & Hanjalic (2019)
     ========= ============================================ ==============================
 
-    Values are of shape (n_measures, n_systems, n_users), as is what is returned, in [0, 1]. A user
-    whom all systems serve alike has one score, .5, or 1 if empirical.
+    Values are of shape (n_measures, n_systems, n_users), as is what is returned, in [0, 1]. Where
+    all systems have the same score for a user, the result is .5 for all, or 1 if empirical.
     """
     if standard == "empirical":
         n_not_higher = np.zeros(values.shape)

@@ -234,6 +234,7 @@ class JointUsers:
         *shape, n_values = values.shape
         if n_values != len(users):
             raise ValueError(f"values of shape {values.shape} do not fit {len(users):,} users.")
+        # All users are resampled, with 0 for others, which the division by shares leaves out.
         values_of_all = np.zeros((*shape, len(self.users)))
         columns = np.searchsorted(self.users, users)
         values_of_all[..., columns] = values
@@ -258,7 +259,7 @@ class JointUsers:
 
 
 def block_sums(scores: Scores, users: NDArray[np.str_], blocks: Numbers, *, seed: int) -> Floats:
-    """Add up scores in the blocks of the users with the same ids.
+    """Add up weighted scores in blocks of users, which are given by the ids of users.
 
     Parameters
     ----------
@@ -286,6 +287,7 @@ def block_sums(scores: Scores, users: NDArray[np.str_], blocks: Numbers, *, seed
     random = random_blocks(len(scores.users), n_blocks=n_blocks, seed=seed)
     order = np.argsort(users, kind="stable")
     places = np.searchsorted(users[order], scores.users)
+    # For each user of the scores, the position in `users` of the same id, or of another one.
     same_users = order[np.minimum(places, len(users) - 1)]
     has_block = users[same_users] == scores.users
     block_of_user = np.where(has_block, blocks[same_users], random)

@@ -224,10 +224,13 @@ def _resampled_tests(
     """Test all pairs of systems by one measure over resampled users, by Student's t.
 
     ``number`` is the position of the measure. Mean differences and their p-values, corrected if
-    the question has a correction, have the shape (n_replicates, n_pairs).
+    the question has a correction of p-values, have the shape (n_replicates, n_pairs). Noise of runs
+    is added to mean differences, not to variances. Differences are NaN where none of the users of
+    the scores was drawn; p is 1 where fewer than two were.
     """
     first, second = pair_indices(len(scores.systems))
     means, squares = _resampled_moments(scores, number, users)
+    # The users of these scores among those that are drawn, of the study and the truth together.
     shares_drawn = users.shares(scores.users)[:, np.newaxis]
     n_drawn = shares_drawn * len(users.users)
     variances = np.maximum(squares - means**2, 0)

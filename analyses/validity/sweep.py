@@ -107,7 +107,11 @@ class WorldQuestion:
     result_class = WorldAspects
 
     def __call__(self, work: Work) -> WorldAspects:
-        """Compare the measures of a world with its truth, and with themselves."""
+        """Compare the measures of a world with its truth, and with themselves.
+
+        The result has an array of aspects, (n_aspects, n_measures); see `WorldAspects`. InputError
+        if the truth has scores by none of the measures, or there are too few systems or users.
+        """
         comparison = Comparison.of_work(work)
         means, true_means = comparison.means()
         p, true_p = comparison.p_values(work, self.question)
@@ -156,7 +160,7 @@ class Settings(Question):
     samples: Repeats = Field(10, ge=1, description="Number of random samples at each level.")
 
     def other_worlds(self, seed: int) -> list[OtherWorld]:
-        """List the worlds by rising strength, rising density and number.
+        """List the simulated worlds by rising strength, rising density and number.
 
         The seed of a world depends on these three and on ``seed`` alone, not on other worlds.
         """
@@ -191,7 +195,11 @@ class Settings(Question):
     question="How does validity depend on the bias and the density of the ratings?",
 )
 def validity_sweep(work: Work, settings: Settings) -> ValiditySweep:
-    """Train the systems in many simulated worlds, and compare the measures in each."""
+    """Train the systems in many simulated worlds, and compare the measures in each.
+
+    Worlds of each strength of the bias and density differ in their random seed. The result has
+    aspects of validity by measure, strength, density and world, NaN where undefined.
+    """
     question = Question(**settings.model_dump(include=set(Question.model_fields)))
     world_question = WorldQuestion(question, settings.levels, settings.samples)
     worlds = settings.other_worlds(work.seed)
@@ -244,7 +252,11 @@ class ValiditySweep(Result):
 
     @cached_property
     def limits(self) -> tuple[Floats, Floats]:
-        """95 % limits of the means over worlds: two arrays of the shape of ``means``."""
+        """95 % limits of the means over worlds, lower and upper.
+
+        Each of shape (n_aspects, n_measures, n_strengths, n_densities), within [-1, 1], or [0, 1]
+        for shares.
+        """
         lows = []
         highs = []
         for aspect, values in zip(self.aspects, self.values, strict=True):
@@ -258,7 +270,8 @@ class ValiditySweep(Result):
     def reversals(self) -> list[tuple[str, str]]:
         """Pairs of measures, the first more valid at one strength, the second at another.
 
-        Both beyond noise over the same worlds, for all pairs and strengths at once (Bonferroni).
+        By the first reference, at the density of the study's world. Both differences are beyond
+        noise over the same worlds, at 95 % for all pairs and strengths together (Bonferroni).
         """
         n_measures = len(self.measures)
         n_pairs = n_measures * (n_measures - 1) // 2
@@ -429,7 +442,11 @@ class ValiditySweep(Result):
         return ranges
 
     def _leaders(self) -> list[str]:
-        """Write which measures are most valid at each strength; none if below `LEAST_TAU`."""
+        """Write which measures are most valid at each strength: a text for each strength.
+
+        By tau with the first reference, at the density of the study's world; several if they tie,
+        and "no measure" if all are below .7.
+        """
         taus_by_strength = self.means[1, :, :, _study_index(self.densities)].T
         leaders = []
         for strength, taus in zip(self.strengths, taus_by_strength, strict=True):

@@ -208,7 +208,7 @@ class Validity(Result):
         )
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Tabulate one frame: a row per truth and measure, and per level of what is kept.
+        """Tabulate ``validity``: a row per truth and measure, and per level of what is kept.
 
         Columns truth, metric, cutoff; kept ("all", "judgements" or "items") and level, the share
         that is kept; tau with its 95 % limits over users (low, high), over systems and over both;
@@ -234,7 +234,8 @@ class Validity(Result):
     def _columns(self) -> dict[str, NDArray[Any]]:
         """Collect the columns of rows with all judgements: arrays of (n_truths, n_measures).
 
-        ``chosen`` has the shape (n_measures,).
+        Their meaning is stated at `frames`. ``chosen``, the system that a measure ranks first, has
+        the shape (n_measures,).
         """
         verdicts = self.verdicts
         columns: dict[str, NDArray[Any]] = {**self.tau.columns("tau")}
@@ -293,7 +294,11 @@ class Validity(Result):
 
     @table("validity", "agreement of each measure with the true ordering of the systems")
     def agreement(self, *, truth: str | None = None, cutoff: int | None = None) -> Table:
-        """Tabulate tau-b with its intervals, tau_AP, and the attainable tau-b; the best first."""
+        """Tabulate tau-b with its intervals, tau_AP, and the attainable tau-b; the best first.
+
+        ``truth``: a name, by default the first reference. Measures are those at a cut-off, or the
+        report measures. An interval is "" if it is not known.
+        """
         place = self.place(truth)
         best = self.best_first(self.measures.reported_or_at(cutoff), truth)
         tau = self.tau.part(place)
@@ -313,7 +318,12 @@ class Validity(Result):
 
     @table("choices", "true score lost by choosing the system that a measure ranks first")
     def choices(self, *, truth: str | None = None, cutoff: int | None = None) -> Table:
-        """Tabulate the system that each measure ranks first, and its regret."""
+        """Tabulate the system that each measure ranks first, and its regret with 95 % limits.
+
+        ``truth``: a name, by default the first reference. Measures are those at a cut-off, or the
+        report measures. "of range" is the regret as a share of the range of true scores, NaN where
+        that is 0.
+        """
         place = self.place(truth)
         measures = self.measures.reported_or_at(cutoff)
         numbers = self.numbers(measures)
@@ -331,7 +341,8 @@ class Validity(Result):
     def pairs(self, *, truth: str | None = None, cutoff: int | None = None) -> Table:
         """Tabulate power, type III errors and inversions of the report measures, or at a cut-off.
 
-        Intervals are over users and systems where these are known, else over users.
+        ``truth``: a name, by default the first reference. Intervals are over users and systems
+        where these are known, else over users, else "".
         """
         place = self.place(truth)
         rates = [self.rate(name).part(place) for name in RATES]
@@ -352,7 +363,11 @@ class Validity(Result):
 
     @figure("validity", "Validity: agreement with the true ordering", number=21, panels="truth")
     def plot(self, ax: Axes, *, truth: str | None = None) -> None:
-        """Draw tau-b of the report measures with its intervals, over users and over both."""
+        """Draw tau-b of the report measures with its intervals, over users and over both.
+
+        A row a measure, the best on top, with the attainable tau-b; ``truth``: a name, by default
+        the first reference.
+        """
         numbers = self.best_first(self.measures.reported)
         place = self.place(truth)
         tau = self.tau.part(place)
@@ -397,7 +412,10 @@ class Validity(Result):
         part="verdicts",
     )
     def plot_pairs(self, ax: Axes, *, truth: str | None = None) -> None:
-        """Stack the shares of pairs by verdict, a bar for each report measure."""
+        """Stack the shares of pairs (%) by verdict, a bar for each report measure.
+
+        Verdicts compare the measure with one truth, given by name; by default the first reference.
+        """
         rows = np.arange(len(self._labels))[::-1]
         shares = self.verdicts.shares()[self.place(truth)]
         percent = 100 * shares[self._reported]

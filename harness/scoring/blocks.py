@@ -143,9 +143,11 @@ class Block:
     systems: Sequence[Columns]
 
     def judge(self, samples: Samples) -> Iterator[Judged]:
-        """Judge the lists of one system after the other by samples of the judgements.
+        """Yield the lists of one system after the other, judged by samples of the judgements.
 
-        Rows of the judged lists are the samples of the first user, then those of the next.
+        Rows of the judged lists, (n_users * n_samples, n_ranks), are the samples of the first user
+        of the block, then those of the next. Grades are NaN where nothing is judged or a sample
+        does not have the judgement.
         """
         grades_by_user = samples.grades_of(self.judgements)
         no_lists = np.empty((len(grades_by_user), 0))
@@ -178,7 +180,9 @@ def _judged_items(judgements: Longs, qrels: Qrels) -> Ints:
 def divide(
     runs: Sequence[Run], qrels: Qrels, *, depth: int, n_samples: int = 1, hits_only: bool = False
 ) -> list[Block]:
-    """Divide the users into blocks: those of one have about equally many judgements.
+    """Divide the users into blocks, each with the lists of all runs for its users.
+
+    Users of a block have about equally many judgements.
 
     Parameters
     ----------
@@ -189,7 +193,7 @@ def divide(
     n_samples
         Number of samples in which a block is judged at once: the more, the fewer users it has.
     hits_only
-        Whether to leave out ranks that hold nothing judged.
+        Whether to leave out ranks that hold nothing judged; the result knows which remain.
     """
     blocks: list[Block] = []
     systems_of_blocks: list[list[Columns]] = []
@@ -242,9 +246,10 @@ def _judgements_of(users: Numbers, qrels: Qrels) -> Longs:
 def _judged_ranks(judgements: Longs, lengths: Numbers, run: Run) -> Columns:
     """Move the judged ranks of every list of a run to its beginning.
 
-    ``judgements`` have the shape (depth, n_users), the result as many ranks as the list with the
-    most judged items: lists with fewer end with -1, at the rank depth + 1. ``lengths`` are those of
-    the lists, of shape (n_users,).
+    ``judgements`` are numbers in the qrels, -1 where an item is not judged, of shape (depth,
+    n_users). The result has as many ranks as the list with the most judged items: lists with fewer
+    end with -1, at the rank depth + 1. The actual ranks, from 1, are in ``listed_ranks``.
+    ``lengths`` are those of the lists, of shape (n_users,), passed on.
     """
     depth, n_users = judgements.shape
     rows, columns = np.nonzero(judgements >= 0)
@@ -288,7 +293,9 @@ def needs_of(
     """Find out what each measure needs of the lists when judgements are lost.
 
     Some users are scored from all ranks and from judged ranks alone: on all their judgements, on
-    half of them, on a tenth, and on none. Of few users several such samples are tried.
+    half of them, on a tenth, and on none. Of few users several such samples are tried. The result
+    has one of "nothing" (scores are the same in all samples), "judged ranks" (these alone give the
+    same scores) and "all ranks" for each measure.
 
     Parameters
     ----------
@@ -322,7 +329,10 @@ def needs_of(
 
 
 def _trial_samples(qrels: Qrels, catalogue: Catalogue, *, repeats: int) -> Samples:
-    """Draw so many samples of each of the `TRIED_SHARES` of the judgements, always the same."""
+    """Draw ``repeats`` samples of each of the shares 1, .5, .1 and 0 of the judgements.
+
+    Always the same ones: the random seed is 0. Samples of a repeat contain each other.
+    """
     n_judgements = len(qrels.items)
     random_numbers = np.random.default_rng(0).random((n_judgements, repeats))
     is_kept = random_numbers[:, :, np.newaxis] < TRIED_SHARES

@@ -89,9 +89,10 @@ class Hits:
 
 
 def find_hits(runs: Sequence[Run], qrels: Qrels, *, depth: int) -> Hits:
-    """Find the judged items in the first ranks of every list, down to a depth.
+    """Find the judged items (hits) in the first ranks of every list, down to a depth.
 
-    Runs and judgements are of the same users; there is at least one run.
+    Runs and judgements are of the same users; there is at least one run. Hits are ordered by user,
+    then system, then rank; judgements by user, then falling grade.
     """
     order = _by_falling_grade(qrels)
     places = np.empty(len(order), dtype=np.int32)
@@ -101,6 +102,7 @@ def find_hits(runs: Sequence[Run], qrels: Qrels, *, depth: int) -> Hits:
     judgements = []
     for run in runs:
         matches = match(run, qrels)[:, :depth]
+        # Positions in the table of users and ranks, row by row.
         cells = np.flatnonzero(matches >= 0)
         users, columns = np.divmod(cells, matches.shape[1])
         hit_counts.append(np.bincount(users, minlength=qrels.n_users))
@@ -182,7 +184,8 @@ def group_sums(
     group_offsets = offsets_of(np.bincount(groups))
     n_groups = len(group_offsets) - 1
     n_samples = is_kept.shape[1]
-    width = n_samples if n_samples < PADDED_TO else n_samples + -n_samples % PADDED_TO
+    padding = 0 if n_samples < PADDED_TO else -n_samples % PADDED_TO
+    width = n_samples + padding
     sums_per_group = hits.n_systems * len(cutoffs) * N_SUMS * width
     groups_at_once = max(1, SUMS_AT_ONCE // sums_per_group)
     for start in range(0, n_groups, groups_at_once):
@@ -238,10 +241,12 @@ def _sum_over_groups(
 
 
 def _scores_of_sums(sums: Floats, cutoffs: Sequence[int]) -> Floats:
-    """Turn sums over buckets of ranks into scores, in their place.
+    """Turn sums over buckets of ranks into scores, in place: the result is a view of ``sums``.
 
     ``sums`` has the shape (n_groups, n_systems, n_cutoffs, N_SUMS, n_samples), the result
-    (n_metrics, n_cutoffs, n_systems, n_groups, n_samples).
+    (n_metrics, n_cutoffs, n_systems, n_groups, n_samples), in the order of `FUSED`. A bucket has
+    the ranks from one cut-off to the next. Scores at a cut-off are cumulated from all buckets up to
+    it, but for what nDCG counts at one cut-off alone; P is divided by the cut-off.
     """
     scores = sums[:, :, :, : len(FUSED)]
     for cutoff in range(1, len(cutoffs)):

@@ -45,9 +45,11 @@ def user_weights(qrels: Qrels, average: Average) -> Floats | None:
 
 
 def averaged(scores: Scores, replicates: Replicates | None) -> Scores:
-    """Average scores of runs over those of each system, and compute the deviations of runs.
+    """Average scores of runs over the runs of each system, and compute the deviations of runs.
 
-    Without replicates (None) scores are left as they are.
+    ``scores`` have runs on their axis of systems; ``replicates``: the system of each run. The
+    result has systems, and the deviations of their runs (see `deviations`). Without replicates
+    (None) scores are returned as they are.
     """
     if replicates is None:
         return scores
@@ -139,9 +141,10 @@ class Means(Result):
     def of_scores(
         cls, scores: Scores, metrics: Mapping[str, Metric], *, average: Average = "users"
     ) -> Means:
-        """Average scores over users, as each metric, found by its name, asks.
+        """Average weighted scores over users, by arithmetic or geometric means as metrics ask.
 
-        ``average`` is what the weights of the scores mean.
+        ``metrics`` are by name. ``average`` names what the weights of the scores stand for, and is
+        only passed on. Standard deviations over users are NaN for a single user.
         """
         values = scores.weighted_values
         means = []

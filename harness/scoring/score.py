@@ -44,7 +44,10 @@ def score(
     catalogue: Catalogue | None = None,
     advance: Callable[[], None] = lambda: None,
 ) -> Scores:
-    """Score every user by the readable definitions.
+    """Score every user by every measure for every run, by the readable definitions of metrics.
+
+    The result has values of shape (n_measures, n_runs, n_users); lists that are shorter than the
+    deepest cut-off end with empty ranks.
 
     Parameters
     ----------
@@ -53,7 +56,7 @@ def score(
     measures
         The measures.
     metrics
-        Metrics by name.
+        The metric of each name in the measures.
     users
         Ids of the users, of shape (n_users,): labels of the scores.
     catalogue
@@ -90,7 +93,11 @@ def _one_sample_of_all(n_judgements: int) -> Masks:
 
 
 def deepest_rank(measures: Sequence[Measure], metrics: Mapping[str, Metric]) -> float:
-    """Look up the deepest cut-off; infinite if a measure is of whole or of condensed lists."""
+    """Look up the deepest cut-off of measures; infinite if one needs whole lists.
+
+    That is a measure without a cut-off, or of a metric of condensed lists (without unjudged items).
+    0 without measures. ``metrics`` are by name.
+    """
     if any(metrics[measure.metric].is_condensed for measure in measures):
         return inf
     return max(map(depth_of, measures), default=0)
@@ -151,10 +158,14 @@ class SampleScorer:
         self._depth = depth_needed(self.runs, self.measures, self.metrics)
 
     def __call__(self, is_kept: Masks, *, blocks: Numbers) -> Floats:
-        """Score the samples, in the sum over each block of users, as `SumSamples` says.
+        """Score all runs on samples of the judgements, in the sum over each block of users.
 
-        Sums are of logarithms where the metric asks for a geometric mean. Raises ValueError if
-        there is not one row of masks for each judgement, or not one block for each user.
+        ``is_kept``: which judgements each sample has, (n_judgements, n_samples); ``blocks``: the
+        number of the block of each user, from 0, (n_users,). The sums, of shape (n_measures,
+        n_blocks, n_runs, n_samples), are of scores times the weights of users and runs; of
+        logarithms where the metric asks for a geometric mean. Measures that the kernel knows are
+        scored by it, others by their definitions, from as few ranks as they need. Raises ValueError
+        if there is not one row of masks for each judgement, or not one block for each user.
         """
         n_judgements = len(self.qrels.items)
         if len(is_kept) != n_judgements or blocks.shape != (self.qrels.n_users,):
@@ -165,6 +176,7 @@ class SampleScorer:
         n_blocks = int(blocks.max(initial=0)) + 1
         n_samples = is_kept.shape[1]
         sums = np.zeros((len(self.measures), n_blocks, len(self.runs), n_samples))
+        # Positions of measures: first those of the kernel, by relevance level and kind of mean.
         for (level, is_geometric), numbers in self._fused.items():
             hits = self._hits.at_level(level)
             if is_geometric or not self._are_factors_one:
@@ -185,6 +197,7 @@ class SampleScorer:
         constant = self._numbers_that_need("nothing")
         if constant:
             all_judgements = _one_sample_of_all(n_judgements)
+            # Scored once, and copied to all samples.
             self._add(constant, self._blocks, all_judgements, blocks, sums[..., :1])
             sums[constant] = sums[constant][..., :1]
         return sums
@@ -216,9 +229,12 @@ class SampleScorer:
         *,
         is_geometric: bool,
     ) -> None:
-        """Score every user by fused measures, and add scores times factors to the sums.
+        """Score every user by measures of the kernel, and add scores to the sums, in place.
 
-        Logarithms are added if ``is_geometric``. For the other arguments see `_set_sums`.
+        Scores, or their logarithms if ``is_geometric``, are multiplied by the factors of runs and
+        users, (n_runs, n_users). ``numbers`` are positions of the measures; ``is_kept`` has the
+        shape (n_judgements, n_samples), blocks of users (n_users,), and ``sums``, (n_measures,
+        n_blocks, n_runs, n_samples).
         """
         from harness.scoring.kernel import group_sums
 
@@ -233,7 +249,11 @@ class SampleScorer:
             np.add.at(sums, (measure_rows, blocks[users]), scores.swapaxes(1, 2))
 
     def _kernel_rows(self, numbers: list[int]) -> tuple[list[int], list[int]]:
-        """Look up the metric and the cut-off of fused measures in the results of the kernel."""
+        """Look up the positions of fused measures in the results of the kernel.
+
+        ``numbers`` are positions of the measures. The results, each of one entry a measure:
+        positions on the axis of metrics, and on that of cut-offs.
+        """
         from harness.scoring.kernel import FUSED
 
         measures = [self.measures[number] for number in numbers]
@@ -257,17 +277,22 @@ class SampleScorer:
     ) -> None:
         """Add the scores by some measures, by their definitions, to the sums over blocks of users.
 
-        ``user_blocks`` are the lists of all users as they are judged at a time, ``blocks`` the
-        block of each user in the sums, (n_users,). For the other arguments see `_set_sums`.
+        ``numbers`` are positions of the measures. ``user_blocks`` hold the lists of all users, of
+        those that are judged together at a time; ``blocks`` are the blocks of users in the sums,
+        (n_users,). ``is_kept`` has the shape (n_judgements, n_samples), and ``sums``, changed in
+        place, (n_measures, n_blocks, n_runs, n_samples). Scores are multiplied by the factors of
+        runs and users.
         """
         samples = Samples.of_masks(self.qrels, self.catalogue, is_kept)
         measures = [self.measures[number] for number in numbers]
         measure_rows = np.array(numbers)[:, np.newaxis]
         for user_block in user_blocks:
             block_of_user = blocks[user_block.users]
+            # Users of a block of the sums are put together, and added up.
             order = np.argsort(block_of_user, kind="stable")
             block_numbers, starts = np.unique(block_of_user[order], return_index=True)
             for run, judged in enumerate(user_block.judge(samples)):
+                # Of lists: the samples of a user, then those of the next.
                 scores = _scores(judged, measures, self.metrics)
                 by_user = scores.reshape(len(measures), len(block_of_user), -1)
                 if not self._are_factors_one:
@@ -294,9 +319,10 @@ class SampleScorer:
 
     @cached_property
     def _fused(self) -> dict[tuple[Any, bool], list[int]]:
-        """Positions of the measures that the kernel knows.
+        """Positions of the measures that the kernel knows, in lists.
 
-        By relevance level, and by whether means are geometric.
+        The keys: relevance level (by default that of the judgements), and whether means are
+        geometric.
         """
         by_level_and_mean: dict[tuple[Any, bool], list[int]] = {}
         for number, measure in enumerate(self.measures):

@@ -33,7 +33,8 @@ def warn_of_ties(
 ) -> None:
     """Warn if many lists have items of equal score whose order matters.
 
-    That is at least 5 % of the lists, and a range of .001 of a mean over the orders.
+    That is, if at least 5 % of the lists have such items, and a mean differs by .001 or more
+    between the order as read, the worst order and the best one of these items.
 
     Parameters
     ----------
@@ -76,7 +77,12 @@ def orders_of_ties(run: Run, qrels: Qrels) -> tuple[Run, Run]:
 
 
 def orders_of_tied_lines(lists: RankedLists, qrels: Qrels) -> tuple[RankedLists, RankedLists]:
-    """Order items of equal score as `orders_of_ties` does, for lists that are no matrix.
+    """Order items of equal score so that relevant ones stand last, and so that they stand first.
+
+    An unjudged item is worth less than a relevant one, and more than a non-relevant one. Lists of
+    all users stand one after the other: ``item`` has the items of all lines, (n_lines,), and
+    ``tied`` whether a line has the same score as the next one of its list. There is at least one
+    judgement.
 
     Returns
     -------
@@ -87,9 +93,11 @@ def orders_of_tied_lines(lists: RankedLists, qrels: Qrels) -> tuple[RankedLists,
     topic_of_line = np.repeat(np.arange(qrels.n_users), lists.lengths)
     lines = topic_of_line * n_items + lists.item
     judgements = qrels.users.astype(np.int64) * n_items + qrels.items
+    # A user and an item make one number; judgements are sorted by it.
     places = np.minimum(np.searchsorted(judgements, lines), len(judgements) - 1)
     is_judged = judgements[places] == lines
     worth = np.where(is_judged, qrels.grades[places], qrels.relevance_level - 0.5)
+    # A line begins a group of tied lines unless the line before ties with it.
     begins_a_group = np.roll(~lists.tied, 1)
     group_numbers = np.cumsum(begins_a_group)
     worst = np.lexsort((worth, group_numbers))
