@@ -222,7 +222,8 @@ def require_known_users(file: RunFile, topics: Numbering) -> None:
     n_unknown = np.count_nonzero(topics.numbers(file.users.ids) < 0)
     if n_unknown == len(file.users):
         raise InputError(
-            f"{file.path}: none of its {n_unknown} users is in the qrels; do the ids match?"
+            f"{file.path}: none of its {n_unknown} users is in the qrels: users are written as "
+            f"{str(file.users.ids[0])!r} there, and as {str(topics.ids[0])!r} in the qrels."
         )
     if n_unknown:
         warn(f"{file.path}: {n_unknown} of its users are not in the qrels and are left out.")

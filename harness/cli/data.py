@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
@@ -35,6 +36,7 @@ from harness.cli.options import (
 
 if TYPE_CHECKING:
     from harness.study.first_study import DataDescription
+    from harness.study.study import RatingsSection
     from harness.tuning.search import Sampler
     from qrels import Ratings
     from qrels.ratings.world import FittedWorld
@@ -92,12 +94,39 @@ def print_description(data: DataDescription, format_: str = "text") -> None:
     print_tables(*tables, format_=format_)
     notes = [*data.notes, *data.cautions(), *data.questions()]
     if not data.thresholds:
-        notes.append("All ratings are equal or implicit: every rated item is relevant.")
+        notes.append(_on_implicit_ratings(data))
     if data.columns.has_heading:
-        command = f"harness describe {data.section.path} {options_for(data.columns)}"
-        notes.append(f"To read other columns, change this command: {command}")
+        words = [
+            "harness describe",
+            shlex.quote(str(data.section.path)),
+            options_for(data.columns),
+            *_options_of_text(data.section),
+        ]
+        notes.append(f"To read other columns, change this command: {' '.join(words)}")
     for note in notes:
         click.echo(note, err=format_ != "text")
+
+
+def _on_implicit_ratings(data: DataDescription) -> str:
+    """Say what counts as relevant where there is no threshold, and what becomes of amounts."""
+    ratings = data.ratings.rating
+    if ratings.min() == ratings.max():
+        return "All ratings are equal: every rated item is relevant."
+    return (
+        f"The numbers, from {ratings.min():g} to {ratings.max():g}, count as amounts: every item "
+        "with one is relevant, and nDCG takes the amounts as grades. `grades = [1]` in [ratings] "
+        "gives all of them grade 1."
+    )
+
+
+def _options_of_text(section: RatingsSection) -> list[str]:
+    """Write the options that say how the text of a file is read, where they are not the usual."""
+    options = []
+    for name in ("encoding", "separator", "decimal", "dates"):
+        value = getattr(section, name)
+        if value != type(section).model_fields[name].default:
+            options.append(f"--{name} {shlex.quote(value)}")
+    return options
 
 
 def _threshold_table(data: DataDescription) -> Table:

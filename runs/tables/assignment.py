@@ -300,22 +300,28 @@ class _Assignment:
             examples = ", ".join(column.examples)
             shown_columns.append(f"{column.name!r} ({examples})")
         listed = ", ".join(shown_columns)
-        first_name = candidates[0].name
+        rated_columns = [c for c in candidates if self.samples[c.place].has_repeats]
+        example = rated_columns[0].name if len(rated_columns) == 1 else "NAME"
         self.questions.append(
             f"It cannot be told which column holds the ratings: {listed}. Name it: "
-            f"`{self.kind.option} rating={first_name}`; if nothing is rated: `--implicit`."
+            f"`{self.kind.option} rating={example}`, or, for amounts such as "
+            f"quantities, `{self.kind.option} count={example}`; if nothing is rated: `--implicit`."
         )
 
     def _missing(self, role: Role) -> str:
-        """Ask for the column of a role; the example names the first column that may be it."""
-        names = [column.name for column in self.columns]
-        free_names = [column.name for column in self._free()]
-        example = free_names[0] if free_names else names[0]
-        listed = ", ".join(names)
+        """Ask for the column of a role; the example names a column only if it may well be it."""
+        likely_columns = [column for column in self._unnamed() if self._may_have_ids(column)]
+        example = likely_columns[0].name if len(likely_columns) == 1 else "NAME"
+        listed = ", ".join(column.name for column in self.columns)
         return (
             f"No column is known to hold the {role}s. Name it: `{self.kind.option} "
             f"{role}={example}` (columns: {listed})."
         )
+
+    def _may_have_ids(self, column: Column) -> bool:
+        """Tell whether values of a column come again, as ids of users and items do."""
+        sample = self.samples[column.place]
+        return sample.has_repeats and not _is_moment(sample)
 
     def _set(self, place: int, role: Role, reason: Reason, remark: str = "") -> None:
         column = self.columns[place]

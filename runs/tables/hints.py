@@ -62,7 +62,8 @@ WORDS: Final[Mapping[Meaning, str]] = {
     ),
     Meaning.SCORE: "score scores sim similarity prediction predicted pred",
     Meaning.COUNT: (
-        "count counts plays playcount playtime listens quantity qty menge anzahl stueck stuck "
+        "count counts plays playcount playtime listens quantity qty menge anzahl stueck stuck stk "
+        "stck pcs pieces unidades unites "
         "cantidad quantite quantita quantidade aantal hours hrs minutes mins seconds secs duration "
         "stunden minuten sekunden clicks views visits purchases frequency freq weight"
     ),
@@ -82,7 +83,8 @@ WORDS: Final[Mapping[Meaning, str]] = {
         "review summary description url image images link color colour size country land city "
         "region gender sex age zip language type status email phone address helpful verified vote "
         "votes channel store shop order orders invoice transaction basket cart receipt flag "
-        "reviewed read latitude longitude lat lon lng"
+        "reviewed read latitude longitude lat lon lng beleg bon bestellung auftrag rechnung "
+        "filiale bezeichnung beschreibung vk ek pedido commande facture ticket"
     ),
 }
 """Words by what they mean. Of two users, or items, in a table the one that stands first counts."""
@@ -105,6 +107,9 @@ OF_IDS: Final = (
     *("original", "anon", "anonymous"),
 )
 """Words that say nothing of what a column holds."""
+
+ENDINGS_OF_IDS: Final = ("ids", "id", "nummer", "number", "code", "num", "no", "nr")
+"""Ends of words that are written together: visitorid, Artikelnummer."""
 
 FLAGS: Final = frozenset(("is", "has", "was"))
 """Words that a column of yes and no begins with."""
@@ -225,8 +230,8 @@ def _meaning_of(word: str) -> Meaning | None:
 
 
 def _without_id(word: str) -> list[str]:
-    """Part a word that is written together with "id": visitorid is visitor, id."""
-    for ending in ("ids", "id", "no", "nr"):
+    """Part a word that is written together with "id": visitorid, Artikelnummer."""
+    for ending in ENDINGS_OF_IDS:
         stem = word.removesuffix(ending)
         if stem != word and word not in MEANINGS and stem in MEANINGS:
             return [stem, "id"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from qrels.ratings.datasets.doubts import named_otherwise, unlikely_ids
 from qrels.ratings.datasets.rating_options import RatingOptions
 from qrels.ratings.datasets.rating_table import read_rating_table
 from qrels.ratings.ratings import Ratings
@@ -44,6 +45,8 @@ def read_ratings(path: str | Path | Source, **options: Any) -> Ratings:
     for column in recognised.columns.columns:
         if column.remark and column.role == Role.UNREAD:
             warn(f"{source.label}: the column {column.name!r} is not read: {column.remark}.")
+    for doubt in named_otherwise(recognised.columns):
+        warn(f"{source.label}: {doubt}")
     try:
         table = read_rating_table(
             recognised.rows,
@@ -61,7 +64,10 @@ def read_ratings(path: str | Path | Source, **options: Any) -> Ratings:
             f"{source.label}: {table.n_without_value:,} of {table.n_read:,} ratings "
             "are left out because a value is missing."
         )
-    return table.ratings()
+    ratings = table.ratings()
+    for doubt in unlikely_ids(ratings):
+        warn(f"{source.label}: {doubt}")
+    return ratings
 
 
 def place_of(path: str | Path | Source, user: str, item: str, **options: Any) -> str:

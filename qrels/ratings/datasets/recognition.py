@@ -8,6 +8,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any
 
+from qrels.ratings.datasets.doubts import named_otherwise, unlikely_ids
 from qrels.ratings.datasets.rating_file import recognise_ratings
 from qrels.ratings.datasets.rating_options import RatingOptions
 from qrels.ratings.datasets.rating_table import RatingTable, read_rating_table
@@ -71,8 +72,15 @@ def read_recognised(source: Source, options: RatingOptions) -> RecognisedRatings
         recognised.rows, recognised.places, options, unique=False, complete=False
     )
     options, notes = _with_gaps(options, table)
-    notes = [*_remarks(columns), *_mixed_events(recognised, options), *notes]
-    return RecognisedRatings(options, recognised.format, columns, table.ratings(), tuple(notes))
+    ratings = table.ratings()
+    notes = [
+        *_remarks(columns),
+        *named_otherwise(columns),
+        *unlikely_ids(ratings),
+        *_mixed_events(recognised, options),
+        *notes,
+    ]
+    return RecognisedRatings(options, recognised.format, columns, ratings, tuple(notes))
 
 
 def _confirmed(column: Column) -> Column:

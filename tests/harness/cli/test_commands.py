@@ -330,10 +330,10 @@ def test_ratings_are_described_with_thresholds_or_without(tmp_path: Path) -> Non
     equal = ratings.assign(**{ratings.columns[2]: 1.0})
     equal.to_csv(tmp_path / "equal.csv", index=False)
     printed = harness("describe", tmp_path / "equal.csv")
-    assert "All ratings are equal or implicit" in printed.stdout
+    assert "All ratings are equal" in printed.stdout
     assert printed.stderr == ""
     other = harness("describe", tmp_path / "equal.csv", "--format", "csv")
-    assert "All ratings are equal or implicit" in other.stderr
+    assert "All ratings are equal" in other.stderr
     assert "implicit" not in other.stdout
 
 

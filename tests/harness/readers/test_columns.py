@@ -215,7 +215,7 @@ def test_a_heading_without_users_is_answered_with_the_option(
         path.write_text("q,d,s\nu,i,1\n" if name == odd else "user,item,rating\nu,i,1\n")
     answer = harness("evaluate", "--qrels", paths["qrels"], paths["runs"]).stderr
     assert f"{odd}.csv: No column is known to hold the items." in answer
-    assert f"`{option} item=d`" in answer
+    assert f"`{option} item=NAME`" in answer
 
 
 def test_a_comment_with_a_comma_is_no_heading(tmp_path: Path) -> None:
@@ -454,7 +454,7 @@ def test_what_has_no_such_heading_is_no_table(text: str) -> None:
 
 
 def test_a_heading_without_users_is_answered_where_columns_can_be_named() -> None:
-    with pytest.raises(InputError, match=r"any: No column is known .* `--column user=a`"):
+    with pytest.raises(InputError, match=r"any: No column is known .* `--column user=NAME`"):
         read("a,b,c\n1,2,3\n").column(Role.USER)
     assert read("# a,b\n1,2,3\n") is None
     assert read("a, b c d,e\n") is None  # as wide as a line of TREC

@@ -141,7 +141,7 @@ def test_what_only_a_person_can_tell_is_asked() -> None:
         require_settled(columns, label="log.csv", table=columns_as_text)
     answer = str(refused.value)
     assert answer.startswith("log.csv: No column is known to hold the users")
-    assert "`--column user=a`" in answer
+    assert "`--column user=NAME`" in answer
 
 
 def test_a_proposal_is_refused_until_it_is_named() -> None:

@@ -357,7 +357,8 @@ def test_a_broken_parquet_file_is_named(write: Write) -> None:
         ("log.csv", "user,item,rating,note\na,x,,fine\n", "log.csv, line 2: the rating must be a "
          "finite number, got ''. missing='drop' leaves such ratings out."),
         ("log.csv", "user,item,a,b\na,x,3,4\n", "It cannot be told which column holds the "
-         "ratings: 'a' (3), 'b' (4). Name it: `--column rating=a`; if nothing is rated: "
+         "ratings: 'a' (3), 'b' (4). Name it: `--column rating=NAME`, or, for "
+        "amounts such as quantities, `--column count=NAME`; if nothing is rated: "
          "`--implicit`."),
         ("log.csv", "user,item,rating\na,x,1\n\nb,x,1\na,x,2\n", "log.csv, line 5: user 'a' rates "
          "item 'x' a second time, after line 2; duplicates='last' keeps the last."),

@@ -1,0 +1,86 @@
+"""Doubts about ratings that can be read: columns of other names, ids that never come again."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from qrels.ratings.ratings import Ratings
+from runs.tables.hints import Meaning, hint_of
+from runs.tables.roles import Columns, Reason, Role
+
+FITTING: Final = {
+    Role.USER: (Meaning.USER, Meaning.TOPIC, Meaning.NAME),
+    Role.ITEM: (Meaning.ITEM, Meaning.NAME),
+    Role.RATING: (Meaning.GRADE, Meaning.SCORE, Meaning.COUNT, Meaning.VALUE, Meaning.EVENT),
+    Role.COUNT: (Meaning.COUNT, Meaning.GRADE, Meaning.SCORE, Meaning.VALUE),
+}
+"""What the name of a column may say that is named for a role."""
+
+IN_WORDS: Final = {
+    Meaning.USER: "users are",
+    Meaning.TOPIC: "topics are",
+    Meaning.ITEM: "items are",
+    Meaning.GRADE: "ratings are",
+    Meaning.SCORE: "scores are",
+    Meaning.COUNT: "amounts are",
+    Meaning.RANK: "ranks are",
+    Meaning.TIME: "times are",
+    Meaning.ATTRIBUTE: "prices, texts and other attributes are",
+}
+"""What columns of such a name hold."""
+
+FEWEST_RATINGS: Final = 100
+"""Of fewer ratings, ids that never come again are no surprise."""
+
+MOST_WHOLE_RATINGS: Final = 100
+"""More distinct whole numbers, none of them small, may be ids."""
+
+
+def named_otherwise(columns: Columns) -> list[str]:
+    """Write of columns that a person named for a role, although their names say another thing.
+
+    Returns
+    -------
+    A sentence for each such column.
+    """
+    sentences = []
+    for column in columns.columns:
+        hint = hint_of(column.name) if columns.has_heading else None
+        if column.reason != Reason.NAMED or column.role not in FITTING or hint is None:
+            continue
+        is_clear = hint.weakness == 0 or hint.meaning == Meaning.ATTRIBUTE
+        if is_clear and hint.meaning in IN_WORDS and hint.meaning not in FITTING[column.role]:
+            sentences.append(
+                f"The column {column.name!r} is named for the {column.role}s, but is called as "
+                f"{IN_WORDS[hint.meaning]}."
+            )
+    return sentences
+
+
+def unlikely_ids(ratings: Ratings) -> list[str]:
+    """Write of users or items that never come again, and of ratings that may be ids.
+
+    Returns
+    -------
+    Sentences; none for fewer than `FEWEST_RATINGS` ratings.
+    """
+    if len(ratings) < FEWEST_RATINGS:
+        return []
+    sentences = []
+    counts = {"user": ratings.user_counts(), "item": ratings.item_counts()}
+    for name, counts_of_ids in counts.items():
+        if counts_of_ids.max() == 1:
+            sentences.append(
+                f"Every {name} has one rating: the column of the {name}s may hold numbers of "
+                "lines, orders or receipts."
+            )
+    distinct_values = np.unique(ratings.rating)
+    is_whole = bool((distinct_values == np.floor(distinct_values)).all())
+    if is_whole and len(distinct_values) > MOST_WHOLE_RATINGS < distinct_values[0]:
+        sentences.append(
+            f"The ratings have {len(distinct_values):,} distinct values from "
+            f"{distinct_values[0]:.0f} to {distinct_values[-1]:.0f}: they may be ids."
+        )
+    return sentences
