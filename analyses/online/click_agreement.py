@@ -61,13 +61,17 @@ class Settings(AnalysisSettings):
     )
 
     def check(self, study: StudyFacts) -> None:
-        """Refuse, with SettingError, rates that do not fit the systems; warn of those left out."""
+        """Refuse, with SettingError, rates that cannot be read or do not fit the study's systems.
+
+        Issue an InputWarning that names systems without a rate, and models that are no systems.
+        """
         try:
             linked = self.link(study.systems)
         except InputError as error:
             raise SettingError("rates", str(error)) from None
         if linked.left_out:
-            warning = f"[analyses.online]: {', '.join(linked.left_out)} have no rate; left out."
+            names = ", ".join(linked.left_out)
+            warning = f"[analyses.online]: {names} have no rate; left out."
             warnings.warn(warning, InputWarning, stacklevel=2)
 
     def link(self, systems: Sequence[str]) -> LinkedSystems:
@@ -77,7 +81,11 @@ class Settings(AnalysisSettings):
 
 @analysis("click_agreement", source="Kasalický (2021), section 4.4")
 def click_agreement(work: Work, settings: Settings) -> ClickStudy:
-    """Correlate every measure with the click-through rates of the systems."""
+    """Correlate every measure with the click-through rates of the systems.
+
+    Systems without a rate are left out. Refuse, with InputError, a table of rates that cannot be
+    read, or that has fewer than 3 of the systems.
+    """
     linked = settings.link(work.scores.systems)
     experiment = linked.experiment(work.name, work.scores)
     with work.progress("Permuting rates", 1) as bar:
@@ -101,7 +109,9 @@ def study_clicks(
 ) -> ClickStudy:
     """Study whether offline measures agree with click-through rates; see `best_of_many`.
 
-    Systems left out could not be compared, and only the caption names them.
+    Measures are ranked by their mean rho over the chosen data sets (names; by default all), the
+    best of them is tested, and the ten best have intervals. Names left out could not be compared,
+    and only the caption has them. InputError if `best_of_many` refuses the experiments.
     """
     import pandas as pd
 
@@ -111,37 +121,34 @@ def study_clicks(
         experiment.name: _correlations(experiment, labels) for experiment in experiments
     }
     rhos = pd.concat(correlations.values(), ignore_index=True)
-    ranking = _rank_measures([correlations[name] for name in best.chosen], labels, best)
-    best_measures = ranking.dropna(subset=["p_adjusted"])["measure"].head(N_BEST).tolist()
-    intervals = pd.concat(
-        [
-            _interval_frame(experiment, correlations[experiment.name], best_measures, seed=seed)
-            for experiment in experiments
-        ],
-        ignore_index=True,
-    )
+    chosen_correlations = [correlations[name] for name in best.chosen]
+    ranking = _rank_measures(chosen_correlations, labels, best)
+    tested = ranking.dropna(subset=["p_adjusted"])
+    best_measures = tested["measure"].head(N_BEST).tolist()
+    frames = []
+    for experiment in experiments:
+        set_correlations = correlations[experiment.name]
+        frames.append(_interval_frame(experiment, set_correlations, best_measures, seed=seed))
+    intervals = pd.concat(frames, ignore_index=True)
     values = _values_frame(experiments, labels)
-    tables = {
-        "online": ranking,
-        "online_rhos": rhos,
-        "online_intervals": intervals.dropna(subset=["low"]),
-        **thesis_tables(values, rhos, chosen=best.chosen),
-    }
+    tables = {"online": ranking, "online_rhos": rhos}
+    tables["online_intervals"] = intervals.dropna(subset=["low"])
+    tables |= thesis_tables(values, rhos, chosen=best.chosen)
     return ClickStudy(tables, best, tuple(left_out))
 
 
 def _correlations(experiment: Experiment, labels: pd.DataFrame) -> pd.DataFrame:
     """Correlate the measures of an experiment with its rates: a row for each measure.
 
-    Columns of the labels (see `label_measures`), dataset, models (number), rho and tau_b.
+    Columns of the labels (see `label_measures`), dataset, models (number), rho and tau_b, both NaN
+    where they are undefined.
     """
-    rho = scaled_ranks(experiment.values) @ scaled_ranks(experiment.rates)
-    return labels.assign(
-        dataset=experiment.name,
-        models=len(experiment.models),
-        rho=rho.round(DECIMALS),
-        tau_b=tau_b(experiment.values, experiment.rates),
-    )
+    value_ranks = scaled_ranks(experiment.values)
+    rate_ranks = scaled_ranks(experiment.rates)
+    rho = (value_ranks @ rate_ranks).round(DECIMALS)
+    taus = tau_b(experiment.values, experiment.rates)
+    n_models = len(experiment.models)
+    return labels.assign(dataset=experiment.name, models=n_models, rho=rho, tau_b=taus)
 
 
 def _rank_measures(
@@ -150,8 +157,9 @@ def _rank_measures(
     """Tabulate the measures by falling mean rho over the chosen data sets, with p-values.
 
     ``correlations``: a frame of rho and tau_b for each chosen data set, rows as in the labels.
-    Columns of the labels, min, mean, max, undefined (number of data sets), rank, tau_b, p_alone and
-    p_adjusted.
+    Columns of the labels, min, mean, max (of rho), undefined (number of data sets without rho),
+    rank (1 is the largest mean; ties share the smallest), tau_b (mean), p_alone and p_adjusted.
+    Where a data set has no rho, the mean, rank and p-values are missing; such measures come last.
     """
     import pandas as pd
 
@@ -160,14 +168,18 @@ def _rank_measures(
     p_values = pd.DataFrame(
         {"p_alone": best.p_alone, "p_adjusted": best.p_adjusted}, index=list(best.measures)
     )
+    mean_rho = rho.mean(axis=0).round(DECIMALS)
+    n_undefined = np.isnan(rho).sum(axis=0)
     ranking = labels.assign(
         min=rho.min(axis=0),
-        mean=rho.mean(axis=0).round(DECIMALS),
+        mean=mean_rho,
         max=rho.max(axis=0),
-        undefined=np.isnan(rho).sum(axis=0),
+        undefined=n_undefined,
         tau_b=taus.mean(axis=0),
-    ).join(p_values, on="measure")
+    )
+    ranking = ranking.join(p_values, on="measure")
     ranks = ranking["mean"].rank(ascending=False, method="min").astype("Int64")
+    # Behind the labels, min, mean, max and undefined.
     ranking.insert(9, "rank", ranks)
     return ranking.sort_values("mean", ascending=False, kind="stable", ignore_index=True)
 
@@ -175,10 +187,10 @@ def _rank_measures(
 def _interval_frame(
     experiment: Experiment, correlations: pd.DataFrame, measures: Sequence[str], *, seed: int
 ) -> pd.DataFrame:
-    """Tabulate intervals of the rhos of some measures in an experiment.
+    """Tabulate 95 % intervals of the rhos of some measures in an experiment, in their order.
 
-    ``correlations``: the rho of every measure. Columns measure, dataset, rho, low and high (NaN
-    where there is no interval).
+    ``correlations``: columns measure and rho, of every measure. Columns measure, dataset, rho, low
+    and high (NaN where there is no interval; see `rho_intervals`).
     """
     low, high = rho_intervals(experiment, measures, seed=seed)
     frame = correlations.set_index("measure")["rho"][[*measures]].reset_index()
@@ -187,7 +199,10 @@ def _interval_frame(
 
 
 def _values_frame(experiments: Sequence[Experiment], labels: pd.DataFrame) -> pd.DataFrame:
-    """Tabulate all offline values: columns of the labels, dataset, system and value."""
+    """Tabulate all offline values: columns of the labels, dataset, system and value.
+
+    ``labels``: a row for each measure. A row for each experiment, model and measure.
+    """
     import pandas as pd
 
     frames = []
@@ -226,11 +241,15 @@ class ClickStudy(Result):
         return caption
 
     def findings(self) -> Sequence[str]:
-        """State the best measure, and its interval in each data set that has one."""
+        """State the best measure with its test, and its rho in each data set with an interval.
+
+        The first row of ``tables["online"]`` is the best measure.
+        """
         sentences = [self.best.finding()]
         intervals = self.tables["online_intervals"]
         best_measure = self.tables["online"]["measure"][0]
-        for row in intervals[intervals["measure"] == best_measure].to_dict("records"):
+        is_best = intervals["measure"] == best_measure
+        for row in intervals[is_best].to_dict("records"):
             rho = rounded(float(row["rho"]), 2)
             sentences.append(
                 f"In {row['dataset']}, {row['measure']} has rho = {rho}; the intervals of single "
@@ -286,12 +305,14 @@ class ClickStudy(Result):
     def plot(self, ax: Axes, *, panel: str) -> None:
         """Draw rhos of metrics over the cut-off, or those of a grid of betas and cut-offs.
 
-        Refuse an unknown panel with InputError.
+        The panel is a data set and a side, such as "data, LLOO": the validation of recalls, or
+        "metrics". Refuse an unknown panel with InputError.
         """
         dataset, _, side = panel.rpartition(", ")
         ax.set_title(panel)
         rhos = self._rhos_with_sides()
-        rhos = rhos[(rhos["dataset"] == dataset) & (rhos["validation"] == side)]
+        is_shown = (rhos["dataset"] == dataset) & (rhos["validation"] == side)
+        rhos = rhos[is_shown]
         if rhos.empty:
             raise InputError(f"there is no panel {panel!r}; there are {', '.join(self.panels)}.")
         if side == "metrics":
@@ -301,9 +322,10 @@ class ClickStudy(Result):
 
 
 def _plot_metrics(ax: Axes, rhos: pd.DataFrame) -> None:
-    """Draw a line for each metric; the depth of a metric without a cut-off is the whole run.
+    """Draw the rho of each metric over its cut-off, a line for each metric.
 
-    ``rhos``: columns measure and rho.
+    ``rhos``: columns measure (such as nDCG@10) and rho. A measure without a cut-off stands at the
+    end of the axis, as "all".
     """
     parts = rhos["measure"].str.extract(r"^(?P<metric>.*?)(?:@(?P<depth>\d+))?$")
     depths = parts["depth"].astype(float).fillna(np.inf)
@@ -322,6 +344,7 @@ def _plot_grid(ax: Axes, rhos: pd.DataFrame) -> None:
     """Draw rhos with cut-offs up and betas right, undefined ones grey.
 
     ``rhos``: columns beta, cutoff and rho. If there are two kinds of weights, the first is drawn.
+    At most nine betas have a label.
     """
     cells = rhos.pivot_table("rho", "cutoff", "beta", aggfunc="first", dropna=False)
     betas = cells.columns.tolist()

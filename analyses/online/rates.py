@@ -30,10 +30,11 @@ MISMATCH_LEVEL: Final = 0.001
 
 
 def rates_of(cells: pd.DataFrame, *, over_time: OverTime) -> pd.Series:
-    """Compute the click-through rate of each arm over all periods; see `click_through`.
+    """Compute the click-through rate of each arm over all periods, indexed by arm.
 
-    ``cells``: columns users, lists and accepted (lists), indexed by arm and period. The result is
-    indexed by arm.
+    ``cells``: columns users, lists and accepted (lists), indexed by arm and period. It is the mean
+    of the rates of the periods, weighted by users ("thesis"), or all accepted lists over all lists
+    ("pooled").
     """
     if over_time == "thesis":
         weights = cells["users"]
@@ -41,7 +42,8 @@ def rates_of(cells: pd.DataFrame, *, over_time: OverTime) -> pd.Series:
     else:
         weights = cells["lists"]
         weighted = cells["accepted"]
-    return weighted.groupby(level="arm").sum() / weights.groupby(level="arm").sum()
+    totals = weights.groupby(level="arm").sum()
+    return weighted.groupby(level="arm").sum() / totals
 
 
 def click_through(
@@ -79,21 +81,21 @@ def click_through(
     n_users = result["users"]
     n_lists = result["lists"]
     n_accepted = result["accepted"]
-    variances = (by_arm["squares"] * n_users / (n_users - 1).where(n_users > 1)).to_numpy()
+    # NaN where there is one user.
+    divisors = (n_users - 1).where(n_users > 1)
+    variances = (by_arm["squares"] * n_users / divisors).to_numpy()
     # A normal interval as long as the exact one where none or all of n lists are accepted, which
     # is 1 - .025^(1/n) long.
-    exact_error = -np.expm1(np.log(TAIL) / n_lists.clip(lower=1)) / NORMAL_QUANTILE
+    exact_length = -np.expm1(np.log(TAIL) / n_lists.clip(lower=1))
+    exact_error = exact_length / NORMAL_QUANTILE
     is_extreme = (n_accepted == 0) | (n_accepted == n_lists)
     exact_variances = np.where(is_extreme, exact_error**2, 0.0)
     errors = np.sqrt(np.maximum(variances, exact_variances))
     rate = by_arm["rate"].to_numpy()
     half_widths = NORMAL_QUANTILE * errors
-    result = result.assign(
-        rate=rate,
-        error=errors,
-        low=np.maximum(rate - half_widths, 0.0),
-        high=np.minimum(rate + half_widths, 1.0),
-    )
+    low = np.maximum(rate - half_widths, 0.0)
+    high = np.minimum(rate + half_widths, 1.0)
+    result = result.assign(rate=rate, error=errors, low=low, high=high)
     result.insert(0, "arm", [*arms])
     return result.reset_index(drop=True)
 
@@ -101,10 +103,12 @@ def click_through(
 def _user_influences(
     counts: pd.DataFrame, cells: pd.DataFrame, rates: pd.Series, *, over_time: OverTime
 ) -> pd.Series:
-    """Compute by how much each user, if he counted more, would change the rate of his arm.
+    """Compute the influence of each user on the rate of his arm, indexed by arm and user.
 
-    ``counts``: those of `click_through`; ``cells``: users, lists and accepted by arm and period;
-    ``rates``: indexed by arm. The result is indexed by arm and user.
+    It is the derivative of the rate with respect to the user's weight; the influences of an arm add
+    up to 0. ``counts``: columns user, arm, period, lists and accepted, a row for each user and
+    period; ``cells``: sums of users, lists and accepted, indexed by arm and period; ``rates``: of
+    the arms, indexed by arm, as averaged over time.
     """
     rows = counts.merge(cells.reset_index(), on=["arm", "period"], suffixes=("", "_all"))
     sums = cells.groupby("arm").sum()
@@ -126,7 +130,8 @@ def differences(rates: pd.DataFrame) -> pd.DataFrame:
 
     Columns arm_a, arm_b, difference (a less b), error, low, high (95 %), p (two-sided, of the
     difference divided by its error as a normal deviate) and p_holm (adjusted for the number of
-    pairs, which the intervals are not).
+    pairs, which the intervals are not). Numbers are missing where a rate or an error is; p is where
+    the error is 0, too. A single arm has no rows.
     """
     import pandas as pd
     from scipy.special import ndtr
@@ -135,10 +140,12 @@ def differences(rates: pd.DataFrame) -> pd.DataFrame:
     rate = rates["rate"].to_numpy()
     error = rates["error"].to_numpy()
     difference = rate[first] - rate[second]
-    errors = np.sqrt(error[first] ** 2 + error[second] ** 2)
+    variances = error**2
+    errors = np.sqrt(variances[first] + variances[second])
     half_widths = NORMAL_QUANTILE * errors
     z = ratio_or_nan(np.abs(difference), errors)
     p = 2 * ndtr(-z)
+    p_holm = holm(p) if len(p) else p
     pairs = pair_labels([*rates["arm"]], "arm_a", "arm_b")
     return pd.DataFrame(pairs).assign(
         difference=difference,
@@ -146,12 +153,14 @@ def differences(rates: pd.DataFrame) -> pd.DataFrame:
         low=difference - half_widths,
         high=difference + half_widths,
         p=p,
-        p_holm=holm(p) if len(p) else p,
+        p_holm=p_holm,
     )
 
 
 def planned_shares(arms: Sequence[str], shares: Mapping[str, float] | None) -> list[float]:
-    """Scale the planned share of each arm to a sum of 1; equal ones if nothing is planned.
+    """Scale the planned share of each arm to a sum of 1, in the order of the arms.
+
+    Shares are equal if nothing is planned.
 
     Refuse, with InputError, shares of other arms, and numbers that are not positive and finite.
     """
@@ -184,13 +193,16 @@ def sample_ratio(
 
     daily = pd.crosstab(first_lists["day"], first_lists["arm"])
     daily = daily.reindex(columns=range(len(arms)), fill_value=0)
+    # (1 + n_days, n_arms): all users, then those of each day.
     counts = np.vstack([daily.sum(), daily])
     totals = counts.sum(axis=1, keepdims=True)
     expected = totals * np.array(shares)
     statistics, p = chisquare(counts, expected, axis=1)
-    adjusted = np.concatenate([p[:1], holm(p[1:])])
+    p_of_days = holm(p[1:])
+    adjusted = np.concatenate([p[:1], p_of_days])
     percentages = 100 * counts / totals
-    days = np.datetime_as_string(daily.index.to_numpy().astype("datetime64[D]"))
+    dates = daily.index.to_numpy().astype("datetime64[D]")
+    days = np.datetime_as_string(dates)
     columns: dict[str, Any] = {"day": ["all", *days.tolist()]}
     for number, arm in enumerate(arms):
         columns[f"users_{arm}"] = counts[:, number]

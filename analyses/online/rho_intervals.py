@@ -28,7 +28,8 @@ def rho_intervals(experiment: Experiment, measures: Sequence[str], *, seed: int)
     """Compute 95 % intervals of the rhos that values and rates without noise would have.
 
     Lower and upper limits are of shape (2, n_measures); NaN where errors of the rates are not
-    known, there are fewer than 4 models, or there is no rho.
+    known, there are fewer than 4 models, or there is no rho: a value of the measure is undefined,
+    or all are equal. Errors of values that are not known are taken for 0.
 
     True values and rates of the models are taken for normal around a mean, with any standard
     deviations and any correlation, as likely a priori (a normal measurement-error model, Fuller
@@ -45,14 +46,17 @@ def rho_intervals(experiment: Experiment, measures: Sequence[str], *, seed: int)
     for number, measure in enumerate(measures):
         row = experiment.measures.index(measure)
         values = experiment.values[row]
-        if not np.isfinite(values).all() or np.ptp(values) == 0:
+        are_equal = np.ptp(values) == 0
+        if not np.isfinite(values).all() or are_equal:
             continue
+        # Values and rates are columns: (n_models, 2).
         observed = np.stack([values, experiment.rates], axis=1)
         errors = np.stack([value_errors[row], experiment.rate_errors], axis=1)
         truths = draw_truths(observed, errors, seed=seed)
         value_ranks = scaled_ranks(truths[:, :, 0])
         rate_ranks = scaled_ranks(truths[:, :, 1])
-        rhos = (value_ranks * rate_ranks).sum(axis=-1).round(DECIMALS)
+        products = value_ranks * rate_ranks
+        rhos = products.sum(axis=-1).round(DECIMALS)
         rhos = rhos[np.isfinite(rhos)]
         limits[0, number] = np.quantile(rhos, 0.025, method="lower")
         limits[1, number] = np.quantile(rhos, 0.975, method="higher")
@@ -62,20 +66,26 @@ def rho_intervals(experiment: Experiment, measures: Sequence[str], *, seed: int)
 def draw_truths(observed: Floats, errors: Floats, *, seed: int) -> Floats:
     """Draw true values and rates, given those observed with errors, each of shape (n_models, 2).
 
-    Draws are of shape (DRAWS, n_models, 2), in standard deviations from the observed mean. What was
-    observed without error is drawn as it is.
+    Errors are standard errors; the columns are values and rates. Draws are of shape (DRAWS,
+    n_models, 2), in standard deviations from the observed mean. What was observed without error is
+    drawn as it is. A draw takes the covariance of a cell of a grid, in proportion to its
+    likelihood, then the mean of all models, then the truth of each model, from their normal
+    posteriors. Values and rates must not be constant.
     """
     n_models = len(observed)
     scales = observed.std(axis=0, ddof=1)
-    observed = (observed - observed.mean(axis=0)) / scales
+    observed_means = observed.mean(axis=0)
+    observed = (observed - observed_means) / scales
     errors = errors / scales
+    # (n_models, 2, 2)
     noise = errors[:, :, np.newaxis] ** 2 * np.eye(2)
     covariances = _covariance_grid()
     total_covariances = covariances[:, np.newaxis] + noise
     precisions = np.asarray(np.linalg.inv(total_covariances), dtype=np.float64)
     total_precisions = precisions.sum(axis=1)
     weighted = _multiply(precisions, observed)
-    centres = np.linalg.solve(total_precisions, weighted.sum(axis=1)[..., np.newaxis])[..., 0]
+    weighted_sums = weighted.sum(axis=1)[..., np.newaxis]
+    centres = np.linalg.solve(total_precisions, weighted_sums)[..., 0]
     log_likelihoods = _log_likelihoods(observed, precisions, weighted, centres)
     cells = _draw_cells(log_likelihoods)
     normals = _draw_normals(n_models, seed=seed)
@@ -92,11 +102,17 @@ def draw_truths(observed: Floats, errors: Floats, *, seed: int) -> Floats:
 
 
 def _covariance_grid() -> Floats:
-    """Build the covariances of true values and rates that are tried: (n_cells, 2, 2)."""
+    """Build the covariances of true values and rates that are tried: (n_cells, 2, 2).
+
+    A cell is a standard deviation of each and a correlation.
+    """
     grid = np.array([*product(DEVIATIONS, DEVIATIONS, CORRELATIONS)])
-    x, y, r = grid.T
-    covariances = np.array([[x**2, x * y * r], [x * y * r, y**2]])
-    return covariances.transpose(2, 0, 1)
+    value_deviation, rate_deviation, correlation = grid.T
+    value_variance = value_deviation**2
+    rate_variance = rate_deviation**2
+    covariance = value_deviation * rate_deviation * correlation
+    matrices = np.array([[value_variance, covariance], [covariance, rate_variance]])
+    return matrices.transpose(2, 0, 1)
 
 
 def _multiply(matrices: Floats, vectors: Floats) -> Floats:
@@ -109,19 +125,25 @@ def _log_likelihoods(
 ) -> Floats:
     """Compute the log likelihoods of covariances, (n_cells,), over means that are all as likely.
 
-    Observed values are of shape (n_models, 2), precisions of models of (n_cells, n_models, 2, 2),
-    their products with the values of (n_cells, n_models, 2), and most likely means of (n_cells, 2).
+    Each is up to a constant: the normal likelihood of the observed values, integrated over the mean
+    of all models. Observed values are of shape (n_models, 2), precisions (inverse covariances) of
+    models of (n_cells, n_models, 2, 2), their products with the values (``weighted``) of (n_cells,
+    n_models, 2), and most likely means (``centres``) of (n_cells, 2).
     """
     _, log_determinants = np.linalg.slogdet(precisions)
     _, log_determinant_of_mean = np.linalg.slogdet(precisions.sum(axis=1))
     squares = (weighted * observed).sum(axis=(1, 2))
     squares_of_mean = (weighted.sum(axis=1) * centres).sum(axis=1)
     misfit = squares - squares_of_mean
-    return np.asarray(0.5 * (log_determinants.sum(axis=1) - log_determinant_of_mean - misfit))
+    log_determinant = log_determinants.sum(axis=1) - log_determinant_of_mean
+    return np.asarray(0.5 * (log_determinant - misfit))
 
 
 def _draw_cells(log_likelihoods: Floats) -> Numbers:
-    """Draw cells in proportion to their likelihood, evenly spaced: numbers of shape (DRAWS,)."""
+    """Draw cells in proportion to their likelihood: their numbers, rising, of shape (DRAWS,).
+
+    Draws are not random but evenly spaced quantiles. Log likelihoods are of shape (n_cells,).
+    """
     weights = np.exp(log_likelihoods - log_likelihoods.max())
     cumulated = np.cumsum(weights / weights.sum())
     quantiles = (np.arange(DRAWS) + 0.5) / DRAWS
@@ -130,19 +152,24 @@ def _draw_cells(log_likelihoods: Floats) -> Numbers:
 
 
 def _draw_normals(n_models: int, *, seed: int) -> Floats:
-    """Draw standard normal numbers for the mean, then each model: (DRAWS, n_models + 1, 2)."""
+    """Draw standard normal numbers for the mean, then each model: (DRAWS, n_models + 1, 2).
+
+    All are finite. The seed keys the stream; measures share it.
+    """
     from scipy.special import ndtri
 
     shape = (DRAWS, n_models + 1, 2)
-    numbers = np.arange(DRAWS * (n_models + 1) * 2)
-    uniforms = np.clip(random_uniforms(numbers, seed, "true values"), 2.0**-54, None)
-    return np.asarray(ndtri(uniforms)).reshape(shape)
+    n_numbers = DRAWS * (n_models + 1) * 2
+    uniforms = random_uniforms(np.arange(n_numbers), seed, "true values")
+    # The normal quantile of 0 would be infinite.
+    positive = np.clip(uniforms, 2.0**-54, None)
+    return np.asarray(ndtri(positive)).reshape(shape)
 
 
 def _cholesky_factors(covariances: Floats) -> Floats:
-    """Compute Cholesky factors of covariances of two numbers, of shape (..., 2, 2).
+    """Compute lower Cholesky factors of covariances of two numbers, both of shape (..., 2, 2).
 
-    A first variance up to 1e-12 is taken as 0.
+    A first variance up to 1e-12 is taken as 0, and so is a second one that rounding makes negative.
     """
     factors = np.zeros_like(covariances)
     first_variance = covariances[..., 0, 0]
@@ -151,7 +178,9 @@ def _cholesky_factors(covariances: Floats) -> Floats:
     # Of what is known there is no variance, but for rounding.
     varies = first_variance > 1e-12
     factors[..., 0, 0] = np.sqrt(np.where(varies, first_variance, 0.0))
-    np.divide(covariance, factors[..., 0, 0], out=factors[..., 1, 0], where=varies)
+    first_factor = factors[..., 0, 0]
+    # It stays 0 where the first number does not vary.
+    np.divide(covariance, first_factor, out=factors[..., 1, 0], where=varies)
     remaining = second_variance - factors[..., 1, 0] ** 2
     factors[..., 1, 1] = np.sqrt(np.maximum(remaining, 0.0))
     return factors

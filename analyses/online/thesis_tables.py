@@ -49,17 +49,20 @@ def frame_of(
 ) -> Callable[[Any], Table]:
     """Declare a table that shows one of the frames of a result, or a part of it, if it has rows.
 
-    By default the frame has the name of the table, and the note is the caption of the result. The
-    table is empty if the result does not have the frame.
+    For a class of results: the method is assigned to a name. By default the frame has the name of
+    the table, and the note is the caption of the result. ``part`` selects rows and columns of the
+    frame. The table is empty if the result does not have the frame.
     """
 
     def tabulate(self: Result) -> Table:
+        """Make the table from the frames of the result."""
         import pandas as pd
 
         heading = title[0].upper() + title[1:]
         result_frame = self.frames().get(frame or name)
         rows = pd.DataFrame() if result_frame is None else part(result_frame)
-        return frame_table(name, heading, rows, note or self.caption(), decimals=decimals)
+        table_note = note or self.caption()
+        return frame_table(name, heading, rows, table_note, decimals=decimals)
 
     return table(name, title, alias)(tabulate)
 
@@ -67,28 +70,35 @@ def frame_of(
 def label_measures(measures: Sequence[str]) -> pd.DataFrame:
     """Tabulate the parts of the names of measures: measure, validation, beta, cutoff and weights.
 
-    All but the first are missing where the measure is no recall of hidden items.
+    A row for each name, in their order. All but the name are missing where the measure is no recall
+    of hidden items, such as LLOO(beta=0.35)@5; weights that the name lacks are "uniform".
     """
     import pandas as pd
 
     names = pd.Series([*measures], dtype=object)
     parts = names.str.extract(f"^{PRINTED}$").astype(object)
     is_recall = parts["validation"].notna()
-    return pd.DataFrame(
-        {
-            "measure": names,
-            "validation": parts["validation"].where(is_recall, None),
-            "beta": parts["beta"].astype(float),
-            "cutoff": pd.to_numeric(parts["cutoff"]).astype("Int64"),
-            "weights": parts["weights"].fillna("uniform").where(is_recall, None),
-        }
-    )
+    validations = parts["validation"].where(is_recall, None)
+    betas = parts["beta"].astype(float)
+    cutoffs = pd.to_numeric(parts["cutoff"]).astype("Int64")
+    weights = parts["weights"].fillna("uniform").where(is_recall, None)
+    columns = {
+        "measure": names,
+        "validation": validations,
+        "beta": betas,
+        "cutoff": cutoffs,
+        "weights": weights,
+    }
+    return pd.DataFrame(columns)
 
 
 def thesis_tables(
     values: pd.DataFrame, rhos: pd.DataFrame, *, chosen: Sequence[str]
 ) -> dict[str, pd.DataFrame]:
-    """Make tables 4.3 to 4.11, as far as they have rows, by name.
+    """Make tables 4.3 to 4.11, as far as they have rows, by name, such as "thesis2021-table4.3".
+
+    ``values``: columns dataset, system and value; ``rhos``: columns dataset and rho; both also have
+    measure, validation, beta, cutoff and weights, missing where a measure is no recall.
 
     Tables 4.7 and 4.11 are those of the chosen data sets, if these are not all. Cells of table 4.10
     are a data set, a cut-off, a validation and a beta above 0: LOO and LLOO are compared at that
@@ -109,15 +119,13 @@ def thesis_tables(
     betas = _compare_betas(grid)
     both = betas.merge(validations, on=["dataset", *CELL_KEYS], suffixes=("", "_validation"))
     comparison = "comparison_of_correlation"
-    tables = {
-        "4.3": _recalls(values),
-        "4.4": _level_counts(values, single_groups),
-        "4.5": _best_parametrisations(grid, datasets),
-        "4.6": _bin_counts(rhos, single_groups),
-        "4.8": _count_signs(validations, VALIDATIONS, groups, comparison),
-        "4.9": _count_signs(betas, BETAS, groups, comparison),
-        "4.10": _cross_comparisons(both, datasets),
-    }
+    tables = {"4.3": _recalls(values)}
+    tables["4.4"] = _level_counts(values, single_groups)
+    tables["4.5"] = _best_parametrisations(grid, datasets)
+    tables["4.6"] = _bin_counts(rhos, single_groups)
+    tables["4.8"] = _count_signs(validations, VALIDATIONS, groups, comparison)
+    tables["4.9"] = _count_signs(betas, BETAS, groups, comparison)
+    tables["4.10"] = _cross_comparisons(both, datasets)
     if has_subset:
         tables["4.7"] = _best_parametrisations(grid, subset)
         tables["4.11"] = _cross_comparisons(both, subset)
@@ -137,8 +145,9 @@ def _compare_validations(grid: pd.DataFrame) -> pd.DataFrame:
 def _compare_betas(grid: pd.DataFrame) -> pd.DataFrame:
     """Compare the rho of beta = 0 with that of each larger beta, a row for each.
 
-    By data set, validation, cut-off and weights. The column sign is 1 where that of beta = 0 is
-    larger, -1 where smaller, 0 where equal, and NaN where one is undefined.
+    ``grid``: rhos of recalls; both are of the same data set, validation, cut-off and weights. The
+    column sign is 1 where that of beta = 0 is larger, -1 where smaller, 0 where equal, and NaN
+    where one is undefined.
     """
     keys = ["dataset", "validation", "cutoff", "weights"]
     zero = grid.loc[grid["beta"] == 0, [*keys, "rho"]]
@@ -147,7 +156,11 @@ def _compare_betas(grid: pd.DataFrame) -> pd.DataFrame:
 
 
 def _level_counts(values: pd.DataFrame, groups: Mapping[str, Sequence[str]]) -> pd.DataFrame:
-    """Make table 4.4: in how many cells LOO recall is above LLOO recall."""
+    """Make table 4.4: in how many cells LOO recall is above LLOO recall.
+
+    ``values``: of measures, by data set and system; ``groups``: data sets by the name of a group.
+    A cell is a data set, system, beta, cut-off and weights, under which both are known.
+    """
     levels = _by_validation(values, ["dataset", "system", *CELL_KEYS], "value")
     levels = levels.assign(sign=levels["LOO"] > levels["LLOO"])
     counts = _count_signs(levels, {True: ""}, groups, "", *LEVELS)
@@ -155,7 +168,11 @@ def _level_counts(values: pd.DataFrame, groups: Mapping[str, Sequence[str]]) -> 
 
 
 def _bin_counts(rhos: pd.DataFrame, groups: Mapping[str, Sequence[str]]) -> pd.DataFrame:
-    """Make table 4.6: how many measures have a rho in each of four intervals."""
+    """Make table 4.6: how many measures have a rho in each of four intervals.
+
+    ``rhos``: columns dataset and rho, of all measures; ``groups``: data sets by the name of a
+    group. Shares are of all measures, also those whose rho is undefined.
+    """
     import pandas as pd
 
     edges = [-1.0, -0.5, 0.0, 0.5, 1.0]
@@ -165,44 +182,55 @@ def _bin_counts(rhos: pd.DataFrame, groups: Mapping[str, Sequence[str]]) -> pd.D
 
 
 def _recalls(values: pd.DataFrame) -> pd.DataFrame:
-    """Make table 4.3: recall at cut-off 5 with beta = 1, in per cent."""
-    rows = values[(values["beta"] == 1) & (values["cutoff"] == 5)]
+    """Make table 4.3: recall at cut-off 5 with beta = 1, in per cent.
+
+    A row for each data set, system and validation, in the order of their first appearance.
+    """
+    is_shown = (values["beta"] == 1) & (values["cutoff"] == 5)
+    rows = values[is_shown]
+    # Data sets and systems are sorted by the row in which they first stand.
     names = dict.fromkeys([*rows["dataset"], *rows["system"]])
     positions = {name: position for position, name in enumerate(names)}
     rows = rows.sort_values(
         ["dataset", "system"], kind="stable", key=lambda column: column.map(positions)
     )
+    paper_metric = "PS-UN-" + rows["validation"] + " recall"
+    percentages = 100 * rows["value"]
+    note = rows["weights"] + " weights"
     rows = rows.assign(
-        metric="Recall",
-        paper_metric="PS-UN-" + rows["validation"] + " recall",
-        value=100 * rows["value"],
-        unit="%",
-        note=rows["weights"] + " weights",
+        metric="Recall", paper_metric=paper_metric, value=percentages, unit="%", note=note
     )
     labels = ["dataset", "system", "metric", "paper_metric", "validation", "beta", "cutoff"]
     return rows[[*labels, "value", "unit", "note"]].reset_index(drop=True)
 
 
 def _by_validation(frame: pd.DataFrame, keys: Sequence[str], value: str) -> pd.DataFrame:
-    """Put the values of LOO and LLOO into columns beside the keys, for cells that both have."""
+    """Put the values of LOO and LLOO into columns beside the keys, for cells that both have.
+
+    ``value`` is the name of the column of values, ``keys`` those of the columns that form a cell.
+    """
     columns = [*keys, value]
-    loo = frame.loc[frame["validation"] == "LOO", columns].rename(columns={value: "LOO"})
-    lloo = frame.loc[frame["validation"] == "LLOO", columns].rename(columns={value: "LLOO"})
+    is_loo = frame["validation"] == "LOO"
+    is_lloo = frame["validation"] == "LLOO"
+    loo = frame.loc[is_loo, columns].rename(columns={value: "LOO"})
+    lloo = frame.loc[is_lloo, columns].rename(columns={value: "LLOO"})
     return loo.merge(lloo, on=[*keys], how="inner")
 
 
 def _best_parametrisations(grid: pd.DataFrame, datasets: Sequence[str]) -> pd.DataFrame:
     """Make tables 4.5 and 4.7: the ten parametrisations of the largest mean rho over data sets.
 
-    ``grid``: rhos of recalls. Three rows each: the smallest, mean and largest rho. Those whose rho
-    is undefined in a data set are left out.
+    ``grid``: rhos of recalls, by data set, measure and its parameters. Each has three rows: the
+    smallest, mean and largest rho. Those whose rho is undefined in a data set are left out; there
+    are no rows if all are.
     """
     rows = grid[grid["dataset"].isin(datasets)]
     keys = ["measure", "validation", *CELL_KEYS]
     ranked = rows.groupby(keys, sort=False)["rho"].agg(
         minimal="min", average="mean", maximum="max", defined="count"
     )
-    ranked = ranked[ranked["defined"] == len(datasets)].drop(columns="defined").round(DECIMALS)
+    is_defined = ranked["defined"] == len(datasets)
+    ranked = ranked[is_defined].drop(columns="defined").round(DECIMALS)
     ranked = ranked.sort_values("average", ascending=False, kind="stable").head(N_BEST)
     ranked = ranked.reset_index().assign(row=range(1, len(ranked) + 1))
     long = ranked.melt(["row", *keys], var_name="statistic").sort_values("row", kind="stable")
@@ -223,9 +251,10 @@ def _count_signs(
 ) -> pd.DataFrame:
     """Make tables 4.4, 4.6, 4.8 and 4.9: count the cells of some data sets that have each sign.
 
-    ``cells``: columns dataset and sign; ``labels``: by sign, the text in the column of this name.
-    ``groups``: data sets by the name of a group. Two rows for each group and sign: the count and
-    the share in per cent. A group without cells has no rows.
+    ``cells``: columns dataset and sign (any value to be counted); ``labels``: the text of each sign
+    that is counted, which stands in the column of the name ``column``. ``groups``: data sets by the
+    name of a group. Two rows for each group and sign: the count, and the share in per cent of all
+    cells of the group, also those whose sign has no label. A group without cells has no rows.
     """
     import pandas as pd
 
@@ -249,8 +278,9 @@ def _count_signs(
 def _cross_comparisons(cells: pd.DataFrame, datasets: Sequence[str]) -> pd.DataFrame:
     """Make tables 4.10 and 4.11: both comparisons crossed, in percent of the cells.
 
-    ``cells``: columns dataset, sign (of betas) and sign_validation. Cells where one is NaN are left
-    out; no rows if none is left.
+    ``cells``: columns dataset, sign (1, 0 or -1: rho of beta = 0 against a larger beta) and
+    sign_validation (the same: LOO against LLOO). Cells where one is NaN are left out; no rows if
+    none is left. Else a row for each pair of signs, with rows of totals.
     """
     import pandas as pd
 
@@ -259,6 +289,7 @@ def _cross_comparisons(cells: pd.DataFrame, datasets: Sequence[str]) -> pd.DataF
     if defined.empty:
         return defined
     n_cells = len(defined)
+    group_name = ", ".join(datasets)
     beta_labels = BETAS | TOTAL
     validation_labels = VALIDATIONS | TOTAL
     counts = pd.crosstab(defined["sign"], defined["sign_validation"], margins=True)
@@ -268,6 +299,6 @@ def _cross_comparisons(cells: pd.DataFrame, datasets: Sequence[str]) -> pd.DataF
         for validation, count in zip(validation_labels.values(), row, strict=True):
             share = 100 * count / n_cells
             note = f"{count} of {n_cells} cells"
-            rows.append((", ".join(datasets), beta, validation, share, "%", note))
+            rows.append((group_name, beta, validation, share, "%", note))
     columns = ["datasets", "penalisation_comparison", "validation_comparison"]
     return pd.DataFrame(rows, columns=[*columns, "value", "unit", "note"], dtype=object)
