@@ -16,15 +16,16 @@ PERSISTENCE = 0.9
 
 
 def tau_b(estimates: Floats, reference: Floats) -> Floats:
-    r"""Kendall's tau-b: pairs that are tied in an ordering shrink the most it can agree.
+    r"""Compute Kendall's tau-b of orderings of systems by their scores, of which some may tie.
 
     .. math:: \tau_b = \frac{\sum_{i<j} \mathrm{sgn}(x_i - x_j) \, \mathrm{sgn}(y_i - y_j)}
         {\sqrt{n_x n_y}}
 
-    :math:`n_x` and :math:`n_y` count the pairs that are not tied.
+    :math:`n_x` and :math:`n_y` count the pairs that are not tied, to 12 decimals.
 
-    Estimates and reference have the shape (..., n_systems), and the result (...): values in
-    [-1, 1]; NaN where all systems of an ordering tie, or a score is NaN.
+    Estimates x and reference y are scores of shape (..., n_systems), whose other axes broadcast,
+    and the result has the shape (...): values in [-1, 1]; NaN where all systems of an ordering tie,
+    or a score is NaN.
 
     Kendall (1945), The treatment of ties in ranking problems.
     """
@@ -32,10 +33,11 @@ def tau_b(estimates: Floats, reference: Floats) -> Floats:
 
     is_one_reference = reference.ndim == 1 or reference.shape[-2] == 1
     if estimates.ndim > 1 and is_one_reference:
-        # The pairs of a reference of many estimates are compared once.
+        # The pairs of a reference of many estimates, their axis before the last, are compared once.
         n_systems = reference.shape[-1]
         references = reference.reshape(*reference.shape[:-2], n_systems)
         return loops.over_samples(loops.tau_b, estimates, references)
+    # Else every estimate is the one sample of its reference.
     single_samples = estimates[..., np.newaxis, :]
     return loops.over_samples(loops.tau_b, single_samples, reference)[..., 0]
 

@@ -32,22 +32,26 @@ def over_rows(
 ) -> Floats:
     """Compare arrays of scores, (..., n_systems), by a loop over rows; other axes broadcast.
 
-    The loop takes two arrays of shape (n_rows, n_systems), and the options, and returns (n_rows,).
-    The result has the shape (...); it is a number if there are no other axes.
+    The loop takes two arrays of shape (n_rows, n_systems), of scores as whole numbers of 1e-12, and
+    the options, and returns (n_rows,). The result has the shape (...); it is a number if there are
+    no other axes.
     """
     broadcast_estimates, broadcast_reference = np.broadcast_arrays(estimates, reference)
     estimate_rows = _on_grid(broadcast_estimates, n_axes=2)
     reference_rows = _on_grid(broadcast_reference, n_axes=2)
     values = loop(estimate_rows, reference_rows, *options)
-    return np.asarray(values.reshape(broadcast_estimates.shape[:-1]))[()]
+    shaped_values = np.asarray(values.reshape(broadcast_estimates.shape[:-1]))
+    # An array without axes becomes a number.
+    return shaped_values[()]
 
 
 def over_samples(loop: Callable[..., Floats], estimates: Floats, references: Floats) -> Floats:
     """Compare samples of estimates with a reference each, by a loop over both.
 
     Estimates have the shape (..., n_samples, n_systems), references (..., n_systems); other axes
-    broadcast. The loop takes arrays of shape (n, n_samples, n_systems) and (n, n_systems), and
-    returns (n, n_samples). The result has the shape (..., n_samples).
+    broadcast. The loop takes arrays of shape (n, n_samples, n_systems) and (n, n_systems), of
+    scores as whole numbers of 1e-12, and returns (n, n_samples). The result has the shape (...,
+    n_samples).
     """
     *_, n_samples, n_systems = estimates.shape
     shape = np.broadcast_shapes(estimates.shape[:-2], references.shape[:-1])
@@ -72,7 +76,7 @@ def _on_grid(scores: Floats, *, n_axes: int) -> Floats:
 
 @jit()
 def _are_numbers(row: Row) -> bool:
-    """Tell whether no score is NaN."""
+    """Tell whether no score of a row, of shape (n_systems,), is NaN."""
     n_undefined = 0
     for score in row:
         n_undefined += np.isnan(score)
@@ -89,7 +93,8 @@ def _are_comparable(estimate: Row, reference: Row) -> bool:
 def _pair_signs(row: Row) -> NDArray[np.int64]:
     """Compare every pair of systems i < j: 1 if j is better, -1 if it is worse, 0 if they tie.
 
-    Pairs are in the order (0, 1), (0, 2), ..., (1, 2), ...: the result has n (n - 1) / 2 signs.
+    ``row`` has scores of shape (n,), of which higher ones are better. Pairs are in the order
+    (0, 1), (0, 2), ..., (1, 2), ...: the result has n (n - 1) / 2 signs.
     """
     n_pairs = len(row) * (len(row) - 1) // 2
     signs = np.empty(n_pairs, dtype=np.int64)
@@ -103,13 +108,16 @@ def _pair_signs(row: Row) -> NDArray[np.int64]:
 
 @jit()
 def _agreement(row: Row, signs: NDArray[np.int64]) -> tuple[int, int]:
-    """Compare the pairs of a row with the signs of a reference, which `_pair_signs` computed.
+    """Compare the pairs i < j of a row with the signs of a reference.
 
-    The results are the number of pairs in the same order less those in the opposite one, and the
-    number of pairs that are not tied in the row.
+    ``row`` has scores of shape (n,). ``signs``, of n (n - 1) / 2 pairs in the order (0, 1), (0, 2),
+    ..., (1, 2), ..., are 1 if j is better, -1 if it is worse, 0 if they tie. The results are the
+    number of pairs in the same order less those in the opposite one, and the number of pairs that
+    are not tied in the row.
     """
     agreement = 0
     n_untied = 0
+    # Position of the pair (i, i + 1).
     first_pair = 0
     for i in range(len(row)):
         score = row[i]
@@ -123,7 +131,10 @@ def _agreement(row: Row, signs: NDArray[np.int64]) -> tuple[int, int]:
 
 @jit()
 def _n_above_and_tied(row: Row) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Count, for every system, who is above it, and who is tied with it, itself among them."""
+    """Count, for every system, who is above it, and who is tied with it, itself among them.
+
+    ``row`` has scores of shape (n_systems,), as have both results.
+    """
     n_above = np.zeros(len(row), dtype=np.int64)
     n_tied = np.zeros(len(row), dtype=np.int64)
     for i in range(len(row)):
@@ -152,10 +163,14 @@ def _share_in_top(depth: int, n_above: int, n_tied: int) -> float:
 
 @jit()
 def _rbo(estimate: Row, reference: Row, persistence: float) -> float:
-    """Compute rank-biased overlap: the weighted mean of the agreement of the tops at all depths.
+    r"""Compute rank-biased overlap: the weighted mean of the agreement of the tops at all depths.
 
-    The agreement at the last depth counts for all deeper ones. Both rows have two systems at least,
-    and no NaN.
+    .. math:: \mathrm{RBO} = \sum_{d=1}^{n} (1 - p) p^{d-1} A_d + p^n A_n, \quad
+              A_d = \sum c c' / \sqrt{\sum c^2 \sum c'^2}
+
+    with the persistence p, and c the share with which a system is among the top d of a row. The
+    agreement at the last depth counts for all deeper ones. Both rows have scores of the same
+    systems, two at least, and no NaN.
     """
     n_above, n_tied = _n_above_and_tied(estimate)
     n_above_in_reference, n_tied_in_reference = _n_above_and_tied(reference)
@@ -204,7 +219,8 @@ def tau_b(estimates: Floats, references: Rows) -> Floats:
 def tau_ap(estimates: Rows, references: Rows) -> Floats:
     """Compute tau_AP of rows without ties, (n_rows, n_systems) each: values of shape (n_rows,).
 
-    NaN where a row has ties, fewer than two systems, or NaN.
+    NaN where a row of either has ties, fewer than two systems, or NaN. Without ties `tau_ap_a` is
+    tau_AP.
     """
     values = tau_ap_a(estimates, references)
     for n in range(len(values)):
@@ -231,6 +247,7 @@ def tau_ap_a(estimates: Rows, references: Rows) -> Floats:
         for i in range(len(estimate)):
             is_above_in_both = (estimate > estimate[i]) & (reference > reference[i])
             n_right = is_above_in_both.sum()
+            # Ways to break ties: as many systems above i, each of them as likely.
             for n_better in range(n_above[i], n_above[i] + n_tied[i]):
                 if n_better > 0:
                     excess += (2 * n_right - n_above[i]) / n_better / n_tied[i]
@@ -257,8 +274,8 @@ def _round_samples(
 ) -> None:
     """Multiply scores by a scale and round them; find the lowest and highest of each system.
 
-    ``estimates`` are scores of shape (n_systems, n_samples). The results are written into
-    ``rounded``, of the same shape, and ``lowest`` and ``highest``, (n_systems,).
+    ``estimates`` are scores of shape (n_systems, n_samples). The results are written in place into
+    ``rounded``, of the same shape, and ``lowest`` and ``highest``, over samples, (n_systems,).
     """
     for system in range(len(estimates)):
         low = np.inf
@@ -300,9 +317,11 @@ def _write_taus(
 ) -> None:
     """Compute tau-b of every sample from agreement and numbers of untied pairs, into ``taus``.
 
+    Agreement is the number of pairs in the order of the reference less those in the opposite one.
     ``agreement``, ``n_untied`` and ``taus`` are of shape (n_samples,). The common agreement and
     number of pairs, of pairs that have one order in all samples, are added to those of each. NaN
-    where all pairs tie. The function is inlined, so that it vectorises.
+    where all pairs tie in the sample or in the reference. The function is inlined, so that it
+    vectorises.
     """
     for sample in range(len(taus)):
         squared_norm = (n_untied[sample] + n_common) * n_untied_in_reference

@@ -34,8 +34,10 @@ def name_recall(validation: str, beta: float, cutoff: int, weights: Weights = "u
 
     ``"LOO"`` hides every item in turn, ``"LLOO"`` every event, with what came before it (Kasalický
     2021, equations 2.1 and 2.2); beta is the exponent of popularity, and the cut-off the length of
-    the lists. Users have ``"uniform"`` weights, or are ``"stratified"`` by what they have hidden.
+    the lists. Users have ``"uniform"`` weights, which are not named, or are ``"stratified"`` by
+    what they have hidden: LOO(beta=1,weights='stratified')@5.
     """
+    # 1.0 is written as 1.
     exponent = repr(float(beta)).removesuffix(".0")
     options = f"beta={exponent}"
     if weights != "uniform":
@@ -76,15 +78,16 @@ class RecallSettings(Section):
 def item_weights(counts: Integers, *, beta: float, smoothing: Smoothing = "add-one") -> Floats:
     r"""Compute what a hidden item weighs, :math:`p_i^{-\beta}`, of shape (n_items,).
 
-    ``counts`` are the training events of every item, of the same shape; with "add-one", each is
-    one more. An item that has none then weighs 0. Raises InputError if weights are too large for
-    double precision.
+    :math:`p_i` is the share of the item in all training events: ``counts``, of the same shape. With
+    "add-one", each count is one more; with "drop", an item without events weighs 0. Raises
+    InputError if weights are too large for double precision.
     """
     n_events = counts + (1.0 if smoothing == "add-one" else 0.0)
     is_seen = n_events > 0
     total = max(n_events.sum(), 1.0)
-    # The logarithm of the share of the events; 0 in place of none.
-    log_shares = np.log(np.where(is_seen, n_events, 1.0)) - np.log(total)
+    # The logarithm of the share of the events; for items without any it is not used.
+    positive_events = np.where(is_seen, n_events, 1.0)
+    log_shares = np.log(positive_events) - np.log(total)
     with np.errstate(over="ignore"):
         weights = np.where(is_seen, np.exp(-beta * log_shares), 0.0)
         squared_sum = weights.sum() ** 2

@@ -34,13 +34,22 @@ def measure_recall(
               \sum_{i \in H_u} [\mathrm{rank}_u(i) \le K] \frac{a_i}{D_u}
 
     with :math:`w_u` one over the number of users (uniform), or :math:`D_u / \sum_v D_v`
-    (stratified), and :math:`p` the share of the training events. Users with fewer distinct items
-    are left out.
+    (stratified), :math:`p` the share of the training events, :math:`H_u` the hidden items of a
+    user, and K a cut-off. ``ranks`` are those of the hidden items in the lists of one model. Users
+    with fewer than ``min_items`` distinct items are left out.
 
-    Counts are the training events of every item, of shape (n_items,). Columns are validation, beta,
-    cutoff, value, ceiling (the largest possible value, since nothing leads to some items),
-    effective_share (the effective sample size over the number of hidden items: the variance grows
-    by one over it), users and hidden_items.
+    Counts are the training events of every item, of shape (n_items,). The result has a row for each
+    validation ("LOO": every item is hidden in turn, "LLOO": every event, with what came before it),
+    exponent and cut-off. Columns are validation, beta, cutoff, value, ceiling (the largest possible
+    value, since nothing leads to some items), effective_share (the effective sample size over the
+    number of hidden items: the variance grows by one over it), users and hidden_items (their
+    numbers).
+
+    Raises
+    ------
+    InputError
+        If no hidden item is left under a validation, the deepest cut-off is deeper than the ranks
+        that are known, or weights are too large.
 
     References
     ----------
@@ -62,14 +71,16 @@ def measure_recall(
         hits = np.flatnonzero(first_cutoff < len(settings.cutoffs))
         unreachable = np.flatnonzero(~hidden.reachable)
         for beta in settings.betas:
-            item_shares = item_weights(counts, beta=beta, smoothing=settings.smoothing)
-            shares = item_shares[hidden.item]
+            weight_by_item = item_weights(counts, beta=beta, smoothing=settings.smoothing)
+            shares = weight_by_item[hidden.item]
             user_totals = np.bincount(hidden.user, shares)
             n_users = len(user_totals)
+            # From weights of the hidden items to their shares in the recall, which add up to 1.
             if weights == "uniform":
                 shares /= (n_users * user_totals)[hidden.user]
             else:
                 shares /= user_totals.sum()
+            # What each cut-off adds to the recall at the one before.
             gains = np.bincount(first_cutoff[hits], shares[hits], minlength=len(settings.cutoffs))
             sum_of_squares = (shares * shares).sum()
             columns = {
@@ -104,13 +115,25 @@ def errors_of_means(
     ----------
     ranks
         By model: the ranks of the same hidden items.
-    counts, settings, weights, min_items
-        See `measure_recall`.
+    counts
+        Training events of every item, of shape (n_items,).
+    settings
+        Exponents and cut-offs; by default those of `RecallSettings`.
+    weights
+        Of the users: "uniform", or "stratified" by the weights of their hidden items.
+    min_items
+        Users with fewer distinct items are left out.
 
     Returns
     -------
-    Errors of shape (n_models, n_values), in the order of the rows of `measure_recall`; NaN for a
-    single user.
+    Errors of shape (n_models, n_values), in the order of the rows of `measure_recall`: by
+    validation, exponent and cut-off. NaN for a single user.
+
+    Raises
+    ------
+    InputError
+        As `measure_recall` does: no hidden item is left, cut-offs are too deep, or weights too
+        large.
     """
     if settings is None:
         settings = RecallSettings()
@@ -120,38 +143,45 @@ def errors_of_means(
         items = models[0].item
         users = models[0].user
         for beta in settings.betas:
-            item_shares = item_weights(counts, beta=beta, smoothing=settings.smoothing)
-            shares = item_shares[items]
-            recalls = _recalls_by_user(models, shares, settings.cutoffs)
-            user_totals = np.bincount(users, shares).astype(np.float64)
+            weight_by_item = item_weights(counts, beta=beta, smoothing=settings.smoothing)
+            hidden_weights = weight_by_item[items]
+            recalls = _recalls_by_user(models, hidden_weights, settings.cutoffs)
+            user_totals = np.bincount(users, hidden_weights).astype(np.float64)
             errors.append(_standard_errors(recalls, user_totals, weights))
     return np.concatenate(errors, axis=1)
 
 
 def _recalls_by_user(
-    models: Sequence[_HiddenItems], shares: Floats, cutoffs: Sequence[int]
+    models: Sequence[_HiddenItems], weights: Floats, cutoffs: Sequence[int]
 ) -> NDArray[np.float32]:
     """Compute the recall of every user under each model: (n_models, n_users, n_cutoffs).
 
-    ``shares`` are the weights of the hidden items, of shape (n_hidden,). In single precision, as
+    It is the weight of the user's hidden items with a rank of at most the cut-off over that of all
+    of them. ``weights`` are those of the hidden items, of shape (n_hidden,); the models have the
+    same hidden items, with the user (from 0) and the rank (from 1) of each. In single precision, as
     one number for each model, user and cut-off is held.
     """
     users = models[0].user
-    user_totals = np.bincount(users, shares)
+    user_totals = np.bincount(users, weights)
     n_users = len(user_totals)
     # The last column is for items that are found at no cut-off.
     n_columns = len(cutoffs) + 1
     recalls = np.empty((len(models), n_users, len(cutoffs)), dtype=np.float32)
     for number, hidden in enumerate(models):
-        cells = users * n_columns + np.searchsorted(cutoffs, hidden.rank)
-        gains = np.bincount(cells, shares, n_users * n_columns).reshape(n_users, n_columns)
-        found_shares = gains[:, :-1].cumsum(axis=1)
-        recalls[number] = found_shares / user_totals[:, np.newaxis]
+        # The first of the cut-offs with which an item is found.
+        first_cutoff = np.searchsorted(cutoffs, hidden.rank)
+        cells = users * n_columns + first_cutoff
+        gains = np.bincount(cells, weights, n_users * n_columns).reshape(n_users, n_columns)
+        found_weights = gains[:, :-1].cumsum(axis=1)
+        recalls[number] = found_weights / user_totals[:, np.newaxis]
     return recalls
 
 
 def _standard_errors(recalls: NDArray[np.float32], user_totals: Floats, weights: Weights) -> Floats:
-    """Compute the errors over users of mean recalls: (n_models, n_cutoffs); NaN of one user.
+    """Compute the standard errors over users of mean recalls: (n_models, n_cutoffs).
+
+    Of several models, the errors are of their differences from the mean of all models. NaN of one
+    user.
 
     Parameters
     ----------
@@ -161,13 +191,14 @@ def _standard_errors(recalls: NDArray[np.float32], user_totals: Floats, weights:
         Sums of the weights of the users' hidden items, of shape (n_users,): "stratified" means
         weigh users by these.
     weights
-        Of the users.
+        Of the users: "uniform" or "stratified".
     """
     n_models, n_users, n_cutoffs = recalls.shape
     if n_users == 1:
         return np.full((n_models, n_cutoffs), np.nan)
     deviations = recalls.astype(np.float64)
     if weights == "stratified":
+        # By the delta method: the deviations of a ratio of two sums.
         user_weights = user_totals[:, np.newaxis] / user_totals.mean()
         means = (user_weights * deviations).mean(axis=1, keepdims=True)
         deviations = (deviations - means) * user_weights
@@ -197,7 +228,8 @@ def _hidden_items(
     ``counts`` are the training events of every item, of shape (n_items,). Users with fewer than
     ``min_items`` distinct items are left out; so are first items that settings skip, and items
     without training events that they drop. Raises InputError if none is left, or if the deepest
-    cut-off is deeper than the ranks that are known.
+    cut-off is deeper than the ranks that are known. In the result users are numbered anew, from 0,
+    without those who have nothing hidden.
     """
     hidden = ranks.hidden
     deepest = settings.cutoffs[-1]
@@ -207,6 +239,7 @@ def _hidden_items(
             "hidden items with `deepest` at least as large."
         )
     n_distinct = hidden.distinct_item_counts()[hidden.user]
+    # LOO hides each item of a user once; something leads to it if the user has another.
     if validation == "LOO":
         is_counted = hidden.is_first
         rank = ranks.rank_loo
@@ -239,8 +272,8 @@ def draw_recalls(ax: Axes, recalls: pd.DataFrame, *, title: str) -> None:
     """Draw recall over beta, a line per cut-off (figures 4.7 to 4.11 of Kasalický 2021).
 
     The recalls are rows of `measure_recall` of one validation. The effective share of the hidden
-    items at each beta stands on an axis above: the level of a recall says nothing about its worth,
-    and this does about its error.
+    items at five of the betas stands, in per cent, on an axis above: the level of a recall says
+    nothing about its worth, and this does about its error.
     """
     values = recalls.pivot(index="beta", columns="cutoff", values="value")
     labels = [f"@{cutoff}" for cutoff in values]

@@ -199,8 +199,9 @@ class Analysis(Member[SettingsT], Generic[SettingsT, ResultT]):
     def runs_by_default(self, available: Iterable[Need] = ()) -> bool:
         """Tell whether it is made in a study that does not name it.
 
-        ``available`` is what the study makes for all analyses. An analysis is made if it needs
-        nothing else, has no setting without a default, and is not made on request only.
+        ``available`` is what the study makes for all analyses. An analysis is made if its
+        ``needs`` are among these, no field of the class ``settings`` lacks a default, and it is not
+        made ``on_request`` only.
         """
         has_required_setting = any(
             field.is_required() for field in self.settings.model_fields.values()
@@ -218,9 +219,11 @@ def analysis(
     on_request: bool = False,
     question: str = "",
 ) -> Callable[[Callable[[Any, SettingsT], ResultT]], Analysis[SettingsT, ResultT]]:
-    """Declare a function of work and settings as an analysis.
+    """Declare a function of work and settings as an analysis: the result is a decorator.
 
-    The parameters are those of `Analysis`; ``source`` is the publication, as a short citation.
+    The parameters are those of `Analysis`: its name, what it needs, whether it is made on request
+    only, and the question that opens its section; ``source`` is the publication, as a short
+    citation.
 
     Raises
     ------
@@ -247,7 +250,11 @@ def analysis(
 
 @cache
 def built_in_analyses() -> Mapping[str, Analysis[Any, Any]]:
-    """Import all analyses of the folder ``analyses``, with those of its groups, by key."""
+    """Import all analyses of the folder ``analyses``, with those of its groups, by key.
+
+    A group is a folder with the constant ``GROUP``; its members have keys such as "group_name",
+    other analyses their name. The result is kept for later calls.
+    """
     analyses: dict[str, Analysis[Any, Any]] = {}
     for module_info in iter_modules(import_module(FOLDER).__path__):
         module = import_module(f"{FOLDER}.{module_info.name}")
@@ -272,12 +279,12 @@ def members_of(group: str) -> tuple[Analysis[Any, Any], ...]:
 
 
 def find_analysis(name: str) -> Analysis[Any, Any]:
-    """Import a built-in analysis by its name, without importing the others.
+    """Import a built-in analysis by its name, without importing the others if its file has it.
 
     Raises
     ------
     InputError
-        If there is none, outside of groups; the sentence suggests a similar name.
+        If no analysis outside of groups has the name; the sentence suggests a similar one.
     """
     module_names = [module.name for module in iter_modules(import_module(FOLDER).__path__)]
     if name in module_names:
@@ -304,8 +311,8 @@ def read_user_analysis(path: Path) -> Analysis[Any, Any]:
 def _single_analysis(module: ModuleType, path: Path) -> Analysis[Any, Any]:
     """Look up the one analysis that a module declares, which was loaded from a user's file.
 
-    Raises InputError if there are none or several, or if a built-in analysis or section has its
-    name.
+    ``path`` is that file, for errors. Raises InputError if the module declares none or several, or
+    if a built-in analysis, or a section of settings for these, has its name.
     """
     declared = list(_declared(module).values())
     if len(declared) != 1:
@@ -322,8 +329,10 @@ def analyses_with_plugins(
 ) -> Mapping[str, Analysis[Any, Any]]:
     """Collect the built-in analyses, those of users' files, and installed plug-ins, by key.
 
-    ``plugins`` are paths of users' Python files. Of installed plug-ins, those that ``names`` has
-    are loaded; a name that nothing has is left out.
+    ``plugins`` are paths of users' Python files, each with one analysis. Of installed plug-ins,
+    those that ``names`` has are loaded, unless one of the others has the name; a name that nothing
+    has is left out. Raises InputError if a file does not declare one analysis, or one with the name
+    of a built-in analysis.
     """
     analyses = dict(built_in_analyses())
     for path in plugins:

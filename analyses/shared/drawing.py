@@ -71,7 +71,8 @@ def explain(artist: Artist, sentence: str) -> None:
 def explanations(figure: Figure) -> list[str]:
     """Collect the explanations of what a figure shows, each once, panel by panel.
 
-    What is hidden or was removed is not explained.
+    They are sentences that `explain` attached to axes and what is drawn on them. What is hidden or
+    was removed is not explained.
     """
     sentences: dict[str, None] = {}
     for axes in figure.axes:
@@ -83,7 +84,7 @@ def explanations(figure: Figure) -> list[str]:
 
 
 def panel_index(names: Sequence[str], name: str | None) -> int:
-    """Look up the position of the panel that is asked for by name; the first one by default.
+    """Look up the position, from 0, of the panel that is asked for by name; the first by default.
 
     Raises InputError if no panel has the name.
     """
@@ -93,7 +94,10 @@ def panel_index(names: Sequence[str], name: str | None) -> int:
 
 
 def colours() -> list[str]:
-    """List colours for what has no order: `COLOURS`, or those of matplotlib's changed settings."""
+    """List colours for what has no order: `COLOURS`, or those of matplotlib's changed settings.
+
+    Each is a text such as "#0072B2".
+    """
     from matplotlib import rcParams, rcParamsDefault
 
     current_cycle = rcParams["axes.prop_cycle"]
@@ -143,10 +147,11 @@ Curve = tuple[int, str, dict[str, Any]]
 
 
 def curve_styles(measures: Measures, *, metric: str | None = None) -> list[Curve]:
-    """Choose the curves of a figure, with labels and styles, and where their measures stand.
+    """Choose the curves of a figure: a position, label and style for each.
 
-    The curves are those of the cut-offs of one metric in the grid; without a metric, of the report
-    measures. Positions are those in ``measures``. Raises InputError if there are none.
+    The curves are those of the cut-offs of one metric in the grid of ``measures``; without a
+    metric, of their report measures. Positions are those in ``measures``; styles are keywords of
+    matplotlib's ``plot``. Raises InputError if there are none.
     """
     if metric is not None:
         chosen = measures.curve(metric)
@@ -171,9 +176,10 @@ def panel_title(measures: Measures, *, metric: str | None) -> str:
 def label_curves(ax: Axes, *, ordered: bool = False) -> None:
     """Name curves where they end, or in a legend right of the axes, where it covers nothing.
 
-    A legend has what is ordered, as cut-offs are, what is no curve, many curves, long names, and
-    curves that end far from the right. Of more than `MOST_WITH_BANDS` curves, bands and whiskers
-    are hidden.
+    There is a legend if curves are ``ordered``, as cut-offs are, some handle is no curve, there are
+    more than `MOST_AT_ENDS`, a name is longer than `LONGEST_AT_END`, or a curve ends far from the
+    right. Of more than `MOST_WITH_BANDS` curves, bands and whiskers are hidden. Nothing happens
+    without labels.
     """
     handles, labels = ax.get_legend_handles_labels()
     if not handles:
@@ -198,7 +204,10 @@ def label_curves(ax: Axes, *, ordered: bool = False) -> None:
 
 
 def remove_curve_names(ax: Axes) -> bool:
-    """Remove the names that `label_curves` drew; tell whether there were any."""
+    """Remove the names that `label_curves` drew, a legend or names at ends.
+
+    The result is whether there were any.
+    """
     candidates = [*ax.artists, ax.get_legend()]
     names = [artist for artist in candidates if isinstance(artist, EndLabels | Legend)]
     for artist in names:
@@ -215,7 +224,8 @@ def hidden_spreads(ax: Axes) -> list[str]:
 def highlight_curve(ax: Axes, name: str) -> None:
     """Show one curve with its band or whiskers before all others in light grey, without names.
 
-    The name becomes the title of the axes.
+    ``name`` is the label of the curve, and becomes the title of the axes. Lines without a label
+    stay as they are, and the bands of other curves are hidden.
     """
     remove_curve_names(ax)
     for spread in spreads_of(ax):
@@ -232,11 +242,13 @@ def highlight_curve(ax: Axes, name: str) -> None:
 def keep_systems(ax: Axes, chosen: Sequence[str], systems: Sequence[str], *, figure: str) -> None:
     """Remove the curves of all systems but the chosen ones, with their bands and names.
 
-    ``systems`` are the names of all systems. Raises InputError if curves are not of single systems,
+    ``systems`` are the names of all systems; the label of a curve begins with one of them. The
+    others are named anew, if curves had names. Raises InputError if no curve is of a single system,
     with the name of the figure, or if a chosen system is unknown.
     """
     artists_of_systems: dict[str, list[Artist]] = {system: [] for system in systems}
     for artist in [*ax.lines, *ax.collections, *ax.patches]:
+        # Bands, and curves that are not named in legends, have a prefix before the name.
         label = str(artist.get_label()).removeprefix(SPREAD).lstrip("_")
         # A label may have more after a comma.
         system, _, _ = label.partition(", ")
@@ -259,10 +271,15 @@ def spreads_of(ax: Axes) -> list[Collection]:
 
 
 def set_log_scale(ax: Axes, *, along: Literal["x", "y"]) -> None:
-    """Make an axis logarithmic, with a few plain numbers beside it, if anything is drawn."""
+    """Make an axis logarithmic, with a few plain numbers beside it.
+
+    Nothing happens if no positive number is drawn. An axis that ends `FAR` times above its start is
+    labelled at powers of ten only, another also at twice and five times these.
+    """
     from matplotlib.ticker import LogLocator, NullFormatter
 
     axis = ax.xaxis if along == "x" else ax.yaxis
+    # The smallest positive number that is drawn, or infinity.
     if not np.isfinite(axis.get_minpos()):
         return
     if along == "x":
@@ -318,7 +335,7 @@ def draw_matrix(
     values
         Of shape (n_names, n_names); a dash is printed for NaN.
     names
-        Names of rows and columns. Cells of a name with itself are grey.
+        Names of rows and columns. Cells of a name with itself, and of NaN, are grey.
     label
         What the colours mean.
     lowest
@@ -326,6 +343,7 @@ def draw_matrix(
     """
     is_diagonal = np.eye(len(names), dtype=np.bool_)
     coloured_values = np.where(is_diagonal, np.nan, values)
+    # NaN is drawn in a light grey.
     colormap = ordered_colormap("Blues").with_extremes(bad="0.93")
     image = ax.imshow(coloured_values, cmap=colormap, vmin=lowest, vmax=1.0, aspect="auto")
     image.set_label(label)
@@ -336,6 +354,7 @@ def draw_matrix(
     ax.set_xticks(range(len(names)), names, rotation=90)
     ax.set_yticks(range(len(names)), names)
     ax.tick_params(length=0)
+    # Cells of higher values are so dark that their text is white.
     dark = lowest + 0.6 * (1.0 - lowest)
     font_size = 8 if len(names) < 9 else 6
     for (row, column), value in np.ndenumerate(values):
@@ -362,7 +381,9 @@ def draw_band(
     explanation: str,
     across: bool = False,
 ) -> None:
-    """Draw the band of a curve below all curves.
+    """Draw the band of a curve below all curves, in its colour.
+
+    The label of the band is `SPREAD` and that of the curve, which legends leave out.
 
     Parameters
     ----------
@@ -398,7 +419,10 @@ def draw_whiskers(
     label: str,
     explanation: str,
 ) -> None:
-    """Draw a curve whose points have a thin line from the lower to the upper limit.
+    """Draw a curve whose points have a thin line, a whisker, from the lower to the upper limit.
+
+    The label of whiskers is `SPREAD` and that of the curve, which legends leave out; points that no
+    line joins have whiskers without a label, which are never hidden.
 
     Parameters
     ----------

@@ -36,7 +36,10 @@ class EndLabels(Artist):
     """
 
     def __init__(self, ax: Axes, curves: Sequence[Line2D]) -> None:
-        """Make the names and leaders of curves, and add them to the axes."""
+        """Make the names and leaders (thin lines to the names) of curves, and add them to the axes.
+
+        Names are the labels of the curves, which are drawn on ``ax``.
+        """
         super().__init__()
         self.box = ax.bbox
         self.curves = curves
@@ -68,8 +71,11 @@ class EndLabels(Artist):
     def _place(self, renderer: RendererBase) -> None:
         """Set the positions of names and leaders, in pixels, to where the curves now end.
 
-        The axes have the box `self.box`.
+        ``self.names`` are texts and ``self.leaders`` lines, one for each of ``self.curves``;
+        ``self.box`` is that of the axes. Names stand right of the axes, at the height of the ends
+        but at least `LINE_HEIGHT` apart.
         """
+        # Pixels in a point.
         point = float(np.asarray(renderer.points_to_pixels(1.0)))
         largest_size = max(float(name.get_fontsize()) for name in self.names)
         distance = LINE_HEIGHT * point * largest_size
@@ -111,7 +117,7 @@ def right_end(curve: Line2D, box: Bbox) -> tuple[float, float]:
 
 
 def spread_heights(heights: Floats, distance: float, limits: tuple[float, float]) -> Floats:
-    """Move heights as little as may be, in the mean square, so that none are nearer than asked.
+    """Move heights so that no two are nearer than a distance, as little as may be in mean square.
 
     Parameters
     ----------
@@ -128,8 +134,10 @@ def spread_heights(heights: Floats, distance: float, limits: tuple[float, float]
     """
     lowest, highest = limits
     n_names = len(heights)
+    # Sorted by height, of equal ones the last at the bottom.
     from_bottom = np.lexsort((-np.arange(n_names), heights))
     steps = distance * np.arange(n_names)
+    # Heights less their steps must not fall: then neighbours are a distance apart at least.
     starts = isotonic_regression(heights[from_bottom] - steps).x
     highest_start = max(lowest, highest - steps[-1])
     moved = np.empty(n_names)

@@ -61,6 +61,8 @@ def to_evidence(result: DataclassInstance) -> bytes:
 
     A result is a dataclass whose fields are arrays, frames, dictionaries of them by name, measures,
     texts, numbers, None, and tuples of them; or such dataclasses, and tuples of one class of them.
+    Arrays are members of the file by the name of their field; all else is in one member, `FACTS`,
+    as JSON.
     """
     arrays: dict[str, Any] = {}
     facts = _pack_fields("", result, arrays)
@@ -112,7 +114,8 @@ def _pack_fields(name: str, value: DataclassInstance, arrays: dict[str, Any]) ->
     """Turn the fields of a dataclass into JSON's types by key; add arrays to ``arrays``.
 
     ``name`` is where the dataclass stands in the result, such as "families", and "" for the result
-    itself: the arrays are called "families.of". See `_pack`.
+    itself: an array in its field "of" is called "families.of", and is added to ``arrays`` in place.
+    The key of a field is its name, or another one from its metadata; see `FIELD_KEY`.
     """
     prefix = f"{name}." if name else ""
     packed = {}
@@ -130,10 +133,11 @@ def _key_of(field: Field[Any]) -> str:
 
 
 def _pack(name: str, value: Any, arrays: dict[str, Any]) -> Any:
-    """Turn a value into what JSON can hold; add arrays to ``arrays``, under the name.
+    """Turn a value into what JSON can hold; add arrays to ``arrays``, in place, under the name.
 
-    Arrays, frames, measures, dataclasses and dictionaries become a dictionary whose one key tells
-    the kind of value, or with Measures, "measures"; tuples become lists; others stay.
+    Arrays, frames, a measure, dataclasses and dictionaries become a dictionary with one key, which
+    tells the kind of value; Measures become one with the key "measures" and others for their roles.
+    Tuples become lists; other values stay.
     """
     from pandas import DataFrame
 
@@ -164,8 +168,9 @@ def _pack(name: str, value: Any, arrays: dict[str, Any]) -> Any:
 def _pack_columns(name: str, frame: pd.DataFrame, arrays: dict[str, Any]) -> dict[Any, Any]:
     """Turn the columns of a frame into arrays, or into tuples of cells, by their names.
 
-    Columns of texts, and of counts with gaps or beside fractions, are no arrays: their cells are
-    texts and numbers, None where one is missing. Arrays are added to ``arrays`` as "name.column".
+    A column of a dtype of numpy, other than object, becomes ``{"array": "name.column"}``, and is
+    added to ``arrays`` under this name, in place. Other columns, of texts, and of counts with gaps
+    or beside fractions, become tuples of texts and numbers, None where one is missing.
     """
     packed: dict[Any, Any] = {}
     for column_name, column in frame.items():
@@ -181,8 +186,10 @@ def _unpack_fields(
 ) -> Result:
     """Make a dataclass from what `_pack_fields` made of its fields.
 
-    Raises TypeError if a field of one of our classes is not what its annotation says, or is
-    missing.
+    ``facts`` are packed values by the key of their field, ``arrays`` those of the file by name.
+    Raises TypeError if a field is missing, or if a field of one of our own classes (of
+    `OWN_MODULES`) is not what its annotation says; other errors, as for an unknown field, are among
+    `UNREADABLE`.
     """
     import pandas
 
@@ -204,7 +211,8 @@ def _unpack(packed: Any, arrays: Mapping[str, Any], hint: Any) -> Any:
     """Restore a value from what `_pack` made of it.
 
     ``arrays`` are those of the file by name; ``hint`` is the annotation of the field, which says
-    which class a dataclass has. An unknown form raises one of the errors `UNREADABLE`.
+    which class a dataclass has. Lists become tuples, and control characters in texts escapes. An
+    unknown form raises one of the errors `UNREADABLE`.
     """
     if isinstance(packed, str):
         return bounded_text(packed)
@@ -246,7 +254,12 @@ def _unpack_frame(columns: Mapping[str, Any], arrays: Mapping[str, Any]) -> pd.D
 
 
 def _unpack_measures(packed: Mapping[str, Any]) -> Measures:
-    """Make measures with their roles; "reported" and "grid" are lists of positions."""
+    """Make measures with their roles from a dictionary of lists.
+
+    "measures" are pairs of metric and cut-off, "falling" the metrics of which lower values are
+    better, and "reported" and "grid" positions of measures. Raises ValueError for a cut-off that is
+    none, KeyError or IndexError for what is missing.
+    """
     measures = [_unpack_measure(measure) for measure in packed["measures"]]
     lower_is_better_for = [escaped(metric) for metric in packed["falling"]]
     reported = [measures[index] for index in packed["reported"]]
@@ -269,8 +282,9 @@ def _unpack_measure(packed: Any) -> Measure:
 def _fits(value: Any, hint: Any) -> bool:
     """Tell whether a value is what an annotation says.
 
-    Parts of tuples and values of mappings are looked at, too. Where a number may have a fraction, a
-    whole one fits. True or False is no number. An annotation that is no class fits everything.
+    Parts of tuples, values of mappings and the numbers of arrays are looked at, too. Where a number
+    may have a fraction, a whole one fits. True or False is no number. An annotation that is no
+    class, and none of the forms here, fits everything.
     """
     hint = _without_alias(hint)
     origin = get_origin(hint)
@@ -282,6 +296,7 @@ def _fits(value: Any, hint: Any) -> bool:
     if origin is tuple:
         return isinstance(value, tuple) and _parts_fit(value, arguments)
     if origin is np.ndarray:
+        # The annotation is ndarray[shape, dtype[class of numbers]].
         (number_class,) = get_args(arguments[1])
         return isinstance(value, np.ndarray) and value.dtype.kind in _kinds_of(number_class)
     if isinstance(origin, type) and issubclass(origin, Mapping):
@@ -295,7 +310,10 @@ def _fits(value: Any, hint: Any) -> bool:
 
 
 def _without_alias(hint: Any) -> Any:
-    """Replace an alias of a type by the type; numpy's NDArray is an alias from numpy 2.5 on."""
+    """Replace an alias of a type, with its arguments, by the type; other annotations stay.
+
+    numpy's NDArray is an alias from numpy 2.5 on.
+    """
     alias = get_origin(hint) or hint
     aliased = getattr(alias, "__value__", None)
     if aliased is None:

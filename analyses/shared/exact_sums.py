@@ -38,8 +38,8 @@ def sums_on_grid(rows: Floats, weights: Floats) -> Floats:
     """Add up rows with whole weights, exactly, after they are rounded to one common grid.
 
     ``rows`` has the shape (n_rows, n_users), ``weights`` (n_users, n_sums), the result
-    (n_rows, n_sums). The weights of a sum must add up to at most n_users, as those of a bootstrap
-    sample do: then all sums fit the grid.
+    (n_rows, n_sums). The weights of a sum, at least 0, must add up to at most n_users, as those of
+    a bootstrap sample do: then all sums fit the grid. That is not checked.
     """
     as_one_measure = rows[np.newaxis]
     multiples = to_grid(as_one_measure)[0]

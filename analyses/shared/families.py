@@ -121,8 +121,11 @@ def _too_few(number: str) -> str:
 def _subsets(family_numbers: tuple[int, ...], seed: int) -> Masks:
     """Draw subsets of the families of systems; see `Families.subsets`.
 
-    ``family_numbers`` has the number of each system's family. Each subset takes the families with
-    the smallest of random numbers, a new one for each family and subset.
+    ``family_numbers`` has the number of each system's family, from 0. Each subset takes the
+    families with the smallest of random numbers, a new one for each family and subset. The result
+    marks the systems of each subset, of shape (n_subsets, n_systems): `N_SUBSETS`, or none with
+    fewer than `MIN_SYSTEMS` systems or `MIN_FAMILIES` families. It is kept for later calls, and
+    read-only.
     """
     n_systems = len(family_numbers)
     n_families = len(set(family_numbers))
@@ -155,13 +158,19 @@ def families_by_similarity(
     scores
         Scores of the systems.
     known_families
-        Names of families by system; a system that is not there has no known family.
+        Names of families by the name of a system; a system that is not there has no known family.
+
+    Returns
+    -------
+    The families, numbered in the order of their first systems, and the share of users for whom all
+    systems have the same score by every report measure.
     """
     name_of_family = known_families or {}
     family_names = [name_of_family.get(system) for system in scores.systems]
     unnamed = [system for system, name in enumerate(family_names) if name is None]
     reported = scores.measures.indices(scores.measures.reported)
     values = scores.weighted_values[reported]
+    # Users for whom all systems score as the first does, by all measures.
     is_tied = (values == values[:, :1]).all(axis=(0, 1))
     clusters = dict(zip(unnamed, _clusters(values, unnamed), strict=True))
     labels = []
@@ -180,8 +189,11 @@ def families_by_similarity(
 def _clusters(values: Floats, systems: Sequence[int]) -> list[int]:
     """Cluster some systems by similar scores, and number the cluster of each of them.
 
-    ``values`` are the scores of all systems, of shape (n_measures, n_systems, n_users); deviations
-    are from the means of all. See `families_by_similarity`. A single system is a cluster.
+    ``values`` are the scores of all systems, of shape (n_measures, n_systems, n_users), and
+    ``systems`` the numbers of some. Groups are joined while the mean correlation of deviations over
+    their pairs is `FAMILY_CORRELATION` or more, in the mean over measures; deviations are from the
+    means of users and systems. A measure by which a system does not deviate has correlation 0. The
+    result: a number for each of ``systems``, in their order. A single system is a cluster.
     """
     from scipy.cluster.hierarchy import fcluster, linkage
     from scipy.spatial.distance import squareform
@@ -255,10 +267,12 @@ class SubsetValues:
 
         The variance over users includes it, for all systems, and so does that over systems, for all
         users. It is the variance of what is left of ``crossed``, (..., n_resamples, n_subsets),
-        without the means of resamples and of subsets.
+        without the means of resamples and of subsets, times m / (F - m) with m of F families in a
+        subset.
         """
         if self.crossed is None:
             return np.zeros(self.values.shape[:-1])
+        # Less the means over subsets, then less those over resamples.
         residuals = self.crossed - mean_of_defined(self.crossed)[..., np.newaxis]
         residuals = residuals.swapaxes(-1, -2)
         residuals = residuals - mean_of_defined(residuals)[..., np.newaxis]
@@ -267,6 +281,7 @@ class SubsetValues:
         degrees_of_freedom = max((n_subsets - 1) * (n_resamples - 1), 1)
         cells = residuals.reshape(*residuals.shape[:-2], n_cells)
         mean_squares = mean_of_defined(cells**2)
+        # The mean square times the number of cells is the sum of squares.
         variances = self._jackknife_factor * mean_squares * n_subsets * n_resamples
         return np.nan_to_num(variances / degrees_of_freedom)
 
@@ -297,7 +312,7 @@ class SubsetValues:
         return half_widths_from([(user_variances, np.inf), (system_variances, self.n_families - 1)])
 
     def added_variances(self, user_variances: Floats, *, are_differences: bool = False) -> Floats:
-        """Compute the variance that systems add to that over users, of shape (...).
+        """Compute the variance that systems add to that over users, (...), of the same shape.
 
         The interaction of users and systems is in both variances, and must count once. It is taken
         off the variance over systems, but no more than the variance over users.
@@ -314,6 +329,7 @@ class SubsetValues:
             return variances - np.minimum(shared, user_variances)
         is_known = interaction > 0
         total = variances[is_known].sum()
+        # The share of the interaction in the variances of all differences.
         share = min(interaction.sum() / total, 1.0) if total > 0 else 0.0
         remaining = np.where(is_known, variances * (1 - share), variances)
         return np.maximum(remaining, variances / self._pair_overestimate - user_variances)
@@ -348,6 +364,7 @@ def half_widths_from(sources: Sequence[VarianceSource], *, level: float = CONFID
     are involved, equation 28.
     """
     total = np.stack([variances for variances, _ in sources]).sum(axis=0)
+    # The sum of the squared shares in the variance, each over its degrees of freedom.
     inverse_freedom = np.zeros(total.shape)
     with np.errstate(divide="ignore", invalid="ignore"):
         for variances, degrees_of_freedom in sources:

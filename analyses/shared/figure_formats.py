@@ -57,7 +57,10 @@ CANVASES = {
 
 
 def as_svg(figure: Figure) -> bytes:
-    """Render as SVG, the same bytes every time; marked points show their values when pointed at."""
+    """Render as SVG, the same bytes every time; marked points show their values when pointed at.
+
+    Curves that have a label and marks get an id, "curve0" and so on, in the figure, too.
+    """
     lines = [line for axes in figure.axes for line in axes.lines]
     curves = [line for line in lines if _is_marked_curve(line)]
     for number, curve in enumerate(curves):
@@ -75,8 +78,12 @@ def _is_marked_curve(line: Line2D) -> bool:
 
 
 def values_of(curve: Line2D) -> list[str]:
-    """Describe each marked point of a curve: "P@5, 0.5: 0.8312". Undefined points are left out."""
+    """Describe each marked point of a curve: "P@5, 0.5: 0.8312" (label, x and y).
+
+    Points that are not finite are left out.
+    """
     points = np.asarray(curve.get_xydata(), dtype=np.float64)
+    # A number n marks each n-th point; all are marked by default.
     mark_every = curve.get_markevery()
     step = mark_every if isinstance(mark_every, int) else 1
     marked = points[::step]
@@ -88,9 +95,10 @@ def _with_titles(svg: str, curve_id: str, titles: Sequence[str]) -> str:
     """Add a title to each mark of a curve in SVG, which is shown when it is pointed at.
 
     ``curve_id`` is the id of the curve's group. The text stays as it is if the numbers of marks and
-    titles differ.
+    titles differ. Raises ValueError if there is no such group.
     """
     start = svg.index(f'<g id="{curve_id}">')
+    # Where the next group begins.
     end = svg.find("<g id=", start + 1)
     curve = svg[start:end]
     if len(MARK.findall(curve)) != len(titles):
@@ -107,7 +115,8 @@ def _with_titles(svg: str, curve_id: str, titles: Sequence[str]) -> str:
 def figure_writer(path: Path) -> Callable[[Figure], bytes]:
     """Look up the function that writes a figure in the format that the name of a file ends in.
 
-    Raises InputError if matplotlib has no such format.
+    The function turns the figure into bytes, and writes no file: for SVG, PNG and PDF by `WRITERS`,
+    which are equal between runs, else by matplotlib. Raises InputError if it has no such format.
     """
     from matplotlib.backend_bases import FigureCanvasBase
 
@@ -120,7 +129,10 @@ def figure_writer(path: Path) -> Callable[[Figure], bytes]:
 
 
 def _save(figure: Figure, *, kind: str) -> bytes:
-    """Write a figure in a format of matplotlib's; its texts change if LaTeX sets them."""
+    """Write a figure in a format of matplotlib's, ``kind``, such as "eps", as bytes.
+
+    The texts of the figure are escaped in place if LaTeX sets them (`SET_BY_LATEX`).
+    """
     from matplotlib import rc_context
 
     if kind in SET_BY_LATEX:
@@ -132,9 +144,10 @@ def _save(figure: Figure, *, kind: str) -> bytes:
 
 
 def write_texts_for_latex(figure: Figure) -> None:
-    """Escape what would be a command of LaTeX in all texts of a figure, which is drawn once more.
+    """Escape what would be a command of LaTeX in all texts of a figure, in place.
 
-    Names of systems and measures come from data.
+    Names of systems and measures come from data. Labels of ticks are escaped by formatters, as they
+    are written when the figure is drawn.
     """
     from matplotlib.axes import Axes
     from matplotlib.text import Text
@@ -162,6 +175,7 @@ def _lines_in_latex(text: str) -> str:
 def _render(figure: Figure, kind: str) -> bytes:
     """Draw a figure, whose layout is done, as one of the `CANVASES`; equal figures, equal bytes.
 
+    ``kind`` is "svg", "png" or "pdf". Facts that vary between runs, such as the date, are left out.
     Fonts in PDF are embedded as TrueType.
     """
     from matplotlib import rc_context

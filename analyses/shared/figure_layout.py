@@ -68,7 +68,11 @@ def row_names(panel: Axes) -> list[str]:
 
 
 def label_outer(panels: Sequence[Axes], n_columns: int) -> None:
-    """Label the ticks of the first panel of each row and the last of each column alone."""
+    """Label the ticks of the first panel of each row and the last of each column alone.
+
+    Panels are in rows of ``n_columns``, of which the last may be shorter.
+    """
+    # Matplotlib removes labels of panels above places without a panel.
     x_labels = [panel.get_xlabel() for panel in panels]
     for panel in panels:
         panel.label_outer()
@@ -87,6 +91,8 @@ def fit_texts(
 ) -> None:
     """Break titles and labels into lines that fit; a label that all panels have stands once.
 
+    A single panel of a figure without a title loses its own.
+
     Parameters
     ----------
     figure, panels
@@ -96,28 +102,31 @@ def fit_texts(
     title
         Title of the figure, above all panels; "" for none.
     has_title
-        Whether the figure, or its only panel, has a title; those of several panels name them.
+        Whether the figure, or its only panel, has a title; those of several panels name them, and
+        stay.
     """
     panel_width, panel_height = panel_size
     figure_width, figure_height = figure.get_size_inches()
+    n_across_figure = _characters_in(figure_width)
+    n_up_figure = _characters_in(figure_height)
     if title and has_title:
-        figure.suptitle(fill(title, int(0.9 * _characters_in(figure_width))))
+        figure.suptitle(fill(title, int(0.9 * n_across_figure)))
+    n_across = int(_characters_in(0.85 * panel_width))
+    n_up = int(_characters_in(0.85 * panel_height))
     for panel in panels:
         panel_title = ""
         if has_title or len(panels) > 1:
-            panel_title = fill(panel.get_title(), int(_characters_in(0.85 * panel_width)))
+            panel_title = fill(panel.get_title(), n_across)
         panel.title.set_text(panel_title)
     x_labels = [panel.get_xlabel() for panel in panels]
     y_labels = [panel.get_ylabel() for panel in panels]
     shared_x_label = _shared_label(x_labels)
     shared_y_label = _shared_label(y_labels)
     if shared_x_label:
-        figure.supxlabel(fill(shared_x_label, int(0.85 * _characters_in(figure_width))))
+        figure.supxlabel(fill(shared_x_label, int(0.85 * n_across_figure)))
     if shared_y_label:
-        figure.supylabel(fill(shared_y_label, int(0.85 * _characters_in(figure_height))))
+        figure.supylabel(fill(shared_y_label, int(0.85 * n_up_figure)))
     for panel, x_label, y_label in zip(panels, x_labels, y_labels, strict=True):
-        n_across = int(_characters_in(0.85 * panel_width))
-        n_up = int(_characters_in(0.85 * panel_height))
         panel.set_xlabel("" if shared_x_label else fill(x_label, n_across))
         panel.set_ylabel("" if shared_y_label else fill(y_label, n_up))
 
@@ -179,7 +188,10 @@ def share_legend(figure: Figure, panels: Sequence[Axes], width: float, title: st
 
 
 def add_colour_bar(figure: Figure, panels: Sequence[Axes]) -> None:
-    """Show what the colours of cells mean, once for all panels; nothing without cells."""
+    """Show what the colours of cells mean, in a colour bar for all panels; nothing without cells.
+
+    Its label is that of the first image.
+    """
     images = [panel.images[0] for panel in panels if panel.images]
     if not images:
         return
@@ -192,9 +204,11 @@ def add_colour_bar(figure: Figure, panels: Sequence[Axes]) -> None:
 
 
 def lay_out(figure: Figure) -> None:
-    """Find places once for all kinds of files; drop what would be too small or overlap.
+    """Find the places of axes and texts once for all kinds of files, and fix them in the figure.
 
-    Raises InputError if the texts leave no room for the panels.
+    Titles and labels that are too long are broken into lines; labels of ticks that would overlap,
+    and numbers in cells that would be too small, are hidden. Raises InputError if the texts leave
+    no room for the panels.
     """
     all_axes: list[Any] = list(figure.axes)
     for axes in figure.axes:
@@ -218,12 +232,15 @@ def lay_out(figure: Figure) -> None:
 def _fit_cell_texts(axes: Axes, dpi: float) -> None:
     """Make the numbers in the cells of an image as small as these; hide them if that is too small.
 
-    Axes without an image stay as they are. ``dpi`` are pixels for each inch.
+    Too small is less than `LEAST_TEXT_SIZE`; numbers are not larger than other texts. All texts in
+    the axes are taken to be such numbers. Axes without an image stay as they are. ``dpi`` are
+    pixels for each inch.
     """
     cells = axes.images[0].get_array() if axes.images else None
     if cells is None:
         return
     n_rows, n_columns, *_ = cells.shape
+    # In points, of which an inch has 72.
     width, height = (72 * pixels / dpi for pixels in axes.bbox.size)
     fitting_width = width / n_columns / CELL_TEXT_WIDTH
     fitting_height = height / n_rows / 1.3
@@ -256,7 +273,8 @@ def _find_places(figure: Figure) -> None:
 def _break_long_texts(figure: Figure, all_axes: Sequence[Axes]) -> bool:
     """Break titles and labels that leave the canvas into more lines; tell whether any changed.
 
-    Axes are lower than the panel that labels were broken for: they share it with a title.
+    ``all_axes`` are those of the figure, with axes beside them. Axes are lower than the panel that
+    labels were broken for: they share it with a title.
     """
     texts = list(figure.texts)
     for axes in all_axes:
@@ -268,7 +286,11 @@ def _break_long_texts(figure: Figure, all_axes: Sequence[Axes]) -> bool:
 
 
 def _break_if_long(text: Text, figure: Figure) -> bool:
-    """Break a text that leaves the canvas of a figure into more lines; tell whether it changed."""
+    """Break a text that leaves the canvas of a figure into more lines; tell whether it changed.
+
+    A text is upright (turned by 90 degrees) or level. Words are not broken. An empty or hidden text
+    stays.
+    """
     words = " ".join(text.get_text().split())
     if not words or not text.get_visible():
         return False
@@ -296,7 +318,8 @@ def _break_if_long(text: Text, figure: Figure) -> bool:
 def _thin_out(axis: Axis, *, gap: float) -> None:
     """Hide labels of ticks so that the others are evenly spaced and do not overlap.
 
-    ``gap`` is the least distance of two labels in pixels.
+    ``gap`` is the least distance of two labels in pixels. Every n-th label within the view stays,
+    from the first, with the smallest n of which none overlap.
     """
     low, high = sorted(axis.get_view_interval())
     ticks = zip(axis.get_ticklabels(), axis.get_ticklocs(), strict=False)

@@ -68,7 +68,7 @@ def shipped_styles() -> set[str]:
 
 
 def _inches(width: Any) -> Any:
-    """Turn a text into a width in inches: "single", "double" or a number; others stay.
+    """Turn a text into a width in inches: "single", "double" or a number; other values stay.
 
     Raises ValueError for another text.
     """
@@ -154,7 +154,8 @@ class FigureOptions(Section):
         """Check options that are keywords in Python, and make the object.
 
         A single measure, cut-off or system may stand alone, also under its singular (``measure=``).
-        None is not set. Raises InputError for an unknown option or an invalid value.
+        An option that is None counts as not set. Raises InputError for an unknown option or an
+        invalid value.
         """
         options: dict[str, Any] = {}
         for name, value in keywords.items():
@@ -175,10 +176,11 @@ class FigureOptions(Section):
         return self.model_copy(update=usual.set_options | self.set_options)
 
     def without_style_file(self, *, found_in: Path) -> Self:
-        """Leave out a style that matplotlib does not ship, with a warning.
+        """Copy the options without a style that matplotlib does not ship, with a warning.
 
         Options that were found in a folder may come from anybody, and a style may run programs.
-        ``found_in`` is that folder or file, for the warning.
+        ``found_in`` is that folder or file, for the warning. Without such a style the object itself
+        is the result.
         """
         if self.style is None or self.style in shipped_styles():
             return self
@@ -189,7 +191,11 @@ class FigureOptions(Section):
         return self.model_copy(update={"style": None})
 
     def with_absolute_paths(self, to_absolute: Callable[[Path], Path]) -> Self:
-        """Make the path of a style file absolute; its name may have no suffix."""
+        """Copy the options with the absolute path of a style file, which may have no suffix.
+
+        ``to_absolute`` makes a path absolute. A style that is the name of one, shipped or of the
+        user's own library, stays.
+        """
         if self.style is None or self.style in shipped_styles():
             return self
         path = to_absolute(Path(self.style))
@@ -201,7 +207,8 @@ class FigureOptions(Section):
     def select_measures(self, result: ResultT, *, figure: str) -> ResultT:
         """Let a result report the measures that are to be shown, and no others.
 
-        All its fields of type `Measures` change. Without such options the result stays as it is.
+        The measures are those of the options ``measures`` and ``cutoffs``. In a copy, all fields of
+        type `Measures` change. Without such options the result stays as it is.
 
         Raises
         ------
@@ -231,9 +238,9 @@ class FigureOptions(Section):
     def style_context(self, base: Any = None) -> Iterator[None]:
         """Set matplotlib's style, colours and size of text within a ``with`` block.
 
-        ``base`` are settings of matplotlib below these options, for figures of their own; None
-        where axes of another figure are drawn on. Raises InputError for an unknown style or
-        colormap.
+        Texts are not parsed as formulas there. ``base`` are settings of matplotlib below these
+        options, for figures of their own; None where axes of another figure are drawn on. Raises
+        InputError for an unknown style or colormap.
         """
         from matplotlib import rc_context, rcParams
 
@@ -266,9 +273,9 @@ class FigureOptions(Section):
     def _use_palette(self) -> None:
         """Set matplotlib's current colours to those of the palette, a colormap, if one is set.
 
-        A colormap of few colours is a list for things without order. Of any other one, colours are
-        taken at `COLOUR_POSITIONS`, and it is also the colormap of what has an order. Raises
-        InputError if there is no such colormap.
+        A colormap of at most `MOST_COLOURS` is a list of colours for things without order. Of any
+        other one, colours are taken at `COLOUR_POSITIONS`, and it is also the colormap of what has
+        an order. Raises InputError if there is no such colormap.
         """
         from cycler import cycler
         from matplotlib import colormaps, rcParams
@@ -290,8 +297,10 @@ class FigureOptions(Section):
     def apply_to(self, ax: Axes, *, figure: str, systems: tuple[str, ...] = ()) -> None:
         """Remove from a panel the bands and systems that are not to be shown.
 
-        ``systems`` are the names of all systems, ``figure`` is the name of the figure for errors:
-        raises InputError if it does not show single systems, or for an unknown one.
+        Bands go if the option ``bands`` is False, curves of systems if the option ``systems`` names
+        others. The argument ``systems`` has the names of all systems, ``figure`` is the name of the
+        figure for errors: raises InputError if systems are chosen and it does not show single
+        systems, or for an unknown one.
         """
         from analyses.shared.drawing import keep_systems, spreads_of
 

@@ -73,7 +73,9 @@ def draw_figure(
     options
         What is shown, and how it looks.
     usual
-        Options of all figures, for what is not set: they choose what to show where they can.
+        Options of all figures, for what is not set in ``options``. What they select (measures,
+        cut-offs, systems) is left out if ``options`` select something; and with their height, if
+        the figure cannot have it.
     chosen
         Keywords of the method that draws a panel; that of the panels chooses one.
 
@@ -85,6 +87,7 @@ def draw_figure(
     chosen = chosen or {}
     selection = {"measures", "cutoffs", "systems"}
     nothing_selected = dict.fromkeys(selection, ())
+    # Without what they select, and without the height.
     look_alone = usual.model_copy(update={**nothing_selected, "height": None})
     if selection & options.set_options.keys():
         usual = usual.model_copy(update=nothing_selected)
@@ -105,7 +108,8 @@ def _draw(
 ) -> Figure:
     """Draw a figure of a result, with the measures of the options alone, and label it.
 
-    The label is the caption. Raises InputError if the figure does not have what is chosen.
+    ``chosen`` are keywords of the method that draws. The label is the caption. Raises InputError if
+    the figure does not have what is chosen.
     """
     selected = options.select_measures(result, figure=declaration.short)
     figure = _draw_selected(selected, declaration, options, chosen)
@@ -131,6 +135,7 @@ def _draw_selected(
     """
 
     def draw(panel: Mapping[str, str], ax: Axes) -> Axes:
+        """Draw the panel of a keyword's value, ``{"metric": "nDCG"}``, or of none, on axes."""
         axes = declaration.draw(result, ax, **{**chosen, **panel})
         systems = getattr(result, "systems", ())
         options.apply_to(axes, figure=declaration.short, systems=systems)
@@ -158,7 +163,8 @@ def _draw_selected(
 def _draw_one_panel(draw: Callable[[Axes], Axes], options: FigureOptions) -> Figure:
     """Draw one panel; but if its curves are too many to show their bands, a panel for each curve.
 
-    ``draw`` draws the panel on axes, and returns them.
+    ``draw`` draws the panel on axes, and returns them. In the panel of a curve, the others are
+    grey.
     """
     figure = draw_panels({"": draw}, options)
     (panel, *_) = figure.axes
@@ -254,8 +260,9 @@ def _grid_shape(
 ) -> tuple[int, int]:
     """Choose the numbers of rows and columns of panels in a figure of a width, in inches.
 
-    There are as many columns as fit, but two at least for more than three panels; rows are then
-    filled evenly.
+    There are as many columns as fit, or at most ``most_columns`` if that is given, but two at least
+    for more than three panels; rows are then filled evenly. Panels have a least width, which is
+    larger if they are ``wide``.
     """
     panel_width = WIDE_PANEL_WIDTH if wide else PANEL_WIDTH
     least_columns = 2 if n_panels > 3 else 1
@@ -270,7 +277,8 @@ def _share_row_names(
 ) -> None:
     """Print the names of rows beside the first column of panels alone, if all have the same.
 
-    ``names_of_rows`` has the names of each panel, which may be none.
+    Panels are in rows of ``n_columns``. ``names_of_rows`` has the names of the rows of each panel,
+    which may be none. Else every panel keeps its names.
     """
     names_in_first = names_of_rows[0]
     are_shared = all(names == names_in_first for names in names_of_rows)
@@ -285,12 +293,14 @@ def _height_with_texts(
 ) -> float:
     """Compute the height in inches at which panels have room for their rows and texts.
 
-    It is at least ``usual_height``; for panels with names of rows and without cells, at least
-    `LEAST_HEIGHT`. ``names_of_rows`` has the names of each panel, which may be none.
+    It is at least ``usual_height``; for panels with names of rows and without cells (images), at
+    least `LEAST_HEIGHT`. ``names_of_rows`` has the names of the rows of each panel, which may be
+    none.
     """
     n_rows = max(len(names) for names in names_of_rows)
     plot_height = n_rows * ROW_HEIGHT * font_size() if n_rows else LEAST_PLOT_HEIGHT
     texts = [f"{panel.get_title()}\n{panel.get_xlabel()}" for panel in panels]
+    # Four lines for ticks and space, and those of title and label.
     n_lines = 4 + max(text.count("\n") for text in texts)
     if any(panel.child_axes for panel in panels):
         n_lines += SECOND_AXIS_LINES

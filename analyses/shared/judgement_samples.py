@@ -52,7 +52,9 @@ class Sampling:
     def draw(self, qrels: Qrels, level: float, *, n_samples: int, seed: int) -> Masks:
         """Draw samples of a share of the judgements, the level.
 
-        The result marks the judgements of each sample, of shape (n_judgements, n_samples).
+        They are drawn from all judgements, from those of each user, or, "stratified", from those of
+        each user and relevance. The result marks the judgements of each sample, of shape
+        (n_judgements, n_samples). Sample k depends on seed, level, k and mode alone.
         """
         if self.mode == "all":
             n_judgements = len(qrels.items)
@@ -91,11 +93,13 @@ class Sampling:
 def sample_judgements(n_judgements: int, *, level: float, n_samples: int, seed: int) -> Masks:
     """Draw samples of round(level * n_judgements) judgements, at least one, without replacement.
 
-    The result marks the judgements of each sample, of shape (n_judgements, n_samples).
+    The result marks the judgements of each sample, of shape (n_judgements, n_samples). Sample k
+    depends on seed, level, k and n_judgements alone.
     """
     n_kept = max(1, round(level * n_judgements))
     is_kept = np.empty((n_samples, n_judgements), dtype=np.bool_)
     for sample in range(n_samples):
+        # A random key of 32 bits for each judgement: two in a word.
         n_words = (n_judgements + 1) // 2
         words = random_words(n_words, seed, "sparsity", round(level * 1e9), sample)
         keys = words.astype("<u8").view("<u4")[:n_judgements]
@@ -141,26 +145,27 @@ def _sample_groups(
     n_judgements = len(by_group)
     group_sizes = np.bincount(groups, minlength=len(least_kept))
     group_starts = np.cumsum(group_sizes) - group_sizes
+    # Of each judgement, sorted by group: where its group starts, and its position in the group.
     starts = np.repeat(group_starts, group_sizes)
-    places = (np.arange(n_judgements) - starts).astype(np.uint64)
+    positions = (np.arange(n_judgements) - starts).astype(np.uint64)
     shares = np.rint(level * group_sizes).astype(np.int64)
     n_kept = np.maximum(shares, least_kept)
-    is_lowest = places < np.repeat(n_kept, group_sizes)
-    # A key of 64 bits has the group in the highest bits, then random bits, then the place of the
+    is_lowest = positions < np.repeat(n_kept, group_sizes)
+    # A key of 64 bits has the group in the highest bits, then random bits, then the position of the
     # judgement in its group: sorted keys stay in their groups, in random order.
     group_bits = len(least_kept).bit_length()
-    place_bits = int(group_sizes.max(initial=0)).bit_length()
+    position_bits = int(group_sizes.max(initial=0)).bit_length()
     sorted_groups = groups[by_group].astype(np.uint64)
     shifted_groups = sorted_groups << np.uint64(64 - group_bits)
-    fixed_bits = shifted_groups | places
-    random_mask = np.uint64((1 << (64 - group_bits)) - (1 << place_bits))
-    place_mask = np.uint64((1 << place_bits) - 1)
+    fixed_bits = shifted_groups | positions
+    random_mask = np.uint64((1 << (64 - group_bits)) - (1 << position_bits))
+    position_mask = np.uint64((1 << position_bits) - 1)
     is_kept = np.zeros((n_samples, n_judgements), dtype=np.bool_)
     for sample in range(n_samples):
         words = random_words(n_judgements, *key, round(level * 1e9), sample)
         keys = np.sort(fixed_bits | (words & random_mask))
-        chosen_places = (keys[is_lowest] & place_mask).astype(np.int64)
-        chosen = by_group[starts[is_lowest] + chosen_places]
+        chosen_positions = (keys[is_lowest] & position_mask).astype(np.int64)
+        chosen = by_group[starts[is_lowest] + chosen_positions]
         is_kept[sample, chosen] = True
     return np.ascontiguousarray(is_kept.T)
 
@@ -210,8 +215,9 @@ class CountedSettings(AnalysisSettings):
     def item_counts(self, work: Work) -> tuple[CountedIn, Numbers]:
         """Look up where ratings are counted, and the number of ratings of each item there.
 
-        By default it is the first of `Work.popularity_counts`. The numbers are of shape (n_items,);
-        -1 for an item that is not in the catalogue.
+        That is the setting ``counted_in``: "train", "test" or "all"; by default the first of
+        ``work.popularity_counts``: training if there is any, else test. The numbers are of shape
+        (n_items,); -1 for an item that is not in the catalogue.
         """
         counts = work.popularity_counts
         counted_in = self.counted_in

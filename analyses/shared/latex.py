@@ -50,7 +50,9 @@ MINUS = re.compile(r"(?<![\w.-])-(?=\.?\d)")
 def latex_text(text: str) -> str:
     r"""Write text as LaTeX: escape what has a meaning there, powers and signs as formulas.
 
-    Lines of a text stand one below the other, in a \shortstack.
+    A text that is a number in powers of ten, such as "< 1e-12", becomes a formula; in others, so do
+    single signs, such as "<" and the minus before a number. Lines of a text stand one below the
+    other, in a \shortstack.
     """
     if LINE_BREAK.search(text):
         lines = [latex_text(line) for line in LINE_BREAK.split(text)]
@@ -80,7 +82,7 @@ def latex_size(widths: Sequence[int]) -> tuple[str, str]:
 
     ``widths`` are the numbers of characters of its columns. The results are "table", of one column
     of the page, or else "table*", of the whole page; and the command for the largest of the `SIZES`
-    that fits, or else for the smallest.
+    that fits, "" for the usual size. If none fits even the page, it is `SMALLEST_SIZE`.
     """
     gaps = GAP * (len(widths) - 1)
     for environment, available in (("table", COLUMN_WIDTH), ("table*", PAGE_WIDTH)):

@@ -43,7 +43,8 @@ SMALLEST_RATIO = 1e-16
 def standard_deviations(replicates: Floats) -> Floats:
     """Compute standard deviations along the last axis: (..., n_replicates) to (...).
 
-    NaN and infinite values are left out. The result is NaN where fewer than two are left.
+    They divide by the number of values less 1. NaN and infinite values are left out. The result is
+    NaN where fewer than two are left.
     """
     is_defined = np.isfinite(replicates)
     n_defined = is_defined.sum(axis=-1)
@@ -66,6 +67,8 @@ def normal_limits(
     bounds: tuple[float, float] = (-np.inf, np.inf),
 ) -> Limits:
     """Compute intervals around estimates from the standard deviations of their replicates.
+
+    A limit is the estimate less, or plus, so many standard deviations; 95 % by default.
 
     Parameters
     ----------
@@ -90,10 +93,12 @@ def normal_limits(
 
 
 def ratio_limits(estimates: Floats, replicates: Floats, *, highest: float = np.inf) -> Limits:
-    """Compute `normal_limits` on the scale of logarithms, for positive and skewed numbers.
+    """Compute 95 % limits on the scale of logarithms, for positive and skewed numbers.
 
-    Estimates are of shape (...), replicates of (..., n_replicates). Upper limits are at most
-    ``highest``. NaN from fewer than two replicates.
+    They are exponentials of the estimate's logarithm less, or plus, 1.96 standard deviations of the
+    logarithms of replicates. Estimates and limits are of shape (...), replicates of (...,
+    n_replicates). Upper limits are at most ``highest``.
+    Numbers below `SMALLEST_RATIO`, such as 0, count as this. NaN from fewer than two replicates.
     """
     log_estimates = np.log(np.maximum(estimates, SMALLEST_RATIO))
     log_replicates = np.log(np.maximum(replicates, SMALLEST_RATIO))
@@ -104,8 +109,10 @@ def ratio_limits(estimates: Floats, replicates: Floats, *, highest: float = np.i
 def arcsine_limits(estimates: Floats, replicates: Floats, *, factor: float = TAU_FACTOR) -> Limits:
     """Compute 95 % limits on the scale of arcsines, for estimates in [-1, 1].
 
-    Estimates are of shape (...), replicates, also in [-1, 1], of (..., n_replicates). The
-    standard deviations of replicates are multiplied by ``factor``. NaN from fewer than two.
+    Estimates are of shape (...), replicates, also in [-1, 1], of (..., n_replicates). Limits are
+    the arcsine of the estimate less, or plus, 1.96 standard deviations of the replicates' arcsines,
+    times ``factor``, and then the sine; of shape (...), in [-1, 1]. NaN where the estimate is, and
+    from fewer than two replicates.
     """
     half_widths = NORMAL_QUANTILE * factor * standard_deviations(np.arcsin(replicates))
     angles = np.arcsin(estimates)
@@ -120,9 +127,11 @@ def variance_stabilised(
     """Move replicates in [-1, 1] to the estimates, and let them vary as they would there.
 
     Estimates are of shape (...); replicates, and the result, of (..., n_replicates). Arcsines
-    vary alike everywhere, so that numbers near -1 or 1 vary less; an estimate nearer to an end
-    than a standard deviation is taken to be as far from it. Deviations are multiplied by
-    ``factor``. The moved replicates may leave [-1, 1].
+    vary alike everywhere, so that numbers near -1 or 1 vary less. The result is the estimate plus
+    the deviation of a replicate's arcsine from their mean, times the slope of the sine at the
+    estimate and times ``factor``. An estimate nearer to an end than a standard deviation, in
+    arcsines, is taken to be as far from it. The moved replicates may leave [-1, 1]. NaN where the
+    estimate or the replicate is, or fewer than two replicates are defined.
     """
     angles = np.arcsin(replicates)
     deviations = standard_deviations(angles)
@@ -159,10 +168,12 @@ def joint_quantile(replicates: Floats, *, one_sided: bool = False) -> float:
     varying = replicates[is_varying]
     if varying.size == 0:
         return single_quantile
-    centred = varying - np.nanmean(varying, axis=1, keepdims=True)
+    means = np.nanmean(varying, axis=1, keepdims=True)
+    centred = varying - means
     standardised = centred / deviations[is_varying, np.newaxis]
     if not one_sided:
         standardised = np.abs(standardised)
+    # Of each replicate over the rows in which it is defined.
     largest = np.fmax.reduce(standardised, axis=0)
     percentile = np.nanquantile(largest, CONFIDENCE, method="weibull")
     return max(single_quantile, float(percentile))

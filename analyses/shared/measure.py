@@ -64,7 +64,12 @@ class Measures(tuple[Measure, ...]):
         reported: Iterable[Measure] | None = None,
         grid: Iterable[Measure] | None = None,
     ) -> Self:
-        """Make the tuple, and set the roles of its members."""
+        """Make the tuple, and set the roles of its members.
+
+        ``reported`` are the measures that tables, figures and sentences compare; by default each
+        metric at its deepest cut-off. ``grid`` are those for curves over cut-offs; by default all.
+        Both may hold no others than ``measures``, which is not checked.
+        """
         created = super().__new__(cls, measures)
         created.lower_is_better_for = frozenset(lower_is_better_for)
         created._reported = _deepest(created) if reported is None else tuple(reported)
@@ -141,9 +146,10 @@ class Measures(tuple[Measure, ...]):
         return self._subset(sorted(of_metric, key=depth_of))
 
     def restricted_to(self, measures: Iterable[Measure]) -> Measures:
-        """Keep the members that are also in ``measures``, in their order, with their roles.
+        """Select the members that are also in ``measures``, in their own order, with their roles.
 
-        If no report measure is left, each metric at its deepest cut-off is reported.
+        If no report measure is left, each metric at its deepest cut-off is reported. The result is
+        empty if no member is left.
         """
         allowed = set(measures)
         remaining = [measure for measure in self if measure in allowed]
@@ -190,14 +196,16 @@ class Measures(tuple[Measure, ...]):
         return f"no measure is called {name!r}; {hint}"
 
     def choose(self, names: Sequence[str], cutoffs: Sequence[int]) -> Measures:
-        """Keep all members, but let only the chosen ones be reported and in the grid.
+        """Copy all members, but let only the chosen ones be reported and in the grid.
 
-        Names are those of metrics or of measures; without names, every metric is chosen. With
-        cut-offs, the metrics are reported at these. Without, a measure that is named is reported,
-        and a metric that is named at its usual cut-off: that of the report, or else its deepest.
+        Names are those of metrics (nDCG) or of measures (nDCG@10); without names, every metric is
+        chosen. With cut-offs, the metrics are reported at these. Without, a measure that is named
+        is reported, and a metric that is named at its usual cut-off: that of the report, or else
+        its deepest. Unknown names and cut-offs choose nothing.
         """
 
         def is_chosen(measure: Measure) -> bool:
+            """Tell whether a measure has a chosen name, if there are any, and a chosen cut-off."""
             is_named = not names or measure.metric in names or str(measure) in names
             return is_named and (not cutoffs or measure.cutoff in cutoffs)
 
@@ -339,6 +347,10 @@ def tidy(
         columns metric and cutoff.
     **columns
         Arrays by the name of their column; their shapes broadcast to the lengths of the axes.
+
+    Returns
+    -------
+    A frame with the columns of all labels, then those of the arrays. The last axis varies fastest.
     """
     import pandas as pd
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -105,7 +105,9 @@ class Estimates:
     def acceptable(self) -> Masks:
         """Mark measures that pass the threshold, of shape (n_measures,); without one, all.
 
-        A measure whose number is NaN does not pass a threshold.
+        The number of a measure, in ``self.values``, must be at least the threshold, or at most,
+        where lower is better; but if there are ``self.shares``, (n_measures,), the share must be at
+        least the threshold. A measure whose number is NaN does not pass a threshold.
         """
         if self.threshold is None:
             return np.ones(len(self.measures), dtype=np.bool_)
@@ -145,14 +147,21 @@ class Estimates:
         return indices[~np.isnan(self.values[indices])]
 
     def in_order(self) -> Estimates:
-        """Select the report measures with a defined value, sorted from the best."""
+        """Select the report measures with a defined value (not NaN), sorted from the best.
+
+        All arrays are selected; equal values stay in their order. The result may be empty.
+        """
         indices = self._defined_reported()
         values = self.values[indices]
         from_best = np.argsort(values if self.lower_is_better else -values, kind="stable")
         return self.select([self.measures[index] for index in indices[from_best]])
 
     def select(self, measures: Sequence[Measure]) -> Estimates:
-        """Select measures, in the order in which they are given; all are then reported."""
+        """Select measures, in the order in which they are given; all are then reported.
+
+        All arrays, whose first axis is that of the measures, are selected. None of the measures is
+        in the grid of curves over cut-offs. Raises ValueError for a measure that is not here.
+        """
         chosen = np.array(self.measures.indices(measures), dtype=np.intp)
         systems = self.systems
         if systems is not None:
@@ -163,6 +172,8 @@ class Estimates:
             reported=measures,
             grid=(),
         )
+        over_settings = None if self.over_settings is None else self.over_settings[chosen]
+        shares = None if self.shares is None else self.shares[chosen]
         return replace(
             self,
             measures=selected,
@@ -171,8 +182,8 @@ class Estimates:
             high=self.high[chosen],
             replicates=self.replicates[chosen],
             systems=systems,
-            over_settings=None if self.over_settings is None else self.over_settings[chosen],
-            shares=None if self.shares is None else self.shares[chosen],
+            over_settings=over_settings,
+            shares=shares,
         )
 
     @property
@@ -184,9 +195,11 @@ class Estimates:
     def joint_limits(self) -> Limits:
         """Limits over users that hold for all report measures at once, with a chance of 95 %.
 
-        Of shape (n_measures,) each. Every limit is as much further from its value as the largest of
-        all deviations needs: see `joint_quantile`. An interval of one measure that was chosen for
-        its value, such as the best, holds less often than it says; these do not.
+        Of shape (n_measures,) each. The distance of every limit of ``self.low`` and ``self.high``
+        from its value is multiplied by one factor: the quantile of the largest of all deviations
+        (`joint_quantile`) over 1.96. Ratios are compared by their logarithms. An interval of one
+        measure that was chosen for its value, such as the best, holds less often than it says;
+        these do not. NaN where a limit is.
         """
         reported = self.measures.indices(self.measures.reported)
         quantile = joint_quantile(self._scaled(self.replicates[reported]))
@@ -242,6 +255,7 @@ class Estimates:
         """
 
         def compared(numbers: Floats) -> Floats:
+            """Put numbers, (n_measures, ...), on the scale of comparison, and take differences."""
             scaled = self._scaled(numbers)
             return scaled if difference is None else difference(scaled)
 
@@ -268,7 +282,8 @@ class Estimates:
 
         ``compared`` turns numbers of shape (n_measures, n_replicates) into what is compared. Values
         of resampled users that were not moved (`SubsetValues.resampled`) are preferred; they vary
-        less than those of samples of users, by `TAU_FACTOR`, but their differences do not.
+        less than those of samples of users, by `TAU_FACTOR`, but their differences do not. The
+        result has the shape (n_measures,), or (n_differences,).
         """
         if self.systems is None or self.systems.resampled is None:
             return standard_deviations(compared(self.replicates)) ** 2
@@ -285,8 +300,10 @@ class Estimates:
         """Mark the measures than which no other is significantly better, of shape (n_measures,).
 
         Each is compared with all others at once, by one-sided limits of the differences over users,
-        or, with ``all_sources``, over users, systems and settings. The truly best measure is among
-        them with a confidence of 95 %. Without replicates all measures with a value are marked.
+        or, with ``all_sources``, over users, systems and settings: one is beaten if the lower limit
+        of another's advantage is above 0. The truly best measure is among those that are marked
+        with a confidence of 95 %. Measures without a value (NaN) are never marked; without
+        replicates all others are.
 
         References
         ----------
@@ -297,11 +314,13 @@ class Estimates:
             return is_possible
         all_indices = np.arange(len(is_possible))
         for measure in all_indices:
+            # The advantage of every measure over this one: the larger number less the smaller.
             larger = all_indices
             smaller = np.full(len(all_indices), measure)
             if self.lower_is_better:
                 larger, smaller = smaller, larger
             low, _ = self._limits(larger, smaller, one_sided=True, all_sources=all_sources)
+            # Against itself the limit is 0; a limit that is NaN beats nothing.
             is_beaten = (low > 0).any()
             is_possible[measure] &= not is_beaten
         return is_possible
@@ -309,7 +328,9 @@ class Estimates:
     def significantly_best(self) -> list[Measure]:
         """List the acceptable measures that may be best; none if all with a value may be.
 
-        Over systems and settings too, where known. Tables print them bold.
+        A measure may be best if no other is significantly better, over users, and over systems and
+        settings too, where they are known; it is acceptable if it passes the threshold. Tables
+        print them bold.
         """
         may_be_best = self.may_be_best(all_sources=self.has_further_sources)
         if (may_be_best | np.isnan(self.values)).all():
@@ -346,8 +367,8 @@ class Estimates:
     def _limits_around_values(self, half_widths: Floats) -> Limits:
         """Compute the limits at half-widths, (n_measures,), around the values.
 
-        Half-widths are on the scale of comparison. Limits of ratios are at most `most`, others in
-        [-1, 1].
+        Half-widths are on the scale of comparison: logarithms, if `by_ratio`; limits are not.
+        Limits of ratios are at most `most`, others in [-1, 1]. NaN where a value or half-width is.
         """
         values = self._scaled(self.values)
         lower = values - half_widths
@@ -363,9 +384,11 @@ class Estimates:
 
         Limits are over users, or, with ``all_sources``, over users, systems and settings. All
         intervals hold at once with a probability of 95 %. Of numbers that are compared by ratio,
-        the differences are those of logarithms.
+        the differences are those of logarithms. The result has an estimate for each pair, with
+        limits of NaN without replicates, or where they are not known.
         """
         indices = [self.measures.indices(pair) for pair in pairs]
+        # Two columns, also without a pair.
         first, second = np.array(indices, dtype=np.intp).reshape(-1, 2).T
         differences = self._differences(self.values, first, second)
         low, high = self._limits(first, second, all_sources=all_sources)
@@ -394,9 +417,9 @@ class Estimates:
         """Compute limits of differences, over users or over users, systems and settings.
 
         ``first`` and ``second`` are positions of measures; they and the limits are of shape
-        (n_pairs,). Limits are on the scale of comparison, and hold for all differences at once; one
-        side alone, if ``one_sided``. What makes those over users do so is taken to do it for all
-        sources.
+        (n_pairs,). Limits are on the scale of comparison, logarithms if `by_ratio`, and hold for
+        all differences at once with 95 %; one side alone, if ``one_sided``. Half-widths over all
+        sources are widened by the factor by which those over users must be wider to hold at once.
         """
         replicates = self._differences(self.replicates, first, second)
         quantile = joint_quantile(replicates, one_sided=one_sided)
@@ -448,22 +471,21 @@ class Estimates:
         limits = normal_limits(differences, replicates)
         joint_limits = self._limits(first, second)
         limits_over_both = self._limits(first, second, all_sources=True)
-        return pd.DataFrame(
-            {
-                "metric_a": metrics[first],
-                "cutoff_a": cutoffs[first],
-                "metric_b": metrics[second],
-                "cutoff_b": cutoffs[second],
-                heading: self._printed_scale(differences),
-                **self._difference_columns(limits, "low", "high", "beyond_noise"),
-                **self._difference_columns(
-                    joint_limits, "joint_low", "joint_high", "jointly_beyond_noise"
-                ),
-                **self._difference_columns(
-                    limits_over_both, "both_low", "both_high", "beyond_both"
-                ),
-            }
+        columns: dict[str, Any] = {
+            "metric_a": metrics[first],
+            "cutoff_a": cutoffs[first],
+            "metric_b": metrics[second],
+            "cutoff_b": cutoffs[second],
+            heading: self._printed_scale(differences),
+        }
+        columns |= self._difference_columns(limits, "low", "high", "beyond_noise")
+        columns |= self._difference_columns(
+            joint_limits, "joint_low", "joint_high", "jointly_beyond_noise"
         )
+        columns |= self._difference_columns(
+            limits_over_both, "both_low", "both_high", "beyond_both"
+        )
+        return pd.DataFrame(columns)
 
     def _printed_scale(self, differences: Floats) -> Floats:
         """Turn differences of logarithms into ratios, if `by_ratio`; other differences stay."""
@@ -474,7 +496,8 @@ class Estimates:
     ) -> dict[str, Floats | Masks]:
         """Make the columns of limits of differences, (n_pairs,), under three names.
 
-        The third column marks intervals without 0 (of a ratio, 1).
+        Limits are on the scale of comparison; columns have ratios, if `by_ratio`. The third column
+        marks intervals without 0 (of a ratio, 1); those with an unknown limit (NaN) are not marked.
         """
         low, high = limits
         return {

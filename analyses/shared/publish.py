@@ -32,21 +32,25 @@ def as_csv(frame: pd.DataFrame) -> str:
 
 
 def map_texts(frame: pd.DataFrame, transform: Callable[[str], str]) -> pd.DataFrame:
-    """Transform the texts of a frame, and its headings; numbers stay as they are."""
+    """Transform the texts of a frame, and its headings, in a copy; numbers stay as they are."""
 
     def transformed(column: pd.Series[Any]) -> pd.Series[Any]:
+        """Transform the texts of a column, and keep its class, index and dtype."""
         cells = [transform(cell) if isinstance(cell, str) else cell for cell in column]
         return type(column)(cells, column.index, dtype=column.dtype)
 
     text_columns = frame.select_dtypes(["object", "string"])
-    columns = {str(name): transformed(text_columns[name]) for name in text_columns}
+    columns = {}
+    for name in text_columns:
+        columns[str(name)] = transformed(text_columns[name])
     return frame.assign(**columns).rename(columns=transform)
 
 
 def tables_of_results(results: Results, only: Collection[str] = ()) -> list[Table]:
-    """Make the tables of results, those without rows left out.
+    """Make the declared tables of results; those without rows are left out.
 
-    ``only`` has the names of tables to make; by default all are made.
+    ``only`` has the names of tables to make; by default all are made. A name that no table has is
+    ignored.
     """
     tables = []
     for result in results.values():
@@ -57,9 +61,10 @@ def tables_of_results(results: Results, only: Collection[str] = ()) -> list[Tabl
 
 
 def _as_text(results: Results, only: Collection[str] = ()) -> str:
-    """Print the tables in aligned columns, rounded, each under its title, and conclusions.
+    """Print the tables in aligned columns, rounded, each under its title, and then conclusions.
 
-    ``only`` has the names of tables to print; by default all are printed.
+    The conclusion of a result is by default its findings, a line each. ``only`` has the names of
+    tables to print; by default all are printed.
     """
     parts = [f"{table.title}\n{table.to_columns()}" for table in tables_of_results(results, only)]
     parts += [result.conclusion() for result in results.values()]
@@ -69,7 +74,7 @@ def _as_text(results: Results, only: Collection[str] = ()) -> str:
 def _as_first_frame(results: Results, _: Collection[str] = ()) -> str:
     """Print the first frame of the one result as CSV, in full.
 
-    Raises InputError if there are several results.
+    The first frame of a result is its main one. Raises InputError if there are several results.
     """
     if len(results) > 1:
         raise InputError(
@@ -81,9 +86,10 @@ def _as_first_frame(results: Results, _: Collection[str] = ()) -> str:
 
 
 def as_json(results: Results, _: Collection[str] = ()) -> str:
-    """Print all frames in full, with captions, findings and cautions; null for NaN.
+    """Print as JSON all frames in full, with captions, findings and cautions; null for NaN.
 
-    Names of tables are ignored.
+    A frame is a list of rows under its name; captions are by the name of the result. Names of
+    tables, the second argument, are ignored.
     """
     document: dict[str, Any] = {}
     for result in results.values():
@@ -115,7 +121,11 @@ PRINTED: Mapping[str, Callable[..., str]] = {
 
 
 def write_results(results: Results, folder: Path) -> None:
-    """Write frames and figures into a folder; figures under their names, without numbers."""
+    """Write frames and figures into a folder: CSV, and SVG, PNG and TXT (the caption).
+
+    Files are called as the frames and figures are, without numbers of figures. A figure that does
+    not apply to its result, as when this has no such part, is left out.
+    """
     for result in results.values():
         for name, frame in result.frames().items():
             write_within(folder, f"{name}.csv", as_csv(frame).encode())
@@ -134,8 +144,9 @@ def figure_files(
 ) -> dict[str, bytes]:
     """Draw a figure of a result, and write it as files: their content by their endings.
 
-    The file "txt" has the caption of the figure as it is drawn. ``kinds`` are those of `WRITERS`;
-    ``usual`` are options of all figures, as far as they fit this one.
+    The file "txt" has the caption of the figure as it is drawn. ``kinds`` are those of `WRITERS`:
+    "svg", "png" and "pdf"; ``usual`` are options of all figures, as far as they fit this one.
+    Raises InputError if the texts leave no room for the panels.
     """
     with _without_garbage_collection():
         figure = draw_figure(result, declaration, usual=usual)
@@ -146,7 +157,10 @@ def figure_files(
 
 @contextmanager
 def _without_garbage_collection() -> Iterator[None]:
-    """Look for no garbage: of the many thousand objects of a figure, all are in use."""
+    """Let Python look for no garbage within a ``with`` block; then as before.
+
+    Of the many thousand objects of a figure, all are in use.
+    """
     was_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -136,8 +136,9 @@ class FigureDeclaration:
     def panels_of(self, result: Result) -> tuple[str, ...]:
         """Name the panels: metrics, or the values of the result's plural of the keyword `panels`.
 
-        Metrics are those of the report measures, or those with cut-offs in the grid, if curves run
-        over cut-offs.
+        For the keyword "label" these are ``result.labels``. Metrics are those of the report
+        measures, or those with cut-offs in the grid, if curves run over cut-offs. Only for a figure
+        that has such a keyword.
         """
         if self.panels != METRIC:
             return tuple(getattr(result, plural(str(self.panels))))
@@ -168,7 +169,8 @@ class FigureDeclaration:
     def first_panel(self, result: Result) -> dict[str, str]:
         """Choose the first panel, as a keyword of the method that draws, which may require one.
 
-        The result is empty if there is one panel, or the method has a default.
+        The keyword is ``self.panels``, the value the name of the first panel: ``{"metric":
+        "nDCG"}``. The result is empty if there is one panel, or the method has a default.
         """
         if self.panels is None:
             return {}
@@ -260,10 +262,12 @@ class Result:
     def draw(self, name: str, ax: Axes | None = None, **choices: Any) -> Axes:
         """Draw a panel of a figure, the first one by default, and return its axes.
 
+        The method that the figure's declaration names draws it.
+
         Parameters
         ----------
         name
-            Name of the figure.
+            Name of the figure, such as "sparsity_metrics" or "fig6".
         ax
             Axes to draw on; by default new ones.
         choices
@@ -303,7 +307,11 @@ class Result:
         return replace(estimates, over_settings=self.over_settings)
 
     def findings(self) -> Sequence[str]:
-        """Describe in sentences what was found; by default from the estimates."""
+        """Describe in sentences what was found; by default from the estimates.
+
+        These are which measures may be the best by `estimates`, and whether the deepest cut-off
+        differs from the shallowest. Empty without estimates.
+        """
         estimates = self.estimates()
         if estimates is None:
             return ()
@@ -369,6 +377,8 @@ def _declaring_decorator(
     def decorator(
         *args: DeclarationParameters.args, **keywords: DeclarationParameters.kwargs
     ) -> Callable[[Method], DeclaredMethod]:
+        """Take the parameters of a declaration, and return what declares a method with it."""
+
         def declare(method: Method) -> DeclaredMethod:
             """Wrap a method, and attach the declaration to what becomes of it."""
             earlier = getattr(method, DECLARATIONS, ())
@@ -383,9 +393,10 @@ def _declaring_decorator(
 
 
 def _with_options(method: Callable[..., Any]) -> Callable[..., Axes]:
-    """Wrap a method that draws on axes: it makes and returns them, and takes `FigureOptions`.
+    """Wrap a method that draws on axes: the new one makes and returns them, and takes options.
 
-    A method that is wrapped already stays as it is.
+    Options are those of `FigureOptions`, beside the keywords of the method. A method that is
+    wrapped already (it has the attribute `DECLARATIONS`) stays as it is.
     """
     if hasattr(method, DECLARATIONS):
         return method
@@ -395,6 +406,7 @@ def _with_options(method: Callable[..., Any]) -> Callable[..., Axes]:
         """Split the choices into options and keywords, draw with both, and return the axes.
 
         The method draws the result with the chosen measures alone, on new axes if none are given.
+        Raises InputError for a choice that the figure does not have.
         """
         from analyses.shared.drawing import keep_texts_unparsed, write_plain_numbers
 
@@ -431,9 +443,10 @@ def _split_options(
 ) -> tuple[FigureOptions, dict[str, Any]]:
     """Split choices for a figure into options of all figures and keywords of its method.
 
-    Keywords of the method come first, but a metric that the result does not have is an option: it
-    may be a measure with its cut-off. A method that takes any keyword gets all. ``name`` is that of
-    the figure in errors: raises InputError for a choice that is neither, or an invalid option.
+    A choice that is both is a keyword, but a metric that the result does not have is an option: it
+    may be a measure with its cut-off. A method that takes any keyword (``**choices``) gets all, and
+    no option is set. ``name`` is that of the figure in errors: raises InputError for a choice that
+    is neither, or an invalid option.
     """
     parameters = signature(method).parameters.values()
     if any(parameter.kind == parameter.VAR_KEYWORD for parameter in parameters):
@@ -487,7 +500,8 @@ def choices_of(
 ) -> dict[str, tuple[Any, ...]]:
     """Collect what a reader may choose in a table or figure: the keywords of its method.
 
-    The values are those that a keyword may have, if its annotation is a Literal, else empty.
+    By the name of each keyword: the values that it may have, if its annotation is a Literal, else
+    an empty tuple.
     """
     method = getattr(result_class, declaration.method)
     hints = get_type_hints(method, localns={"Axes": Any})

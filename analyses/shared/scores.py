@@ -48,7 +48,11 @@ class RunDeviations:
     complete: Masks
 
     def __post_init__(self) -> None:
-        """Refuse runs or systems that do not fit the deviations, with ValueError."""
+        """Refuse, with ValueError, runs or systems that do not fit the deviations.
+
+        ``self.systems`` must have a number for each run, the second axis of ``self.values``, and
+        ``self.complete`` a truth value for each system up to the highest number.
+        """
         n_runs = self.values.shape[1]
         n_systems = int(self.systems.max(initial=-1)) + 1
         if self.systems.shape != (n_runs,) or self.complete.shape != (n_systems,):
@@ -68,15 +72,18 @@ class RunDeviations:
     def variances(self) -> tuple[Floats, Numbers]:
         """Estimate the variance of each system's mean over its runs, and count degrees of freedom.
 
-        The variances are of shape (n_measures, n_systems), the degrees of freedom (number of runs
-        less 1) of shape (n_systems,). Both are 0 for a system with a single run.
+        The variance of a mean of R runs is the sum of their squared deviations from it,
+        ``self.values``, (n_measures, n_runs), over R (R - 1). The variances are of shape
+        (n_measures, n_systems), the degrees of freedom (R - 1) of shape (n_systems,). Both are 0
+        for a system with a single run.
         """
         n_runs = np.bincount(self.systems)
         n_systems = len(n_runs)
         is_run_of = self.systems[:, np.newaxis] == np.arange(n_systems)
         sums_of_squares = self.values**2 @ is_run_of
-        variances = sums_of_squares / np.maximum(n_runs * (n_runs - 1), 1)
-        return variances, n_runs - 1
+        # The sum of a single run is 0: any divisor does.
+        divisors = np.maximum(n_runs * (n_runs - 1), 1)
+        return sums_of_squares / divisors, n_runs - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +127,11 @@ class Scores:
     weights: Floats | None = None
 
     def __post_init__(self) -> None:
-        """Refuse, with InputError, arrays that do not fit the labels, NaN and infinite values."""
+        """Refuse, with InputError, arrays that do not fit the labels, NaN and infinite values.
+
+        Scores must be of shape (n_measures, n_systems, n_users), weights of (n_users,); NaN and
+        infinite weights are not refused.
+        """
         shape = (len(self.measures), len(self.systems), len(self.users))
         if self.values.shape != shape:
             raise InputError(f"scores of shape {self.values.shape} do not fit labels of {shape}.")
@@ -132,9 +143,9 @@ class Scores:
         if is_infinite.any():
             measure, system, user = np.argwhere(is_infinite)[0]
             value = self.values[measure, system, user]
-            place = f"{self.measures[measure]}, {self.systems[system]}"
+            labels = f"{self.measures[measure]}, {self.systems[system]}"
             raise InputError(
-                f"scores must be finite, got {value} for {place}, {self.unit} {self.users[user]}."
+                f"scores must be finite, got {value} for {labels}, {self.unit} {self.users[user]}."
             )
 
     def require(self, analysis: str, *, users: int = 1) -> None:
@@ -166,16 +177,20 @@ class Scores:
     def mean_values(self) -> Floats:
         """Average the weighted values over all users: means of shape (n_measures, n_systems).
 
-        Users are added one by one, by rising id, as trec_eval does: the last bits depend on it.
+        Users are added one by one, by rising id (a text), as trec_eval does: the last bits depend
+        on it.
         """
         values = self.weighted_values
         is_unsorted = (self.users[1:] < self.users[:-1]).any()
         if is_unsorted:
-            values = values[:, :, np.argsort(self.users, kind="stable")]
+            by_id = np.argsort(self.users, kind="stable")
+            values = values[:, :, by_id]
         return mean_in_order(values)
 
     def means(self) -> pd.DataFrame:
         """Tabulate the means over all users: a row for each system, a column for each measure.
+
+        The index has the names of the systems, the columns those of the measures, such as "P@5".
 
         Examples
         --------
@@ -192,7 +207,10 @@ class Scores:
         return pd.DataFrame(self.mean_values().T, index=systems, columns=measures)
 
     def frame(self) -> pd.DataFrame:
-        """Tabulate all scores, a row each: columns measure, system, user, score."""
+        """Tabulate all scores, a row each: columns measure, system, user, score.
+
+        Scores are without the weights of users. Users vary fastest, then systems.
+        """
         import pandas as pd
 
         measures = [str(measure) for measure in self.measures]

@@ -33,8 +33,8 @@ def best_measures_sentence(estimates: Estimates, units: str = "users") -> str:
 
     A measure may be the best if no other is significantly better. The sentence names a leader
     without reserve only if it leads over users, systems and, where the study was repeated with
-    other settings, settings. ``units`` is the plural of what a score belongs to. The result is
-    empty if no report measure has a value.
+    other settings, settings. Without replicates, all are listed from the best. ``units`` is the
+    plural of what a score belongs to. The result is empty if no report measure has a value.
     """
     ordered = estimates.in_order()
     n_measures = len(ordered.measures)
@@ -67,9 +67,12 @@ def _possible_best(estimates: Estimates, *, all_sources: bool) -> list[Measure]:
 def _leaders_sentence(ordered: Estimates, leaders: Sequence[Measure], units: str) -> str:
     """Write that some measures, but not all, may be the best over users, and what may change it.
 
-    ``leaders`` may be the best over users. If others may be with other systems or settings, or if
-    their intervals are unknown, a second sentence says so.
+    ``ordered`` has the report measures from the best, ``leaders`` are those that may be the best
+    over users, and ``units`` is the plural of what a score belongs to. If others may be the best
+    with other systems or settings, or if intervals over these are unknown, a second sentence says
+    so.
     """
+    # Sources of chance beside users, if known: "systems", "settings".
     leaders_over_all = _possible_best(ordered, all_sources=ordered.has_further_sources)
     further_sources = ordered.further_sources
     is_certain = leaders == leaders_over_all and bool(further_sources)
@@ -97,9 +100,11 @@ def _leaders_sentence(ordered: Estimates, leaders: Sequence[Measure], units: str
 def depth_sentence(estimates: Estimates, units: str = "users") -> str:
     """Write for which metrics the deepest cut-off differs significantly from the shallowest.
 
-    Metrics with both cut-offs in the grid are compared, over users; a second sentence says which
-    differences are also significant over users and systems, where that is known. The result is
-    empty if no metric has several cut-offs, or none differs.
+    These are the deepest and the shallowest of all in the grid; metrics that have both there are
+    compared. Differences are significant if their limits over users, which hold for all metrics at
+    once, exclude 0; a second sentence says which are so over users and systems, where that is
+    known. ``units`` is the plural of what a score belongs to. The result is empty if no metric has
+    several cut-offs, or none differs.
     """
     curves = estimates.measures.curves
     cutoffs = sorted_cutoffs(measure for curve in curves.values() for measure in curve)
@@ -139,7 +144,8 @@ def _depth_comparison(estimates: Estimates, differences: Mapping[str, Estimate])
     """Write which metrics are better, and which worse, at the deeper cut-off.
 
     ``differences`` has the value at the deeper less that at the shallower cut-off, by metric; those
-    within noise are not named. At least one must be beyond noise.
+    whose interval has 0 in it are not named, which must not be all. ``estimates`` says whether
+    lower values are better, and what the better measure is more: "robust".
     """
     better = []
     worse = []
@@ -182,7 +188,8 @@ def threshold_in_words(estimates: Estimates) -> str:
 def compared_with_threshold(estimates: Estimates, measures: Sequence[Measure]) -> str:
     """Print the numbers of measures, and their shares where the threshold is of shares.
 
-    Of more than `MAX_VALUES_LISTED` measures, the range is printed.
+    For instance "DP = 5 [4, 6]; 40 % of the pairs with p < .05". Of more than `MAX_VALUES_LISTED`
+    measures, the range is printed.
     """
     numbers = values_in_words(estimates, measures)
     if estimates.shares is None:
@@ -198,9 +205,9 @@ def compared_with_threshold(estimates: Estimates, measures: Sequence[Measure]) -
 def values_in_words(estimates: Estimates, measures: Sequence[Measure]) -> str:
     """Print the quantity with the numbers of measures: "tau = .69 [.64, .73] and .58 [.5, .66]".
 
-    Of more than `MAX_VALUES_LISTED` measures, the range is printed. Sentences name measures for
-    being the best, the nearest or the worst. Their intervals are therefore simultaneous for all
-    report measures: see `Estimates.joint_limits`.
+    Of more than `MAX_VALUES_LISTED` measures, the range is printed, without intervals. Sentences
+    name measures for being the best, the nearest or the worst. Their 95 % intervals over users are
+    therefore simultaneous for all report measures: see `Estimates.joint_limits`.
     """
     low, high = estimates.joint_limits
     chosen = [
@@ -221,8 +228,8 @@ def values_in_words(estimates: Estimates, measures: Sequence[Measure]) -> str:
 def _range_in_words(estimates: Estimates, chosen: Sequence[Estimate]) -> str:
     """Print the quantity of estimates with the least and the largest of the chosen values.
 
-    Both have the decimals of ``estimates``, or else those that all intervals support, but two at
-    least.
+    For instance "tau from .58 to .69". Both have the decimals of ``estimates``, or else those that
+    all intervals support, but two at least.
     """
     decimals = estimates.decimals
     if decimals is None:
@@ -312,18 +319,20 @@ def letters_by_system(differs: Masks, order: Numbers) -> tuple[str, ...]:
         suffix = number // n_letters or ""
         names.append(f"{ascii_letters[number % n_letters]}{suffix}")
     letters = [""] * len(order)
-    for place, system in enumerate(order):
-        shared = [name for name, group in zip(names, groups, strict=True) if place in group]
+    # Members of groups are positions in the order.
+    for position, system in enumerate(order):
+        shared = [name for name, group in zip(names, groups, strict=True) if position in group]
         letters[system] = "".join(shared)
     return tuple(letters)
 
 
 def letter_groups(differs: Masks) -> list[frozenset[int]]:
-    """Find the largest groups of systems of which no two differ, by their first members.
+    """Find the groups of systems of which no two differ and that no other such group contains.
 
-    The mask is symmetric, of shape (n_systems, n_systems). There may be 3^(n/3) such groups. If
-    more than `MOST_GROUPS` are found, groups are chosen of which every two systems that do not
-    differ share one: fewer than n^2 / 2, and with n systems in n^2 / 2 steps.
+    ``differs`` says which two systems differ: symmetric, of shape (n_systems, n_systems). The
+    result has the numbers of the systems in each group, and is sorted. There may be 3^(n/3) such
+    groups. If more than `MOST_GROUPS` are found, groups are chosen of which every two systems that
+    do not differ share one: fewer than n^2 / 2, and with n systems in n^2 / 2 steps.
 
     Examples
     --------
@@ -352,8 +361,9 @@ def letter_groups(differs: Masks) -> list[frozenset[int]]:
 def _covering_groups(differs: Masks) -> list[frozenset[int]]:
     """Choose groups of systems of which no two differ, until every two such systems share one.
 
-    Each group is as large as it can be: every other system differs from a member. The mask is
-    symmetric, of shape (n_systems, n_systems).
+    Each group is as large as it can be: every other system differs from a member. ``differs`` says
+    which two systems differ: symmetric, of shape (n_systems, n_systems). The result has the numbers
+    of the systems in each group, each group once, and is sorted.
     """
     groups = []
     is_alike = ~differs
@@ -363,6 +373,7 @@ def _covering_groups(differs: Masks) -> list[frozenset[int]]:
         for second in range(first, n_systems):
             if is_done[first, second]:
                 continue
+            # With first and second the same, a system that differs from all others.
             members = [first, second]
             candidates = is_alike[first] & is_alike[second]
             candidates[members] = False

@@ -76,7 +76,11 @@ class Table:
     def from_columns(
         cls, name: str, title: str, note: str, columns: Columns, *, decimals: int = 4
     ) -> Table:
-        """Make a table of columns, such as lists and arrays of equal length, by their headings."""
+        """Make a table of columns, such as lists and arrays of equal length, by their headings.
+
+        The first column has the names of the rows; ``decimals`` are those of fractions when the
+        table is printed. Raises ValueError if lengths differ.
+        """
         headings = list(columns)
         cells = [_as_list(column) for column in columns.values()]
         rows = list(zip(*cells, strict=True))
@@ -96,8 +100,9 @@ class Table:
     ) -> Table:
         """Make a table of numbers by the names of their row and column, in order of appearance.
 
-        A missing cell is NaN. ``corner`` is the heading of the names of rows; ``bold`` has keys of
-        cells.
+        ``cells`` has a number by (row, column); one that is missing is NaN. ``corner`` is the
+        heading of the names of rows; ``bold`` has keys of cells that are printed bold. Raises
+        ValueError for a key of ``bold`` with an unknown row or column.
         """
         row_names = list(dict.fromkeys(row for row, _ in cells))
         column_names = list(dict.fromkeys(column for _, column in cells))
@@ -106,17 +111,17 @@ class Table:
             numbers = [cells.get((row, column), math.nan) for column in column_names]
             rows.append([row, *numbers])
         # The first column has the names.
-        bold_places = set()
+        bold_positions = set()
         for row, column in bold:
             column_number = 1 + column_names.index(column)
-            bold_places.add((row_names.index(row), column_number))
+            bold_positions.add((row_names.index(row), column_number))
         return cls(
             name,
             title,
             note,
             headings=[corner, *column_names],
             rows=rows,
-            bold=bold_places,
+            bold=bold_positions,
             decimals=decimals,
         )
 
@@ -149,16 +154,25 @@ class Table:
         return fit_to_width([self.headings, *self._lines()])
 
     def to_markdown(self) -> str:
-        """Write a table in GitHub's Markdown."""
+        """Write a table in GitHub's Markdown: title, table and note, rounded.
+
+        The first column is aligned to the left, others to the right.
+        """
         headings = [_markdown(heading) for heading in self.headings]
-        rule = ["---", *["---:"] * (len(self.headings) - 1)]
+        n_numbers = len(self.headings) - 1
+        rule = ["---", *["---:"] * n_numbers]
         rows = self._written_rows(_markdown, write_bold=lambda text: f"**{text}**")
         lines = [f"| {' | '.join(cells)} |" for cells in (headings, rule, *rows)]
         title = f"**{_markdown(self.title)}**"
-        return "\n\n".join([title, "\n".join(lines), _markdown(self.typeset_note)]) + "\n"
+        table = "\n".join(lines)
+        note = _markdown(self.typeset_note)
+        return f"{title}\n\n{table}\n\n{note}\n"
 
     def to_csv(self) -> str:
-        """Write headings and rows as CSV, unrounded; texts are no formulas in a spreadsheet."""
+        """Write headings and rows as CSV, unrounded.
+
+        Texts that a spreadsheet would run as formulas have an apostrophe before them.
+        """
         stream = io.StringIO()
         writer = csv.writer(stream, lineterminator="\n")
         for row in [self.headings, *self.rows]:
@@ -181,9 +195,10 @@ class Table:
         return pd.DataFrame(self.rows, columns=list(self.headings), dtype=object)
 
     def to_latex(self) -> str:
-        """Write a floating LaTeX table (booktabs).
+        """Write a floating LaTeX table (booktabs): caption, label and the rows, rounded.
 
-        It is one or two columns wide, in the largest font size that fits.
+        It is one or two columns of the page wide, in the largest font size that fits. Texts are
+        escaped. The caption has title and note, the label the table's name.
         """
         headings = [latex_text(heading) for heading in self.headings]
         rows = self._written_rows(latex_text, write_bold=bold_latex, show=self.typeset_cell)
@@ -312,13 +327,15 @@ def _column_widths(lines: Sequence[Sequence[str]]) -> list[int]:
 def fit_to_width(lines: Sequence[Sequence[str]], *, width: int = TERMINAL) -> str:
     """Align columns within a width; those that do not fit go into blocks, one below another.
 
-    ``lines`` are the heading and the rows, of cells; each block begins with the first column, the
-    names. Gaps between columns are narrow (one space) if the whole table fits only so, else two.
+    ``lines`` are the heading and the rows, each of as many cells; each block begins with the first
+    column, the names, and has one more at least, however wide. Gaps between columns are narrow (one
+    space) if the whole table fits only so, else two. ``width`` is in characters.
     """
     widths = _column_widths(lines)
     n_gaps = len(widths) - 1
     space_left = width - sum(widths) - n_gaps
     gap = 1 if 0 <= space_left < n_gaps else 2
+    # Numbers of the columns in each block.
     blocks: list[list[int]] = [[0]]
     for column in range(1, len(widths)):
         columns = [*blocks[-1], column]
@@ -368,7 +385,8 @@ def excerpt(
 ) -> str:
     """Write HTML: the caption, the first rows of a frame, rounded, and sentences below it.
 
-    If rows or columns are left out, a line says how many there are.
+    Texts are escaped. At most ``rows`` rows and `HTML_COLUMNS` columns are shown; if some are left
+    out, a line says how many there are. Without a frame (None) there are texts alone.
     """
     paragraphs = [f"<p>{escape(sentence)}</p>" for sentence in (caption, *sentences)]
     if frame is not None:

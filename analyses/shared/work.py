@@ -51,7 +51,7 @@ class Truth:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse, with InputError, a truth without references, or without scores of one."""
+        """Refuse, with InputError, a truth without reference measures, or without scores of one."""
         if not self.references:
             raise InputError("a truth needs a reference, such as nDCG@10.")
         for reference in self.references:
