@@ -585,8 +585,9 @@ def validity(
 def _make_truth(true_scores: Scores, references: Sequence[str], systems: Sequence[str]) -> Truth:
     """Make a truth of true scores, in the order of the systems that were measured.
 
-    If the true scores are of other systems, their order is kept: the analysis refuses them.
-    ``references`` are names of the measures that define the true ordering.
+    ``systems`` are the names of those. If the true scores are of other systems, their order is
+    kept: the analysis refuses them. ``references`` are names of the measures that define the true
+    ordering.
     """
     if set(true_scores.systems) == set(systems):
         indices = [true_scores.systems.index(system) for system in systems]

@@ -9,6 +9,8 @@ OWN_PACKAGES = ("analyses", "qrels", "recommenders", "runs")
 def require_own_packages() -> None:
     """Make sure that Python finds our packages, not others of the same name.
 
+    Packages are looked for, not imported.
+
     Raises
     ------
     ImportError
@@ -29,7 +31,11 @@ def require_own_packages() -> None:
 
 
 def misplaced(name: str) -> str:
-    """Word that another package hides or overwrites ours of this name, and what to do."""
+    """Word that another package hides or overwrites ours of this name, and what to do.
+
+    The user renames a file or folder of theirs; for an installed package, or if none is found, the
+    harness is to be installed again.
+    """
     own_file = str(_init_file(name))
     spec = find_spec(name)
     imported_file = "none" if spec is None else str(spec.origin)

@@ -125,7 +125,9 @@ class MeasuredRecalls(Result):
     def recall_table(self) -> Table:
         """Tabulate a few exponents by a few cut-offs, or by the models if there are several.
 
-        Of several models, the recalls are those at one cut-off.
+        All exponents or cut-offs are rows or columns unless there are more than `MAX_PRINTED`. Of
+        several models, the recalls are those at the cut-off nearest to `COMPARED_CUTOFF`. Rows have
+        weights, validation and exponent (beta); of a single model also ceiling and effective share.
         """
         rows = self.recalls
         if rows["beta"].nunique() > MAX_PRINTED:
@@ -145,13 +147,19 @@ class MeasuredRecalls(Result):
 
     @figure("recall", "Recall over the exponent of popularity", panels="panel")
     def plot_recall(self, ax: Axes, *, panel: str) -> None:
-        """Draw recall over the exponent, a line for each cut-off; see `panels`."""
+        """Draw recall over the exponent, a line for each cut-off.
+
+        ``panel`` is one of `panels`: "model, weights, validation". Draws into ``ax``.
+        """
         panel_labels = panel.rsplit(", ", 2)
         is_of_panel = (self.recalls[CURVE_LABELS] == panel_labels).all(axis=1)
         draw_recalls(ax, self.recalls[is_of_panel], title=panel)
 
     def write_ranks(self, folder: Path) -> None:
-        """Write the hidden items, and their ranks by the model; of several models, nothing."""
+        """Write the hidden items, and their ranks by the model, as Parquet files into a folder.
+
+        Of several models, nothing is written.
+        """
         if len(self.ranks) == 1:
             (ranks,) = self.ranks.values()
             write_atomically(folder / "hidden.parquet", hidden_to_parquet(ranks.hidden))
@@ -243,7 +251,7 @@ def _read_split_log(
     """Read a log, and split its events into those of training users and of test users.
 
     Test users are drawn as the question says, and numbered anew, from 0. Temporary files lie in
-    the folder.
+    the folder; None for the default one. Raises InputError if the log cannot be read.
     """
     events = read_interactions(path, n_jobs=n_jobs, first_year=question.first_year, folder=folder)
     test_ids = draw_test_users(
@@ -266,7 +274,7 @@ def measure_ranks(
     """Measure recall from a table of ranks; see `read_hidden_ranks`.
 
     Popularity is counted over the events of the log at ``path`` of users without ranks. Raises
-    InputError if all its users have ranks.
+    InputError if a file cannot be read, or all users of the log have ranks.
     """
     with progress("Reading", 1) as bar:
         first_year = question.first_year
@@ -295,8 +303,9 @@ def _measure_recalls(
 ) -> MeasuredRecalls:
     """Measure every recall that is asked for, from the ranks of hidden items by model.
 
-    ``item_counts``: number of training events of each hidden item, of shape (n_items,). The facts
-    go into the result.
+    ``item_counts``: number of training events of each item, of shape (n_items,), by the numbers of
+    the hidden items. The facts go into the result. Rows of ``recalls`` are in the order of the
+    models; ``values`` has errors of means, which are comparable over models.
     """
     import pandas as pd
 
@@ -334,7 +343,8 @@ def _measure_recalls(
 def _tabulate_values(recalls: pd.DataFrame, weights: Weights, errors: Floats) -> pd.DataFrame:
     """Tabulate the recalls of these weights: columns model, measure, value, error.
 
-    ``errors``: standard errors of shape (n_models, n_values), in the order of the recalls.
+    ``weights`` are "uniform" or "stratified". ``errors``: standard errors of shape
+    (n_models, n_values), in the order of the rows of the recalls with these weights.
     """
     rows = recalls[recalls["weights"] == weights]
     parameters = zip(rows["validation"], rows["beta"], rows["cutoff"], strict=True)

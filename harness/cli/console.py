@@ -49,9 +49,9 @@ def warnings_as_sentences() -> Iterator[None]:
 def explain_misfits(command: Callable[..., None]) -> Callable[..., None]:
     """Decorate a command on study folders: errors of results that do not fit become an InputError.
 
-    Each file is checked when it is read; whether all fit together shows where they are used. With
-    a user's plug-in, which is run, errors are raised as they are. The folders are the options
-    ``studies`` or ``study`` of the command.
+    Errors are those of `MISFITS`, such as LookupError. Each file is checked when it is read;
+    whether all fit together shows where they are used. With a user's plug-in, which is run, errors
+    are raised as they are. The folders are the options ``studies`` or ``study`` of the command.
     """
 
     @wraps(command)
@@ -75,8 +75,8 @@ def explain_misfits(command: Callable[..., None]) -> Callable[..., None]:
 def print_tables(*tables: Table, format_: str = "text", in_records: bool = False) -> None:
     """Print tables in a format of `FORMATS`.
 
-    With ``in_records``, the text format prints a row as a record: its first cell, then a line for
-    each other cell.
+    Texts go to standard output. With ``in_records``, the text format prints a row as a record: its
+    first cell, then a line for each other cell; titles are left out.
     """
     from analyses.shared.table import FORMATS
 
@@ -145,8 +145,9 @@ def format_cell(value: Any) -> str:
 def publish(results: Results, only: Collection[str] = ()) -> None:
     """Print results, by name, and write them into a folder if the command has one.
 
-    Format and folder are the options ``--format`` and ``--output`` of the command that runs.
-    ``only`` has the names of tables to print as text, LaTeX or Markdown; by default all are.
+    ``results`` are by name. Format and folder are the options ``--format`` and ``--output`` of the
+    command that runs. ``only`` has the names of tables to print as text, LaTeX or Markdown; by
+    default all are. The folder gets all tables and figures.
     """
     from analyses.shared.publish import PRINTED, write_results
 

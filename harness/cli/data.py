@@ -77,9 +77,10 @@ def describe_ratings(path: Path, option_values: Mapping[str, Any]) -> DataDescri
 
 
 def print_description(data: DataDescription, format_: str = "text") -> None:
-    """Print columns, counts, the effect of thresholds, and remarks.
+    """Print columns, counts, the effect of relevance thresholds, and remarks on ratings.
 
-    Remarks are printed on standard error if the format is not text.
+    ``format_`` is one of `FORMATS`. Remarks are printed on standard error if it is not text. There
+    is no table of thresholds if every rated item is relevant.
     """
     from runs.tables.screen import COLUMN_HEADINGS, column_rows, options_for
 
@@ -199,7 +200,10 @@ def world(
 
 
 def _distribution_table(real_ratings: Ratings, simulated_ratings: Ratings) -> Table:
-    """Tabulate the distributions of real and simulated ratings, by the values of the real ones."""
+    """Tabulate statistics of real and simulated ratings: counts, quantiles, shares of values.
+
+    Values are those of the real ratings; columns: statistic, of the ratings, of the world.
+    """
     rating_values = sorted({*real_ratings.rating.tolist()})
     simulated = _distributions(simulated_ratings, rating_values)
     rows = [
@@ -226,7 +230,7 @@ def _distributions(ratings: Ratings, rating_values: Sequence[float]) -> dict[str
     """Compute statistics of ratings, by their names in print.
 
     These are counts, quantiles of the number of ratings per user and per item (of those with
-    any), and the share of the ratings that have each value.
+    any), and the share of the ratings that have each of the values. There must be a rating.
     """
     import numpy as np
 
@@ -313,7 +317,10 @@ def _settings_table(spec: SystemSpec) -> Table:
 
 
 def _settings_cell(spec: SystemSpec) -> str:
-    """List settings in a cell, a line each: name, default and, if there is one, search range."""
+    """List settings in a cell, a line each: name, default and, if there is one, search range.
+
+    Such as "neighbours (50; 5 to 500)"; "none" without settings.
+    """
     lines = []
     for setting in _settings_of(spec):
         values = [text for text in (setting.default, setting.search_range) if text]

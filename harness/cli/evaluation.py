@@ -58,9 +58,9 @@ def metrics(plugins: Paths, format_: str) -> None:
 
 
 def _options_cell(metric: Metric) -> str:
-    """List the options of a metric: shared ones in a line, each other one with its meaning.
+    """List the options of a metric, a line each: first the names of those that metrics share.
 
-    The text is "none" without any.
+    Each option of the metric alone follows with its meaning. The text is "none" without any.
     """
     from harness.metrics.shared.metric import SHARED_OPTIONS
 

@@ -179,8 +179,9 @@ def online(
 def _read_experiments(inputs: Sequence[Path], over_time: Any) -> list[Experiment]:
     """Read a table of values and one of rates, or such tables of several folders.
 
-    ``over_time`` is the setting of `click_agreement` of this name. Raises InputError for a study
-    file, and for a file among several inputs.
+    ``inputs`` are two files (values, then rates), or folders, of which each may hold several
+    experiments. ``over_time`` is the setting of `click_agreement` of this name. Raises InputError
+    for a study file, for a file among several inputs, and for tables that cannot be read.
     """
     from analyses.online.experiments import read_experiment_folder, read_experiments
     from runs import InputError

@@ -75,10 +75,10 @@ class Commands(click.Group):
         """Call a command; print the sentence for an error, and exit with its code.
 
         Exit with 0 if nothing reads the output. A fault of the harness is raised, as are the
-        errors that click prints itself.
+        errors that click prints itself. Before the call, standard output is set to replace signs
+        that its encoding lacks, and it is checked that no other package hides one of the harness.
         """
         if isinstance(sys.stdout, TextIOWrapper):
-            # Signs that an encoding lacks are replaced.
             sys.stdout.reconfigure(errors="replace")
         try:
             require_own_packages()
@@ -109,7 +109,8 @@ def _commands() -> dict[str, click.Command]:
 def _groups() -> list[tuple[str, dict[str, click.Command]]]:
     """Collect heading and commands, by name, of each module, in the order of its ``GROUP``.
 
-    The commands are copies that print warnings of the input as sentences.
+    Modules are those of the folder `FOLDER` that have a ``GROUP``. The commands are copies that
+    print warnings of the input as sentences.
     """
     folder = import_module(FOLDER)
     module_names = [module.name for module in pkgutil.iter_modules(folder.__path__, f"{FOLDER}.")]
@@ -165,7 +166,9 @@ def _is_unread() -> bool:
 def _sentence_and_code(error: BaseException) -> tuple[str, int]:
     """Return the sentence to print for an error, and the exit code.
 
-    The sentence is empty for a fault of the harness, which is shown with its traceback.
+    The code is `EXIT_MISUSED` for mistakes of the user, such as an InputError or a path that cannot
+    be; `EXIT_FAILED` for failures of the machine; 128 + n for signal n. The sentence is empty for a
+    fault of the harness, which is shown with its traceback.
     """
     from concurrent.futures import BrokenExecutor
 

@@ -247,7 +247,8 @@ def settings_from_options(
     """Make settings from the options of a command, by name of their field.
 
     An option that is None or () was not given: the field has its default. Options that are no
-    field are ignored. Raises InputError, which names the option, if a value breaks a rule.
+    field are ignored. Raises InputError, which names the option if one field is at fault, for the
+    first value that breaks a rule.
     """
     from pydantic import ValidationError
 
@@ -265,7 +266,8 @@ def settings_from_options(
 def _error_of_option(details: ErrorDetails) -> Exception:
     """Make an InputError of what pydantic refuses, with the option of the running command.
 
-    No option is named where the rule is of several fields.
+    ``details`` is one of the errors of pydantic. No option is named where the rule is of several
+    fields.
     """
     from runs import InputError
     from runs.shared.settings import broken_rule
@@ -292,9 +294,11 @@ def _option_of_field(
 ) -> click.Option:
     """Make an option of a field of settings, given by its JSON schema.
 
-    ``declaration`` is what the user types, such as "--measure"; by default the name of the field
-    with dashes, in the singular if there may be several values. A flag that is on, or may be None,
-    has a second form, "--no-...".
+    ``name`` is that of the field, and of the argument of the command. ``declaration`` is what the
+    user types, such as "--measure"; None for the name of the field with dashes, in the singular if
+    there may be several values. A flag that is on, or may be None, has a second form, "--no-...".
+    An object of texts becomes repeated pairs NAME=VALUE, and a dictionary for the command, or None.
+    Raises TypeError for a schema that no option can have.
     """
     schema = _without_null(field)
     is_map = _is_map_of_texts(schema)

@@ -52,7 +52,10 @@ def _sampled_studies() -> dict[str, Analysis[Any, Any]]:
 
 
 def _settings_of_all_studies() -> type[Section]:
-    """Make a class with the settings of all studies of `STUDIES`."""
+    """Make a class with the settings of all studies of `STUDIES`, but those of `STUDY_SETTINGS`.
+
+    Of a field that several studies have, the declaration of the last counts.
+    """
     from pydantic import create_model
 
     from runs.shared.settings import Section

@@ -79,10 +79,11 @@ def correlate_files(
 ) -> Correlation:
     """Compare the orderings of systems in files.
 
-    These are one table of means (see `read_means`), or what `read_score_tables` reads: a table of
-    scores for each measure, or study folders. Intervals need scores topic by topic; the options
-    are those of `ScoresWork`. ``columns`` names columns of the tables by role. Warns of measures
-    by which all systems have the same mean. Raises InputError for scores of one measure.
+    These are one table of means (a row for each system), or a table of scores for each measure, or
+    study folders. Intervals need scores topic by topic; the options (seed, progress) are those of
+    `ScoresWork`, and unused for means. ``columns`` names columns of the tables by role. Warns of
+    measures by which all systems have the same mean. Raises InputError for scores of one measure,
+    and for files that cannot be read.
     """
     import numpy as np
 
@@ -110,6 +111,7 @@ def correlate_files(
                 "second table is needed to compare it with."
             )
         result = correlation(ScoresWork(scores, **options), settings)
+    # The tau-b of a measure with itself is 1, or NaN if all its means are equal.
     taus_with_itself = result.values["tau-b"].diagonal()
     for measure, tau in zip(result.measures, taus_with_itself, strict=True):
         if np.isnan(tau):
@@ -183,8 +185,9 @@ def _analyse(
 ) -> None:
     """Analyse tables of scores or a study, publish the result, and print cautions.
 
-    ``tables`` and the options are those of `_scores_options`; ``only`` has the names of tables to
-    print, by default all.
+    ``tables`` are study folders or tables of scores; ``column`` names their columns by role.
+    ``only`` has the names of tables to print as text, by default all. ``option_values`` has
+    settings of the analysis by name.
     """
     from analyses.shared.work import ScoresWork
     from harness.readers.score_files import read_score_tables

@@ -33,8 +33,8 @@ def metric_card(
     Parameters
     ----------
     name
-        Name of the metric; without a depth in it, the metric has that which the first study
-        reports, or else its deepest.
+        Name of the metric; without a depth in it, the depth of results is that which the first
+        study reports, or else its deepest.
     studies
         Studies whose results stand side by side.
     plugins
@@ -83,7 +83,7 @@ def metric_card(
 def _usual_cutoff(study: FinishedStudy, metric: str) -> int | None:
     """Look up the deepest cut-off of a metric among report measures, or else among all.
 
-    None stands for whole lists.
+    ``metric`` is its name in the study, which must have it. None stands for whole lists.
     """
     measures = study.means.measures
     reported = [measure for measure in measures.reported if measure.metric == metric]
@@ -94,8 +94,8 @@ def _usual_cutoff(study: FinishedStudy, metric: str) -> int | None:
 def _name_in(study: FinishedStudy, metric: Metric, metrics: Mapping[str, Metric]) -> str:
     """Find what a metric is called in a study; InputError if the study does not have it.
 
-    Names may spell out default options. A study may have metrics of users that are not among
-    ``metrics``.
+    ``metrics`` are those that are known, by name. Names may spell out default options. A study may
+    have metrics of users that are not among them: these are not looked up.
     """
     names = study.means.measures.metrics
     for name in names:
@@ -111,7 +111,8 @@ def _name_in(study: FinishedStudy, metric: Metric, metrics: Mapping[str, Metric]
 def _results_table(studies: Sequence[FinishedStudy], measures: Sequence[Measure]) -> Table:
     """Tabulate the estimates of a measure: quantities down, studies across.
 
-    ``measures`` are the measure as each study calls it.
+    ``measures`` are the measure as each study calls it. Cells are texts with intervals; `MISSING`
+    where a study did not estimate a quantity. Raises InputError if a study lacks the measure.
     """
     columns = [
         _formatted_estimates(study, measure)
@@ -135,7 +136,9 @@ def _results_table(studies: Sequence[FinishedStudy], measures: Sequence[Measure]
 def _formatted_estimates(study: FinishedStudy, measure: Measure) -> dict[str, str]:
     """Format the estimates of a measure, by quantity, and whether it may be the best of all.
 
-    Raises InputError if the study does not have the measure.
+    Such as "0.53 [0.48, 0.58], may be best": no other measure of the same cut-off is significantly
+    better. Quantities without an estimate of the measure are left out. Raises InputError if the
+    study does not have the measure.
     """
     measures = study.means.measures
     if measure not in measures:

@@ -44,7 +44,8 @@ def checks_of(study: FinishedStudy) -> list[Check]:
     """Collect the cautions of a finished study, each once, the most important first.
 
     They are about users that are not tested, warnings about the input, about users that metrics
-    cannot use, simulated ratings or leaks of the split, and results.
+    cannot use, simulated ratings or leaks of the split, and results. Raises InputError if a result
+    of the study cannot be read.
     """
     facts = study.manifest.collection
     checks = input_checks(study.manifest)
@@ -65,7 +66,7 @@ def checks_of(study: FinishedStudy) -> list[Check]:
 
 
 def input_checks(manifest: Manifest) -> list[Check]:
-    """Caution of what is unlikely in the input: of users that are not tested, and warnings."""
+    """Caution of users of ratings who are not tested, and repeat the warnings about the input."""
     checks: list[Check] = []
     facts = manifest.collection
     if "ratings" in facts:
@@ -76,7 +77,10 @@ def input_checks(manifest: Manifest) -> list[Check]:
 
 
 def untested_checks(n_users: int, n_tested: int, n_relevant: int) -> Iterator[Check]:
-    """Caution of ratings of which most users are not tested, or to no effect.
+    """Caution of ratings if many users, a share of at least `MANY_UNTESTED`, tell nothing.
+
+    These have no test rating, or no relevant item among their test ratings. Yields one caution or
+    none.
 
     Parameters
     ----------
@@ -138,7 +142,10 @@ def judgement_checks(
 
 
 def _counted(count: int, facts: Mapping[str, Any], unit: str) -> str:
-    """Write a count of users or topics and its share: "3 of the 60 users (5 %) have"."""
+    """Write a count of users or topics and its share: "3 of the 60 users (5 %) have".
+
+    ``facts`` has the number of all, above 0, under the plural of the unit.
+    """
     n_users = facts.get(plural(unit), 0)
     share = f"{count / n_users:.0%}".replace("%", " %")
     verb = "has" if count == 1 else "have"

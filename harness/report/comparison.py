@@ -69,8 +69,8 @@ class Comparison:
     def of_studies(cls, studies: Sequence[FinishedStudy]) -> Comparison:
         """Label studies by their names, or by their folders where names are the same.
 
-        Raises InputError if there are fewer than two different studies, or nothing that two of them
-        have in common.
+        Raises InputError if there are fewer than two studies, one is named twice, or there is
+        nothing that two of them have in common.
         """
         n_folders = len({study.folder.resolve() for study in studies})
         if n_folders < max(2, len(studies)):
@@ -133,7 +133,9 @@ class Comparison:
     def _mean_ranks_of_systems(self) -> MeanRanks:
         """Rank the systems that all studies have under each report measure that all have.
 
-        Measures for which a mean score is undefined are left out.
+        Report measures are those of the first study. A measure without a mean score of a system in
+        some study is left out. There are no rankings of fewer than two systems. Names of systems
+        that some study lacks go into the result.
         """
         means = [study.means for study in self.studies.values()]
         systems = tuple(dict.fromkeys(system for _, system in self._shared_means))
@@ -146,6 +148,7 @@ class Comparison:
             means_of_systems = [
                 self._shared_means.get((str(measure), system), undefined) for system in systems
             ]
+            # Of shape (n_systems, n_studies).
             scores = np.array(means_of_systems)
             if not np.isnan(scores).any():
                 sign = -1.0 if measure.metric in measures.lower_is_better_for else 1.0
@@ -155,7 +158,11 @@ class Comparison:
         return MeanRanks("system", rankings, sorted(all_systems - set(systems)))
 
     def _mean_ranks_of_measures(self) -> MeanRanks:
-        """Rank the report measures that studies share by each quantity."""
+        """Rank the report measures that studies share by each quantity that several estimate.
+
+        A quantity with a single shared measure is left out. Measures that fail the threshold of a
+        quantity in some study are named as unacceptable.
+        """
         rankings = []
         unacceptable = {}
         for quantity, by_study in self.quantities.items():
@@ -192,7 +199,7 @@ class Comparison:
             yield self._mean_scores_table()
 
     def _data_sets_table(self) -> Table:
-        """Tabulate counts of the data sets, a study in each row."""
+        """Tabulate counts of the data sets, a study in each row; NaN for unknown counts."""
         rows: list[list[Cell]] = []
         for label, study in self.studies.items():
             facts = study.manifest.collection
@@ -207,7 +214,12 @@ class Comparison:
         return Table("data_sets", "The data sets", note, headings, rows)
 
     def _mean_scores_table(self) -> Table:
-        """Tabulate mean scores, and differences from the first study over the same users."""
+        """Tabulate mean scores, and intervals of differences from the first study.
+
+        A row for each measure and system; a column of means for each study. Intervals are from
+        1,000 resamples of the users, whom all studies share; empty where means are not plain means
+        of users' scores.
+        """
         first_label, *other_labels = self.studies
         first_scores, *other_scores = [
             _user_scores(study, self.mean_scores) for study in self.studies.values()
@@ -236,7 +248,8 @@ class Comparison:
     def quantity_tables(self) -> Iterator[Table]:
         """Tabulate each quantity: measures down, studies across, with intervals.
 
-        The significantly best measures of a study are bold.
+        The values of the significantly best measures of a study are bold: those than which no other
+        of the study is better. Yields a table for each quantity that at least two studies estimate.
         """
         for name, by_study in self.quantities.items():
             by_measure = by_shared_measure(by_study)
@@ -266,7 +279,10 @@ class Comparison:
             )
 
     def frame(self) -> pd.DataFrame:
-        """Collect all numbers in one tidy table: quantity, measure, study, value, low, high."""
+        """Collect all numbers in one tidy table: quantity, measure, study, value, low, high.
+
+        Limits are those of 95 % intervals, NaN where there are none, as for mean scores.
+        """
         import pandas as pd
 
         rows: list[tuple[Any, ...]] = []
@@ -293,7 +309,11 @@ class Comparison:
             yield sentence_of_quantity(by_study)
 
     def _cautions(self) -> Iterator[str]:
-        """Caution of dependent data sets, and word why mean ranks or measures are not compared."""
+        """Caution of dependent data sets, and word why mean ranks or measures are not compared.
+
+        Data sets depend on each other if they split the same ratings. Yields nothing if none of
+        this applies.
+        """
         dependent = self._studies_of_the_same_ratings()
         if dependent and self.mean_ranks:
             yield (
@@ -318,7 +338,10 @@ class Comparison:
             )
 
     def _studies_of_the_same_ratings(self) -> list[str]:
-        """List the labels of studies whose first input, a file or world, another study has, too."""
+        """List the labels of studies whose first input, a file or world, another study has, too.
+
+        Files are known by their checksum, worlds by their settings.
+        """
         origins = []
         for study in self.studies.values():
             first_input = study.manifest.inputs[0] if study.manifest.inputs else {}
@@ -367,7 +390,8 @@ def _means_by_measure_and_system(study: FinishedStudy) -> dict[tuple[str, str], 
 def _user_scores(study: FinishedStudy, keys: Iterable[tuple[str, str]]) -> Floats:
     """Read users' scores by measures and systems, of shape (n_keys, n_users).
 
-    NaN where the mean of the study is not the plain mean of its users' scores, as with weights.
+    ``keys`` are names of a measure and a system that the study has. A row is NaN where the mean of
+    the study is not the plain mean of its users' scores, as with weights.
     """
     means = study.means
     labels = [str(measure) for measure in means.measures]
@@ -384,9 +408,10 @@ def _user_scores(study: FinishedStudy, keys: Iterable[tuple[str, str]]) -> Float
 
 
 def _panel_rows(declaration: FigureDeclaration, results: Sequence[Result]) -> list[dict[str, str]]:
-    """Choose what each row of panels shows, as keywords of the figure.
+    """Choose what each row of panels shows, as keywords of the figure: {"metric": "nDCG"}.
 
-    A figure without panels has one row; another has a row for each panel that all results have.
+    ``results`` are the result of each study. A figure without panels has one row, without keywords;
+    another has a row for each panel that all results have.
     """
     if declaration.panels is None:
         return [{}]
@@ -403,7 +428,11 @@ def _draw_figure(
     by_study: Mapping[str, Result],
     rows: Sequence[dict[str, str]],
 ) -> Figure:
-    """Draw a figure of several studies: a row of panels for each of ``rows``, a column each."""
+    """Draw a figure of several studies: a row of panels for each of ``rows``, a column each.
+
+    Each of ``rows`` has the keywords of its panels, such as {"metric": "nDCG"}. Panels are titled
+    "(a) study, nDCG", with letters that begin again after (z).
+    """
     panels: dict[str, Callable[[Axes], Axes]] = {}
     for row in rows:
         for label, result in by_study.items():
@@ -431,7 +460,7 @@ def _draw_panel(
 def write_comparison(compared: Comparison | Publication, folder: Path) -> Path:
     """Write page, figures (SVG, PDF) and table of a comparison into a folder.
 
-    Returns the path of the page.
+    Returns the path of the page, ``comparison.html``. Files of the same names are replaced.
     """
     figures: list[dict[str, Any]] = []
     for declaration, caption, figure in compared.figures():

@@ -152,7 +152,11 @@ class KeptResult(Result):
 
 
 def keep_result(result: Result) -> bytes:
-    """Write what a result shows, its tables, captions and sentences, as evidence."""
+    """Write what a result shows as the content of an evidence file, for `read_kept_result`.
+
+    That are its tables, the captions of its figures (those that apply to it), its sentences and its
+    estimates.
+    """
     result_class = type(result)
     figures = []
     for declaration in figures_of(result_class):
@@ -176,8 +180,9 @@ def keep_result(result: Result) -> bytes:
 def read_kept_result(path: Path) -> KeptResult:
     """Read what `keep_result` wrote, as a result of a class of its own.
 
-    The class declares the same tables and figures as that of the user's analysis. Raises InputError
-    if a table or figure could not have been made by a result.
+    The class declares the same tables and figures as that of the user's analysis. Its figures
+    refuse to be drawn. Raises InputError if the file cannot be read, or a table or figure could not
+    have been made by a result.
     """
     kept_result = read_evidence(path, KeptResult)
     faults = [_fault_of_table(kept_table) for kept_table in kept_result.tables]
@@ -223,7 +228,10 @@ def _members_of_figure(kept_figure: KeptFigure) -> dict[str, Any]:
 
 
 def _fault_of_table(kept_table: KeptTable) -> str:
-    """Word what no table can have: rows of several lengths, too many decimals; "" without fault."""
+    """Word what no table can have: rows of several lengths, too many decimals; "" without fault.
+
+    Rows must be as long as the headings, if there are some. Decimals go from 0 to `MAX_DECIMALS`.
+    """
     widths = {len(row) for row in kept_table.rows}
     if kept_table.headings:
         widths.add(len(kept_table.headings))
@@ -237,7 +245,11 @@ def _fault_of_table(kept_table: KeptTable) -> str:
 
 
 def _fault_of_figure(kept_figure: KeptFigure) -> str:
-    """Word that the panels of a figure cannot be an attribute of a result; "" without fault."""
+    """Word that the panels of a figure cannot be an attribute of a result; "" without fault.
+
+    Their name in the plural becomes an attribute that lists them: it must be an identifier, and no
+    attribute that results have already.
+    """
     panels = kept_figure.face.panels
     if panels in (None, METRIC):
         return ""

@@ -45,7 +45,9 @@ COUNTS = ("judgements", "relevant judgements", "relevance level")
 def _check_collection(facts: dict[str, Any]) -> dict[str, Any]:
     """Check the facts of a collection that are computed with: counts, shares and groups.
 
-    Raises ValueError, which pydantic words, for the first that is no count, share or object.
+    Counts are whole numbers from 0 on; users (or topics) without something are at most as many as
+    users; shares are from 0 to 1; groups are objects. Facts that are missing are not checked.
+    Returns the facts as they are. Raises ValueError, which pydantic words, for the first fault.
     """
     for group in GROUPS_OF_FACTS & facts.keys():
         # Experiments count interactions, and have no table of their ratings.

@@ -92,7 +92,10 @@ class MeanRanks:
         return Table(f"mean_ranks_{nouns}", title, note, headings, rows, decimals=2)
 
     def _tests_table(self) -> Table:
-        """Tabulate p-values, critical differences, and tau-b of each data set with the others."""
+        """Tabulate p-values, critical differences, and tau-b of each data set with the others.
+
+        A row for each measure or quantity; NaN for a data set that it does not have.
+        """
         data_sets: dict[str, None] = {}
         for ranks in self.rankings:
             data_sets |= dict.fromkeys(ranks.data_sets)
@@ -139,7 +142,9 @@ class MeanRanks:
     def findings(self) -> Iterator[str]:
         """Word what may be best, how many pairs differ, and how far data sets agree.
 
-        Cautions if there are fewer than five data sets.
+        Pairs differ by Nemenyi's test, in a family of the pairs of one measure or quantity.
+        Agreement is the mean tau-b of each data set with the others. Cautions if there are fewer
+        than `MIN_DATA_SETS` data sets. There must be a ranking.
         """
         nouns = plural(self.noun)
         yield self._sentence_of_best()
@@ -172,7 +177,11 @@ class MeanRanks:
             )
 
     def _sentence_of_best(self) -> str:
-        """Word which names do not differ significantly from the best mean rank, by criterion."""
+        """Word which names do not differ significantly from the best mean rank, by criterion.
+
+        A criterion is the measure or quantity of a ranking. Measures that are unacceptable by a
+        quantity are not named; criteria with the same names are joined.
+        """
         criteria_by_best: dict[str, list[str]] = {}
         for ranks in self.rankings:
             is_unbeaten = ~ranks.differs[np.argmin(ranks.mean_ranks)]
@@ -211,36 +220,36 @@ class MeanRanks:
 def _rows_of_ranks(ranks: DataSetRanks) -> Iterator[list[Cell]]:
     """List the rows of the table of mean ranks, from the best; cells without an interval are "".
 
-    A place is a range if its limits, over resampled data sets, differ.
+    Columns: measure or quantity with name, mean rank, its interval, place, letters, strength of the
+    Plackett-Luce model, its interval. A place is a range if its limits, over resampled data sets,
+    differ; "" if they are undefined.
     """
     order = np.argsort(ranks.mean_ranks, kind="stable")
     letters = letters_by_system(ranks.differs, order)
     low_rank, high_rank = ranks.rank_limits
     first_place, last_place = ranks.place_limits
     low_strength, high_strength = ranks.strength_limits
-    for n in order:
+    for index in order:
         interval = ""
-        if not np.isnan(low_rank[n]):
-            interval = f"[{low_rank[n]:.1f}, {high_rank[n]:.1f}]"
-        place = "" if np.isnan(first_place[n]) else f"{first_place[n]:.0f}"
-        if first_place[n] < last_place[n]:
-            place = f"{place}–{last_place[n]:.0f}"
-        strength = Estimate(
-            float(ranks.strengths[n]), float(low_strength[n]), float(high_strength[n])
-        )
-        yield [
-            f"{ranks.label}, {ranks.names[n]}",
-            float(ranks.mean_ranks[n]),
-            interval,
-            place,
-            letters[n],
-            strength.value,
-            strength.interval,
-        ]
+        if not np.isnan(low_rank[index]):
+            interval = f"[{low_rank[index]:.1f}, {high_rank[index]:.1f}]"
+        place = "" if np.isnan(first_place[index]) else f"{first_place[index]:.0f}"
+        if first_place[index] < last_place[index]:
+            place = f"{place}–{last_place[index]:.0f}"
+        name = f"{ranks.label}, {ranks.names[index]}"
+        mean_rank = float(ranks.mean_ranks[index])
+        low = float(low_strength[index])
+        high = float(high_strength[index])
+        strength = Estimate(float(ranks.strengths[index]), low, high)
+        yield [name, mean_rank, interval, place, letters[index], strength.value, strength.interval]
 
 
 def _draw(ranks: DataSetRanks, nouns: str, ax: Axes) -> Axes:
-    """Draw mean ranks with intervals, and the critical difference as a line above them."""
+    """Draw mean ranks with intervals, and the critical difference as a line above them.
+
+    Names stand on the y axis, the best on top; lines join what does not differ significantly.
+    ``nouns`` says what has ranks: "systems" or "measures". Draws into ``ax`` and returns it.
+    """
     order = np.argsort(ranks.mean_ranks, kind="stable")
     names = [ranks.names[n] for n in order]
     low, high = ranks.rank_limits

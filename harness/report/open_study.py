@@ -91,7 +91,7 @@ class OpenStudy:
         }
 
     def result(self, name: str) -> Result:
-        """Read the result of an analysis.
+        """Read the result of an analysis by its name, which `results` lists.
 
         Raises
         ------

@@ -43,7 +43,11 @@ INTERVALS = (
 
 
 def render_report(study: FinishedStudy) -> bytes:
-    """Render the report of a finished study: one HTML page that holds its figures."""
+    """Render the report of a finished study: one HTML page, as UTF-8, that holds its figures.
+
+    Reads results, figures and the study file from the study folder. Raises InputError if one of
+    them cannot be read.
+    """
     manifest = study.manifest
     results = dict(study.results())
     summary = summarise(study)
@@ -87,8 +91,9 @@ def render_report(study: FinishedStudy) -> bytes:
 def _section(study: FinishedStudy, key: str, result: Result) -> dict[str, Any]:
     """Collect what the page shows of a result: its first figure and table, then all others, folded.
 
-    Curves over cut-offs are no first figure where there is another, and a long table is folded.
-    Returns the names that the template uses.
+    ``key`` is that of the result. Curves over cut-offs are no first figure where there is another,
+    and a table of more than `MAX_OPEN_ROWS` rows is folded. Returns the names that the template
+    uses, such as "figures" (the first, if any) and "more_figures".
     """
     declarations = [
         declaration for declaration in figures_of(type(result)) if declaration.applies_to(result)
@@ -136,7 +141,11 @@ def _tables_of(result: Result, *, has_figures: bool) -> list[Table]:
 
 
 def render_page(template: str, **content: Any) -> bytes:
-    """Render a template of this package with its style and a security policy, as UTF-8."""
+    """Render a template of this package with its style and a security policy, as UTF-8.
+
+    ``template`` is the name of its file, ``content`` the values of its variables; the template
+    must name no other variable.
+    """
     page_template = _environment().get_template(template)
     page = page_template.render(style=_text_of("page.css"), **content)
     return page.replace("<head>", f"<head>\n{_security_policy(page)}").encode()
@@ -160,7 +169,10 @@ def _environment() -> Environment:
 
 
 def _security_policy(page: str) -> str:
-    """Write the header that allows a page its own styles, scripts and images, and nothing else."""
+    """Write the header that allows a page its own styles, scripts and images, and nothing else.
+
+    Styles and scripts in the page are allowed by their sha256; images, if the page holds them.
+    """
     sources = {}
     for tag in ("style", "script"):
         texts = re.findall(f"<{tag}>(.*?)</{tag}>", page, flags=re.DOTALL)
@@ -190,8 +202,9 @@ def _figure(
 ) -> dict[str, Any]:
     """Collect what the page shows of a figure: image, title, caption and width.
 
-    Findings describe the image for those who cannot see it; without any, the caption does. The
-    width, in pixels, is 0 if the file does not state one.
+    Image and caption are read from the study folder. Findings describe the image for those who
+    cannot see it; without any, the caption does. The width, in pixels, is 0 if the file does not
+    state one.
     """
     svg = study.read(figure_name(declaration))
     title = study.title(declaration)
@@ -216,7 +229,11 @@ def _plain_table(title: str, rows: Sequence[Sequence[Cell]]) -> Table:
 
 
 def _fact_tables(collection: dict[str, Any]) -> list[Table]:
-    """Tabulate counts of the judgements, then of the ratings, split and truth."""
+    """Tabulate counts of the judgements, then of the ratings, split and truth.
+
+    ``collection`` has facts of the judgements by name, and dictionaries of the other facts. Each
+    table has rows of a fact in words and its value, and no headings.
+    """
     facts_by_title: dict[str, dict[str, Any]] = {"Judgements": {}}
     for name, fact in collection.items():
         if isinstance(fact, dict):

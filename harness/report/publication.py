@@ -157,12 +157,14 @@ class Publication:
         """Tabulate each number: labels, ours, published, ratio, and whether ours is near.
 
         ``rounding``, ``noise`` and ``near`` are true if ours rounds to the published number, is
-        within its noise, and within 10 % of it. Ranks have no ratio, and no rounding.
+        within its noise (two standard errors of the difference; false where these are not known),
+        and within 10 % of it. Ranks have no ratio, and no rounding; the ratio to 0 is NaN.
         """
         frame = self.joined.drop(columns=["step", "noise"])
         difference = (self.joined.ours - self.joined.published).abs()
         has_ratio = (frame.published != 0) & (not self.are_ranks)
         frame["ratio"] = frame.ours / frame.published.where(has_ratio)
+        # A little more, so that a number half-way counts in spite of errors of rounding.
         half_step = self.joined.step / 2 * (1 + 1e-9)
         frame["rounding"] = (difference <= half_step) & (not self.are_ranks)
         frame["noise"] = difference <= self.joined.noise
@@ -170,9 +172,12 @@ class Publication:
         return frame
 
     def orderings(self) -> pd.DataFrame:
-        """Correlate the orderings of two numbers or more: of, numbers, within 10 %, tau-b.
+        """Correlate our and the published ordering in each group of two numbers or more.
 
-        If ranks are published, a tau-b of 1 means that the best has rank 1 in both.
+        A group has all labels the same but the one that is ordered, such as the system. Columns: of
+        (the labels of the group), numbers, within 10 % (how many), and tau-b, which is NaN where
+        all numbers of one side are equal. If ranks are published, a tau-b of 1 means that the best
+        has rank 1 in both.
         """
         import pandas as pd
 
@@ -184,6 +189,7 @@ class Publication:
             if len(numbers) == 1:
                 continue
             tau = float(tau_b(numbers.ours.to_numpy(), numbers.published.to_numpy()))
+            # Ranks rise as numbers fall, unless lower is better by the metric or the quantity.
             words = str(group).split(" ")
             lower_is_better = any(word in self.lower_is_better_for for word in words)
             if self.are_ranks and not lower_is_better:
@@ -194,8 +200,9 @@ class Publication:
     def summary(self) -> dict[str, Cell]:
         """Count the numbers that agree, and average the orderings' tau-b over the numbers.
 
-        Counts that do not apply are "", such as those of values where ranks are published; tau-b is
-        NaN if there are no orderings.
+        "printed" counts all published numbers, "compared" those that we have, too. Counts that do
+        not apply are "", such as those of values where ranks are published; tau-b is NaN if there
+        are no orderings.
         """
         frame = self.frame()
         n_within_noise = int(frame.noise.sum())
@@ -287,8 +294,9 @@ def _read_results(
 ) -> _OwnResults:
     """Read the numbers of a folder of tables, or of a study, to compare with a published table.
 
-    A folder with a table of the name of the published one, ``path``, is no study. Where lower is
-    better is looked up if ranks are published.
+    ``path`` is the published table, ``published`` its content. A folder with a table of the same
+    name is no study. Where lower is better is looked up if ranks are published. Raises InputError
+    if the folder holds no finished study either.
     """
     own_table = folder / f"{path.stem}.csv"
     if own_table.is_file():
@@ -316,8 +324,9 @@ def _read_own_table(path: Path) -> pd.DataFrame:
 def _numbers_of_study(study: FinishedStudy, path: Path, published: pd.DataFrame) -> pd.DataFrame:
     """Collect the numbers of a study that a published table may have, in a column value.
 
-    These are the table of the study, or the numbers of a result, that have the name of the file;
-    else means of systems or estimates if the published columns are theirs; else counts of the data.
+    These are the table of the study, or the numbers of a result, that have the name of the file at
+    ``path``; else means of systems or estimates if the published columns are theirs; else counts of
+    the data, with the column quantity. The other columns are labels, as texts.
     """
     import pandas as pd
 
@@ -377,9 +386,11 @@ def _shared_labels(published: pd.DataFrame, ours: pd.DataFrame) -> list[str]:
 
 
 def _join(published: pd.DataFrame, ours: pd.DataFrame, labels: Sequence[str]) -> pd.DataFrame:
-    """Join published numbers and ours, which have the same rows: see `Publication.joined`.
+    """Join published numbers and ours, which are of the same number in each row.
 
-    Shares of ours become percentages where percentages are published.
+    Shares of ours become percentages where percentages are published. Columns: the labels, ours,
+    published, step (size of the last printed digit), and noise: two standard errors of the
+    difference, NaN where no deviation is published.
     """
     is_percentage = published["unit"].str.startswith("%") & ("unit" not in ours)
     our_values: Any = ours["value"].astype(float) * np.where(is_percentage, 100, 1)
@@ -392,7 +403,11 @@ def _join(published: pd.DataFrame, ours: pd.DataFrame, labels: Sequence[str]) ->
 
 
 def _normalised(text: str) -> str:
-    """Write a label so that spellings of the same are equal, without a remark in brackets."""
+    """Write a label so that spellings of the same are equal, without a remark in brackets.
+
+    Lower case, without spaces, hyphens and the like; "none" becomes "". Of a number, only commas
+    are left out.
+    """
     if NUMBER.fullmatch(text):
         return text.replace(",", "")
     text = REMARK.sub("", text.lower())
@@ -416,8 +431,8 @@ def _to_numbers(texts: pd.Series) -> Any:
 def _variances(frame: pd.DataFrame, values: pd.Series[float], units: pd.Series[str]) -> Any:
     """Compute squared standard errors, (n_rows,): of counts of repeats, and of means.
 
-    Counts are those with a unit such as "out of 100 runs"; means have the columns sd and repeats.
-    NaN where neither is known.
+    Counts are ``values`` with a unit such as "out of 100 runs", which are binomial: v (n - v) / n.
+    Means have columns sd and repeats: sd² / repeats. NaN where neither is known.
     """
     unknown = np.full(len(frame), np.nan)
     sd = _to_numbers(frame["sd"]) if "sd" in frame else unknown
@@ -430,7 +445,8 @@ def _variances(frame: pd.DataFrame, values: pd.Series[float], units: pd.Series[s
 def _of_one_data_set(published: pd.DataFrame, study_name: str) -> pd.DataFrame:
     """Select the rows of the data set that the study is named for, or of the first.
 
-    Without a column ``dataset`` of several data sets, all rows.
+    Spelling aside, the name of the study must contain that of the data set; the longest such name
+    counts. Without a column ``dataset`` of several data sets, all rows.
     """
     if "dataset" not in published or published["dataset"].nunique() < 2:
         return published
@@ -444,7 +460,11 @@ def _of_one_data_set(published: pd.DataFrame, study_name: str) -> pd.DataFrame:
 
 
 def _hint(published: pd.DataFrame, ours: pd.DataFrame, labels: Sequence[str]) -> str:
-    """Word which published label the results do not have: the end of a sentence."""
+    """Word which published label the results do not have: the end of a sentence.
+
+    It names the first column none of whose published labels ours has, and a label like it; a full
+    stop if there is no such column; without shared columns, that there are none.
+    """
     for label in labels:
         our_labels = {_normalised(text) for text in ours[label]}
         unknown = [text for text in published[label] if _normalised(text) not in our_labels]

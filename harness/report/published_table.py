@@ -95,9 +95,10 @@ def _require_ranks(path: Path, lines: Sequence[int], ranks: Floats) -> None:
 
 
 def _parse_number(path: Path, line: int, column: str, text: str) -> tuple[float, float]:
-    """Read a number, and the size of its last digit.
+    """Read a number, and the size of its last digit: 2.8m is 2,800,000 and 100,000.
 
-    NaN where none, or a range, is printed; InputError for other texts.
+    Both are NaN where nothing, or a range, is printed. Raises InputError for other texts, with
+    path, line and column.
     """
     if not text or RANGE.fullmatch(text):
         return np.nan, np.nan

@@ -159,7 +159,11 @@ class Repeats(Result):
 
     @table("repeats", "standard deviations over users, systems and repetitions")
     def repeats_table(self) -> Table:
-        """Tabulate each estimate over the seeds, with its standard deviations."""
+        """Tabulate each estimate over the seeds, with its standard deviations.
+
+        A row for each quantity and report measure: its value in this study (the first seed), its
+        mean over the seeds, and deviations over users, systems and seeds. NaN where there is none.
+        """
         labels = self.measures.reported.labels
         # Of shape (n_quantities, n_measures).
         values_of_study = self.values[..., 0]
@@ -176,7 +180,11 @@ class Repeats(Result):
         return Table.from_columns("repeats", title, self.caption(), columns)
 
     def findings(self) -> Sequence[str]:
-        """Word how much each source of chance contributes, and how far the orderings agree."""
+        """Word how much each source of chance contributes, and how far the orderings agree.
+
+        A sentence for each quantity has root mean squares over the measures; one has the mean tau-b
+        over pairs of seeds for each measure; the last say how often each measure was the best.
+        """
         sentences = []
         deviations_over_measures = root_mean_square(self.sources)
         for index, (subject, words) in enumerate(zip(self.subjects, self.in_words, strict=True)):
@@ -198,7 +206,10 @@ class Repeats(Result):
         return (*sentences, *self._sentences_of_best())
 
     def _sentences_of_best(self) -> Iterator[str]:
-        """Word how often each measure is the best, a sentence for each quantity."""
+        """Word how often each measure is the best, a sentence for each quantity.
+
+        Of equally good measures the first counts; one without a value (NaN) is worst.
+        """
         for subject, values, sign in zip(self.subjects, self.values, self.signs, strict=True):
             comparable = np.where(np.isnan(values), -np.inf, sign * values)
             best_measures = comparable.argmax(axis=0).tolist()
@@ -220,7 +231,11 @@ class Repeats(Result):
         wide=True,
     )
     def plot(self, ax: Axes, *, subject: str | None = None) -> Axes:
-        """Draw the mean of each measure over the seeds, with its standard deviations."""
+        """Draw the mean of each measure over the seeds, with its standard deviations.
+
+        A row for each measure has lines for users, systems and seeds, one below the other.
+        ``subject`` chooses the quantity by what it is about; None takes the first.
+        """
         index = panel_index(self.subjects, subject)
         means = mean_of_defined(self.values[index])
         rows = np.arange(len(self.measures))[::-1]
@@ -245,7 +260,10 @@ class Repeats(Result):
         return ax
 
     def cautions(self) -> Sequence[str]:
-        """Caution of estimates that vary more than twice as much over repetitions as over users."""
+        """Caution of estimates that vary more than twice as much over repetitions as over users.
+
+        One sentence names them, by standard deviations; no sentence if there are none.
+        """
         over_users, _, over_repetitions = self.sources
         varies_more = over_repetitions > 2 * over_users
         labels = self.measures.reported.labels
@@ -297,7 +315,8 @@ def combine_repeats(
 
     Returns
     -------
-    The estimates that all repetitions have, over the report measures of the study.
+    The estimates that all repetitions have, over the report measures of the study; NaN where one of
+    these was not estimated.
 
     Raises
     ------

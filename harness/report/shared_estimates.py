@@ -23,7 +23,8 @@ def first_estimates(by_study: Mapping[str, Estimates]) -> Estimates:
 def by_shared_measure(by_study: Mapping[str, Estimates]) -> dict[str, list[Estimate]]:
     """Collect the estimates of each report measure that all studies have one for, by its name.
 
-    The list of a measure has an estimate for each study.
+    ``by_study`` has the estimates of one quantity. A name has the cut-off: "nDCG@10". The list of a
+    measure has an estimate for each study, in their order.
     """
     estimates_by_name = []
     for estimates in by_study.values():
@@ -50,9 +51,10 @@ def is_unacceptable(name: str, estimates_of_studies: Iterable[Estimates]) -> boo
 
 
 def _names_of_best(estimates: Estimates) -> str:
-    """List the measures than which no other is significantly better, if any is acceptable.
+    """List the measures than which no other is significantly better: "P@5 or nDCG@10".
 
-    If these are all of several measures, "any measure".
+    If these are all of several measures, "any measure"; "no measure" if none passes the threshold
+    of the quantity.
     """
     ordered = estimates.in_order()
     if not ordered.acceptable().any():
@@ -65,7 +67,11 @@ def _names_of_best(estimates: Estimates) -> str:
 
 
 def sentence_of_quantity(by_study: Mapping[str, Estimates]) -> str:
-    """Word which measures may be the best of each study, and which pairs differ in all alike."""
+    """Word which measures may be the best of each study, and which pairs differ in all alike.
+
+    ``by_study`` has the estimates of one quantity by the label of the study. Differences are
+    significant over users and, where a study has them, further sources of chance, as systems.
+    """
     has_further_sources = any(estimates.has_further_sources for estimates in by_study.values())
     sources = "users and systems" if has_further_sources else "users"
     best_by_study = []
@@ -117,7 +123,9 @@ def significant_pairs(
 def _signs_of_differences(estimates: Estimates) -> dict[tuple[str, str], int]:
     """Determine for every two measures, by name, which is significantly better.
 
-    1 for the first, -1 for the second, 0 for neither.
+    The result has every pair in both orders: 1 if the first is better, -1 if the second is, 0 if
+    neither is. Better means that the simultaneous interval of the difference excludes 0, over all
+    sources of chance that are known. Pairs are of report measures.
     """
     pairs = estimates.reported_pairs
     differences = estimates.simultaneous_differences(

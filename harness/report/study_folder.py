@@ -69,7 +69,7 @@ class Ledger:
         return sorted(page.stem for page in self.folder.glob("*.json"))
 
     def entry(self, part: str) -> Entry | None:
-        """Read the entry of a part; None if there is none, or none that can be read.
+        """Read the entry of a part, by its name; None if there is none, or none that can be read.
 
         Raises InputError if it names a file outside of the study.
         """
@@ -297,8 +297,8 @@ class FinishedStudy:
     def result(self, key: str) -> Result:
         """Read the result of an analysis, or of scoring, once; InputError if there is none.
 
-        If the study is repeated with other settings of the systems, results of analyses are over
-        all of these settings.
+        Read results are kept in memory. If the study is repeated with other settings of the
+        systems, results of analyses are over all of these settings.
         """
         require_known(f"{self.folder}: the study has no", [key], list(self.result_classes))
         if key not in self._results:

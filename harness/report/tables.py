@@ -34,6 +34,8 @@ def tabulate(study: FinishedStudy, name: str, **choices: Any) -> Table:
 
     Parameters
     ----------
+    name
+        Its name, its alias, or the end of its name that no other table has.
     choices
         Keywords of the table, such as ``cutoff``; None for one that is not chosen.
 
@@ -73,7 +75,7 @@ def _find_table(study: FinishedStudy, name: str) -> tuple[str, TableDeclaration]
     """Find a table by its name, its alias, or the end of its name; with the key of its result.
 
     Tables of papers are called PAPER-table3: "table3" is enough where it is unique, empty tables
-    aside. Raises InputError if there is none, or more than one.
+    aside. An exact name comes first. Raises InputError if there is none, or more than one.
     """
     tables = list(study.tables())
     for key, declaration in tables:
