@@ -56,7 +56,11 @@ def _printed(system: str) -> str:
 
 
 def paper_metric(name: str) -> Labels:
-    """Make the columns of a paper's table that name a metric: metric, paper_metric and cutoff."""
+    """Make the columns of a paper's table that name a metric, from its name, as "nDCG@10".
+
+    Columns metric, paper_metric (as papers print it), and cutoff: "none" without one, "" for AUC.
+    InputError for what is no metric.
+    """
     metric = rank_metric(name)
     no_cutoff = "" if metric.name == "AUC" else "none"
     printed = "NDCG" if metric.name == "nDCG" else metric.name
@@ -65,9 +69,10 @@ def paper_metric(name: str) -> Labels:
 
 
 def _kdd_estimator(estimator: Estimator) -> Labels:
-    """Make the columns that name an estimator of Krichene & Rendle; none for others.
+    """Make the columns that name an estimator of Krichene & Rendle: {} for other estimators.
 
-    Columns estimator, paper_estimator and gamma ("" if it has none).
+    Others are those of other names or with a prior that is not uniform. Columns estimator,
+    paper_estimator (as they print it) and gamma ("" if it has none).
     """
     if estimator.name not in KDD_NAMES or estimator.option("prior") not in ("", "uniform"):
         return {}
@@ -78,7 +83,11 @@ def _kdd_estimator(estimator: Estimator) -> Labels:
 
 
 def _aaai_estimator(estimator: Estimator) -> str:
-    """Name an estimator as Li et al. print it; "" if it is none of theirs."""
+    """Name an estimator as Li et al. (2023) print it; "" if it is none of theirs.
+
+    Such as BV_MES for BV with a prior of MES; pooling and iterations of the prior do not matter. BV
+    with a uniform prior is theirs only if gamma is .01.
+    """
     prior, _, _ = estimator.option("prior").removeprefix("pooled:").partition("@")
     prior_name = prior.upper()
     if estimator.name in ("mes", "mle"):
@@ -93,7 +102,12 @@ def _aaai_estimator(estimator: Estimator) -> str:
 
 
 def kdd_values(result: Estimates) -> Rows:
-    """Yield rows of exact and corrected metrics of all systems, in per cent."""
+    """Yield rows of exact and corrected metrics of all systems, in per cent.
+
+    Each row maps columns to cells. For each system and metric the exact value comes first, then the
+    mean and standard deviation over repeats by each estimator of Krichene & Rendle, from uniform
+    samples.
+    """
     means = 100 * result.estimated.mean(axis=3)
     deviations = 100 * result.sd
     for system, system_name in enumerate(result.systems):
@@ -113,21 +127,22 @@ def kdd_values(result: Estimates) -> Rows:
             for way in result.ways.itertuples():
                 names = _kdd_estimator(find_estimator(way.estimator))
                 if names and way.drawing == "uniform":
-                    yield (
-                        place
-                        | names
-                        | {
-                            "m_negatives": way.m,
-                            "repeats": result.repeats,
-                            "value": means[way.Index, metric, system],
-                            "sd": deviations[way.Index, metric, system],
-                            "unit": "%",
-                        }
-                    )
+                    moments: Labels = {
+                        "m_negatives": way.m,
+                        "repeats": result.repeats,
+                        "value": means[way.Index, metric, system],
+                        "sd": deviations[way.Index, metric, system],
+                        "unit": "%",
+                    }
+                    yield place | names | moments
 
 
 def kdd_orders(result: Estimates) -> Rows:
-    """Count the repeats that have pairs of systems in their true order."""
+    """Count the repeats that have a pair of systems in its true order.
+
+    Yields a row, a map of columns to cells, for each estimator of Krichene & Rendle from uniform
+    samples, metric and pair; 0 for a pair that truly ties.
+    """
     orders = result.orders().query("drawing == 'uniform'").fillna({"cutoff": 0})
     for row in orders.itertuples():
         names = _kdd_estimator(find_estimator(row.estimator))
@@ -142,27 +157,28 @@ def kdd_orders(result: Estimates) -> Rows:
             "system_2": system_2,
         }
         metric = paper_metric(f"{row.metric}@{row.cutoff}" if row.cutoff else row.metric)
-        yield (
-            pair
-            | metric
-            | names
-            | {
-                "m_negatives": row.m,
-                "repeats": row.repeats,
-                "value": row.correct,
-                "unit": f"correct orders out of {result.repeats} runs",
-            }
-        )
+        correct_orders: Labels = {
+            "m_negatives": row.m,
+            "repeats": row.repeats,
+            "value": row.correct,
+            "unit": f"correct orders out of {result.repeats} runs",
+        }
+        yield pair | metric | names | correct_orders
 
 
 def _aaai_ways(result: Estimates, *, adaptive: bool) -> Iterator[tuple[int, Labels]]:
-    """Yield the number and labels of the ways in a table, with a pooled prior if there is one.
+    """Yield the ways in a table of Li et al.: the row number in ``result.ways``, and labels.
 
-    Beside adaptive samples are those of one size but the smallest, if there are several.
+    Labels are the columns estimator and sample_set_size (negatives and the relevant item, or
+    "adaptive"). Of estimators that occur with and without a pooled prior, only the pooled are
+    taken. A table with adaptive samples (``adaptive``) has, beside them, BV and MN with learned
+    priors, from samples of all sizes but the smallest, if there are several; other tables have all
+    their estimators but the adaptive one, from all sizes.
     """
     estimators = [find_estimator(text) for text in result.ways["estimator"]]
     names = [_aaai_estimator(estimator) for estimator in estimators]
-    sizes = sorted({m for m, name in zip(result.ways["m"], names, strict=True) if name != ADAPTIVE})
+    named_sizes = zip(result.ways["m"], names, strict=True)
+    sizes = sorted({m for m, name in named_sizes if name != ADAPTIVE})
     larger_sizes = sizes[1:] or sizes
     table_sizes = larger_sizes if adaptive else sizes
     is_pooled = ["pooled" in estimator.option("prior") for estimator in estimators]
@@ -182,10 +198,11 @@ def _aaai_ways(result: Estimates, *, adaptive: bool) -> Iterator[tuple[int, Labe
 
 
 def _aaai_errors(result: Estimates, *, metric: str, adaptive: bool = False) -> Rows:
-    """Yield rows of the mean relative errors of a metric's curve, by system and way.
+    """Yield rows of the mean relative errors (%) of a metric's curve, by system and way.
 
-    The rows of adaptive samples are followed by those of their mean size. Nothing if the result
-    does not have the metric.
+    ``metric``: a name without cut-off; its first occurrence in the result is used. A curve has the
+    cut-offs 1 to 50. ``adaptive``: whether the table has adaptive samples, whose rows are followed
+    by those of their mean size. Nothing if the result does not have the metric.
     """
     metrics = [rank_metric(name) for name in result.measures.metrics]
     with_name = [number for number, read in enumerate(metrics) if read.name == metric]
@@ -216,9 +233,10 @@ def _moments(quantity: str, values: Floats, unit: str) -> Labels:
 
 
 def aaai_winners(result: Estimates) -> Rows:
-    """Count the repeats that find the best system, by metric but AUC, and by way.
+    """Count the repeats in which the best system is first, by metric but AUC, and by way.
 
-    No row where several systems are truly best.
+    Yields rows, maps of columns to cells, of the ways in a table with adaptive samples. No row
+    where several systems are truly best.
     """
     unit = f"correct winners out of {result.repeats} repeats"
     for number, metric in enumerate(result.measures.metrics):
@@ -242,8 +260,9 @@ LARGE_RECALL = partial(_aaai_errors, metric="Recall", adaptive=True)
 def paper_table(title: str, make_rows: Callable[..., Rows], *names: str) -> Any:
     """Declare a table of a paper: a method of a result, to be assigned in its class.
 
-    The names are those by which the table is asked for; the first stands in the table. The table
-    is empty if it would have exact values and BV alone.
+    ``make_rows`` yields rows, maps of columns to cells, for the result. The names are those by
+    which the table is asked for; the first stands in the table. The table is empty if there are no
+    rows, or those of exact values and BV alone.
     """
 
     def make(self: Any) -> Table:
@@ -319,9 +338,10 @@ def expected_by_size(metric: RankMetric, ranks: FullRanks, replace: bool) -> Flo
 
 
 def orderings(values: Floats) -> list[tuple[int, str]]:
-    """List the orderings of the lists, as ``B > A = C``, each with the place at which it starts.
+    """List the changes of the ordering of the lists A, B and C by their values at rising sizes.
 
-    Values are of shape (n_systems, n_sizes), and are rounded before they are compared.
+    Each with the column at which it starts, from 0, and as text, ``B > A = C``, the highest value
+    first. Values are of shape (n_systems, n_sizes), and are rounded before they are compared.
     """
     previous = ""
     starts = []
@@ -413,7 +433,7 @@ class Example(Result):
         return by_metric
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Tabulate the tables of both papers, and the orders by number of negatives."""
+        """Tabulate all tables of this result, by the name of the table."""
         import pandas as pd
 
         frames = {}
@@ -431,7 +451,11 @@ class Example(Result):
 
     @table("example_orders", "orders of the lists by the number of negatives")
     def orders(self) -> Table:
-        """Tabulate from how many negatives on each metric is expected to order the lists how."""
+        """Tabulate the expected orders of the lists by each metric, as ``B > A = C``.
+
+        A row for each order, with the least number of negatives from which on it holds, until the
+        next row.
+        """
         rows: list[list[Cell]] = []
         for metric, values in self.by_size.items():
             for place, order in orderings(values):
@@ -449,7 +473,10 @@ class Example(Result):
 
     @figure("kdd2020-figure2", "Metrics by negatives", panels="name", comparable=False, wide=True)
     def plot_sizes(self, ax: Axes, *, name: str) -> None:
-        """Draw an expected metric of the lists against the number of negatives (Rendle: 2)."""
+        """Draw an expected metric of the lists against the number of negatives (Rendle: 2).
+
+        ``name``: that of the metric. Vertical lines are where the order of the lists changes.
+        """
         values = self.by_size[name]
         curves = dict(zip(LISTS, values, strict=True))
         draw_curves(
@@ -467,7 +494,10 @@ class Example(Result):
 
     @figure("kdd2020-figure3", "Expected metrics", panels="name", comparable=False, wide=True)
     def plot_expectations(self, ax: Axes, *, name: str) -> None:
-        """Draw an expected metric against the rank, by number of negatives (Rendle: 3)."""
+        """Draw an expected sampled metric against the true rank, 1 to 1,000 (Rendle: 3).
+
+        A curve for each number of negatives, and the exact metric; ``name``: that of the metric.
+        """
         metric = rank_metric(name)
         curves: dict[str, Floats] = {}
         for m in FIGURE_SIZES:
@@ -478,7 +508,11 @@ class Example(Result):
 
     @figure("kdd2020-figure4", "Corrected AP by rank", panels="side", comparable=False, wide=True)
     def plot_corrections(self, ax: Axes, *, side: str) -> None:
-        """Draw corrected values against the rank in the sample, or what is expected of them."""
+        """Draw corrected values of AP by some estimators, from 100 negatives.
+
+        Against the rank in the sample; or, on the other side, their expectation against the true
+        rank, with exact AP. ``side``: one of `sides`.
+        """
         sample = SampledRanks.of([1], n_negatives=CORRECTION_NEGATIVES, n_candidates=N_CANDIDATES)
         values = {}
         for text in CORRECTIONS:

@@ -233,7 +233,8 @@ def _rows_at_place(ranks: FullRanks, place: int, mask: Masks) -> tuple[Longs, Lo
 @jit()
 def _log_choices(n: int, k: int) -> float:
     """Compute the logarithm of the binomial coefficient n over k, 0 <= k <= n."""
-    return math.lgamma(n + 1.0) - math.lgamma(k + 1.0) - math.lgamma(n - k + 1.0)
+    log_factorial = math.lgamma(n + 1.0)
+    return log_factorial - math.lgamma(k + 1.0) - math.lgamma(n - k + 1.0)
 
 
 @jit()
@@ -245,7 +246,8 @@ def _binomial_quantile(uniform: float, m: int, chance: float, start: int) -> int
     """
     x = start
     log_choices = _log_choices(m, x) if x > 0 else 0.0
-    logarithm = x * math.log(chance) + (m - x) * math.log1p(-chance)
+    log_below = (m - x) * math.log1p(-chance)
+    logarithm = x * math.log(chance) + log_below
     mass = math.exp(logarithm + log_choices)
     odds = chance / (1.0 - chance)
     while uniform >= mass and x < m:

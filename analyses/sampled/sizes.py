@@ -61,9 +61,10 @@ class Settings(RankSettings):
     )
 
     def samples(self, ranks: FullRanks) -> tuple[int, ...]:
-        """List the numbers of negatives; by default 1, 2, 5, ... up to those of all users.
+        """List the numbers of negatives; by default 1, 2, 5, ... up to those that all users have.
 
-        Refuse, with InputError, sizes that do not rise, and more negatives than some user has.
+        Refuse, with InputError, sizes that do not rise, none, and more negatives than some user has
+        irrelevant candidates.
         """
         if self.sizes is None:
             return round_numbers(int(ranks.n_irrelevant.min()))
@@ -75,7 +76,11 @@ class Settings(RankSettings):
 
 @analysis("sizes", source="Krichene & Rendle (2020), figure 6", needs=(Need.FULL_RANKS,))
 def sizes(work: Work, settings: Settings) -> Sizes:
-    """Expect metrics of systems, uncorrected and by BV(0.1), from samples of several sizes."""
+    """Compute expected estimates of metrics from samples of several sizes, and exact metrics.
+
+    Without simulation, by no correction and by BV(0.1), for each system. InputError if sizes do not
+    rise or some user has fewer irrelevant candidates.
+    """
     systems = work.full_ranks
     metrics = read_metrics(settings.metrics)
     measures = Measures(Measure(str(metric)) for metric in metrics)
@@ -90,10 +95,13 @@ def sizes(work: Work, settings: Settings) -> Sizes:
             for number, estimator in enumerate(estimators):
                 (estimates,) = estimator.fit_cells(cells).estimates(metrics)
                 expected[size, number, :, system] = estimates
-    exact = np.array([[metric.exact(ranks) for ranks in systems.values()] for metric in metrics])
+    exact = []
+    for metric in metrics:
+        exact.append([metric.exact(ranks) for ranks in systems.values()])
+    estimator_labels = [str(estimator) for estimator in estimators]
     frame = tidy(
         {"m": numbers},
-        {"estimator": [str(estimator) for estimator in estimators]},
+        {"estimator": estimator_labels},
         {"metric": measures.metrics},
         {"system": [*systems]},
         expected=expected,
@@ -125,7 +133,10 @@ class Sizes(Result):
 
     @table("sampled_sizes", "agreement of the expected with the exact ordering, by negatives")
     def agreement(self) -> Table:
-        """Tabulate how well the expected order of the systems agrees with the exact one."""
+        """Tabulate tau-b between the expected and the exact ordering of the systems.
+
+        A row for each metric and estimator, a column for each number of negatives.
+        """
         cells = {}
         for name in self.measures.metrics:
             by_size = self._of_metric(name).groupby(["estimator", "m"], sort=False)
@@ -138,7 +149,11 @@ class Sizes(Result):
 
     @figure("kdd2020-figure6", "Metrics by negatives", panels="metric", comparable=False, wide=True)
     def plot(self, ax: Axes, *, metric: str | None = None) -> None:
-        """Draw one metric by number of negatives, and exact values, as shares of the best one."""
+        """Draw one metric by number of negatives, and exact values, as shares of the best one.
+
+        ``metric``: a name, by default the first. A colour for each system, a dash for each
+        estimator; the best is the highest exact value.
+        """
         names = self.measures.reported.metrics
         name = names[panel_index(names, metric)]
         rows = self._of_metric(name)
@@ -193,7 +208,10 @@ def _draw_system(
 
 @analysis("ranks", source="Krichene & Rendle (2020), figure 5", needs=(Need.FULL_RANKS,))
 def ranks(work: Work, settings: RankSettings) -> RankDistributions:
-    """Count the relevant items up to the ends of equal bins, and to round ranks at the top."""
+    """Compute shares of relevant items up to some ranks, and their median ranks, by system.
+
+    The ranks are the ends of at most 50 equal bins of the candidates, and 1, 2, 5, 10, 20, ...
+    """
     import pandas as pd
 
     systems = work.full_ranks
@@ -236,7 +254,7 @@ class RankDistributions(Result):
 
     @table("sampled_ranks", "distribution of the ranks of relevant items")
     def at_the_top(self) -> Table:
-        """Tabulate median ranks, and shares of the items in the first ranks, by system."""
+        """Tabulate median ranks, and shares of the items in the first 1, 10 and 100, by system."""
         top_shares = self.shares.set_index("last").filter([1, 10, 100], axis=0)
         rows: list[tuple[Cell, ...]] = []
         for system, median in zip(top_shares, self.medians, strict=True):
@@ -248,7 +266,7 @@ class RankDistributions(Result):
 
     @figure("kdd2020-figure5", "Ranks of the relevant items among all candidates")
     def plot(self, ax: Axes) -> None:
-        """Draw the share of the items in each bin, by system."""
+        """Draw the share of the items in each of the bins of equal width, by system."""
         frame = self.shares.set_index("last")
         bins = equal_bins(int(frame.index[-1]))
         edges = np.append(0.5, bins + 0.5)

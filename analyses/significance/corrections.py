@@ -190,8 +190,10 @@ class Family:
         The maximum is over the pair and all pairs of smaller z. ``flipped``: sums of the systems'
         scores under random signs, (n_systems, n_signs). A distance within the tolerance counts.
         """
-        distances = np.abs(flipped[self.first] - flipped[self.second]) + self.tolerance
+        differences = flipped[self.first] - flipped[self.second]
+        distances = np.abs(differences) + self.tolerance
         distances *= self.inverse_sigmas[:, np.newaxis]
+        # Pairs are in falling order of z: the maximum is over this and all later ones.
         maxima = np.maximum.accumulate(distances[::-1], axis=0)[::-1]
         is_extreme = maxima >= self.observed[:, np.newaxis]
         return np.count_nonzero(is_extreme, axis=1)

@@ -103,7 +103,9 @@ def mean_limits(scores: Floats, *, level: float, runs: RunDeviations | None = No
     """
     means = mean_in_order(scores)
     n_users = scores.shape[2]
-    deviations = scores.std(axis=2, ddof=1) if n_users > 1 else np.full(means.shape, np.nan)
+    deviations = np.full(means.shape, np.nan)
+    if n_users > 1:
+        deviations = scores.std(axis=2, ddof=1)
     sources: list[VarianceSource] = [(deviations**2 / n_users, n_users - 1)]
     if runs is not None:
         sources.append(runs.variances())
@@ -185,10 +187,12 @@ class Components:
 
 
 def variance_components(values: Floats, *, level: float = 0.95) -> Components:
-    """Split scores (n_measures, n_systems, n_users) by the analysis of variance.
+    """Split the variance of scores into those of systems, users and their interaction.
 
-    There are at least two systems and two users. ``level`` is that of the interval of the relative
-    reliability.
+    By the analysis of variance, for each measure, from scores of shape (n_measures, n_systems,
+    n_users) with at least two systems and two users. ``level`` is the confidence level of the
+    interval of the relative reliability. Arrays of the result are of shape (n_measures,). Variances
+    below 0 are 0; reliabilities are NaN where nothing varies.
 
     Brennan (2001), Generalizability Theory; Urbano, Marrero & Martín (2013), On the measurement of
     test collection reliability; Feldt (1965), The approximate sampling distribution of
@@ -198,9 +202,11 @@ def variance_components(values: Floats, *, level: float = 0.95) -> Components:
     by_system = values.mean(axis=2)
     by_user = values.mean(axis=1)
     grand_mean = values.mean(axis=(1, 2), keepdims=True)
-    residuals = values - by_system[:, :, None] - by_user[:, None, :] + grand_mean
+    without_systems = values - by_system[:, :, None]
+    residuals = without_systems - by_user[:, None, :] + grand_mean
     system_df = n_systems - 1
     residual_df = (n_systems - 1) * (n_users - 1)
+    # Mean squares that can be rounding alone are set to 0.
     rounding = ROUNDING * np.abs(values).max(axis=(1, 2))
     threshold = n_users * n_systems * rounding**2
     system_squares = _above(threshold, n_users * by_system.var(axis=1, ddof=1))

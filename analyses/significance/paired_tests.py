@@ -59,6 +59,7 @@ def for_all_pairs(scores: Floats, statistic: Callable[[Floats], NDArray[Value]])
     blocks = []
     for start in range(0, n_tests, n_rows):
         tests = np.arange(start, min(start + n_rows, n_tests))
+        # Tests are numbered measure by measure, pair by pair.
         measure, pair = np.divmod(tests, len(first))
         differences = scores[measure, first[pair]] - scores[measure, second[pair]]
         blocks.append(statistic(differences))
@@ -117,7 +118,9 @@ def means_and_deviations(differences: Floats) -> tuple[Floats, Floats]:
     n_users = differences.shape[1]
     means = differences.mean(axis=1)
     squares = ((differences - means[:, np.newaxis]) ** 2).sum(axis=1)
-    deviations = np.sqrt(squares / (n_users - 1)) if n_users > 1 else np.full(len(means), np.nan)
+    deviations = np.full(len(means), np.nan)
+    if n_users > 1:
+        deviations = np.sqrt(squares / (n_users - 1))
     return _zero_if_within(ROUNDING, means), _zero_if_within(ROUNDING, deviations)
 
 
@@ -297,7 +300,8 @@ def sakai_test(scores: Floats, *, replicates: int, seed: int, n_jobs: int = 1) -
         return np.ones((n_measures, n_pairs))
     step = max(1, VALUES_AT_ONCE // (n_pairs * max(n_users, SAMPLES_AT_ONCE)))
     bootstrap = delayed(partial(_bootstrap_measures, replicates=replicates, seed=seed))
-    tasks = (bootstrap(scores[start : start + step]) for start in range(0, n_measures, step))
+    starts = range(0, n_measures, step)
+    tasks = (bootstrap(scores[start : start + step]) for start in starts)
     with single_threaded("blas"):
         p_values = run_in_threads(tasks, n_jobs=n_jobs)
     return np.concatenate(p_values)
@@ -377,7 +381,8 @@ class _CentredPairs:
         means = self.means[:, :, np.newaxis]
         observed_squares = self._mean_squares(self.squares.sum(axis=2, keepdims=True), n_users)
         threshold = _squared_t(means, observed_squares) * (1 - TIE)
-        sample_means = (sums[:, self.first] - sums[:, self.second]) / n_users
+        sample_sums = sums[:, self.first] - sums[:, self.second]
+        sample_means = sample_sums / n_users
         shifts = _zero_if_within(ROUNDING_STEPS, sample_means - means)
         products = self.squares.reshape(-1, n_users) @ weights.T
         squares = self._mean_squares(products.reshape(shifts.shape), n_users)
@@ -408,7 +413,7 @@ def _gridded_squares(centred: Floats) -> tuple[Floats, NDArray[np.intc]]:
 
 
 def _squared_t(means: Floats, variances: Floats) -> Floats:
-    """Compute the square of t but for a constant: 0 if the mean is 0, infinite if no variance.
+    """Compute the square of t but for the factor n: 0 if the mean is 0, infinite if no variance.
 
     Means and variances are of one shape, or fit each other.
     """

@@ -61,7 +61,11 @@ BITS_PER_HALF = 32
 
 
 def find_scale(scores: Floats) -> int | None:
-    """Find the smallest usual scale that makes all scores integers; None if there is none."""
+    """Find the smallest usual scale that makes all scores, times the scale, integers.
+
+    Usual scales are 1 to 100 and a few up to 100,000 (`SCALES`); None if none of them does.
+    """
+    # Some scores show quickly that most scales are wrong.
     sampled_scores = scores.flat[:: max(1, scores.size // 64)]
     for scale in SCALES:
         if on_lattice(sampled_scores, scale) and on_lattice(scores, scale):
@@ -81,7 +85,10 @@ def on_lattice(scores: Floats, scale: int, *, tolerance: float = TOLERANCE) -> b
 
 
 def pair_indices(n_systems: int) -> tuple[Numbers, Numbers]:
-    """Number the unordered pairs of systems (i, j) with i < j, first by i, then by j."""
+    """Number the unordered pairs of systems (i, j) with i < j, first by i, then by j.
+
+    The results are the i and the j of all pairs, each of shape (n_pairs,).
+    """
     first, second = np.triu_indices(n_systems, k=1)
     return first, second
 
@@ -116,7 +123,9 @@ class PairSums:
 
     @classmethod
     def from_scores(cls, scores: Floats, *, n_powers: int) -> PairSums:
-        """Sum over users, in a fixed order, for all pairs of scores (n_systems, n_users).
+        """Sum differences over users, in a fixed order, for all pairs of systems.
+
+        Scores are of shape (n_systems, n_users), the sums of (n_pairs,).
 
         ``n_powers``: how many of the sums of d^2, d^4, ... are computed. Four arrays of at most
         16 MB, or of one difference of each user, are held at a time.
@@ -313,8 +322,9 @@ def _choose_off_lattice(sums: PairSums, values: Floats, pairs: Numbers) -> NDArr
     """Choose a method for each pair of scores (n_systems, n_users) that are on no lattice.
 
     ``sums``: those of the pairs that are tested, with powers up to the 16th; ``pairs``: their
-    numbers, of shape (n_pairs,). Enumeration for few users, the series for many without a large
-    difference, else the product.
+    numbers, of shape (n_pairs,). Enumeration for at most 40 differing users; the series for 200 or
+    more without a large difference, unless the characteristic function of one of the three riskiest
+    such pairs grows again; else the product.
     """
     is_moderate = TAIL_DEVIATIONS * sums.largest <= SERIES_SPREAD * sums.deviations
     has_enough_users = sums.n_differing >= SERIES_USERS
@@ -323,7 +333,9 @@ def _choose_off_lattice(sums: PairSums, values: Floats, pairs: Numbers) -> NDArr
     series = np.flatnonzero(methods == Method.SERIES)
     # By Cauchy & Schwarz n sum d^4 >= (sum d^2)^2, with equality if all sizes are equal: the
     # riskiest pairs are those whose differences come closest to sharing one size.
-    flatness = sums.n_differing[series] * sums.powers[series, 1] / sums.powers[series, 0] ** 2
+    squares = sums.powers[series, 0]
+    fourth_powers = sums.powers[series, 1]
+    flatness = sums.n_differing[series] * fourth_powers / squares**2
     riskiest = series[np.argsort(flatness, kind="stable")[:N_REVIVAL_CHECKS]]
     for differences in _differences(values, pairs[riskiest]):
         if has_revival(differences):
@@ -350,8 +362,9 @@ def _p_and_critical(
         critical_sums[series] = critical_by_series(powers, alpha=alpha)
     for method, test in PAIRWISE.items():
         tested = np.flatnonzero((methods == method) & (sums.n_differing > 0))
-        for place, differences in zip(tested, _differences(values, pairs[tested]), strict=True):
-            p_values[place], critical_sums[place] = test(differences, alpha=alpha)
+        differences_of_pairs = _differences(values, pairs[tested])
+        for pair, differences in zip(tested, differences_of_pairs, strict=True):
+            p_values[pair], critical_sums[pair] = test(differences, alpha=alpha)
     return p_values, critical_sums
 
 
@@ -456,7 +469,9 @@ def count_as_extreme(grid: Floats, start: int, stop: int, *, seed: int) -> Longs
 
     first, second = pair_indices(grid.shape[1])
     totals = grid.sum(axis=2)
-    thresholds = np.abs(totals[:, first] - totals[:, second]) - 2 * grid.shape[2]
+    observed = np.abs(totals[:, first] - totals[:, second])
+    # The grid changes the observed and a flipped sum by at most one step a user each.
+    thresholds = observed - 2 * grid.shape[2]
     counts = np.zeros(thresholds.shape, dtype=np.int64)
     for flipped in flipped_sums(grid, start, stop, seed=seed, block=BLOCK):
         add_extreme(counts, flipped, thresholds)

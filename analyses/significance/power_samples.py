@@ -99,11 +99,15 @@ def resample_power(
     )
     with single_threaded("blas"):
         samples = run_in_threads(tasks, n_jobs=n_jobs)
+    powers = [sample.powers for sample in samples]
+    crossed = [sample.crossed for sample in samples]
+    curve_low = [sample.curve_low for sample in samples]
+    curve_high = [sample.curve_high for sample in samples]
     return PowerSamples(
-        powers=np.array([sample.powers for sample in samples]),
-        crossed=np.array([sample.crossed for sample in samples]),
-        curve_low=np.array([sample.curve_low for sample in samples]),
-        curve_high=np.array([sample.curve_high for sample in samples]),
+        powers=np.array(powers),
+        crossed=np.array(crossed),
+        curve_low=np.array(curve_low),
+        curve_high=np.array(curve_high),
     )
 
 

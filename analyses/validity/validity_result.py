@@ -220,10 +220,9 @@ class Validity(Result):
         """
         import pandas as pd
 
-        columns = self._columns()
-        columns_of_all = {
-            name: values[..., np.newaxis, np.newaxis] for name, values in columns.items()
-        }
+        columns_of_all = {}
+        for name, values in self._columns().items():
+            columns_of_all[name] = values[..., np.newaxis, np.newaxis]
         parts = [self._rows("all", [1.0], columns_of_all)]
         if self.kept is not None:
             parts.append(self._curve_rows("judgements", self.kept))
@@ -531,28 +530,28 @@ class Validity(Result):
         with_itself = self.tau.part(0)
         _, high = with_itself.users
         is_best = mark_best_systems(self.true[place, numbers[0]])
-        sentences = [
-            best_measures_sentence(estimates, self.units),
-            disagreement_sentence(
-                reported,
-                taus=with_itself.values[numbers],
-                high=high[numbers],
-                attainable=self.attainable[0, numbers],
-                units=self.units,
-            ),
-            choices_sentence(
-                self.regret.values[place, numbers],
-                np.array(self.systems)[is_best].tolist(),
-                reference=self.main,
-            ),
-            sign_sentence(
-                reported,
-                n_wrong=self.verdicts.wrong[place, numbers].sum(axis=-1),
-                n_significant=self.verdicts.significant[place, numbers].sum(axis=-1),
-                test=self.test,
-                reference=self.main,
-            ),
-        ]
+        best_systems = np.array(self.systems)[is_best].tolist()
+        is_wrong = self.verdicts.wrong[place, numbers]
+        is_significant = self.verdicts.significant[place, numbers]
+        most_valid = best_measures_sentence(estimates, self.units)
+        disagreement = disagreement_sentence(
+            reported,
+            taus=with_itself.values[numbers],
+            high=high[numbers],
+            attainable=self.attainable[0, numbers],
+            units=self.units,
+        )
+        choices = choices_sentence(
+            self.regret.values[place, numbers], best_systems, reference=self.main
+        )
+        signs = sign_sentence(
+            reported,
+            n_wrong=is_wrong.sum(axis=-1),
+            n_significant=is_significant.sum(axis=-1),
+            test=self.test,
+            reference=self.main,
+        )
+        sentences = [most_valid, disagreement, choices, signs]
         return [sentence for sentence in sentences if sentence]
 
     def cautions(self) -> Sequence[str]:

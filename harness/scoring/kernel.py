@@ -226,7 +226,8 @@ def _sum_over_groups(
     ranks = np.arange(1, borders[-1] + 1)
     discounts = np.concatenate([[0.0], 1.0 / np.log2(ranks + 1)])
     n_groups = groups.max(initial=0) + 1
-    sums = np.zeros((n_groups, hits.n_systems, len(borders), N_SUMS, masks.shape[1]))
+    n_samples = masks.shape[1]
+    sums = np.zeros((n_groups, hits.n_systems, len(borders), N_SUMS, n_samples))
     lists = ListArrays(
         offsets=hits.offsets,
         ranks=hits.ranks,

@@ -256,8 +256,9 @@ class Coverage(Result):
             with_short_list.append((run.lengths < run.depth).sum())
             n_items.append(np.count_nonzero(recommendations_by_item))
             judged.append(is_judged.sum() / max(run.lengths.sum(), 1))
+        systems = [run.system for run in runs]
         return cls(
-            systems=tuple(run.system for run in runs),
+            systems=tuple(systems),
             n_users=qrels.n_users,
             without_list=np.array(without_list),
             with_short_list=np.array(with_short_list),
