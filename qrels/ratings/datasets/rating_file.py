@@ -64,6 +64,11 @@ def read_ratings(path: str | Path | Source, **options: Any) -> Ratings:
             f"{source.label}: {table.n_without_value:,} of {table.n_read:,} ratings "
             "are left out because a value is missing."
         )
+    if table.n_repeated and chosen.duplicates == "last" and Role.HISTORY not in recognised.places:
+        warn(
+            f"{source.label}: {table.n_repeated:,} of {table.n_read:,} ratings are of pairs that "
+            "are rated again: the last of each is kept."
+        )
     ratings = table.ratings()
     for doubt in unlikely_ids(ratings):
         warn(f"{source.label}: {doubt}")
