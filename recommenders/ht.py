@@ -118,8 +118,11 @@ class HittingTimes(HistoryBasedScorer):
     def _products(self, histories: Sparse) -> NDArray[np.floating]:
         """Score every item for rows of ratings by hitting times, both of shape (n_rows, n_items).
 
-        The best item of a row scores 0, the others less, in steps of the random walk. NaN for items
-        that are not connected with the items rated above 0.
+        A score is minus the expected number of steps of a random walk from the item to the user,
+        less that of the best item of the row, which scores 0, rounded to ``self.resolution`` steps.
+        It is the mean of ``self.weights``, (n_items, n_items), over the rated items, weighted by
+        their ratings, plus ``self.item_offsets``, (n_items,). NaN for items that are not connected
+        with the items rated above 0.
         """
         shares = row_shares(histories)
         scores = shares @ self.weights + self.item_offsets
@@ -143,11 +146,15 @@ class TruncatedHittingTimes(TrainedOnRatings):
     def score_batch(self, user_numbers: Ints) -> Singles:
         """Score every item for training users by the mean number of steps that a walk saves.
 
-        A walk of ``self.steps`` steps from the item ends early when it meets the user. Scores are
-        float32 of shape (n_rows, n_items); NaN for items from which no walk leads to the user.
+        A walk of ``self.steps`` steps from the item ends early when it meets the user. The matrices
+        ``self._from_users`` and ``self._from_items`` have the probabilities of a step, of shapes
+        (n_users, n_items) and (n_items, n_users). Scores are float32 of shape (n_rows, n_items);
+        NaN for items from which no walk leads to the user.
         """
         column = np.arange(len(user_numbers))
         saved_from_items = np.zeros((len(self.items), len(user_numbers)))
+        # By the number of steps that are left at a user, two at a time: a walk that starts at an
+        # item is at a user at every second step only.
         for step in range(self.steps % 2 + 1, self.steps, 2):
             saved_from_users = self._from_users @ saved_from_items
             saved_from_users[user_numbers, column] = step
@@ -181,7 +188,8 @@ def _hitting_times(matrix: Sparse) -> tuple[Floats, Floats, Ints]:
     plus the item offsets, up to a constant of the user.
 
     The ratings are of shape (n_users, n_items); the results of shapes (n_items, n_items),
-    (n_items,) and (n_items,). Raises InputError if the Laplacian cannot be inverted.
+    (n_items,) and (n_items,). Components are numbers of the connected components of the graph of
+    ratings. Raises InputError if the ratings differ too much in size to be solved for.
     """
     _, components = connected_components(matrix)
     degrees = matrix.sum(axis=0)
@@ -282,7 +290,10 @@ def connected_items(histories: Sparse, components: Ints) -> Masks:
 
 
 def row_shares(matrix: Sparse) -> Sparse:
-    """Divide every row of a sparse matrix by its sum; a row of zeros stays."""
+    """Divide every row of a sparse matrix, whose values are at least 0, by its sum.
+
+    Returns a new matrix, float64 of the same shape; a row of zeros stays.
+    """
     sums = matrix.sum(axis=1)
     divisors = np.where(sums > 0, sums, 1.0)
     shares = matrix.astype(np.float64)

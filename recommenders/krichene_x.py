@@ -122,8 +122,11 @@ class KricheneXScorer(FactorScorer):
     def score_histories(self, histories: Sparse) -> Singles:
         """Score every item for rows of ratings: float32 of shape (n_rows, n_items).
 
-        For each row the user factors are solved for, by weighted least squares; the item factors
-        are those of training. The values of ratings do not matter. An empty row gets NaN.
+        For each row the user factors p are solved for, by weighted least squares, with the item
+        factors V of training, (n_items, n_factors):
+        (V'V + penalty I + weight sum v v') p = (1 + weight) sum v, with sums over the rated items.
+        Scores are the products of p and V. The values of ratings do not matter. An empty row gets
+        NaN.
         """
         item_factors = self.item_factors.astype(np.float64)
         n_factors = item_factors.shape[1]

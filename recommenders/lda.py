@@ -64,6 +64,7 @@ def lda(ratings: Ratings, settings: LDASettings, *, seed: int) -> FactorScorer:
     """
     from sklearn.decomposition import LatentDirichletAllocation
 
+    random_state = np.random.RandomState(np.random.MT19937(seed))
     model = LatentDirichletAllocation(
         n_components=settings.topics,
         doc_topic_prior=settings.user_prior,
@@ -73,7 +74,7 @@ def lda(ratings: Ratings, settings: LDASettings, *, seed: int) -> FactorScorer:
         max_iter=settings.passes,
         max_doc_update_iter=USER_STEPS,
         n_jobs=1,
-        random_state=np.random.RandomState(np.random.MT19937(seed)),
+        random_state=random_state,
     )
     user_topics = model.fit_transform(ratings.matrix())
     topic_items = model.components_ / model.components_.sum(axis=1, keepdims=True)

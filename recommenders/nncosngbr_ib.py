@@ -74,8 +74,10 @@ class BaselineItemScorer(HistoryBasedScorer):
     def _products(self, histories: Sparse) -> NDArray[np.floating]:
         """Score every item for rows of ratings, both of shape (n_rows, n_items).
 
-        A score is the baseline plus the residuals of the ratings times ``self.weights``; an item
-        without any weight scores its baseline.
+        A score is the baseline of user and item plus the sum of the residuals of the row's ratings
+        (rating minus baseline) times ``self.weights``, of shape (n_items, n_items); if
+        ``self.averaged``, the sum is divided by that of the weights. An item without any weight
+        scores its baseline.
         """
         sums = self.baselines.residuals(histories) @ self.weights
         if self.averaged:

@@ -53,12 +53,14 @@ def nncosngbr_ub(
     """
     matrix = ratings.matrix()
     baselines = Baselines.fit(matrix, settings)
+    residuals = baselines.residuals(matrix)
+    neighbour_weights = nearest_by_cosine(
+        matrix, count=settings.neighbours, shrinkage=settings.shrinkage
+    )
     return NeighbourSumScorer(
         ratings,
-        neighbour_weights=nearest_by_cosine(
-            matrix, count=settings.neighbours, shrinkage=settings.shrinkage
-        ),
-        values=baselines.residuals(matrix),
+        neighbour_weights=neighbour_weights,
+        values=residuals,
         scores_of_sums=partial(_add_baselines, baselines=baselines),
         averaged=settings.denominator,
     )

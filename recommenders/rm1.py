@@ -64,7 +64,11 @@ def rm1(ratings: Ratings, settings: RM1Settings, *, seed: int) -> NeighbourSumSc
 
 
 def _softmax_of_rows(logarithms: Sparse) -> Sparse:
-    """Replace every stored entry by its exponential as a share of those of its row."""
+    """Replace every stored entry by its exponential, divided by the sum of those of its row.
+
+    The result is a new matrix of the same shape and entries, whose rows sum to 1; an empty row
+    stays empty. The highest entry of a row is subtracted first, so that nothing overflows.
+    """
     rows = row_of_entry(logarithms)
     exponentials = np.exp(logarithms.data - row_maxima(logarithms)[rows])
     sums = np.bincount(rows, exponentials, minlength=logarithms.shape[0])

@@ -53,11 +53,14 @@ def rsv(ratings: Ratings, settings: RSVSettings, *, seed: int) -> NeighbourSumSc
 
 
 def _selection_values(sums: Sparse, neighbours: Sparse, histories: Sparse) -> NDArray[np.floating]:
-    """Square the sums of ratings over neighbours, over their total times the number of neighbours.
+    r"""Compute the selection values of items for a block of users, of shape (n_block, n_items).
 
-    Sums are of shape (n_block, n_items), with entries for items that a neighbour has rated above 0;
-    the values are NaN for other items. Row u of ``neighbours``, (n_block, n_users), has an entry
-    for each neighbour.
+    .. math:: N_{ui}^2 / (|V_u| \sum_j N_{uj})
+
+    with ``sums`` :math:`N_{ui}` of ratings over the neighbours :math:`V_u` of user u, of shape
+    (n_block, n_items), which have entries for items that a neighbour has rated above 0; the values
+    are NaN for other items. Row u of ``neighbours``, (n_block, n_users), has an entry for each
+    neighbour. ``histories`` are not used.
     """
     n_neighbours = np.diff(neighbours.indptr)
     divisors_by_row = sums.sum(axis=1) * n_neighbours

@@ -55,7 +55,8 @@ class RandomScorer:
     def _scores(self, user_keys: NDArray[np.uint64]) -> Singles:
         """Draw a number in [0, 1) for each user and item: float32 of shape (n_users, n_items).
 
-        It is a hash of the key of the user, (n_users,), with the item's id and the seed.
+        It is a hash of the key of the user, ``user_keys`` of shape (n_users,), the item's id and
+        ``self.seed``: a multiple of 2^-24.
         """
         item_hashes = _hashes(self.items.ids, salt=f"item {self.seed}")
         words = splitmix64(user_keys[:, np.newaxis] ^ item_hashes)

@@ -45,12 +45,17 @@ def find_run_files(patterns: Iterable[str]) -> list[Path]:
 
 
 def read_run(path: Path) -> RunFile:
-    """Read the one run of a file: TREC's lines, which may be packed, or Parquet.
+    """Read the one run of a file: the lines of TREC, also compressed, or Parquet.
 
     Raises
     ------
     InputError
-        If a line breaks a rule, or the file holds several runs.
+        If the file cannot be read, a line or row breaks a rule, or the file holds several runs.
+
+    Warns
+    -----
+    InputWarning
+        If lines have more than six fields, or scores rise with the ranks (see `parse_runs`).
     """
     path = Path(path)
     content = read_bytes(path)
@@ -96,14 +101,24 @@ def parse_runs(path: Path, content: bytes) -> list[RunFile]:
     content
         Its bytes, unpacked.
 
+    Returns
+    -------
+    One run for each tag, with users, items and scores of its lines in the order of the file.
+
     Raises
     ------
     InputError
         If a line breaks a rule, an item is listed twice, or tags differ though no topic has two.
+
+    Warns
+    -----
+    InputWarning
+        If lines have more than six fields, or scores rise with the ranks, as distances do.
     """
     columns = read_columns(path, content, LAYOUT, _checked_lines)
     warn_of_distances(path, *_first_ranks_and_scores(content))
     scores = columns.numbers(SCORE_FIELD)
+    # The first score that is no number, if there is one, is refused at its line.
     for position in np.flatnonzero(np.isnan(scores))[:1]:
         line, fields = columns.line(position)
         _check_fields(path, line, fields)
@@ -111,7 +126,10 @@ def parse_runs(path: Path, content: bytes) -> list[RunFile]:
 
 
 def _first_ranks_and_scores(content: bytes) -> tuple[list[str], Floats, Floats]:
-    """Read topics, ranks and scores of the first lines of a run, those with numbers for both."""
+    """Read topics, ranks and scores of the first lines of a run, each of shape (n_lines,).
+
+    ``content``: bytes of the file. Lines whose rank or score is no number are left out.
+    """
     topics = []
     ranks = []
     scores = []
@@ -133,6 +151,9 @@ def warn_of_distances(
 ) -> None:
     """Warn if scores rise with the ranks: they may be distances, and lists are reversed.
 
+    Pairs of a line and the next one are counted, of one topic and with rising ranks. The warning
+    comes if scores rise in two or more of them, and far more often than they fall.
+
     Parameters
     ----------
     path
@@ -140,8 +161,9 @@ def warn_of_distances(
     topics, ranks, scores
         Topic, rank and score of some lines, in the order of the file, of shape (n_lines,).
     """
-    names = np.array(topics)
-    is_next = (names[1:] == names[:-1]) & (ranks[1:] > ranks[:-1])
+    topic_ids = np.array(topics)
+    same_topic = topic_ids[1:] == topic_ids[:-1]
+    is_next = same_topic & (ranks[1:] > ranks[:-1])
     n_rising = np.count_nonzero(is_next & (scores[1:] > scores[:-1]))
     n_falling = np.count_nonzero(is_next & (scores[1:] < scores[:-1]))
     if n_rising > 1 and n_rising > FEW_FALLS * n_falling:
@@ -153,7 +175,12 @@ def warn_of_distances(
 
 
 def _runs_of(columns: Columns, scores: Floats) -> list[RunFile]:
-    """Part the lines of a file by their tags; scores of shape (n_lines,)."""
+    """Part the lines of a file by their tags, the names of the systems: one run for each.
+
+    ``columns``: fields of the lines; ``scores``: score of each line, of shape (n_lines,). Raises
+    InputError if an id or tag is too long, a run lists an item twice for a user, or no topic has
+    two of the tags.
+    """
     tags, tag_of_line = columns.bounded_texts(TAG_FIELD)
     if len(tags) == 1:
         return [RunFile(columns.path, escaped(tags[0]), *Pairs.of_columns(columns), scores)]
@@ -166,12 +193,13 @@ def _runs_of(columns: Columns, scores: Floats) -> list[RunFile]:
         users_of_tag, user_of_tag = _renumbered(users, user[lines])
         items_of_tag, item_of_tag = _renumbered(items, item[lines])
         pairs = Pairs(users_of_tag, items_of_tag, user_of_tag, item_of_tag)
-        for row in pairs.duplicate_rows()[:1]:
-            raise columns.error_at(
-                int(lines[row]),
-                f"item {items.ids[item[lines[row]]]} is duplicated for user "
-                f"{users.ids[user[lines[row]]]} in the run {tag!r}.",
-            )
+        duplicates = pairs.duplicate_rows()
+        if len(duplicates) > 0:
+            line = int(lines[duplicates[0]])
+            item_id = items.ids[item[line]]
+            user_id = users.ids[user[line]]
+            finding = f"item {item_id} is duplicated for user {user_id} in the run {tag!r}."
+            raise columns.error_at(line, finding)
         runs.append(RunFile(columns.path, escaped(tag), *pairs, scores[lines]))
     return runs
 
@@ -185,25 +213,27 @@ def _renumbered(numbering: Numbering, numbers: Ints) -> tuple[Numbering, Ints]:
 def _refuse_tags_of_one_run(
     columns: Columns, tags: Sequence[str], tag_of_line: Ints, user: Ints
 ) -> None:
-    """Refuse several tags where no topic has two of them: they may be one run.
+    """Raise InputError if no topic has lines of two tags: all lines may be of one run.
 
     Parameters
     ----------
     columns
-        The file.
+        The fields of the file, which the error names with the line.
     tags
-        The distinct tags.
+        The distinct tags, at least two.
     tag_of_line, user
-        Numbers of the tag and the user of each line, of shape (n_lines,).
+        Position in ``tags`` and number of the user of each line, of shape (n_lines,).
     """
+    # One number for each pair of a user and a tag.
     pairs = user.astype(np.int64) * len(tags) + tag_of_line
     if len(np.unique(pairs)) > len(np.unique(user)):
         return
-    other = int((tag_of_line != tag_of_line[0]).argmax())
+    first_other_line = int((tag_of_line != tag_of_line[0]).argmax())
     first_tag = tags[tag_of_line[0]]
+    other_tag = tags[tag_of_line[first_other_line]]
     raise columns.error_at(
-        other,
-        f"the tag {tags[tag_of_line[other]]!r} after {first_tag!r} in {columns.place(0)}, and no "
+        first_other_line,
+        f"the tag {other_tag!r} after {first_tag!r} in {columns.place(0)}, and no "
         "topic has two tags. If these are several runs, part the file by tag; if it is one run, "
         "give all lines one tag.",
     )
@@ -213,17 +243,26 @@ def format_run(run: Run, topics: Numbering, items: Numbering) -> bytes:
     """Write a run as the lines of a TREC run file.
 
     The score is ``depth + 1 - rank``: strictly falling, and exact in float32, so that every
-    evaluator finds our order again.
+    evaluator finds our order again. ``topics`` and ``items`` have the ids of the users and items of
+    the run, in the order of their numbers.
     """
     beginnings = [f"{topic} Q0 " for topic in topics.ids.tolist()]
-    endings = [f" {rank} {run.depth + 1 - rank} {run.system}\n" for rank in range(1, run.depth + 1)]
+    endings = []
+    for rank in range(1, run.depth + 1):
+        score = run.depth + 1 - rank
+        endings.append(f" {rank} {score} {run.system}\n")
     user, column = np.nonzero(run.items >= 0)
     item = run.items[user, column]
     return join_rows((beginnings, user), (items.ids.tolist(), item), (endings, column))
 
 
 def _checked_lines(path: Path, lines: NumberedLines) -> Iterator[list[bytes]]:
-    """Yield the first six fields of each line; refuse odd lines, and warn of further fields."""
+    """Yield the first six fields of each line that is not blank.
+
+    ``lines``: pairs of the number of a line in the file, from 1, and its fields. Raises InputError
+    for a line of fewer fields or whose score is no number, and if no line is left; at the end,
+    warns of lines with further fields.
+    """
     longer_lines = []
     has_lines = False
     for number, fields in lines:
@@ -244,7 +283,11 @@ def _checked_lines(path: Path, lines: NumberedLines) -> Iterator[list[bytes]]:
 
 
 def _check_fields(path: Path, number: int, fields: list[bytes]) -> None:
-    """Refuse a line of fewer than six fields, or whose score is no number."""
+    """Raise InputError for a line of fewer than six fields, or whose score is no number.
+
+    Also for a line of more fields whose fourth, the rank, is no number: its item id may have a
+    space. ``number`` is that of the line in the file, from 1.
+    """
     if len(fields) < N_FIELDS:
         finding = f"a run line has six fields (user Q0 item rank score tag), found {len(fields)}."
         raise InputError.at_line(path, number, finding)
@@ -265,8 +308,8 @@ BYTES_PER_ROW = 100
 def run_to_parquet(run: Run, topics: Numbering, items: Numbering) -> bytes:
     """Write a run as the columns system, user, item and score of a Parquet file.
 
-    Ids and scores are those of `runs.formats.format_run`: names that a TREC file can carry, and
-    ``depth + 1 - rank``.
+    ``topics`` and ``items`` have the ids of the users and items of the run, in the order of their
+    numbers; a TREC file can hold them. The score is ``depth + 1 - rank``.
     """
     import pyarrow as pa
 
@@ -274,16 +317,20 @@ def run_to_parquet(run: Run, topics: Numbering, items: Numbering) -> bytes:
     system = np.zeros(len(user), dtype=np.int32)
 
     def encoded(number: Integers, ids: Sequence[str]) -> Any:
-        """Encode a column of ids by their numbers, of shape (n_rows,)."""
+        """Encode a column of ids by their positions in ``ids``: ``number``, of shape (n_rows,)."""
         texts = pa.array(ids, pa.string())
         return pa.DictionaryArray.from_arrays(number.astype(np.int32), texts)
 
+    encoded_systems = encoded(system, [run.system])
+    encoded_users = encoded(user, topics.ids.tolist())
+    encoded_items = encoded(run.items[user, column], items.ids.tolist())
+    scores = (run.depth - column).astype(np.float32)
     table = pa.table(
         {
-            "system": encoded(system, [run.system]),
-            "user": encoded(user, topics.ids.tolist()),
-            "item": encoded(run.items[user, column], items.ids.tolist()),
-            "score": (run.depth - column).astype(np.float32),
+            "system": encoded_systems,
+            "user": encoded_users,
+            "item": encoded_items,
+            "score": scores,
         }
     )
     return parquet_bytes(
@@ -296,7 +343,10 @@ def run_to_parquet(run: Run, topics: Numbering, items: Numbering) -> bytes:
 
 
 def is_own(content: bytes) -> bool:
-    """Tell whether a Parquet file has the columns of our runs, or cannot be read at all."""
+    """Test whether the content of a Parquet file has the columns system, user, item and score.
+
+    True also if it cannot be read at all, so that reading it as a run says why.
+    """
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -312,7 +362,8 @@ def runs_from_parquet(path: Path | str, content: bytes) -> list[RunFile]:
     Raises
     ------
     InputError
-        If a column is missing or of another type, a value is missing, or no id can be such.
+        If the file cannot be read, a column is missing or of another type, a value is missing or
+        NaN, a TREC file cannot hold an id, or a run lists an item twice for a user.
     """
     columns = Columns(path, content, _arrays(path, content), unit="row")
     for name, field in COLUMNS.items():
@@ -323,13 +374,18 @@ def runs_from_parquet(path: Path | str, content: bytes) -> list[RunFile]:
         if name != "score":
             _require_fit_ids(columns, field, name)
     scores = columns.numbers(SCORE_FIELD)
-    for position in np.flatnonzero(np.isnan(scores))[:1]:
-        raise columns.error_at(int(position), "the score is not a number.")
+    is_missing = np.isnan(scores)
+    if is_missing.any():
+        raise columns.error_at(int(is_missing.argmax()), "the score is not a number.")
     return _runs_of(columns, scores)
 
 
 def _require_fit_ids(columns: Columns, field: int, name: str) -> None:
-    """Refuse ids, or names of systems, that no TREC file can carry."""
+    """Raise InputError at the first row whose id no TREC file can hold, as with a space.
+
+    ``field`` is the number of the field of ids, ``name`` what the error calls it: "system", "user"
+    or "item".
+    """
     texts, codes = columns.bounded_texts(field)
     unfit = first_unfit_id(texts)
     if unfit is not None:
@@ -338,7 +394,12 @@ def _require_fit_ids(columns: Columns, field: int, name: str) -> None:
 
 
 def _arrays(path: Path | str, content: bytes) -> dict[int, Any]:
-    """Read the columns by the field of a line that holds the same; names are stored once each."""
+    """Read the columns of a Parquet file, by the number of the field of a TREC line.
+
+    Columns of ids and systems are Arrow dictionaries, in which a text is stored once; scores are
+    numbers. Raises InputError if the file cannot be read, lacks a column or has one twice, has no
+    rows or more than fit into memory, or holds values of another type.
+    """
     import pyarrow as pa
     from psutil import virtual_memory
     from pyarrow import parquet
@@ -363,7 +424,9 @@ def _arrays(path: Path | str, content: bytes) -> dict[int, Any]:
 
 
 def _converted(path: Path | str, name: str, column: Any) -> Any:
-    """Convert a column of names to texts that are stored once each; scores stay numbers.
+    """Convert an Arrow column of ids to a dictionary of its texts; scores stay numbers.
+
+    ``name`` is that of the column. In the dictionary no text is without a row.
 
     Raises
     ------

@@ -33,10 +33,12 @@ class Replicates:
 
     @classmethod
     def group_by_system(cls, names: Sequence[str], runs: Sequence[Run]) -> Replicates:
-        """Group runs by the names of their systems, one name for each run.
+        """Group runs, of the same users, by the names of their systems, one name for each run.
 
-        Systems are in the order in which their names come first. A run ranks for a user whose list
-        is not empty; if all lists of a system are empty for a user, all its runs count as ranking.
+        Systems are in the order in which their names come first. A run counts for a user if its
+        list is not empty; if all lists of a system are empty for a user, all its runs count. The
+        result holds the names, the number of the system of each run, (n_runs,), and a mask of the
+        runs that count, (n_runs, n_users).
         """
         systems = tuple(dict.fromkeys(names))
         system_numbers = np.array([systems.index(name) for name in names])
@@ -46,7 +48,11 @@ class Replicates:
         return cls(systems, system_numbers, has_list | has_no_list[system_numbers])
 
     def runs_per_user(self) -> Numbers:
-        """Count the runs of each system that rank for each user, of shape (n_systems, n_users)."""
+        """Count the runs of each system that rank for each user, of shape (n_systems, n_users).
+
+        ``self.system_numbers`` has the number of the system of each run, (n_runs,);
+        ``self.ranked_for`` marks the runs with a list for the user, (n_runs, n_users).
+        """
         n_users = self.ranked_for.shape[1]
         counts = np.zeros((len(self.systems), n_users), dtype=np.intp)
         np.add.at(counts, self.system_numbers, self.ranked_for)
@@ -70,8 +76,9 @@ class Replicates:
     def mean(self, values: Floats) -> Floats:
         """Average values of shape (..., n_runs, n_users) over the runs of each system.
 
-        The result has the shape (..., n_systems, n_users). Only runs that rank for a user count.
-        Means of two or more runs are rounded to 14 decimals.
+        The result has the shape (..., n_systems, n_users). Only runs that rank for the user count
+        (``self.ranked_for``, a mask of shape (n_runs, n_users)), of which each system has at least
+        one. Means of two or more runs are rounded to 14 decimals.
         """
         runs_per_user = self.runs_per_user()
         sums = np.zeros((*values.shape[:-2], *runs_per_user.shape))

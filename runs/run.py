@@ -46,7 +46,10 @@ class Run:
     tied: Masks | None = None
 
     def __post_init__(self) -> None:
-        """Refuse items of another type or shape, lists with gaps, and items that occur twice."""
+        """Raise InputError for items of another type or shape, a list with a gap, or an item twice.
+
+        Items are numbers, int32 of shape (n_users, depth), -1 at the end of shorter lists.
+        """
         if self.items.ndim != 2 or self.items.dtype != np.int32:
             raise InputError(
                 f"the items of a run must be int32 of shape (n_users, depth), got "
@@ -111,6 +114,8 @@ class Run:
             tied_with_next = np.zeros(self.items.shape, dtype=np.bool_)
         else:
             tied_with_next = self.tied
+        # A group of equal scores begins where the rank before is not tied with this one. Rank 1
+        # gets the value of the last rank, which does not matter: groups are only compared.
         begins_a_group = np.roll(~tied_with_next, 1, axis=1)
         group_numbers = np.cumsum(begins_a_group, axis=1)
         order = np.lexsort((-tie_breakers, group_numbers))
@@ -133,7 +138,7 @@ def top_items(scores: NDArray[np.floating], *, depth: int) -> Ints:
 
     Returns
     -------
-    Item numbers, int32 of shape (n_users, depth), -1 at the end of short lists.
+    Item numbers by rank, int32 of shape (n_users, depth), -1 at the end of short lists.
 
     Examples
     --------

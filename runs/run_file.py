@@ -43,6 +43,9 @@ class RunFile:
     ) -> RankedLists:
         """Order the lines as trec_eval does: by falling score, and by falling item id in ties.
 
+        ``self.user``, ``self.item`` and ``self.score`` are columns of shape (n_lines,), of numbers
+        of the ids in ``self.users`` and ``self.items``.
+
         Parameters
         ----------
         topics
@@ -51,6 +54,11 @@ class RunFile:
             Ids that give the items their numbers; it holds all items of the file.
         precision
             Precision in which scores are compared: "double", or "single" as in trec_eval 9.
+
+        Returns
+        -------
+        The items of all topics, topic by topic, and whether each has the score of the next one in
+        its list. A topic without lines has an empty list.
 
         Warns
         -----
@@ -64,6 +72,7 @@ class RunFile:
             single_scores = self.score.astype(np.float32)
         scores: NDArray[np.floating] = single_scores if precision == "single" else self.score
         order = _ranking(topic, scores, item)
+        # Users who are no topics have the number -1.
         order = order[topic[order] >= 0]
         topic = topic[order]
         same_topic = topic[1:] == topic[:-1]
@@ -139,7 +148,8 @@ class RankedLists:
         Returns
         -------
         Run
-            Its items are of shape (n_rows, depth).
+            Its items and its mask of ties are of shape (n_rows, depth); row r is the list of
+            ``topics[r]``, and ends with -1 if it is shorter.
 
         Raises
         ------
@@ -218,7 +228,7 @@ def common_items(
 
 
 def require_known_users(file: RunFile, topics: Numbering) -> None:
-    """Refuse a run file none of whose users is a topic; warn if some of them are none."""
+    """Raise InputError if no user of a run file is among the topics; warn if some are not."""
     n_unknown = np.count_nonzero(topics.numbers(file.users.ids) < 0)
     if n_unknown == len(file.users):
         raise InputError(

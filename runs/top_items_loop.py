@@ -65,10 +65,10 @@ def _add_to_heap(
 def _replace_root(
     heap_scores: Singles, heap_items: Ints, size: int, score: np.float32, item: int
 ) -> None:
-    """Put an item in place of the root of a heap of ``size`` items, and restore the heap.
+    """Put an item in place of the root of a heap of ``size`` items, in place, and restore the heap.
 
-    The arrays are of shape (depth,). The root has the lowest score, and of equal ones the highest
-    item number.
+    The arrays are of shape (depth,); the children of place p are at 2p + 1 and 2p + 2. The root has
+    the lowest score, and of equal ones the highest item number.
     """
     place = 0
     while 2 * place + 1 < size:

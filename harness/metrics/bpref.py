@@ -42,7 +42,9 @@ def bpref(judged: Judged, *, cutoff: int | None = None) -> Floats:
 def _preferences(judged: Judged) -> Floats:
     """Compute the share of judged non-relevant items that each relevant item is ranked above.
 
-    Of shape (n_users, n_ranks); 0 where the item is not relevant.
+    It is 1 - min(n, R) / min(N, R), with n judged non-relevant items above the relevant one, and R
+    relevant and N judged non-relevant items of the user; 1 if N is 0. Of shape (n_users, n_ranks);
+    0 where the item is not relevant.
     """
     n_relevant = judged.n_relevant[:, None].astype(np.float64)
     bound = np.maximum(np.minimum(judged.n_nonrelevant[:, None], n_relevant), 1.0)

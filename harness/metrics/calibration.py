@@ -53,7 +53,12 @@ def calibration(
 
 
 def _divergences_at_ranks(judged: Judged, *, alpha: float, discount: Discount) -> Floats:
-    """Compute the divergence of the list down to each rank from the profile: (n_users, n_ranks)."""
+    r"""Compute the divergence of the categories of the list, down to each rank, from the profile.
+
+    It is :math:`\mathrm{KL}(p \| (1 - \alpha) q + \alpha p)`, of shape (n_users, n_ranks), with the
+    distribution p of the categories of the items that the user rated in training, and q of those
+    down to the rank, weighted by the discounts of the ranks.
+    """
     item_shares = judged.catalogue.once(_item_distributions)
     profiles = judged.catalogue.once(_profile_distributions)[judged.users]
     discounts = np.broadcast_to(rank_discounts(judged.ranks, discount), judged.grades.shape)

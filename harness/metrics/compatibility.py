@@ -92,7 +92,9 @@ def _deepest_rank(judged: Judged) -> int:
 def _ideal_ranks(judged: Judged) -> Floats:
     """Compute the rank of every relevant item in the nearest ideal list, (n_users, n_ranks).
 
-    0 where the item is not relevant.
+    That list has all relevant items by falling grade, those of one grade in the order of the given
+    list. The rank is the number of judged items of a higher grade, plus those of the same grade
+    down to the item. 0 where the item is not relevant.
     """
     ideal_ranks = np.zeros_like(judged.grades)
     for grade in np.unique(judged.grades[judged.relevant]):

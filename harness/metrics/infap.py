@@ -45,7 +45,12 @@ def inferred_average_precision(judged: Judged, *, cutoff: int | None = None) -> 
 
 
 def _expected_precisions(judged: Judged) -> Floats:
-    """Estimate the precision at the rank of each relevant item, (n_users, n_ranks); else 0."""
+    r"""Estimate the precision at the rank of each relevant item, (n_users, n_ranks); else 0.
+
+    .. math:: \frac{1}{k} \left(1 + (k - 1) \frac{r + \epsilon}{r + n + 2 \epsilon}\right)
+
+    at rank k, with r relevant and n judged non-relevant items above it.
+    """
     smoothed_above = judged.relevant_so_far - judged.relevant + SMOOTHING
     precisions_above = smoothed_above / (smoothed_above + judged.nonrelevant_so_far + SMOOTHING)
     expected_relevant = 1 + (judged.ranks - 1) * precisions_above

@@ -54,9 +54,10 @@ def inst(judged: Judged, *, cutoff: int | None = None, T: TargetCount = 1.0) -> 
 
 
 def _relevant_weights(judged: Judged, *, target: float) -> Floats:
-    """Compute the probability that each relevant item is reached, over (2T)^2.
+    """Compute the probability that the user reaches the rank of each relevant item, over (2T)^2.
 
-    Of shape (n_users, n_ranks), 0 where the item is not relevant; ``target`` is T.
+    Of shape (n_users, n_ranks), 0 where the item is not relevant; ``target`` is T, the number of
+    relevant items that the user looks for.
     """
     bases = judged.once(_bases, target=target)
     scales = judged.once(_scales, target=target)

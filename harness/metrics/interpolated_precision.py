@@ -66,9 +66,10 @@ def interpolated_precision(
 
 
 def precisions_at_recall(judged: Judged, *, recall: float, rounding: str) -> Floats:
-    """Compute the precision at each rank whose recall is at least a point, else 0.
+    """Compute the precision at each rank down to which the recall is at least ``recall``, else 0.
 
-    Of shape (n_users, n_ranks). ``rounding`` is "up" or "nearest", see `interpolated_precision`.
+    Of shape (n_users, n_ranks). The recall is reached with floor(recall R + 0.9) of the user's R
+    relevant items if ``rounding`` is "up", with floor(recall R + 0.5) if it is "nearest".
     """
     shift = 0.9 if rounding == "up" else 0.5
     min_relevant = np.floor(recall * judged.n_relevant + shift)

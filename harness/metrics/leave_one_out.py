@@ -69,7 +69,12 @@ def hidden_recall(judged: Judged, ranks: Ranks, *, cutoff: int | None, beta: flo
 
 
 def _relevant_weights(judged: Judged, *, beta: float) -> Floats:
-    """Compute the weight of the item of each judgement, (n_users, n_judged): 0 if not relevant."""
+    """Compute the weight of the item of each judgement, (n_users, n_judged): 0 if not relevant.
+
+    The weight is the item's share of all training ratings, one more of each item, to the power of
+    ``-beta``. Raises InputError if the popularity of items is not known, or a weight is too large
+    for double precision.
+    """
     from analyses.recall.parametrisations import item_weights
 
     weights = item_weights(judged.catalogue.require("popularity"), beta=beta)

@@ -52,7 +52,11 @@ def mean_self_information(
 
 
 def _bits(catalogue: Catalogue) -> Floats:
-    """Compute the self-information of each item in bits, (n_items + 1,); 0 at the end."""
+    """Compute the self-information of each item in bits, (n_items + 1,).
+
+    It is log2 of all training ratings over those of the item, of which at least 1 is counted. The
+    last one, of item number -1, is 0. Raises InputError if the popularity of items is not known.
+    """
     item_counts = catalogue.require("popularity")
     n_ratings = max(item_counts.sum(), 1)
     bits = np.log2(n_ratings / np.maximum(item_counts, 1))

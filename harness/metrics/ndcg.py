@@ -94,7 +94,10 @@ def discounted_gains(
 ) -> Floats:
     """Compute the discounted gain of the item at each rank, of shape (n_users, n_ranks).
 
-    ``gains`` and ``discount`` are those of `ndcg`; ``weighting`` multiplies gains by item weights.
+    A gain is divided by log2(k + 1) at rank k if ``discount`` is "log2", by log2(max(k, 2)) if it
+    is "lenskit". ``gains`` is "rating" for the grade g, "exp" for 2^g - 1, or a mapping of grades
+    to gains; the gain is 0 where the item is unjudged. ``weighting``, if any, multiplies gains by
+    weights of the items.
     """
     arguments = judged.ranks + 1 if discount == "log2" else np.maximum(judged.ranks, 2)
     discounted = _gains_of(judged.grades, gains) / np.log2(arguments)
@@ -107,6 +110,8 @@ def _ideal_by_gain(judged: Judged, *, gains: Gains, weighting: Weighting | None)
     """Make the ideal lists by falling gain, with gains in the place of grades.
 
     All judged items of each user are in the list. Its order may differ from that of the grades.
+    ``gains`` are as in `discounted_gains`; ``weighting``, if any, multiplies them by weights of the
+    items, which must be known then (else InputError).
     """
     item_gains = _gains_of(judged.judgements, gains)
     if weighting is not None:
@@ -115,9 +120,10 @@ def _ideal_by_gain(judged: Judged, *, gains: Gains, weighting: Weighting | None)
 
 
 def _gains_of(grades: Floats, gains: Gains) -> Floats:
-    """Convert grades, of any shape, to gains; 0 where there is no grade.
+    """Convert grades, of any shape, to gains; 0 where there is no grade (NaN) or it is below 0.
 
-    Grades below 0 have the gain 0, too. A mapping holds the gains of single grades.
+    ``gains`` is "rating" for the grade itself, "exp" for 2^grade - 1, or a mapping of grades to
+    gains; grades that it does not hold are their own gains.
 
     Examples
     --------

@@ -209,13 +209,14 @@ def read_hidden_ranks(path: Path, *, items: Numbering, first_year: int | None) -
     all_items = Numbering.of(all_ids)
     item = all_items.numbers(hidden_items.ids)[item]
     order = np.lexsort((item, time, user))
+    values = np.ones(len(order))
     hidden = Interactions(
         users=users,
         items=all_items,
         user=user[order],
         item=item[order],
         time=time[order],
-        value=np.ones(len(order)),
+        value=values,
     )
     deepest = _deepest(path)
     return HiddenRanks(hidden, rank_loo[order], rank_lloo[order], deepest)

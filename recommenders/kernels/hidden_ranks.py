@@ -45,8 +45,10 @@ class FixedPoint(NamedTuple):
     def of(cls, similarity: Sparse) -> FixedPoint:
         """Round similarities, (n_items, n_items), to fixed point.
 
-        Those that are not above 0 after rounding, and the diagonal, are left out. Raises InputError
-        if the matrix is not square, or a similarity is not finite or of size 127 or more.
+        Similarities become multiples of 2^-24, so that sums do not depend on their order. Those
+        that are not above 0 after rounding, and the diagonal, are left out. Row i holds the items
+        for which item i votes, and how much. Raises InputError if the matrix is not square, or a
+        similarity is not finite or of size 127 or more.
         """
         n_rows, n_columns = similarity.shape
         if n_rows != n_columns:
@@ -144,10 +146,12 @@ def rank_hidden(
         first_row = starts[first_user]
         rows = slice(first_row, starts[end_user])
         profile_starts = starts[first_user : end_user + 1] - first_row
+        items = hidden.item[rows]
+        times = hidden.time[rows]
         task = delayed(_rank_chunk)(
             profile_starts,
-            hidden.item[rows],
-            hidden.time[rows],
+            items,
+            times,
             deepest,
             # Arrays by themselves, which joblib sends to a worker once.
             votes.starts,
@@ -175,8 +179,10 @@ def _rank_chunk(
 ) -> tuple[Ranks, Ranks]:
     """Rank the hidden items of a chunk of users under leave one out and leave last one out.
 
-    User u has the rows ``first[u]:first[u + 1]`` of ``item`` and ``time``, (n_rows,). The last four
-    arguments are the fields of a `FixedPoint`. Both ranks are of shape (n_rows,).
+    User u has the rows ``first[u]:first[u + 1]`` of ``item`` (numbers) and ``time`` (milliseconds),
+    (n_rows,). Ranks beyond ``deepest`` are misses under leave last one out. The last four arguments
+    are the fields of a `FixedPoint`, the similarities by which items of a profile vote for others.
+    Both ranks, from 1, are of shape (n_rows,), 65535 for a miss.
     """
     from recommenders.kernels.hidden_ranks_loop import rank_in_time, rank_left_out
 

@@ -41,7 +41,12 @@ class Tally(NamedTuple):
 
 @jit()
 def _empty_tally(votes: Votes) -> Tally:
-    """Make a tally without votes, for the items of a `FixedPoint` matrix."""
+    """Make a tally without votes, for the items of a `FixedPoint` matrix.
+
+    Keys, which order items by falling score and then rising number, are the score shifted by
+    ``votes.bits`` bits, plus 2^bits - 1 - item; here the score is 0. All arrays are of shape
+    (n_items,).
+    """
     n_items = len(votes.starts) - 1
     items = np.arange(n_items)
     keys = (1 << votes.bits) - 1 - items
@@ -55,7 +60,9 @@ def _empty_tally(votes: Votes) -> Tally:
 def _add_votes(tally: Tally, votes: Votes, item: int, n_voted: int) -> int:
     """Put an item in the profile, and add its votes to the keys of the tally, in place.
 
-    ``n_voted`` items got votes before; returns how many have got votes now.
+    A key is the sum of an item's votes shifted by ``votes.bits`` bits, plus a number that settles
+    ties. ``n_voted`` items got votes before, the first ones in ``tally.voted_items``; returns how
+    many have got votes now.
     """
     tally.in_profile[item] = True
     for entry in range(votes.starts[item], votes.starts[item + 1]):
@@ -70,11 +77,12 @@ def _add_votes(tally: Tally, votes: Votes, item: int, n_voted: int) -> int:
 
 @jit()
 def _remove_votes(tally: Tally, votes: Votes, profile: Ints, n_voted: int) -> int:
-    """Take all votes of a profile back from the tally, in place.
+    """Take all votes of a profile back from the tally, in place, and empty the profile.
 
-    ``profile`` holds its items, (n_profile,); ``n_voted`` items got votes. Returns 0, the number
-    that have votes now.
+    ``profile`` holds the numbers of its items, (n_profile,); ``n_voted`` items got votes, the first
+    ones in ``tally.voted_items``. Returns 0, the number of items that have votes now.
     """
+    # The key of an item without votes is 2^bits - 1 - item.
     mask = (1 << votes.bits) - 1
     for item in profile:
         tally.in_profile[item] = False

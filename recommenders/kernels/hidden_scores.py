@@ -65,6 +65,11 @@ def rank_hidden_by_scores(
     n_jobs
         Number of threads.
 
+    Returns
+    -------
+    Two ranks of each hidden item, from 1; 65535 for a miss: an item without a score, one whose
+    profile is empty, or under leave last one out one beyond ``deepest``.
+
     Raises
     ------
     InputError
@@ -96,9 +101,10 @@ def _profiles_without_hidden(
 ) -> Sparse:
     """Make the profile that the model is shown for each hidden item of a slice of rows.
 
-    Under leave one out it is the history of the user without the hidden item; under leave last one
-    out, the part of the history before its time. ``values``, (n_histories,), are those of the items
-    of the histories. Of shape (rows of the slice, n_items).
+    Under leave one out ("loo") it is the history of the user without the hidden item; under leave
+    last one out ("lloo"), the part of the history before its time. ``rows`` are rows of ``hidden``;
+    ``values``, (n_histories,), are those of the items of the histories in the profiles. The result
+    is of shape (rows of the slice, n_items).
     """
     from scipy.sparse import csr_array
 
@@ -130,10 +136,15 @@ def _rank_block(
     validation: Validation,
     rows: slice,
 ) -> Ranks:
-    """Rank the hidden items of a slice of rows; see `rank_hidden_by_scores` for the arguments.
+    """Rank the hidden items of a slice of rows by the scores of the users' profiles without them.
 
-    Returns ranks from 1, (rows of the slice,): 65535 for an item without a score, or whose profile
-    is empty. Raises InputError if the scores are not of the shape of the profiles.
+    ``score`` is the model: it scores all items for profiles, both of shape (n_rows, n_items).
+    ``histories`` are the items of which profiles are made, and ``values`` their values,
+    (n_histories,). Candidates are the items that are not in the profile; of equal scores, compared
+    as float32, the lower item number is first.
+
+    Returns ranks from 1, (rows of the slice,): 65535 for an item without a score (NaN), or whose
+    profile is empty. Raises InputError if the scores are not of the shape of the profiles.
     """
     from recommenders.shared.full_ranks_loop import count_above
 
@@ -236,9 +247,10 @@ def _with_least_rating(profiles: Sparse, min_rating: float) -> Sparse:
 
 
 def _histories_of_test_users(split: Split) -> tuple[Interactions, Floats]:
-    """Join the training and test ratings of the test users, by user, time and item.
+    """Join the training and test ratings of the users with test ratings, by user, time and item.
 
-    Returns them as interactions, and the values of the ratings, (n_histories,).
+    Returns them as interactions, whose own values are 1, and the ratings, (n_histories,), in the
+    same order.
     """
     is_of_test_user = np.isin(split.train.user, split.test_users)
     train = split.train.select(is_of_test_user)

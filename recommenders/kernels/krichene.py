@@ -45,9 +45,10 @@ def similarities_memory_need(ratings: Ratings, settings: NeighbourSettings) -> M
 def neighbour_scorer(ratings: Ratings, settings: NeighbourSettings) -> LinearItemScorer:
     """Make a scorer that sums powers of cosines over the user's items.
 
-    Cosines of items are raised to the power ``settings.q``. If ``settings.k`` is above 0, row j
-    keeps the k items nearest to item j. Each column, the weights of an item to be scored, is
-    divided by its Euclidean norm.
+    The cosine of two items, over the users who rated them, is raised to the power ``settings.q``.
+    If ``settings.k`` is above 0, row j keeps the k items nearest to item j. Each column, the
+    weights of an item to be scored, is divided by its Euclidean norm. An item without a weight from
+    the user's items scores 0.
     """
     similarities = cosines(ratings)
     similarities.data **= settings.q

@@ -69,11 +69,17 @@ class Baselines:
 
     @classmethod
     def fit(cls, matrix: Sparse, settings: BaselineSettings) -> Baselines:
-        """Learn the items' baselines from ratings of shape (n_users, n_items), at least one."""
+        r"""Learn the items' baselines from ratings of shape (n_users, n_items), at least one.
+
+        The baseline of item i is :math:`\mu + \sum_u (r_{ui} - \mu) / (n_i + \lambda)`, with the
+        mean :math:`\mu` of all ratings, the number :math:`n_i` of the item's, and the damping
+        :math:`\lambda` of items in the settings.
+        """
         mean = matrix.data.mean()
         n_items = matrix.shape[1]
         sums = np.bincount(matrix.indices, matrix.data - mean, minlength=n_items)
         item_counts = np.bincount(matrix.indices, minlength=n_items)
+        # At least 1, for items without ratings where there is no damping.
         divisors = np.maximum(item_counts + settings.item_damping, 1)
         return cls(mean + sums / divisors, settings.user_damping)
 

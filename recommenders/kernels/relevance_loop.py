@@ -71,8 +71,8 @@ def add_log_odds(
     candidates
         Mask over the items, (n_items,): those that may be listed.
     depth
-        Length of the lists. Items that are surely not among the best get minus infinity; with a
-        depth of 0 all items are scored.
+        Length of the lists. Items of which a bound shows that they are not among the best get minus
+        infinity; with a depth of 0 all items are scored.
     scores
         Scores that are added to, in place, of shape (n_block, n_items).
     """
@@ -102,9 +102,10 @@ def _history_weights(
 ) -> Singles:
     """Compute the probability of each item of a user's history under each neighbour's model.
 
-    ``place_of_item``, (n_items,), is the place of each item in the history, else -1. Probabilities
-    are relative to their sum over neighbours, weighted by the neighbours' background shares.
-    Float32 of shape (n_neighbours, n_history).
+    ``neighbours`` are numbers of users, whose models are rows of ``models``; ``place_of_item``,
+    (n_items,), is the position of each item in the history, else -1. Probabilities are relative to
+    their sum over neighbours, weighted by the neighbours' background shares. Float32 of shape
+    (n_neighbours, n_history).
     """
     weights = np.empty((len(neighbours), n_history), dtype=np.float32)
     background = np.zeros(n_history, dtype=np.float32)
@@ -122,9 +123,12 @@ def _history_weights(
 
 @jit_like_numpy
 def _ratings_by_item(neighbours: Integers, place_of_item: Integers, models: Models) -> Raters:
-    """Sort the ratings of a user's neighbours by item, in the order in which items first occur.
+    """Sort the entries of the neighbours' models by item, in the order in which items first occur.
 
-    ``place_of_item``, (n_items,), is working memory, -1 everywhere before and after.
+    ``neighbours`` are numbers of users, whose entries are ``models.starts[v]:models.starts[v + 1]``
+    of ``models.items`` and ``models.values``. The result has the items, where the entries of each
+    begin, and for each entry the position of its neighbour and its value. ``place_of_item``,
+    (n_items,), is working memory, -1 everywhere before and after.
     """
     n_entries = 0
     for neighbour in neighbours:
@@ -167,8 +171,10 @@ def _add_to_best(
 ) -> None:
     r"""Add the log-odds to the scores of one user's items that may be among the best ``depth``.
 
-    All other scores, of shape (n_items,), become minus infinity. ``rated`` are the ratings of the
-    neighbours, ``weights`` those of `_history_weights`; ``may_be_listed`` is a mask over the items.
+    All other scores, of shape (n_items,), become minus infinity, in place. ``rated`` has the values
+    of the neighbours' models by item; ``weights``, (n_neighbours, n_history), the probability of
+    each item of the history under each neighbour's model; ``may_be_listed`` is a mask over the
+    items. Logarithms are taken of products of ``factors_at_once`` factors.
 
     The log of a mean is above the mean of logs, so a bound on the log-odds takes one sum an item.
     """

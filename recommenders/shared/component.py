@@ -36,8 +36,9 @@ class SystemScorer(Component[ItemList], Trainable):
     def train(self, data: Dataset, options: TrainingOptions | None = None) -> None:
         """Train the system on a LensKit data set, unless it is trained and must not be retrained.
 
-        Sets ``self.scorer``. An integer as random generator of the options is the seed of
-        `recommenders.train`; from any other generator a seed is drawn.
+        Sets ``self.scorer``, the trained system. If ``rng`` of the options is an integer, it is the
+        seed of training; from any other generator a seed is drawn. Raises InputError if the system
+        cannot be trained on these ratings.
         """
         options = options or TrainingOptions()
         if self.is_trained() and not options.retrain:
@@ -53,10 +54,11 @@ class SystemScorer(Component[ItemList], Trainable):
         return hasattr(self, "scorer")
 
     def __call__(self, query: QueryInput, items: ItemList) -> ItemList:
-        """Return the items with scores for a query.
+        """Return the items with scores for a query, by the trained system ``self.scorer``.
 
-        The history in the query is scored if the trained system is based on histories, else the
-        user. An unknown user without a history gets NaN for every item; an unknown item gets NaN.
+        Systems based on histories score by the ratings in the query, if it has any; all others by
+        the user's ratings in training. A user unknown in training gets NaN for every item, unless
+        the history is used; an item unknown in training gets NaN.
         """
         scores_by_number = self._scores(RecQuery.create(query))
         # Number -1, an unknown item, picks the NaN at the end.
@@ -81,10 +83,10 @@ class SystemScorer(Component[ItemList], Trainable):
         return scores
 
     def _history_row(self, history: ItemList) -> Sparse:
-        """Convert a history to ratings of shape (1, n_items).
+        """Convert a list of items with ratings to a sparse row of shape (1, n_items).
 
-        A history without ratings counts as ratings of 1. Items that were not in training are left
-        out.
+        Columns are the item numbers of ``self.scorer``. A list without ratings counts as ratings of
+        1. Items that were not in training are left out.
         """
         item_numbers = self.scorer.items.numbers(_text_ids(history))
         in_training = item_numbers >= 0

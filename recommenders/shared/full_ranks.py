@@ -55,13 +55,17 @@ def full_ranks(
     with single_threaded():
         for block in row_blocks(len(users), row_bytes=4 * len(train.items)):
             ranks_and_ties.append(_ranks_and_ties(users[block], scorer, rated, held_out))
+    # Rank, and tied irrelevant candidates above and below, by relevant item.
     columns = np.concatenate(ranks_and_ties)
+    rank = columns[:, 0]
+    ties = columns[:, 1:]
+    user = relevant.user.astype(np.int64)
     return FullRanks(
-        rank=columns[:, 0],
+        rank=rank,
         n_candidates=held_out.n_candidates,
-        user=relevant.user.astype(np.int64),
+        user=user,
         item=relevant.item,
-        ties=columns[:, 1:],
+        ties=ties,
     )
 
 
@@ -105,6 +109,7 @@ def candidate_ranks(
         for block in row_blocks(len(users), row_bytes=4 * len(allowed)):
             scores = _comparable_scores(scorer, users[block])
             exclude_items(scores, allowed, rated[users[block]])
+            # Items that are no candidates have NaN, which comes last.
             order = np.argsort(-scores, axis=1, kind="stable")
             np.put_along_axis(ranks[block], order, from_one, axis=1)
             ranks[block][np.isnan(scores)] = 0
@@ -146,7 +151,11 @@ def held_out_items(
     """Count the candidates that :func:`full_ranks`, with the same arguments, ranks items among.
 
     A user's candidates are the allowed items that the user has not rated in training, and the
-    user's relevant items that are not allowed, such as cold items.
+    user's relevant items that are not allowed, such as cold items. Allowed are the items with
+    training ratings that ``candidates``, a mask of shape (n_items,), marks; by default all of them.
+
+    Returns the mask of allowed items, (n_items,), the relevant ratings, and for each of these the
+    number of candidates of its user, int64.
     """
     allowed = allowed_items(train, candidates)
     n_users = len(train.users)

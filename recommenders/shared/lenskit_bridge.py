@@ -58,8 +58,9 @@ def train_component(
 ) -> ModelT:
     """Train a LensKit component or pipeline on the CPU, in one thread and without messages.
 
-    Returns ``component`` itself, which is changed. All random numbers come from the seed. The
-    environment holds values of LensKit's variables (``LK_...``) for this training alone.
+    Returns ``component`` itself, which is changed in place. All random numbers come from the seed.
+    ``environment`` has values of LensKit's environment variables (``LK_...``), by name, for this
+    training alone.
     """
     from lenskit.training import TrainingOptions
 

@@ -218,10 +218,12 @@ class LinearItemScorer(HistoryBasedScorer):
             require_shape("offsets of items", self.item_offsets, (n_items,))
 
     def _products(self, histories: Sparse) -> NDArray[np.floating]:
-        """Multiply histories, (n_rows, n_items), by the item weights and add the item offsets.
+        """Score every item for rows of ratings, both of shape (n_rows, n_items).
 
-        Ratings count as 1 unless ``self.by_rating``. Without offsets and with sparse weights, an
-        item without any weight from the history scores ``self.unlinked_score``.
+        The ratings, or 1 for each unless ``self.by_rating``, are multiplied by ``self.weights``,
+        (n_items, n_items), and ``self.item_offsets``, (n_items,), are added if there are any.
+        Without offsets and with sparse weights, an item without any weight from the history scores
+        ``self.unlinked_score``.
         """
         if not self.by_rating:
             histories = with_data(histories, np.ones(histories.nnz, np.float32))
@@ -277,7 +279,8 @@ class FactorScorer(TrainedOnRatings):
         """Score every item for these training users: float32 of shape (n_rows, n_items).
 
         A score is the product of user and item factors plus both offsets; NaN for a user without
-        training ratings.
+        training ratings. User factors are of shape (n_users, n_factors), user offsets one number or
+        of shape (n_users,).
         """
         user_offsets = np.broadcast_to(self.user_offsets, len(self.users))[user_numbers]
         scores = self._products(self.user_factors[user_numbers], user_offsets)

@@ -74,7 +74,11 @@ class Range:
         return self.rounded(self.low + share * (self.high - self.low))
 
     def rounded(self, number: float) -> Value:
-        """Round to a whole number or to three significant digits, within the bounds."""
+        """Round a number to a value of this range of a setting.
+
+        It is rounded to a whole number if the range is whole, else to three significant digits, and
+        raised or lowered to the bounds.
+        """
         if self.is_whole:
             rounded: float = round(number)
         else:

@@ -86,10 +86,15 @@ def load_system(name: str) -> SystemSpec:
 
 @cache
 def _system_in(module: ModuleType, name: str) -> SystemSpec:
-    """Describe the object that a name means in a loaded module as a system; see `load_system`.
+    """Describe an object in a user's module, which has been loaded, as a system.
+
+    ``name`` is the path of the file, a colon, and the name of the object. The object may be a
+    system declared by a decorator, a LensKit component class, a LensKit pipeline, a model with the
+    methods `fit` and `recommend`, or a function without arguments that makes one of the last two.
 
     Raises InputError if the module has no such object; if a declared system has no annotation of
-    its settings; or if the object is not, and does not make, a system of a kind that is supported.
+    its settings; if LensKit is not installed; or if the object is of another kind, or lacks what
+    its kind needs.
     """
     path = file_of(name)
     object_name = _object_of(name)
@@ -120,6 +125,7 @@ def _system_in(module: ModuleType, name: str) -> SystemSpec:
         raise InputError(
             f"{path}: {object_name!r} in it must make a system when called without arguments."
         )
+    # Each training gets a new copy of an object that is built already.
     build: Callable[[], Any] = partial(deepcopy, system) if is_built else system
     with user_code(f"system {label_of(name)!r}"):
         built = build()
@@ -143,10 +149,11 @@ PIPELINE_INPUTS = ("query", "n")
 
 
 def _require_recommender(pipeline: Pipeline, name: str) -> None:
-    """Refuse a pipeline that cannot rank the items by itself, with InputError.
+    """Raise InputError for a LensKit pipeline that cannot rank the items by itself.
 
     It must have the component ``recommender`` and the inputs ``query`` and ``n``, and each of its
-    trainable components the method `is_trained` where LensKit asks for it.
+    trainable components the method `is_trained` where LensKit asks for it. ``name`` is the path of
+    the file, a colon, and the name of the pipeline in it, for the message.
     """
     subject = f"{file_of(name)}: the pipeline {_object_of(name)!r}"
     if pipeline.node(RECOMMENDER, missing="none") is None:
@@ -169,9 +176,10 @@ def _require_recommender(pipeline: Pipeline, name: str) -> None:
 
 
 def _require_methods_of_implicit(model: Any, name: str) -> None:
-    """Refuse a model whose methods do not take the keywords of implicit's, with InputError.
+    """Raise InputError for a model whose methods do not take the keywords of those of implicit.
 
-    These are ``show_progress`` of `fit` and ``filter_already_liked_items`` of `recommend`.
+    These are ``show_progress`` of `fit` and ``filter_already_liked_items`` of `recommend`. ``name``
+    is the path of the file, a colon, and the name of the model in it, for the message.
     """
     keyword_by_method = {"fit": "show_progress", "recommend": "filter_already_liked_items"}
     for method, keyword in keyword_by_method.items():
@@ -287,7 +295,11 @@ def _train_model(model: Any, ratings: Ratings, *, seed: int) -> ListItems:
 
 
 def _spec_of_component(name: str, component: type[Component[Any]]) -> SystemSpec:
-    """Describe a LensKit component class as a system, whose settings are its configuration."""
+    """Describe a LensKit component class as a system, whose settings are its configuration.
+
+    ``name`` is the path of the file, a colon, and the name of the class. The system makes and
+    trains a component for given settings; it raises InputError if the user's code fails.
+    """
 
     def configured(settings: BaseModel) -> Component[Any]:
         return component(component.validate_config(settings.model_dump()))
@@ -386,8 +398,9 @@ class RankedLists(TrainedOnRatings):
     def score_batch(self, user_numbers: Ints) -> Singles:
         """Score every item for these users by its rank in their lists, the last column being 1.
 
-        Scores are float32 of shape (n_rows, n_items), NaN for items that are not listed. Raises
-        InputError if ``self.list_items`` fails.
+        ``self.list_items`` returns the lists: item numbers of shape (n_rows, n_columns), best
+        first, -1 for none. Scores are float32 of shape (n_rows, n_items), from n_columns at rank 1
+        down to 1, and NaN for items that are not listed. Raises InputError if the function fails.
         """
         with user_code(f"system {self.label!r}"):
             lists = self.list_items(user_numbers)

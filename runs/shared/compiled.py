@@ -21,8 +21,9 @@ Loop = TypeVar("Loop", bound=Callable[..., object])
 def jit(**options: Any) -> Callable[[Loop], Loop]:
     """Make a decorator that compiles a function, with numba's options.
 
-    Compiled functions release the global lock, so that threads run them at once. Where no folder
-    for machine code can be written to, every start compiles again, and a warning says so.
+    Compiled functions release the global interpreter lock, so that several threads run them at the
+    same time. The machine code is kept on disk for the next start. Where no folder can be written
+    to, every start compiles again, and a warning says so.
     """
 
     def compiled(function: Loop) -> Loop:

@@ -76,9 +76,9 @@ def _escape(character: str) -> str:
 
 
 def bounded_text(value: Any) -> str:
-    """Check a text, and write its control characters as escapes.
+    """Check that a value is a text, and return it with its control characters as escapes.
 
-    Raises ValueError if the value is no text, or has more than 100,000 characters.
+    Raises ValueError if it is no text, or has more than 100,000 characters.
     """
     if not isinstance(value, str):
         raise ValueError(f"must be a text, got {shortened(value)}")
@@ -88,7 +88,7 @@ def bounded_text(value: Any) -> str:
 
 
 def _file_name(value: Any) -> str:
-    """Check the name of a file without a folder.
+    """Check that a value is the name of a file without a folder, and return it.
 
     Raises ValueError if the value is no text, has more than 200 bytes, is empty, "." or "..", or
     has a slash, a backslash or a control character.
@@ -103,10 +103,12 @@ def _file_name(value: Any) -> str:
 
 
 def _json_value(value: Any, *, max_nesting: int) -> Any:
-    """Check a number or a text, or lists and objects of them, nested up to ``max_nesting`` deep.
+    """Check a value that was read from JSON, and return it with tuples as lists.
 
-    Control characters of texts become escapes. Raises ValueError for whole numbers from 2 to the
-    power of 63 on, texts that are too long, values of other types, and deeper nesting.
+    It may be None, a truth value, a number or a text, or lists and objects of these, nested up to
+    ``max_nesting`` deep. Control characters of texts become escapes. Raises ValueError for whole
+    numbers of size 2^63 or more, texts of more than 100,000 characters, values of other types, and
+    deeper nesting.
     """
     if value is None or isinstance(value, bool | float):
         return value
@@ -204,10 +206,11 @@ def read_json(path: Path, *, description: str) -> Any:
 def checked_document(
     path: Path, value: Any, model: type[DocumentT], *, description: str
 ) -> DocumentT:
-    """Check the value that was read from a JSON file by a model, and return it as one.
+    """Check the value that was read from a JSON file, and return it as an instance of ``model``.
 
-    Raises InputError if the value is no object, or else for the first key that does not fit.
-    ``description`` is what messages say that the file should be.
+    ``model`` is a pydantic model: the keys and their types. Raises InputError if the value is no
+    object, or for the first key that is missing, unknown, or has a value that is not allowed.
+    ``description`` is what messages say that the file at ``path`` should be.
     """
     prefix = f"{path} is not {description}"
     if not isinstance(value, dict):

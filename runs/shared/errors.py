@@ -127,9 +127,10 @@ def with_article(noun: str) -> str:
 
 
 def suggestion(name: str, names: Sequence[str]) -> str:
-    """Suggest a name that is similar to an unknown one, or list all names.
+    """Suggest the most similar of ``names`` for an unknown ``name``, or list all of them.
 
-    The result is a clause: "did you mean 'nDCG'?", or "there are P, nDCG." Case does not count.
+    The result is a clause: "did you mean 'nDCG'?", or "there are P, nDCG." if none is similar. Case
+    does not count.
     """
     by_folded_name = {known_name.casefold(): known_name for known_name in names}
     close_names = get_close_matches(name.casefold(), by_folded_name, n=1)
@@ -139,7 +140,7 @@ def suggestion(name: str, names: Sequence[str]) -> str:
 
 
 def require_known(prefix: str, names: Iterable[Any], known_names: Sequence[str]) -> None:
-    """Refuse names that are not known, all in one InputError.
+    """Raise one InputError for all of ``names`` that are not among ``known_names``; else nothing.
 
     The sentence of each is the prefix, such as "there is no preset", the name, and a suggestion.
     """
@@ -151,7 +152,10 @@ def require_known(prefix: str, names: Iterable[Any], known_names: Sequence[str])
 
 
 def require_choice(argument: str, value: str, choices: Sequence[str]) -> None:
-    """Refuse the value of an argument that is none of the choices, and suggest a similar one."""
+    """Raise InputError if the value of an argument is none of the choices.
+
+    ``argument`` is the name of the argument in the message, which suggests a similar choice.
+    """
     if value not in choices:
         close_choices = get_close_matches(value, choices, n=1)
         hint = f"; did you mean {close_choices[0]!r}?" if close_choices else "."
@@ -234,7 +238,8 @@ class NearTies(InputWarning):
 def warning_sentences(caught: Iterable[WarningMessage]) -> list[str]:
     """List the sentences of warnings that were caught, each once and in their order.
 
-    Near-ties of several run files become one sentence, in the place of the first.
+    Warnings of near-ties (scores that are equal in single precision only) of several run files
+    become one sentence, in the place of the first.
     """
     messages = [warning.message for warning in caught]
     near_ties = [message for message in messages if isinstance(message, NearTies)]
@@ -246,7 +251,10 @@ def warning_sentences(caught: Iterable[WarningMessage]) -> list[str]:
 
 
 def _joined(near_ties: list[NearTies]) -> str:
-    """Word the near-ties of one or more run files in one sentence, with their total."""
+    """Word the warnings of near-ties of run files, at least one, in one sentence with their total.
+
+    Near-ties are pairs of scores that are equal in single precision only.
+    """
     first, *later = near_ties
     if not later:
         return str(first)

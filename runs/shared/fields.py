@@ -74,10 +74,11 @@ class Columns:
         return column.dictionary.to_pylist(), codes
 
     def bounded_texts(self, field: int) -> tuple[list[str], Ints]:
-        """Look up the distinct texts of a field as `texts` does, none longer than an id may be.
+        """Look up the distinct texts of a field, none longer than an id may be.
 
-        A longer one, of which an array of all would be too large, is refused with an InputError at
-        its first line.
+        ``field`` is the number of the field, from 0. Returns the texts, and for each line the
+        position of its text among them, int32 of shape (n_lines,). A longer text is refused with an
+        InputError at its first line, as an array of all texts would be too large.
         """
         texts, codes = self.texts(field)
         too_long = next((code for code, text in enumerate(texts) if len(text) > LONGEST_ID), None)
@@ -95,10 +96,11 @@ class Columns:
         return np.asarray(np.from_dlpack(self.arrays[field]), np.float64)
 
     def numbered_texts(self, field: int) -> tuple[Numbering, Ints]:
-        """Number the texts of a field in code-point order.
+        """Number the distinct texts of a field in code-point order.
 
-        Returns the numbering, and the number of the text of each line, int32 of shape (n_lines,).
-        Texts longer than an id may be are refused.
+        ``field`` is the number of the field, from 0. Returns the numbering, and the number of the
+        text of each line, int32 of shape (n_lines,). Raises InputError if a text is longer than an
+        id may be.
         """
         texts, codes = self.bounded_texts(field)
         numbering = Numbering.of(texts)
@@ -126,13 +128,24 @@ class Columns:
 def read_columns(path: Path, content: bytes, layout: Layout, check_lines: LineChecker) -> Columns:
     """Read the fields of a file as trec_eval does: between runs of ASCII white space.
 
-    Lines that begin with ``#`` are left out. A file with an odd line is read again line by line:
-    ``check_lines`` refuses the line, or yields the fields that count.
+    Lines that begin with ``#`` are left out. A file with a line of another number of fields, or
+    with a number that cannot be read, is read again line by line: ``check_lines`` refuses the line,
+    or yields the fields that count.
+
+    Parameters
+    ----------
+    path, content
+        The file, for messages, and its bytes, unpacked.
+    layout
+        Number of fields of a line, and which of them are read as texts and as numbers.
+    check_lines
+        Takes the path, and pairs of line number and fields; yields the fields of each line.
 
     Raises
     ------
     InputError
-        If the file begins with a byte order mark, has a NUL, or is not UTF-8.
+        If the file begins with a byte order mark, has a NUL, or is not UTF-8; or if ``check_lines``
+        refuses a line.
     """
     import pyarrow as pa
 
@@ -152,7 +165,10 @@ def read_columns(path: Path, content: bytes, layout: Layout, check_lines: LineCh
 
 
 def _plain(content: bytes) -> bytes:
-    r"""Separate the fields of lines by one space, and leave out comments."""
+    r"""Separate the fields of lines by one space, and leave out comments: lines that begin with #.
+
+    ``content``: bytes of a file. Spaces around lines are left out, too; blank lines stay empty.
+    """
     if _is_plain(content):
         return content
     if any(blank in content for blank in SINGLE_BLANKS):
@@ -165,10 +181,10 @@ def _plain(content: bytes) -> bytes:
 
 
 def _is_plain(content: bytes) -> bool:
-    """Test quickly whether fields are separated by one space, and there may be no comment.
+    """Test quickly whether fields of lines are separated by one space, and no line is a comment.
 
-    False if a blank other than a space or newline, or a ``#``, is anywhere, or if a blank is at the
-    beginning, beside another, or a space is at the end.
+    False if a blank other than a space or newline, or a ``#``, is anywhere; if the first character
+    is a blank, two blanks are side by side, or the last is a space.
     """
     has_odd_character = any(odd in content for odd in (*SINGLE_BLANKS, b"#"))
     if has_odd_character or content[:1] <= b" ":
@@ -193,6 +209,8 @@ def _arrays(content: bytes, layout: Layout) -> dict[int, Any]:
 
     text_type = pa.dictionary(pa.int32(), pa.string())
     types = dict.fromkeys(layout.texts, text_type) | dict.fromkeys(layout.numbers, pa.float64())
+    # Arrow names columns by texts: here the numbers of the fields.
+    types_by_column = {str(field): column_type for field, column_type in types.items()}
     read_options = csv.ReadOptions(
         column_names=[str(field) for field in range(layout.n_fields)],
         use_threads=False,
@@ -200,8 +218,8 @@ def _arrays(content: bytes, layout: Layout) -> dict[int, Any]:
     )
     parse_options = csv.ParseOptions(delimiter=" ", quote_char=False)
     convert_options = csv.ConvertOptions(
-        column_types={str(field): column_type for field, column_type in types.items()},
-        include_columns=[str(field) for field in types],
+        column_types=types_by_column,
+        include_columns=list(types_by_column),
         null_values=[],
     )
     buffer = pa.py_buffer(content)
@@ -222,7 +240,7 @@ def _lines(content: bytes) -> NumberedLines:
 
 
 def _require_text(path: Path, content: bytes) -> None:
-    """Refuse, at its line, a byte order mark, a NUL, and what is not UTF-8."""
+    """Raise InputError, at its line, for a byte order mark, a NUL, or bytes that are not UTF-8."""
     if content.startswith(BOM_UTF8):
         raise InputError.at_line(
             path,
@@ -260,9 +278,10 @@ class Pairs(NamedTuple):
 
     @classmethod
     def of_columns(cls, columns: Columns) -> Pairs:
-        """Number users and items in code-point order.
+        """Read user and item of each line, and number the ids of both in code-point order.
 
-        Raises InputError if an id is too long, or if a pair is duplicated, at its second line.
+        Raises InputError if an id is too long, or if a pair of user and item is duplicated, at its
+        second line.
         """
         users, user = columns.numbered_texts(USER_FIELD)
         items, item = columns.numbered_texts(ITEM_FIELD)
@@ -279,7 +298,11 @@ class Pairs(NamedTuple):
         return pairs
 
     def duplicate_rows(self) -> Numbers:
-        """Find the rows, rising, whose pair of user and item is in an earlier row."""
+        """Find the rows, rising, whose pair of user and item is in an earlier row, too.
+
+        ``self.user`` and ``self.item`` are numbers, of shape (n_lines,).
+        """
+        # One number for each pair.
         pairs = self.user.astype(np.int64) * len(self.items) + self.item
         order = np.argsort(pairs, kind="stable")
         sorted_pairs = pairs[order]
@@ -348,7 +371,8 @@ ROWS_AT_ONCE = 1 << 20
 def join_rows(*columns: tuple[Sequence[str], Integers]) -> bytes:
     r"""Join the texts of each row, and then all rows, without separators.
 
-    A column is its distinct texts, and which of them each row has, of shape (n_rows,).
+    A column is a list of distinct texts, and the position of the text of each row in this list, of
+    shape (n_rows,). There is at least one column. The texts are UTF-8.
 
     >>> join_rows((["u ", "v "], np.array([0, 1])), (["1\n"], np.array([0, 0])))
     b'u 1\nv 1\n'
@@ -379,7 +403,8 @@ ID_HEADERS = ("", "topic", "user", "query", "qid")
 def read_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
     """Read a table with tabs, if its first line has one, or else with commas.
 
-    Yields the physical number, from 1, and the fields, stripped, of every line that is not blank.
+    Yields the number in the file, from 1, and the fields, stripped, of every line that is not
+    blank.
 
     Raises
     ------
@@ -409,7 +434,10 @@ def read_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def require_width(path: Path, line: int, row: list[str], heading: list[str]) -> list[str]:
-    """Refuse a row at its line if it has not as many fields as the heading; return the row."""
+    """Return a row of fields, or raise InputError if it has not as many fields as the heading.
+
+    ``line`` is the number of its line in the file ``path``, from 1, which the error names.
+    """
     if len(row) != len(heading):
         finding = f"{len(heading)} fields expected, as in the heading, found {len(row)}."
         raise InputError.at_line(path, line, finding)
@@ -417,10 +445,11 @@ def require_width(path: Path, line: int, row: list[str], heading: list[str]) -> 
 
 
 def distinct_names(path: Path, names: Sequence[tuple[int, str]], kind: str) -> tuple[str, ...]:
-    """Write the control characters of names as escapes; refuse names that are empty or duplicated.
+    """Return names in their order, with control characters written as escapes.
 
-    ``names`` are pairs of a line, for errors, and a name; ``kind`` is what they are names of, such
-    as "system".
+    ``names`` are pairs of the number of a line in the file ``path``, which errors name, and a name;
+    ``kind`` is what they are names of, such as "system". Raises InputError for a name that is empty
+    or duplicated.
     """
     known_names: set[str] = set()
     for line, name in names:
@@ -442,9 +471,10 @@ def is_number(text: str) -> bool:
 
 
 def read_number(path: Path, line: int, column: str, text: str, *, kind: str = "score") -> float:
-    """Read a finite number; refuse a missing one, and what is no finite number, at its place.
+    """Convert the text of a field to a finite number.
 
-    ``line`` and ``column`` are its place for errors, ``kind`` what it is.
+    Raises InputError if it is empty, or no finite number. The error names the file ``path``, the
+    number of the line, the name of the column, and ``kind``: what the number is, such as "score".
     """
     if not text:
         finding = f"column {column!r}: {with_article(kind)} is missing."

@@ -45,9 +45,10 @@ LOWEST_PRINTABLE = 0x20
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file so that, whatever happens, it is there whole, as it was, or not at all.
+    """Write a file so that, if the process ends meanwhile, the former file or none is there.
 
-    Missing folders are made. An OSError names the path.
+    The content is written to a temporary file in the same folder, which then takes the name. It
+    replaces a file that is there. Missing folders are made. An OSError names the path.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{uuid4().hex[:8]}{PARTIAL}")
@@ -99,9 +100,9 @@ def path_within(folder: Path, name: str) -> Path:
 
 
 def _leads_within(path: Path, folder: Path) -> bool:
-    """Test whether a path is below a folder when all symbolic links are followed.
+    """Test whether a path is in or below a folder when all symbolic links are followed.
 
-    False, too, where links lead to themselves or the path cannot be resolved.
+    Neither has to exist. False, too, where links lead to themselves or the path cannot be resolved.
     """
     try:
         target = path.resolve()

@@ -107,7 +107,7 @@ class Numbering:
 
     @classmethod
     def of(cls, ids: Iterable[str] | NDArray[np.str_]) -> Numbering:
-        """Number the distinct ids among these, which may be in any order."""
+        """Number the distinct ids among these by code point, from 0; they may be in any order."""
         # As np.unique, which takes longer to import what it needs than to do it.
         sorted_ids = np.sort(_as_text(ids))
         is_new = np.ones(len(sorted_ids), dtype=np.bool_)

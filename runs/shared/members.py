@@ -77,9 +77,10 @@ class Member(Generic[SettingsT]):
         return MappingProxyType({member.name: member for member in members})
 
     def _annotated(self, argument: str) -> Any:
-        """Look up the annotation of one argument of ``make``, or of "return".
+        """Look up the annotated type of one argument of the function ``self.make``, or of "return".
 
-        One alone: others may be imported for type checkers only.
+        An annotation that is a text is evaluated. The others are not: they may use names that are
+        imported for type checkers only. Raises KeyError if the argument has no annotation.
         """
         annotation = self.make.__annotations__[argument]
         if not isinstance(annotation, str):
@@ -102,7 +103,7 @@ def installed_entry_points(kind: str) -> Mapping[str, tuple[EntryPoint, ...]]:
     """List what installed distributions declare of a kind, such as "metrics", by name.
 
     These are entry points of the group ``metric_robustness.KIND``; nothing is imported. A name has
-    several if several distributions declare it.
+    several entry points if several distributions declare it; of each distribution one is listed.
     """
     from importlib.metadata import entry_points
 
@@ -159,10 +160,12 @@ def load_installed(kind: str, name: str, member_type: type[MemberT]) -> MemberT 
 def find_member(
     kind: str, name: str, declared: Mapping[str, MemberT], member_type: type[MemberT]
 ) -> MemberT:
-    """Look a member up among those declared in this program, then in installed distributions.
+    """Look up a member, such as a metric, by its name.
 
-    ``kind`` is such as "metrics". Raises InputError with a suggestion if there is none, and as
-    `load_installed` does.
+    It is one of ``declared``, the members of this program by name, or else of an installed
+    distribution; that is imported, and must be of the class ``member_type``. ``kind`` is the plural
+    for messages and entry points, such as "metrics". Raises InputError with a suggestion if there
+    is none, if two distributions declare the name, or if the import fails.
     """
     member = declared.get(name) or load_installed(kind, name, member_type)
     if member is None:
@@ -223,9 +226,10 @@ def load_module(path: Path, *, description: str) -> ModuleType:
 
 
 def _run(path: Path, name: str, *, description: str) -> ModuleType:
-    """Run a Python file as a module of a name.
+    """Run a Python file as a module called ``name``, which is put into ``sys.modules``.
 
-    If it fails, or exits, raises InputError at the line of the file that was last run.
+    ``description`` is what errors call the file. If it fails, or exits, raises InputError at the
+    line of the file that was last run.
     """
     module = ModuleType(name)
     module.__file__ = str(path)

@@ -54,9 +54,10 @@ def run_in_threads(
 def process_pool(
     n_jobs: int, *, return_as: str, in_this_process: bool = False, **options: Any
 ) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """Make a function that runs tasks in processes, which end half a second after this one at most.
+    """Make a function that runs tasks in parallel in processes of this machine, or of a cluster.
 
-    Within `runs.shared.parallel.processes_on_cluster` the processes are those of the cluster.
+    Within `runs.shared.parallel.processes_on_cluster` the processes are those of the cluster. Those
+    of this machine end at most half a second after this process.
 
     Parameters
     ----------
@@ -92,6 +93,7 @@ def process_pool(
         with deferred_signals(received):
             results = pool(tasks)
         try:
+            # Only the first signal: the others came while it would have been handled.
             for number in received[:1]:
                 signal.raise_signal(number)
         except KeyboardInterrupt as interrupt:
@@ -104,10 +106,12 @@ def process_pool(
 
 @contextmanager
 def deferred_signals(received: list[int]) -> Iterator[None]:
-    """Put signals that would interrupt this process into a list: joblib cannot end workers then.
+    """Append signals to a list within the block, instead of handling them.
 
-    These are SIGINT, SIGTERM and SIGHUP, as far as they have a handler in Python. The handlers are
-    restored behind. In threads other than the main one, which get no signals, nothing happens.
+    These are SIGINT, SIGTERM and SIGHUP, as far as they have a handler in Python: while joblib
+    starts workers it cannot end them. The handlers are restored at the end of the block; the caller
+    raises the signals again. In threads other than the main one, which get no signals, nothing
+    happens.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -191,7 +195,9 @@ def on_cluster(address: str | None) -> Iterator[None]:
 def processes_on_cluster(address: str | None) -> Iterator[None]:
     """Send the work of `runs.shared.parallel.process_pool` within to a Dask cluster.
 
-    Threads stay here. For the address and errors see `on_cluster`.
+    Threads stay here. ``address`` is that of the scheduler, "local" for two processes of this
+    machine, or None: then work stays here. Raises InputError if Dask is not installed, no scheduler
+    answers, or the cluster has no workers or workers with other versions of packages.
     """
     with _connected(address) as client:
         token = _client_in_use.set(client)
@@ -250,10 +256,11 @@ def _submit(client: Any, task: Task, worker: str, large_inputs: dict[str, Any]) 
 
 
 def _sent(client: Any, part: Any, large_inputs: dict[str, Any]) -> Any:
-    """Pickle a part of a task; send 10,000 bytes or more by themselves, and return their future.
+    """Pickle a part of a task: the function, an argument, or the value of a keyword.
 
-    A large part that was sent before, with another task, is not sent again: its future is in
-    ``large_inputs``, by a checksum of the bytes.
+    Returns the bytes if they are fewer than 10,000. A larger part is sent to the cluster by itself,
+    and its future is returned. ``large_inputs`` holds these futures by a checksum of the bytes, and
+    is added to, so that a part of several tasks is sent once.
     """
     pickled = import_module("cloudpickle").dumps(part)
     if len(pickled) < LARGE:
@@ -305,7 +312,11 @@ def _lost_scheduler_explained() -> Iterator[None]:
 
 
 def _in_order(results: Iterable[tuple[int, Any]]) -> Iterator[Any]:
-    """Yield numbered results by number, from 0, each as soon as those before it are there."""
+    """Yield the results of tasks in the order of the tasks' numbers, from 0.
+
+    ``results`` are pairs of number and result in any order, without gaps. A result that comes early
+    is kept until those before it have been yielded.
+    """
     early_results: dict[int, Any] = {}
     next_number = 0
     for number, result in results:
@@ -316,9 +327,11 @@ def _in_order(results: Iterable[tuple[int, Any]]) -> Iterator[Any]:
 
 
 def _do(parts: list[bytes], keyword_names: list[str]) -> Any:
-    """Do a task in a worker, one after the other: libraries count their threads by process.
+    """Call the function of a task in a worker of the cluster, and return what it returns.
 
-    ``parts`` are pickled: the function, its arguments, and the values of the keywords.
+    ``parts`` are pickled: the function, its arguments, and the values of the keywords, whose names
+    are ``keyword_names``. Tasks of a process wait for each other, as libraries set the number of
+    their threads for the whole process.
     """
     with _one_at_a_time:
         function, *values = map(pickle.loads, parts)
@@ -330,9 +343,11 @@ def _do(parts: list[bytes], keyword_names: list[str]) -> Any:
 
 @contextmanager
 def _connected(address: str | None) -> Iterator[Any]:
-    """Connect a client to a cluster, or start one for "local"; yields None for None.
+    """Connect a client to a Dask cluster for the time of the block, and yield the client.
 
-    Raises InputError if Dask is not installed, no scheduler answers, or workers do not fit.
+    ``address`` is that of the scheduler; "local" starts a cluster of two processes here, and None
+    yields None. Raises InputError if Dask is not installed, no scheduler answers, or the cluster
+    has no workers or workers with other versions of packages.
     """
     if address is None:
         yield None

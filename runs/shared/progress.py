@@ -54,9 +54,11 @@ class ProgressLines:
 
     @contextmanager
     def __call__(self, label: str, total: int) -> Iterator[Bar]:
-        """Write a line for each step that has a name, one after each minute, and one at the end.
+        """Write lines of progress with ``label`` while the block runs.
 
-        A line says how many of ``total`` steps are done; the last one, how many seconds all took.
+        Yields the object by which the block says that steps are done. There is a line for each step
+        that has a name, one after each minute, and one at the end. A line says how many of
+        ``total`` steps are done; the last one, how many seconds all took.
         """
         start = self._clock()
         last_line = start
@@ -90,7 +92,10 @@ class ProgressBars:
 
     @contextmanager
     def __call__(self, label: str, total: int) -> Iterator[Bar]:
-        """Draw a bar of ``total`` steps until the work ends."""
+        """Draw a bar with ``label`` and ``total`` steps on the console until the block ends.
+
+        Yields the object by which the block says that steps are done.
+        """
         from rich import progress as rich
 
         with rich.Progress(

@@ -49,10 +49,11 @@ class Section(BaseModel):
 
 
 def check_settings(owner: str, model: type[ModelT], values: Mapping[str, Any]) -> ModelT:
-    """Check settings by a model, and return them as one, with defaults where none is given.
+    """Check the values of settings, and return them as an instance of the pydantic model.
 
-    ``owner`` is what messages call the owner of the settings, such as "system 'ease'". Raises
-    InputError for the first setting that does not exist or breaks a rule.
+    Settings without a value have their defaults. ``owner`` is what messages call the owner of the
+    settings, such as "system 'ease'". Raises InputError for the first setting that does not exist
+    or breaks a rule.
     """
     try:
         return model.model_validate(dict(values))
@@ -83,7 +84,10 @@ WORDING = {
 
 
 def shortened(value: Any, *, length: int = 200) -> str:
-    """Print a value as Python writes it, cut off with dots after ``length`` characters."""
+    """Write a value as Python prints it (``repr``), cut off with dots after ``length`` characters.
+
+    A value that is nested too deeply to be printed is described in words.
+    """
     try:
         text = repr(value[:length] if isinstance(value, str) else value)
     except RecursionError:

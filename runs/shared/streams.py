@@ -24,14 +24,16 @@ def random_words(n_words: int, *key: int | str) -> NDArray[np.uint64]:
 
 
 def random_uniforms(places: Integers, *key: int | str) -> Floats:
-    """Draw one number in [0, 1) for each place of the stream of a key.
+    """Look up the random numbers in [0, 1) at some places of the random stream of a key.
 
-    What a place (such as a user's number) gets does not depend on which other places are asked
-    for, nor in which order. Places count from 0; the words from the first to the last are drawn.
-    Numbers are multiples of 2^-53, of shape (n_places,).
+    ``places``, of shape (n_places,), are positions in the stream from 0, such as the numbers of
+    users. What a place gets does not depend on which other places are asked for, nor in which
+    order. Numbers are multiples of 2^-53, of shape (n_places,). All words from the lowest to the
+    highest place are drawn.
     """
     if len(places) == 0:
         return np.zeros(0)
+    # The generator can only be advanced by whole counts, of several words each.
     first_count = int(places.min()) // WORDS_PER_COUNT
     first_place = first_count * WORDS_PER_COUNT
     n_words = int(places.max()) + 1 - first_place
@@ -56,9 +58,10 @@ def splitmix64(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def id_hashes(ids: NDArray[np.str_], name: str) -> NDArray[np.uint64]:
-    """Hash each id into 64 bits, of shape (n_ids,), the same on every machine.
+    """Hash each id into 64 bits, uint64 of shape (n_ids,), the same on every machine.
 
-    Hashes under another name, such as that of a stage, are independent of these.
+    ``name`` is that of a use, such as a stage of a study: under another name hashes are other ones,
+    as if independent.
     """
     hash_of_name = blake2b(name.encode(), digest_size=8)
     digests = bytearray()

@@ -47,9 +47,10 @@ _last_look = 0.0
 
 @lru_cache(maxsize=10_000)
 def is_users_file(file: str) -> bool:
-    """Test whether a file counts by its content, and not by the version of its distribution.
+    """Test whether a Python file is one of the user, which may change between two runs.
 
-    False for installed distributions, the standard library and the packages of the project.
+    False for files of installed distributions, the standard library and the packages of the
+    project, which are identified by their version.
 
     Examples
     --------
@@ -137,7 +138,8 @@ def fresh_modules() -> Iterator[int]:
 def _forget_changed_modules() -> None:
     """Take modules out of ``sys.modules`` if a user's module has changed since it was imported.
 
-    These are the changed ones, and all that plug-ins imported; their bytecode is removed.
+    These are the changed ones, and all users' modules that plug-ins imported; their bytecode is
+    removed from disk, and their checksums are forgotten. Counts the change in ``_n_changes``.
     """
     global _n_changes
     modules = _users_modules()
@@ -153,7 +155,11 @@ def _forget_changed_modules() -> None:
 
 
 def _has_changed(file: str) -> bool:
-    """Test whether a file differs from what was imported; one that is gone does not."""
+    """Test whether a file differs from what was imported from it; False if the file is gone.
+
+    Files are compared by checksum. A file without one is taken to have changed if it was modified
+    after the modules were last looked at.
+    """
     path = Path(file)
     if not path.is_file():
         return False
@@ -164,9 +170,10 @@ def _has_changed(file: str) -> bool:
 
 
 def _look_at_modules(names_before: set[str]) -> None:
-    """Take checksums of the modules of users that have none, and note those that are new.
+    """Take checksums of the files of users' modules that have none, and note the new modules.
 
-    ``names_before``: names of the modules that were imported before a plug-in was loaded.
+    ``names_before``: names of the modules that were imported before a plug-in was loaded; others
+    are noted as imported by plug-ins. The time is noted, too.
     """
     global _last_look
     for name, file in _users_modules().items():
@@ -178,7 +185,10 @@ def _look_at_modules(names_before: set[str]) -> None:
 
 
 def _users_modules() -> dict[str, str]:
-    """List the files of the modules of users that are imported, by name; plug-in files are not."""
+    """List the files of the imported modules of users by the name of the module.
+
+    Files of plug-ins themselves, and the main program, are left out.
+    """
     files: dict[str, str] = {}
     for name, module in list(sys.modules.items()):
         # Asking some modules for an attribute imports others.

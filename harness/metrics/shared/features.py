@@ -22,7 +22,7 @@ def directions(catalogue: Catalogue) -> Floats:
     """Scale the features of each item to length 1, so that products are cosines.
 
     The result is of shape (n_items + 1, n_features); the last row, of item number -1, is 0, and so
-    is that of an item without features.
+    is that of an item without features. Raises InputError if the features of items are not known.
     """
     features = catalogue.require("features")
     lengths = np.linalg.norm(features, axis=1, keepdims=True)
@@ -33,7 +33,8 @@ def directions(catalogue: Catalogue) -> Floats:
 def categories(catalogue: Catalogue) -> Floats:
     """Return the categories of each item, 1 for those it has, of shape (n_items + 1, n_categories).
 
-    The last row, of item number -1, is 0. Raises InputError if the features are not all 0 or 1.
+    They are the features of the items in the catalogue. The last row, of item number -1, is 0.
+    Raises InputError if the features are not known, or not all 0 or 1.
     """
     features = catalogue.require("features")
     not_binary = np.argwhere((features != 0) & (features != 1))
@@ -65,9 +66,11 @@ def new_categories(judged: Judged, *, alpha: float) -> Floats:
 
 
 def greedy_categories(judged: Judged, *, alpha: float) -> Floats:
-    """Count as `new_categories`, in a list that takes the relevant item of most gain at each rank.
+    """Compute the gain at each rank of a list that takes the relevant item of most gain there.
 
-    Of all relevant items of a user; the gains are of shape (n_users, n_judged), 0 behind the end.
+    The gain of an item is the sum over its categories of (1 - alpha)^m, with m items above it that
+    have the category. The list has all relevant items of the user. Gains are of shape (n_users,
+    n_judged), 0 behind the end of the list.
     """
     from harness.metrics.shared.features_loop import count_greedily
 
@@ -77,7 +80,10 @@ def greedy_categories(judged: Judged, *, alpha: float) -> Floats:
 
 
 def n_categories(judged: Judged) -> Floats:
-    """Count the categories of each user's relevant items, in the list or not, (n_users,)."""
+    """Count the distinct categories of each user's relevant items, in the list or not, (n_users,).
+
+    Raises InputError if the categories of items are not known.
+    """
     from harness.metrics.shared.features_loop import count_new
 
     items, relevant = _judged_items(judged)
@@ -101,9 +107,11 @@ def similarities(judged: Judged) -> Floats:
 def mean_distances(judged: Judged, *, values: Floats, weights: Floats) -> Floats:
     """Add up the weighted mean distances of items from the others in the list, down to each rank.
 
-    Values are of the items at each rank, (n_users, n_ranks), as is the result; weights those of the
-    ranks from 1 on, (depth,). In the mean of item k an item l below it has the weight of rank
-    l - k, and an item above it that of rank 1.
+    ``values`` weigh the items at each rank, (n_users, n_ranks), as is the result; items of value 0
+    are left out. ``weights`` are those of the ranks from 1 on, (depth,). The distance of two items
+    is 1 minus the cosine of their features. In the sum the mean of item k has its value times the
+    weight of rank k. In the mean of item k another item has its value times the weight of rank
+    l - k if it is below, at rank l, and of rank 1 if it is above.
     """
     from harness.metrics.shared.features_loop import add_distances
 

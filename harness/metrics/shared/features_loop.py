@@ -31,9 +31,10 @@ def count_new(items: Integers, relevant: Masks, categories: Categories, alpha: f
     items, relevant
         Item number at each rank, and whether it is relevant: (n_ranks, n_users).
     categories
-        The categories of all items.
+        Row starts, category numbers, and the number of categories: the categories of item i are
+        ``numbers[starts[i]:starts[i + 1]]``.
     alpha
-        Share by which a category counts less for each relevant item that has it.
+        Share by which a category counts less for each relevant item above that has it.
 
     Returns
     -------
@@ -57,14 +58,20 @@ def count_new(items: Integers, relevant: Masks, categories: Categories, alpha: f
 def count_greedily(
     items: Integers, relevant: Masks, categories: Categories, alpha: float, decimals: int
 ) -> Floats:
-    """Count the categories as `count_new`, in a list that takes the item of most gain at each rank.
+    """Compute the gain at each rank of a list that takes the relevant item of most gain there.
+
+    The gain of an item is the sum over its categories of ``(1 - alpha) ** m``, with m items above
+    it in that list that have the category. The list has all relevant items of the user.
 
     Parameters
     ----------
     items, relevant
         Judged item numbers of each user, and whether they are relevant: (n_judged, n_users).
-    categories, alpha
-        As of `count_new`.
+    categories
+        Row starts, category numbers, and the number of categories: the categories of item i are
+        ``numbers[starts[i]:starts[i + 1]]``.
+    alpha
+        Share by which a category gains less for each item above that has it.
     decimals
         Decimals to which gains are compared; of equal gains the highest item number is taken.
 
@@ -100,11 +107,11 @@ def count_greedily(
 def _best_place(
     items: Integers, starts: Integers, numbers: Integers, category_gains: Floats, decimals: int
 ) -> int:
-    """Find the place of the item whose categories have the highest sum of gains.
+    """Find the index in ``items`` of the item whose categories have the highest sum of gains.
 
-    Items are item numbers, at least one; ``starts`` and ``numbers`` are the first fields of
-    `Categories`; gains are of shape (n_categories,). Sums are compared to so many decimals; of
-    equal ones the highest item number is taken.
+    Items are item numbers, at least one; the categories of item i are
+    ``numbers[starts[i]:starts[i + 1]]``; gains are of shape (n_categories,). Sums are compared to
+    ``decimals`` decimals; of equal ones the highest item number is taken.
     """
     best = -1
     highest = -1.0

@@ -55,7 +55,9 @@ def name_of_ir_measure(measure: Any) -> str:
 
 
 def metric_of_ir_measures(text: str) -> Metric:
-    """Make a metric of a measure of ir_measures: ``ir_measures:nDCG(dcg='exp-log2')``.
+    """Make a metric of a measure of the package ir_measures.
+
+    ``text`` is its name behind a prefix, such as ``ir_measures:nDCG(dcg='exp-log2')``.
 
     Its provider in ir_measures computes the scores; a cut-off in the name is ignored. Raises
     InputError if there is no such measure, or it does not take a parameter.

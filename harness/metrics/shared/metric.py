@@ -224,7 +224,7 @@ class Metric:
         return self.doc.partition("\n")[0]
 
     def facts(self) -> list[str]:
-        """Describe source, range and direction, and the name in trec_eval, in two texts."""
+        """Describe the metric in two texts: its source; its range, direction and trec_eval name."""
         direction = "more" if self.higher_is_better else "less"
         range_and_direction = f"From {self.low:g} to {self.high:g}, {direction} is better."
         if self.trec_eval:
@@ -258,7 +258,10 @@ class Metric:
         return replace(metric, low=low, high=high, lattice=lambda _: None)
 
     def _check_options(self, values: Mapping[str, Any]) -> None:
-        """Refuse names that are no options of the metric, and values not allowed: InputError."""
+        """Raise InputError if a name is no option of the metric, or a value is not allowed.
+
+        ``values`` are by the name of the option.
+        """
         option_by_name = {option.name: option for option in self.all_options}
         for name, value in values.items():
             if name not in option_by_name:
@@ -297,8 +300,9 @@ class Metric:
         """Score every user, or set options.
 
         With judged lists, returns the scores of the users, float64 of shape (n_users,), at the
-        cut-off of the call or else of the metric. Without, returns the metric with these options
-        and this cut-off.
+        cut-off of the call or else of the metric, None for whole lists. Without, returns the metric
+        with these options and this cut-off. Raises InputError if an option does not exist or has a
+        value that is not allowed, or if a user cannot be scored.
         """
         metric = self.with_options(options) if options else self
         if judged is None:

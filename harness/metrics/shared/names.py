@@ -112,7 +112,10 @@ def parse_name(text: str) -> ParsedName:
 
 
 def print_name(name: str, options: Mapping[str, Value], cutoff: int | None = None) -> str:
-    """Write the name of a measure, which `parse_name` reads back; None means no cut-off."""
+    """Write the full name of a measure, such as "P(rel=4)@10", which `parse_name` reads back.
+
+    ``options`` are values by the name of the option; a ``cutoff`` of None is left out.
+    """
     assignments = ",".join(f"{option}={print_value(value)}" for option, value in options.items())
     brackets = f"({assignments})" if assignments else ""
     depth = "" if cutoff is None else f"@{cutoff}"

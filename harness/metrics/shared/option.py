@@ -145,7 +145,11 @@ def _rule_of(annotation: Any) -> Rule:
 
 
 def _alternatives(annotation: Any) -> Iterator[Rule]:
-    """Yield the rule of every word of a Literal, or of every type of a Union; None is left out."""
+    """Yield the rule of every word of a Literal, or of every type of a Union; None is left out.
+
+    A rule is a description in words and a test of a value. Raises KeyError, TypeError or ValueError
+    for a type that options cannot have.
+    """
     for argument in get_args(annotation):
         if get_origin(annotation) is Literal:
             yield str(argument), partial(eq, argument)
@@ -156,7 +160,10 @@ def _alternatives(annotation: Any) -> Iterator[Rule]:
 
 
 def _any_rule(rules: list[Rule]) -> Rule:
-    """Join rules, at least one, to a rule that accepts a value if any of them does."""
+    """Join rules, at least one, to a rule that accepts a value if any of them does.
+
+    A rule is a description in words and a test of a value, which is true if it is accepted.
+    """
     *descriptions, last = [description for description, _ in rules]
     joined = f"{', '.join(descriptions)} or {last}" if descriptions else last
     tests = [accepts for _, accepts in rules]
@@ -164,7 +171,11 @@ def _any_rule(rules: list[Rule]) -> Rule:
 
 
 def _mapping_rule(*, grade: Rule, gain: Rule) -> Rule:
-    """Make the rule of a mapping, with the rules of its grades and gains; it may not be empty."""
+    """Make the rule of a mapping of grades to gains, which may not be empty.
+
+    A rule is a description in words and a test of a value; ``grade`` and ``gain`` are those of the
+    keys and values.
+    """
     _, accepts_grade = grade
     _, accepts_gain = gain
 
@@ -179,7 +190,8 @@ def _mapping_rule(*, grade: Rule, gain: Rule) -> Rule:
 def _bounded_rule(rule: Rule, bounds: tuple[Any, ...]) -> Rule:
     """Restrict the rule of a number by bounds of `annotated_types`, such as ``Gt(0)``.
 
-    Raises KeyError for any other kind of bound.
+    A rule is a description in words and a test of a value. The result accepts what the rule and all
+    bounds accept. Raises KeyError for any other kind of bound.
     """
     description, accepts = rule
     descriptions = []

@@ -79,7 +79,11 @@ def available_metrics(
 
 
 def installed_metrics() -> list[Metric]:
-    """Import the metrics that installed distributions declare as entry points."""
+    """Import the metrics that installed distributions declare as entry points, and list them.
+
+    Raises InputError if one cannot be imported, is no metric, or two distributions declare one
+    name.
+    """
     metrics = []
     for name in installed_entry_points("metrics"):
         metric = load_installed("metrics", name, Metric)

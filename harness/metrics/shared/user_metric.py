@@ -76,12 +76,15 @@ def user_metric(name: str, *, source: str, **facts: Any) -> Callable[[UserFuncti
                 length = min(cutoff, int(judged.n_retrieved[number]))
                 grades = judged.grades[number, :length]
                 judgements = judged.judgements[number]
+                n_relevant = int(judged.n_relevant[number])
+                n_nonrelevant = int(judged.n_nonrelevant[number])
+                ideal_grades = -np.sort(-judgements[judgements >= 0])
                 user = User(
                     cutoff=cutoff,
                     relevance_level=judged.relevance_level,
-                    n_relevant=int(judged.n_relevant[number]),
-                    n_nonrelevant=int(judged.n_nonrelevant[number]),
-                    ideal_grades=-np.sort(-judgements[judgements >= 0]),
+                    n_relevant=n_relevant,
+                    n_nonrelevant=n_nonrelevant,
+                    ideal_grades=ideal_grades,
                 )
                 nonnegative_grades = np.where(grades >= 0, grades, np.nan)
                 try:

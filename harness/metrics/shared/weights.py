@@ -47,9 +47,12 @@ class Weighting:
         return catalogue.once(self)[items]
 
     def __call__(self, catalogue: Catalogue) -> Floats:
-        """Compute the weights of all items, of shape (n_items + 1,): 0 at the end.
+        """Compute the weights of all items, of shape (n_items + 1,): 0 at the end, for item -1.
 
-        Raises InputError if the catalogue does not have the numbers that the weights need.
+        A weight is 1 / max(propensity, ``self.clip``). Propensities are those of the catalogue if
+        ``self.propensity`` is "table", else the number of training ratings, at least 1, over the
+        highest one, to the power of ``self.beta``. Raises InputError if the catalogue does not have
+        these numbers.
         """
         if self.propensity == "table":
             propensities = np.asarray(catalogue.require("propensities"), dtype=np.float64)

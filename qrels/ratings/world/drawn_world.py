@@ -426,11 +426,15 @@ def _draw_familiarity(
     """
     n_users = settings.n_users
     n_items = settings.n_items
+    no_user_factors = np.zeros((n_users, 1))
+    no_item_factors = np.zeros((n_items, 1))
+    no_generosity = np.zeros(n_users)
+    no_quality = np.zeros(n_items)
     no_familiarity = Preferences(
-        user_factors=np.zeros((n_users, 1)),
-        item_factors=np.zeros((n_items, 1)),
-        generosity=np.zeros(n_users),
-        quality=np.zeros(n_items),
+        user_factors=no_user_factors,
+        item_factors=no_item_factors,
+        generosity=no_generosity,
+        quality=no_quality,
     )
     if settings.familiarity == 0:
         return no_familiarity

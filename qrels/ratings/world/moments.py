@@ -96,19 +96,24 @@ class Moments:
         n_near = np.take_along_axis(common_users, nearest, axis=1).sum()
         near_cosines = np.take_along_axis(cosines, nearest, axis=1)
         interest = float(np.sqrt((singular_values**2).mean()))
+        decay = _decay(singular_values)
         tails = float(np.mean([user_tails, item_tails]))
+        neighbours = float(near_cosines.mean())
+        generosity = float(user_biases.std())
+        taste = _taste(products, common_users, residual_matrix)
         affinity = _affinity(residual_matrix, user_vectors, singular_values, item_vectors)
         agreement = float(near_products / max(n_near, 1.0))
+        # Those of singular vectors are rounded, as their last digits depend on the threads.
         return cls(
             interest=round(interest, DIGITS),
-            decay=round(_decay(singular_values), DIGITS),
+            decay=round(decay, DIGITS),
             tails=round(tails, DIGITS),
-            neighbours=float(near_cosines.mean()),
-            generosity=float(user_biases.std()),
+            neighbours=neighbours,
+            generosity=generosity,
             quality=quality,
             trend=trend,
             bend=bend,
-            taste=_taste(products, common_users, residual_matrix),
+            taste=taste,
             affinity=round(affinity, DIGITS),
             agreement=agreement,
         )
