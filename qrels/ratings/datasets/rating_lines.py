@@ -16,8 +16,9 @@ def format_rating_lines(
 ) -> bytes:
     r"""Write a line for each rating under a header: user, item, rating and, if known, time.
 
-    Numbers have the digits that read back as the same number. Ids are in double quotes, all or
-    none, where one of them has a separator, a quote or a line break.
+    ``header``: names of the four columns. Numbers have the digits that read back as the same
+    number; times are in seconds since 1970 in UTC. If an id has a separator, a quote or a line
+    break, all ids are in double quotes, else none.
     """
     import pyarrow as pa
 
@@ -30,7 +31,10 @@ def format_rating_lines(
 
 
 def rating_table(ratings: Ratings, *, header: Sequence[str] = CSV_HEADER) -> Any:
-    """Make an Arrow table of user, item, rating and, if known, time, with ids as text."""
+    """Make an Arrow table of user, item, rating and, if known, time, with ids as text.
+
+    ``header``: names of the four columns. Times are in seconds since 1970 in UTC.
+    """
     import pyarrow as pa
 
     user_ids = pa.array(ratings.users.ids.tolist(), pa.string())
@@ -47,7 +51,11 @@ def rating_table(ratings: Ratings, *, header: Sequence[str] = CSV_HEADER) -> Any
 
 
 def _lines(table: Any, separator: str, *, quoting: Literal["none", "needed"]) -> bytes:
-    """Write the rows of an Arrow table as lines, without a heading."""
+    """Write the rows of an Arrow table as lines, without a heading.
+
+    If ``quoting`` is "needed", all texts are in double quotes; if it is "none", Arrow raises
+    ``ArrowInvalid`` where a text would need them.
+    """
     from pyarrow import csv
 
     stream = BytesIO()

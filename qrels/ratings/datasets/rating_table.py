@@ -72,20 +72,25 @@ class RatingTable:
         return int((pairs[1:] == pairs[:-1]).sum())
 
     def ratings(self) -> Ratings:
-        """Sort by (user, item); of equal pairs keep the last in time, then in the file."""
+        """Sort the ratings by (user, item), each pair once.
+
+        Of repeated pairs the last in time is kept, or without times, and at equal times, the last
+        in the file. Columns of ``self`` are of shape (n_ratings,), in the order of the file.
+        """
         pairs = self._pairs
         keys = (pairs,) if self.time is None else (self.time, pairs)
         order = np.lexsort(keys)
         sorted_pairs = pairs[order]
         is_last = np.append(sorted_pairs[1:] != sorted_pairs[:-1], True)
         last = order[is_last]
+        time = None if self.time is None else self.time[last]
         return Ratings(
-            self.users,
-            self.items,
-            self.user[last],
-            self.item[last],
-            self.rating[last],
-            None if self.time is None else self.time[last],
+            users=self.users,
+            items=self.items,
+            user=self.user[last],
+            item=self.item[last],
+            rating=self.rating[last],
+            time=time,
         )
 
     @property
@@ -127,7 +132,11 @@ def read_rating_table(
 
 
 def _with_events(places: Places, options: RatingOptions, *, label: str) -> Places:
-    """Read the column of events only where some are chosen, and then require it."""
+    """Leave the column of events out of the columns that are read, unless events are chosen.
+
+    ``places`` are positions of columns, by role; ``label`` is what errors call the file. Raises
+    InputError if ``options.events`` chooses some, and no column holds events.
+    """
     if not options.events:
         return {role: place for role, place in places.items() if role != Role.EVENT}
     if Role.EVENT not in places:
@@ -139,7 +148,12 @@ def _with_events(places: Places, options: RatingOptions, *, label: str) -> Place
 
 
 def _without_unrated(table: RatingTable, unrated: Sequence[float], *, label: str) -> RatingTable:
-    """Leave out ratings whose value means "not rated"."""
+    """Leave out the ratings whose value is one of ``unrated``: it means "not rated".
+
+    Users and items without other ratings are left out, too, and the rest is numbered anew. Without
+    such values the table itself is returned. Raises InputError, with ``label`` for the file, if no
+    rating is left.
+    """
     if not unrated:
         return table
     rated = ~np.isin(table.rating, unrated)
@@ -147,15 +161,17 @@ def _without_unrated(table: RatingTable, unrated: Sequence[float], *, label: str
         raise InputError(f'{label}: no value is a rating, if {list(unrated)} mean "not rated".')
     users, user = _renumbered(table.users, table.user[rated])
     items, item = _renumbered(table.items, table.item[rated])
+    time = None if table.time is None else table.time[rated]
+    n_unrated = int(np.count_nonzero(~rated))
     return RatingTable(
         users=users,
         items=items,
         user=user,
         item=item,
         rating=table.rating[rated],
-        time=None if table.time is None else table.time[rated],
+        time=time,
         n_without_value=table.n_without_value,
-        n_unrated=int(np.count_nonzero(~rated)),
+        n_unrated=n_unrated,
     )
 
 
@@ -168,7 +184,12 @@ def _renumbered(numbering: Numbering, numbers: Ints) -> tuple[Numbering, Ints]:
 def _read_whole(
     rows: Rows, places: Places, options: RatingOptions, *, complete: bool
 ) -> RatingTable:
-    """Read and check whole columns; raises `NotPlain` if one breaks a rule."""
+    """Read whole columns of a file of ratings, and check them; the fast way.
+
+    ``places`` are positions of columns, by role. Rows of other events than the chosen ones are left
+    out, and those with a missing value unless ratings must be ``complete``. Raises `NotPlain` if a
+    value breaks a rule; the caller then looks for it rating by rating.
+    """
     columns = rows.columns(places)
     if options.events:
         columns = _rows_of_events(columns, options.events)
@@ -181,7 +202,10 @@ def _read_whole(
 
 
 def _rows_of_events(columns: Columns, events: Sequence[str]) -> Columns:
-    """Keep the rows of some events, without the column of events."""
+    """Keep the rows whose event is one of ``events``, and leave out the column of events.
+
+    ``columns`` are Arrow arrays of one length, by role.
+    """
     import pyarrow as pa
     import pyarrow.compute as compute
 
@@ -192,7 +216,11 @@ def _rows_of_events(columns: Columns, events: Sequence[str]) -> Columns:
 
 
 def _complete_rows(columns: Columns) -> tuple[Columns, int]:
-    """Leave out the rows of which a value is missing, and count them."""
+    """Leave out the rows of which a value is missing, in any column.
+
+    ``columns`` are Arrow arrays of one length, by role. Returns the columns of the other rows, in
+    which dictionaries of texts have become texts, and the number of rows left out.
+    """
     import pyarrow as pa
 
     plain = {
@@ -206,7 +234,11 @@ def _complete_rows(columns: Columns) -> tuple[Columns, int]:
 
 
 def _are_complete(columns: Columns) -> Any:
-    """Mark, as an Arrow array, the rows of which no value is missing."""
+    """Mark, as an Arrow array of truth values, the rows of which no value is missing.
+
+    ``columns`` are Arrow arrays of one length, by role. Missing are nulls, NaN, and texts that
+    stand for a missing value of the role, such as an empty one.
+    """
     import pyarrow as pa
     import pyarrow.compute as compute
 
@@ -227,9 +259,13 @@ def _missing_texts(role: Role) -> tuple[str, ...]:
 
 
 def _with_histories(columns: Columns) -> Columns:
-    """Give each item of a history, and the item behind it, a row of its own, each pair once.
+    """Turn a row with a user's history, a list of items, into a row for each item.
 
-    The ratings of the items may stand in a list of their own, in the same order.
+    ``columns`` are Arrow arrays by role: user, history, and perhaps one more item that follows on
+    the history, and a list of the ratings of its items in the same order. The result has user, item
+    and, if there are lists of them, rating, as texts; of repeated pairs the last rating counts, and
+    the item behind a history has an empty one. Raises InputError if a list has not as many ratings
+    as items.
     """
     import pyarrow as pa
 
@@ -278,24 +314,37 @@ def _texts_of(column: Any) -> list[str]:
 def _checked_table(
     columns: Columns, options: RatingOptions, *, n_without_value: int
 ) -> RatingTable:
-    """Make ratings of columns without a missing value; raises `NotPlain` if one breaks a rule."""
+    """Make ratings of columns without a missing value; raises `NotPlain` if one breaks a rule.
+
+    ``columns`` are Arrow arrays of one length, by role. Without a column of ratings or counts each
+    rating is 1. ``n_without_value``: number of ratings that were left out before.
+    """
     users, user = _numbered(columns[Role.USER])
     items, item = _numbered(columns[Role.ITEM])
-    number = next((columns[role] for role in NUMBERS if role in columns), None)
-    time = columns.get(Role.TIME)
+    number_column = next((columns[role] for role in NUMBERS if role in columns), None)
+    if number_column is None:
+        rating = np.ones(len(user))
+    else:
+        rating = _numbers(number_column, options.decimal)
+    time_column = columns.get(Role.TIME)
+    time = None if time_column is None else _times(time_column, options)
     return RatingTable(
         users=users,
         items=items,
         user=user,
         item=item,
-        rating=np.ones(len(user)) if number is None else _numbers(number, options.decimal),
-        time=None if time is None else _times(time, options),
+        rating=rating,
+        time=time,
         n_without_value=n_without_value,
     )
 
 
 def _numbered(column: Any) -> tuple[Numbering, Ints]:
-    """Number ids; raises `NotPlain` if one is missing, too long, or has a NUL."""
+    """Number the ids of an Arrow column in code-point order.
+
+    Returns the numbering, and the number of the id of each row, int32 of shape (n_rows,). Raises
+    `NotPlain` if an id is missing, empty, too long, or has a NUL, or there are no rows.
+    """
     import pyarrow as pa
     import pyarrow.compute as compute
 
@@ -316,7 +365,11 @@ def _numbered(column: Any) -> tuple[Numbering, Ints]:
 
 
 def _numbers(column: Any, decimal: str) -> Floats:
-    """Read numbers; raises `NotPlain` if one is missing or not finite."""
+    """Convert an Arrow column of numbers, or of their texts, to float64 of shape (n_rows,).
+
+    ``decimal`` is the decimal sign of texts, "." or ",". Raises `NotPlain` if a number is missing
+    or not finite, or a text is no number.
+    """
     import pyarrow as pa
     import pyarrow.compute as compute
 
@@ -331,7 +384,11 @@ def _numbers(column: Any, decimal: str) -> Floats:
 
 
 def _times(column: Any, options: RatingOptions) -> Longs:
-    """Read times as seconds since 1970; raises `NotPlain` if one breaks a rule."""
+    """Convert an Arrow column of times to seconds since 1970 in UTC, int64 of shape (n_rows,).
+
+    Times are numbers, of one unit, dates as in ISO 8601, or dates whose year stands last, in the
+    order ``options.dates``. Raises `NotPlain` if one cannot be read.
+    """
     import pyarrow as pa
 
     if pa.types.is_string(column.type) and _all_match(column, SHOP_DATE_FOR_ARROW):
@@ -367,7 +424,13 @@ def _number_with(decimal: str) -> str:
 def _read_carefully(
     rows: Rows, places: Places, options: RatingOptions, *, unique: bool, complete: bool
 ) -> RatingTable:
-    """Check rating by rating, in file order, and name the line of the first that breaks a rule."""
+    """Read ratings one by one, in the order of the file; the slow way.
+
+    ``places`` are positions of columns, by role. Lines of other events than the chosen ones are
+    left out, and those with a missing value unless ratings must be ``complete``. Raises InputError
+    at the line of the first rating that breaks a rule, such as a pair that is repeated if pairs
+    must be ``unique``; or if no ratings are left.
+    """
     columns: dict[Role, list[Any]] = {role: [] for role in places if role != Role.EVENT}
     line_of_pair: dict[tuple[str, str], int] = {}
     lines: list[int] = []
@@ -419,7 +482,11 @@ def _require_first(
     unit: str,
     unique: bool,
 ) -> None:
-    """Note where a pair of user and item is rated first, and refuse a second rating."""
+    """Note the line where a pair of user and item is rated first, in ``line_of_pair``.
+
+    ``texts`` are those of the line, by role. Raises InputError for a second rating of the pair if
+    pairs must be ``unique``. ``unit`` is what lines are called in the error, such as "line".
+    """
     user = texts[Role.USER]
     item = texts[Role.ITEM]
     first = line_of_pair.setdefault((user, item), line)
@@ -440,7 +507,17 @@ def _checked_times(
     texts_or_seconds
         A number of seconds or parts of them for each rating, or the text of such a date.
     lines
-        The line of each rating.
+        Number of the line of each rating, for errors.
+
+    Returns
+    -------
+    Numbers, in the order of the ratings; those of dates are seconds since 1970 in UTC.
+
+    Raises
+    ------
+    InputError
+        If some times are dates and others are not, a date cannot be read, or numbers are of no one
+        unit.
     """
     dates = [value for value in texts_or_seconds if isinstance(value, str)]
     if dates:
@@ -462,7 +539,12 @@ def _checked_times(
 
 
 def _checked(role: Role, text: str, options: RatingOptions) -> str | float:
-    """Check one value; the text of an id, a history or a date of a shop, a number otherwise."""
+    """Check the text of one value by its role, and convert it if it is a number.
+
+    Returns the text of an id, of a history, or of a date whose year stands last; seconds since 1970
+    for other dates; and the number of the text otherwise. Raises InputError, which says what the
+    value must be, for an id that is empty or too long, and a text that is no finite number.
+    """
     if role in IDS:
         return _checked_id(text)
     if role == Role.HISTORY:
@@ -487,7 +569,7 @@ def _checked(role: Role, text: str, options: RatingOptions) -> str | float:
 
 
 def _checked_id(text: str) -> str:
-    """Refuse an id that is missing, too long, or has a NUL."""
+    """Return an id, or raise InputError if it is empty, too long, or has a NUL."""
     if not text:
         raise InputError("an id must not be empty; missing='drop' leaves such ratings out.")
     if "\0" in text:

@@ -19,9 +19,10 @@ from runs.tables.source import Source
 def read_two_parts(
     train: str | Path | Source, test: str | Path | Source, **options: Any
 ) -> Ratings:
-    """Read training and test ratings as one set, which knows what is held out.
+    """Read training and test ratings as one set, with a mask of the test ratings.
 
-    Times are kept if both parts have them.
+    ``options`` are those of `read_ratings`, for both files. Times are kept if both parts have them.
+    Raises InputError if a file cannot be read, or a pair of user and item is in both.
     """
     parts = [read_ratings(path, **options) for path in (train, test)]
     users = Numbering.of(np.concatenate([part.users.ids for part in parts]))
@@ -88,6 +89,9 @@ def find_split_files(folder: Path, *, fold: int | None = None) -> SplitFiles:
     testing or part3; words end where letters and digits do. Of several folds, fold 2 is what
     stands in a folder, or in files, with a word that is 2, or letters followed by 2:
     ``2/test.csv``, ``fold-2/test.csv``, ``u2.test``.
+
+    Raises InputError if there is no such folder, or not exactly one file of training and one of
+    test ratings, or several of validation ratings. Without the latter the path is None.
     """
     if not folder.is_dir():
         raise InputError(f"{folder}: there is no such folder.")
@@ -114,7 +118,11 @@ def _words(name: str) -> list[str]:
 
 
 def _part_of(path: Path) -> str | None:
-    """Tell what a file holds, "train", "validation" or "test"; None if its name does not say."""
+    """Look up the part of a split that a file holds, by the words of its name.
+
+    It is "train", "validation" or "test"; None if no word says so, or one says that the file holds
+    no ratings.
+    """
     words = set(_words(path.name))
     if words & set(NO_RATINGS):
         return None
@@ -123,7 +131,11 @@ def _part_of(path: Path) -> str | None:
 
 
 def _folds_of(path: Path, folder: Path) -> set[int]:
-    """Read the numbers of folds in the name of a file, or of its folder within the folder."""
+    """Read the numbers of folds in the name of a file.
+
+    If the file is in a subfolder of ``folder``, they are those in the name of the subfolder. Words
+    that name a part of a split, such as "part1", do not count.
+    """
     name = path.parent.name if path.parent != folder else path.name
     words_of_parts = {word for words in PARTS.values() for word in words}
     folds = set()
@@ -135,7 +147,7 @@ def _folds_of(path: Path, folder: Path) -> set[int]:
 
 
 def _require_one(place: str, part: str, files: Sequence[Path]) -> Path:
-    """Refuse no file of a part, and several; return the one.
+    """Return the one file of a part of a split; raise InputError if there is none, or several.
 
     Parameters
     ----------
