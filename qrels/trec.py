@@ -134,7 +134,9 @@ def _with_subtopics_together(path: Path, content: bytes, columns: Columns) -> Qr
     grade = _grades(columns)
     # By user and item, grades rising: the last row of each pair has its highest grade.
     order = np.lexsort((grade, item, user))
-    is_last = np.append((np.diff(user[order]) != 0) | (np.diff(item[order]) != 0), True)
+    differs_in_user = np.diff(user[order]) != 0
+    differs_in_item = np.diff(item[order]) != 0
+    is_last = np.append(differs_in_user | differs_in_item, True)
     highest = order[is_last]
     first_subtopic = str(subtopics.ids[0])
     warn(

@@ -272,13 +272,14 @@ def _sorted_interactions(
     former row of each interaction, of shape (n_rows,).
     """
     order = np.lexsort((item, time, user))
+    values = np.ones(len(order))
     interactions = Interactions(
         numbering.users,
         numbering.items,
         user=user[order],
         item=item[order],
         time=time[order],
-        value=np.ones(len(order)),
+        value=values,
     )
     return interactions, order
 

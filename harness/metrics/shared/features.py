@@ -116,13 +116,11 @@ def mean_distances(judged: Judged, *, values: Floats, weights: Floats) -> Floats
     from harness.metrics.shared.features_loop import add_distances
 
     ranks = np.broadcast_to(judged.ranks, values.shape)
-    totals = add_distances(
-        _by_rank(judged.items, np.int32),
-        _by_rank(ranks),
-        _by_rank(values),
-        judged.catalogue.once(directions),
-        weights,
-    )
+    items_by_rank = _by_rank(judged.items, np.int32)
+    ranks_by_rank = _by_rank(ranks)
+    values_by_rank = _by_rank(values)
+    item_directions = judged.catalogue.once(directions)
+    totals = add_distances(items_by_rank, ranks_by_rank, values_by_rank, item_directions, weights)
     return totals.T
 
 

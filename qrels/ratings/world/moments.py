@@ -89,20 +89,13 @@ class Moments:
         # Inner products of the columns of two items, 0 on the diagonal.
         common_users = _products(rated_matrix)
         products = _products(residual_matrix)
-        sizes = np.sqrt(item_counts[items])
-        cosines = common_users / sizes[:, None] / sizes
-        nearest = np.argsort(-cosines, axis=1, kind="stable")[:, :N_NEIGHBOURS]
-        near_products = np.take_along_axis(products, nearest, axis=1).sum()
-        n_near = np.take_along_axis(common_users, nearest, axis=1).sum()
-        near_cosines = np.take_along_axis(cosines, nearest, axis=1)
+        neighbours, agreement = _neighbour_moments(common_users, products, item_counts[items])
         interest = float(np.sqrt((singular_values**2).mean()))
         decay = _decay(singular_values)
         tails = float(np.mean([user_tails, item_tails]))
-        neighbours = float(near_cosines.mean())
         generosity = float(user_biases.std())
         taste = _taste(products, common_users, residual_matrix)
         affinity = _affinity(residual_matrix, user_vectors, singular_values, item_vectors)
-        agreement = float(near_products / max(n_near, 1.0))
         # Those of singular vectors are rounded, as their last digits depend on the threads.
         return cls(
             interest=round(interest, DIGITS),
@@ -158,6 +151,27 @@ def _item_bias_moments(item_biases: Floats, item_counts: Floats) -> tuple[float,
     weights = share * (item_counts >= LEAST_RATINGS)
     variance = (weights * squared_deviations).sum() / weights.sum()
     return trend, bend, float(np.sqrt(variance))
+
+
+def _neighbour_moments(
+    common_users: Floats, products: Floats, item_counts: Floats
+) -> tuple[float, float]:
+    """Compute the moments `neighbours` and `agreement` of items and their ten nearest items.
+
+    They are the mean cosine of the users of an item and of a near one, and the mean product of two
+    residuals of a user, of an item and of a near one. ``common_users``: number of users who rated
+    both of two items, of shape (n_items, n_items), 0 on the diagonal; ``products``: sums of
+    products of their residuals, of the same shape; ``item_counts``: numbers of ratings, of shape
+    (n_items,).
+    """
+    sizes = np.sqrt(item_counts)
+    cosines = common_users / sizes[:, None] / sizes
+    nearest = np.argsort(-cosines, axis=1, kind="stable")[:, :N_NEIGHBOURS]
+    near_products = np.take_along_axis(products, nearest, axis=1).sum()
+    n_near = np.take_along_axis(common_users, nearest, axis=1).sum()
+    near_cosines = np.take_along_axis(cosines, nearest, axis=1)
+    agreement = float(near_products / max(n_near, 1.0))
+    return float(near_cosines.mean()), agreement
 
 
 def _decay(singular_values: Floats) -> float:
