@@ -390,8 +390,8 @@ class SystemLists:
 
 
 def _lowest_rating(ratings: Ratings, positives: float | None) -> float:
-    """Compute the lowest rating from ``positives`` on (None: of all), or 0 if that is lower."""
-    return float(training_ratings(ratings, positives).rating.min(initial=0.0))
+    """Compute the lowest rating from ``positives`` on (None: of all); infinite without one."""
+    return float(training_ratings(ratings, positives).rating.min(initial=np.inf))
 
 
 def list_files(run: Run, topics: Numbering, items: Numbering, file: str, is_true: bool) -> Files:

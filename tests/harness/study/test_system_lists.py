@@ -444,6 +444,21 @@ def test_ratings_below_zero_are_told_for_all_systems_before_training(tmp_path: P
         run_study(centred(tmp_path, "", shift=-3.5))
 
 
+def test_ratings_that_a_shift_lowers_to_zero_are_not_below_it(tmp_path: Path) -> None:
+    """The lowest of the ratings is 1."""
+    for shift, fits in (("shift = -1\n", True), ("shift = -2\n", False)):
+        centred(tmp_path, "", shift=9.0)
+        text = 'name = "x"\n[ratings]\npath = "ratings.csv"\nthreshold = 0\n' + shift
+        systems = '[systems]\nnames = ["chi2", "random"]\ndepth = 3\n'
+        lists = lists_of(text + systems + NONE, tmp_path)
+        if fits:
+            lists.keep()
+            assert lists.files_of(RUN)["chi2"].exists()
+        else:
+            with pytest.raises(InputError, match=r"the lowest is 1: set `shift = -1` in"):
+                lists.keep()
+
+
 def test_ratings_below_zero_that_are_not_learnt_do_not_matter(tmp_path: Path) -> None:
     study = centred(tmp_path, "")
     positives = {"als-knn": 0.0}
