@@ -156,14 +156,14 @@ class ExperimentWork:
         recalls over users, of differences between arms, are those of the last model of each arm:
         test users are the same in all periods. Errors of rates that are not known are 0.
         """
-        arms = tuple(dict.fromkeys(arm for arm, _ in self.ranks))
+        last_periods: dict[str, int] = {}
+        for arm, period in self.ranks:
+            last_periods[arm] = max(period, last_periods.get(arm, 0))
+        arms = tuple(last_periods)
         weights = self.settings.weights
         keys = ["validation", "beta", "cutoff", "arm"]
         by_arm = self.recalls.groupby(keys, sort=False)["value"].mean().unstack()
         by_arm = by_arm[[*arms]]
-        last_periods = {
-            arm: max(period for name, period in self.ranks if name == arm) for arm in arms
-        }
         last_places = [*last_periods.items()]
         last_ranks = [self.ranks[place] for place in last_places]
         latest_place = max(last_places, key=lambda place: self.starts[place])
@@ -176,12 +176,14 @@ class ExperimentWork:
         ]
         rates = self.clicks.tables["arms"].set_index("arm").loc[[*arms]]
         rate_errors = rates["error"].fillna(0.0)
+        values = by_arm.to_numpy()
+        arm_rates = rates["rate"].to_numpy()
         return Experiment(
             name=self.name,
             models=arms,
             measures=tuple(measures),
-            values=by_arm.to_numpy(),
-            rates=rates["rate"].to_numpy(),
+            values=values,
+            rates=arm_rates,
             value_errors=value_errors.T,
             rate_errors=rate_errors.to_numpy(),
         )
@@ -246,7 +248,8 @@ class ArmRecalls(Result):
         """Validations by arms: all of up to five, else the most, middling and least clicked."""
         arms = self.arms
         if len(arms) > 5:
-            arms = (arms[0], arms[len(arms) // 2], arms[-1])
+            middle = len(arms) // 2
+            arms = (arms[0], arms[middle], arms[-1])
         return tuple(f"{arm}, {side}" for side, arm in product(VALIDATIONS, arms))
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
@@ -305,5 +308,7 @@ class ArmRecalls(Result):
         rows = self.recall[self.recall["validation"] == validation]
         keys = ["beta", "cutoff"]
         effective_shares = rows.groupby(keys)["effective_share"].mean()
-        arm_means = rows[rows["arm"] == arm].groupby(keys)[["value"]].mean()
-        draw_recalls(ax, arm_means.join(effective_shares).reset_index(), title=panel)
+        arm_rows = rows[rows["arm"] == arm]
+        arm_means = arm_rows.groupby(keys)[["value"]].mean()
+        recalls = arm_means.join(effective_shares).reset_index()
+        draw_recalls(ax, recalls, title=panel)

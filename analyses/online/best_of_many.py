@@ -143,7 +143,8 @@ def best_of_many(
     set_sizes = [len(set_models) for set_models in models]
     ends = np.cumsum(set_sizes)[:-1]
     orderings = np.split(distinct, ends, axis=1)
-    statistics = np.mean([orderings[n] @ rates[n] for n in chosen_sets], axis=0)
+    chosen_rhos = [orderings[number] @ rates[number] for number in chosen_sets]
+    statistics = np.mean(chosen_rhos, axis=0)
     has_same_models = len({frozenset(set_models) for set_models in models}) == 1
     is_exact = has_same_models and len(models[0]) <= MAX_ENUMERATED_MODELS
     if is_exact:
@@ -155,8 +156,8 @@ def best_of_many(
     # All orders have the observed one among them; random orders need not.
     extra = 0 if is_exact else 1
     n_orders = len(maxima) + extra
-    p_alone = (n_extreme_alone + extra) / n_orders
-    p_adjusted = (n_extreme + extra) / n_orders
+    shares_alone = (n_extreme_alone + extra) / n_orders
+    shares_of_maxima = (n_extreme + extra) / n_orders
 
     def by_measure(by_ordering: Floats) -> Floats:
         """Repeat values of orderings, (n_orderings,), for their measures, (n_measures,).
@@ -167,14 +168,19 @@ def best_of_many(
         values[is_defined] = by_ordering[ordering_of_measure.reshape(-1)]
         return values
 
+    measures = experiments[0].measures
+    fewest_models = min(set_sizes)
     chosen_names = [names[number] for number in chosen_sets]
+    mean_rhos = by_measure(statistics)
+    p_alone = by_measure(shares_alone)
+    p_adjusted = by_measure(shares_of_maxima)
     return BestOfMany(
-        measures=experiments[0].measures,
-        fewest_models=min(set_sizes),
+        measures=measures,
+        fewest_models=fewest_models,
         chosen=tuple(chosen_names),
-        statistics=by_measure(statistics),
-        p_alone=by_measure(p_alone),
-        p_adjusted=by_measure(p_adjusted),
+        statistics=mean_rhos,
+        p_alone=p_alone,
+        p_adjusted=p_adjusted,
         maxima=maxima,
         n_orderings=len(statistics),
         is_exact=is_exact,
@@ -216,11 +222,12 @@ def _permute_rates(
     n_extreme = np.zeros(len(statistics), dtype=np.int64)
     maxima = []
     for block in orders:
-        permuted_sets = zip(orderings, rates, block, strict=True)
+        rhos_of_sets = []
+        for set_ranks, set_rates, order in zip(orderings, rates, block, strict=True):
+            permuted_rates = set_rates[order]
+            rhos_of_sets.append(set_ranks @ permuted_rates.T)
         # (n_datasets, n_orderings, n_orders)
-        rhos = np.stack(
-            [set_ranks @ set_rates[order].T for set_ranks, set_rates, order in permuted_sets]
-        )
+        rhos = np.stack(rhos_of_sets)
         means = rhos[chosen_sets].mean(axis=0)
         n_extreme += np.count_nonzero(means >= thresholds, axis=1)
         if n_chosen < len(rhos):

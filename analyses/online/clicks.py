@@ -40,14 +40,16 @@ MIN_LISTS_BY_DAY = 30
 def milliseconds(text: str) -> int:
     """Read a duration in milliseconds, such as "30 min", "1.5h" or "2 days".
 
-    Refuse, with ValueError, what is no number with a unit, and numbers below 0 or too large.
+    It is rounded to whole milliseconds. Refuse, with ValueError, what is no number with a unit,
+    numbers below 0, and those from 2 to the power of 53 on.
     """
     from pandas import Timedelta
 
-    # Without a unit they would be nanoseconds.
+    # Without a unit they would be nanoseconds; an empty text is refused.
     has_unit = text.strip()[-1:].isalpha()
+    text_with_unit = text if has_unit else ""
     try:
-        duration = Timedelta(text if has_unit else "").total_seconds() * 1000
+        duration = Timedelta(text_with_unit).total_seconds() * 1000
     except ValueError:
         duration = -1.0
     if not 0 <= duration < MAX_DURATION:
@@ -58,7 +60,8 @@ def milliseconds(text: str) -> int:
 def read_pairs(text: str) -> dict[str, str]:
     """Read values by name, such as "click=view,impression=".
 
-    Refuse, with ValueError, a part without a name or "=", and a name that occurs twice.
+    Values stay texts, and may be empty; the last "=" of a part divides it. Refuse, with ValueError,
+    a part without a name or "=", and a name that occurs twice.
     """
     pairs: dict[str, str] = {}
     for part in text.split(","):
@@ -161,9 +164,10 @@ def count_clicks(
     """Estimate the click-through rates of a log's arms, and all that makes them credible.
 
     The arms are those of the planned shares, if there are any. Lists of users who were shown lists
-    by more than one arm are left out. Temporary files lie in the folder; the threads change no
-    result. What else is known may be the name of the data set, the settings of the arms, remarks on
-    their models, and the truth of a simulated world: arm, period, users, lists and expected_rate.
+    by more than one arm are left out. Temporary files lie in the folder; the number of threads
+    (``n_jobs``) changes no result. What else is known may be the name of the data set, the settings
+    of the arms, remarks on their models, and the truth of a simulated world: arm, period, users,
+    lists and expected_rate.
 
     Refuse, with InputError, an average over periods without versions of models, shares that do not
     fit the arms, and a log of which no list is left.
@@ -181,10 +185,13 @@ def count_clicks(
     period_names, period = _periods(log)
     lists, first_lists, set_aside = _select_lists(log, period, question.robots)
     facts = {**log.facts, **set_aside}
-    rates = click_through(_by_user(lists, "period"), log.arms, over_time=question.over_time)
+    counts = _by_user(lists, "period")
+    rates = click_through(counts, log.arms, over_time=question.over_time)
     if truth is not None:
-        rates["expected"] = rates["arm"].map(_expected_rates(truth, question.over_time))
-    by_period = _rates_by(lists, "period", [*enumerate(period_names)] or [(0, "all")], log.arms)
+        expected_rates = _expected_rates(truth, question.over_time)
+        rates["expected"] = rates["arm"].map(expected_rates)
+    numbered_names = [*enumerate(period_names)] or [(0, "all")]
+    by_period = _rates_by(lists, "period", numbered_names, log.arms)
     tables = {
         "arms": rates,
         "rates": _model_rates(by_period),
@@ -196,7 +203,9 @@ def count_clicks(
         tables["sample_ratio"] = ratio
         tables["split"] = _split_frame(ratio, log.arms, shares)
     if period_names:
-        periods = by_period.assign(hours=_hours(log, lists, len(period_names)).T.ravel())
+        hours = _hours(log, lists, len(period_names))
+        # Rows are by period, then arm.
+        periods = by_period.assign(hours=hours.T.ravel())
         tables["periods"] = periods
         tables["thesis2021-table4.2"] = _experiment_frame(name, rates, periods)
     tables |= _rates_over_time(lists, log.arms)
@@ -205,23 +214,22 @@ def count_clicks(
     if truth is not None:
         tables["truth"] = truth
     n_days = lists["day"].nunique()
-    return Clicks(
-        tables=tables,
-        arms=log.arms,
-        alarm=_mismatch_alarm(tables.get("sample_ratio")),
-        note=_note(question, rates),
-        remarks=_all_remarks(facts, set_aside, remarks, n_days),
-    )
+    alarm = _mismatch_alarm(tables.get("sample_ratio"))
+    note = _note(question, rates)
+    all_remarks = _all_remarks(facts, set_aside, remarks, n_days)
+    return Clicks(tables=tables, arms=log.arms, alarm=alarm, note=note, remarks=all_remarks)
 
 
 def _select_lists(log: MatchedLog, period: Any, max_lists: int | None) -> _SelectedLists:
     """Leave out lists of users of several arms and of likely bots, and those of no version.
 
     ``period``: the number of the period of each list, -1 where no version was live, or one number
-    for all. Likely bots have more lists than the maximum on some day. Refuse, with InputError, a
-    log of which no list is left.
+    for all. Likely bots have more lists than the maximum on some day (UTC); without a maximum there
+    are none. Rows set aside are counted by the reason, those of the log among them. First lists are
+    those of each user, without bots. Refuse, with InputError, a log of which no list is left.
     """
-    lists = log.lists.assign(period=period, day=log.lists["time"] // DAY)
+    days = log.lists["time"] // DAY
+    lists = log.lists.assign(period=period, day=days)
     first_lists = _first_lists(lists)
     crossed = _users_of_several_arms(lists, first_lists)
     robots = _likely_robots(lists, max_lists)
@@ -254,7 +262,7 @@ def _first_lists(lists: pd.DataFrame) -> pd.DataFrame:
 def _users_of_several_arms(lists: pd.DataFrame, first_lists: pd.DataFrame) -> Any:
     """Find the users (numbers) who were shown lists by more than one arm.
 
-    ``first_lists``: the first list of each user, indexed by user, in the order of the users.
+    ``first_lists``: the first list of each user, row k that of user k. Users are numbered from 0.
     """
     first_arms = first_lists["arm"].to_numpy()[lists["user"]]
     is_crossed = lists["arm"].to_numpy() != first_arms
@@ -262,7 +270,10 @@ def _users_of_several_arms(lists: pd.DataFrame, first_lists: pd.DataFrame) -> An
 
 
 def _likely_robots(lists: pd.DataFrame, max_lists: int | None) -> Any:
-    """Find the users (numbers) with more lists than the maximum on some day; none without one."""
+    """Find the users (numbers) with more lists than the maximum on some day.
+
+    ``lists``: columns user and day. None are found if there is no maximum.
+    """
     if max_lists is None:
         return ()
     by_day = lists.groupby(["user", "day"]).size()
@@ -272,9 +283,11 @@ def _likely_robots(lists: pd.DataFrame, max_lists: int | None) -> Any:
 def _expected_rates(truth: pd.DataFrame, over_time: OverTime) -> pd.Series:
     """Compute the true click-through rates of a simulated world, indexed by the name of the arm.
 
-    ``truth``: columns arm, period, users, lists and expected_rate.
+    ``truth``: columns arm, period, users, lists and expected_rate. Periods without lists do not
+    count; periods are averaged as `rates_of` does.
     """
-    cells = truth.assign(accepted=truth["expected_rate"] * truth["lists"])
+    expected_clicks = truth["expected_rate"] * truth["lists"]
+    cells = truth.assign(accepted=expected_clicks)
     cells = cells[cells["lists"] > 0].set_index(["arm", "period"])
     return rates_of(cells, over_time=over_time)
 
@@ -282,6 +295,7 @@ def _expected_rates(truth: pd.DataFrame, over_time: OverTime) -> pd.Series:
 def _model_rates(by_period: pd.DataFrame) -> pd.DataFrame:
     """Tabulate rates by model and period, as `harness online` reads them.
 
+    ``by_period``: rows of `click_through`, with the period. Those without lists are left out.
     Columns model, period, rate, error, users, recommendations and accepted.
     """
     frame = by_period.rename(columns={"arm": "model", "lists": "recommendations"})
@@ -300,20 +314,19 @@ def _facts_frame(facts: Mapping[str, Any]) -> pd.DataFrame:
 def _split_frame(ratio: pd.DataFrame, arms: Sequence[str], shares: Sequence[float]) -> pd.DataFrame:
     """Tabulate users of each arm, in number and per cent, against the planned shares.
 
-    ``ratio``: the table of `sample_ratio`, whose first row is that of all users.
+    ``ratio``: the table of `sample_ratio`, whose first row is that of all users; ``shares``:
+    planned for the arms, with the sum 1. Columns arm, users, %, planned % and p (of the test that
+    users are split as planned, the same in all rows).
     """
     import pandas as pd
 
     all_users = ratio.iloc[0]
-    return pd.DataFrame(
-        {
-            "arm": arms,
-            "users": [all_users[f"users_{arm}"] for arm in arms],
-            "%": [all_users[f"percent_{arm}"] for arm in arms],
-            "planned %": 100 * np.array(shares),
-            "p": all_users["p"],
-        }
-    )
+    users = [all_users[f"users_{arm}"] for arm in arms]
+    percentages = [all_users[f"percent_{arm}"] for arm in arms]
+    planned = 100 * np.array(shares)
+    p = all_users["p"]
+    columns = {"arm": arms, "users": users, "%": percentages, "planned %": planned, "p": p}
+    return pd.DataFrame(columns)
 
 
 def _mismatch_alarm(ratio: pd.DataFrame | None) -> str:
@@ -331,9 +344,11 @@ def _mismatch_alarm(ratio: pd.DataFrame | None) -> str:
 
 
 def _rates_over_time(lists: pd.DataFrame, arms: Sequence[str]) -> dict[str, pd.DataFrame]:
-    """Estimate rates by day ("days"), and by week ("weeks") of a long log with few lists.
+    """Estimate the rates of arms by day ("days"), and by week ("weeks") of a long log of few lists.
 
-    Both are missing for a log of one day.
+    A long log has lists on more than 7 days, few are less than 30 for each day and arm. Weeks of 7
+    days are counted from the first day. ``lists``: columns user, arm, day (since 1970) and
+    accepted. Both are missing for a log of one day.
     """
     tables = {}
     dates = np.sort(lists["day"].unique())
@@ -345,7 +360,8 @@ def _rates_over_time(lists: pd.DataFrame, arms: Sequence[str]) -> dict[str, pd.D
     is_sparse = len(lists) < MIN_LISTS_BY_DAY * n_days * len(arms)
     if n_days > DAYS_OF_WEEK and is_sparse:
         with_weeks = lists.assign(week=(lists["day"] - dates[0]) // DAYS_OF_WEEK)
-        weeks = [(week, str(week + 1)) for week in np.sort(with_weeks["week"].unique())]
+        week_numbers = np.sort(with_weeks["week"].unique())
+        weeks = [(week, str(week + 1)) for week in week_numbers]
         tables["weeks"] = _rates_by(with_weeks, "week", weeks, arms)
     return tables
 
@@ -353,7 +369,9 @@ def _rates_over_time(lists: pd.DataFrame, arms: Sequence[str]) -> dict[str, pd.D
 def _settings_frame(name: str, settings: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """Tabulate table 4.1: a row for each arm and hyperparameter that it has, all texts.
 
-    Columns dataset, system, hyperparameter and value. Settings have the key "arm".
+    Columns dataset, system, hyperparameter and value. ``name`` is that of the data set. Settings
+    are by arm: its name under the key "arm", and values of hyperparameters by name. Arms stay in
+    their order.
     """
     import pandas as pd
 
@@ -368,12 +386,17 @@ def _settings_frame(name: str, settings: Sequence[Mapping[str, Any]]) -> pd.Data
 def _all_remarks(
     facts: Mapping[str, Any], set_aside: Mapping[str, int], remarks: Sequence[str], n_days: int
 ) -> tuple[str, ...]:
-    """List what was set aside, remarks on the models, and where the log is thin."""
+    """List what was set aside, remarks on the models, and where the log is thin, as sentences.
+
+    ``set_aside``: numbers of rows by what they are and why; zeros are left out. Facts: known_users
+    (share of users with interactions) and events (number). Days are those with lists.
+    """
     sentences = [f"{count:,} {reason}." for reason, count in set_aside.items() if count]
     sentences += remarks
     known_users = facts["known_users"]
     if known_users < 0.5 and facts["events"]:
-        sentences.append(f"{percent(1 - known_users)} of the users have no interaction.")
+        unknown_share = percent(1 - known_users)
+        sentences.append(f"{unknown_share} of the users have no interaction.")
     if n_days < DAYS_OF_WEEK:
         sentences.append(
             f"The log covers {n_days} of the 7 days of the week; rates on other days may differ."
@@ -382,7 +405,10 @@ def _all_remarks(
 
 
 def _note(question: Question, rates: pd.DataFrame) -> str:
-    """Describe the rates of the arms, their intervals, and when a list is accepted."""
+    """Describe the rates of the arms, their intervals, and when a list is accepted.
+
+    ``rates``: a row for each arm, with its users. The window is in milliseconds.
+    """
     import pandas as pd
 
     is_pooled = question.over_time == "pooled"
@@ -392,9 +418,10 @@ def _note(question: Question, rates: pd.DataFrame) -> str:
     else:
         duration = pd.Timedelta(question.window, "ms")
         rule = f"its user interacts with an item of it within {duration}."
+    n_users = rates["users"].sum()
     return (
-        f"Click-through rates of {len(rates)} arms, {over_time}, with 95 % "
-        f"intervals over {rates['users'].sum():,} users. A list is accepted if {rule}"
+        f"Click-through rates of {len(rates)} arms, {over_time}, with 95 % intervals over "
+        f"{n_users:,} users. A list is accepted if {rule}"
     )
 
 
@@ -413,28 +440,32 @@ def _rates_by(
 ) -> pd.DataFrame:
     """Estimate the rates in each part of the time: rows of `click_through` by part and arm.
 
-    ``part``: the column of the parts, and of their names in the result; ``names``: values of the
-    column, with names.
+    ``lists``: columns user, arm (number), the part and accepted. ``part``: the column of the parts,
+    such as "day", and of their names in the result; ``names``: values of the column, with names.
+    An arm without lists in a part has a row, too, with missing rates.
     """
     import pandas as pd
 
     counts = _by_user(lists, part)
     rates = {}
     for key, name in names:
-        rates[name] = click_through(counts[counts["period"] == key], arms)
+        is_in_part = counts["period"] == key
+        rates[name] = click_through(counts[is_in_part], arms)
     return pd.concat(rates, names=[part]).reset_index(level=0).reset_index(drop=True)
 
 
 def _periods(log: MatchedLog) -> tuple[Sequence[str], Any]:
-    """Name the periods, and find that of every list; -1 where no version was live.
+    """Name the periods, and find the number of that of every list; -1 where no version was live.
 
     Period k is that of the k-th version of each arm in the table of models, called as the version
-    if all arms call theirs so; without such a table it is the version that lists name, and without
-    these there is one without a name.
+    if all arms call theirs so, else with its number; without such a table it is the version that
+    lists name. Without these there is one period without a name: then no names are returned, and
+    the number 0 for all lists.
     """
     lists = log.lists
     if log.models is None:
-        return log.versions, lists["version"] if log.versions else 0
+        period_of_lists = lists["version"] if log.versions else 0
+        return log.versions, period_of_lists
     period = np.full(len(lists), -1)
     arm = lists["arm"].to_numpy()
     time = lists["time"].to_numpy()
@@ -448,9 +479,11 @@ def _periods(log: MatchedLog) -> tuple[Sequence[str], Any]:
 
 
 def _hours(log: MatchedLog, lists: pd.DataFrame, n_periods: int) -> Any:
-    """Compute how long each version was live, or showed lists, in hours: (n_arms, n_periods).
+    """Compute how long each version was live, in hours: (n_arms, n_periods).
 
-    NaN where an arm has no version of a period.
+    If the log has no table of versions, it is the time from the first list to the last. ``lists``:
+    columns arm, period and time (milliseconds). NaN where an arm has no version of a period, or
+    showed no list in it.
     """
     keys = ["arm", "period"]
     if log.models is not None:
@@ -467,26 +500,29 @@ def _hours(log: MatchedLog, lists: pd.DataFrame, n_periods: int) -> Any:
 def _experiment_frame(name: str, rates: pd.DataFrame, periods: pd.DataFrame) -> pd.DataFrame:
     """Tabulate table 4.2: numbers and lengths of the periods, users, lists and rates of the arms.
 
-    ``rates``: from `click_through`; ``periods``: the same by period, with hours. Columns dataset,
-    system, quantity, value and unit.
+    ``name`` is that of the data set. ``rates``: from `click_through`; ``periods``: the same by
+    period, with hours. Columns dataset, system, quantity, value and unit: five rows for each arm
+    that showed lists.
     """
     import pandas as pd
 
     hours = periods[periods["lists"] > 0].groupby("arm")["hours"]
     minutes = (60 * hours.mean()).round().astype(int)
     rates = rates[rates["lists"] > 0].set_index("arm")
-    quantities = {
-        ("measurements o", ""): hours.size(),
-        ("duration of one iteration", "hh:mm"): minutes.map(_clock_time),
-        ("iCTR users", ""): rates["users"],
-        ("iCTR interactions", "lists shown"): rates["lists"],
-        ("iCTR", "%"): 100 * rates["rate"],
-    }
-    rows = [
-        (name, arm, quantity, by_arm[arm], unit)
-        for arm in rates.index
-        for (quantity, unit), by_arm in quantities.items()
+    n_periods = hours.size()
+    durations = minutes.map(_clock_time)
+    percentages = 100 * rates["rate"]
+    quantities = [
+        ("measurements o", n_periods, ""),
+        ("duration of one iteration", durations, "hh:mm"),
+        ("iCTR users", rates["users"], ""),
+        ("iCTR interactions", rates["lists"], "lists shown"),
+        ("iCTR", percentages, "%"),
     ]
+    rows = []
+    for arm in rates.index:
+        for quantity, by_arm, unit in quantities:
+            rows.append((name, arm, quantity, by_arm[arm], unit))
     columns = ["dataset", "system", "quantity", "value", "unit"]
     return pd.DataFrame(rows, columns=columns, dtype=object)
 

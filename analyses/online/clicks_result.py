@@ -63,7 +63,10 @@ class Clicks(Result):
         return "week" if "weeks" in self.tables else "day"
 
     def findings(self) -> Sequence[str]:
-        """State which arm has the highest rate, if users are split as planned."""
+        """State which arm has the highest rate, if users are split as planned, else the alarm.
+
+        The tables "arms" and "differences" hold the rates and their differences.
+        """
         if self.alarm:
             return [self.alarm, "No arm is called best, as users are not split as planned."]
         return [verdict(self.tables["arms"], self.tables["differences"])]
@@ -107,26 +110,34 @@ class Clicks(Result):
     def plot_over_time(self, ax: Axes, *, arm: str) -> None:
         """Draw the rates of an arm by day, with their intervals, before those of the others.
 
-        By week, if there are rates by week. Days are numbered from the first.
+        By week, if the tables have rates by week. Days are numbered from the first, which is 1. An
+        alarm is written above the figure.
         """
         unit = self._time_unit
         rates = self.tables[f"{unit}s"]
         if unit == "day":
             dates = rates["day"].to_numpy().astype("datetime64[D]")
-            rates = rates.assign(day=(dates - dates[0]).astype(np.int64) + 1)
+            days = (dates - dates[0]).astype(np.int64) + 1
+            rates = rates.assign(day=days)
         rates = rates.astype({unit: int})
-        draw_among(ax, rates.pivot(index=unit, columns="arm", values="rate"), arm)
+        curves = rates.pivot(index=unit, columns="arm", values="rate")
+        draw_among(ax, curves, arm)
         arm_rates = rates[rates["arm"] == arm]
+        positions = arm_rates[unit].to_numpy()
+        style = {"color": colours()[0]}
+        low = arm_rates["low"].to_numpy()
+        high = arm_rates["high"].to_numpy()
         draw_band(
             ax,
-            arm_rates[unit].to_numpy(),
-            (arm_rates["low"].to_numpy(), arm_rates["high"].to_numpy()),
-            {"color": colours()[0]},
+            positions,
+            (low, high),
+            style,
             label=arm,
             explanation=f"Bands: 95 % intervals over the users of a {unit}.",
         )
         # The same in all panels, so that none is cut off.
         highest = rates[["rate", "high"]].max().max()
+        # Where all rates are 0, matplotlib chooses the limit.
         ax.set_ylim(0, 1.05 * highest or None)
         ax.locator_params(axis="x", integer=True)
         ax.set(xlabel=unit, ylabel="click-through rate")
@@ -150,8 +161,11 @@ def draw_among(axes: Axes, curves: pd.DataFrame, arm: str) -> None:
 def verdict(rates: pd.DataFrame, pairs: pd.DataFrame) -> str:
     """State which arm has the highest rate, if it is significantly higher.
 
-    An arm is named if its rate is above that of each other arm, by Holm's method over all pairs.
-    ``rates``: the table of `click_through`; ``pairs``: that of `differences`.
+    An arm is named best if its rate is significantly above that of each other arm, by Holm's method
+    over all pairs, and then the nearest other arm is named; else the nearest that it is not
+    significantly above. ``rates``: columns arm and rate; ``pairs``: the table of `differences`,
+    with the columns arm_a, arm_b, difference (a less b), low, high and p_holm. Another sentence
+    says that a log has one arm.
     """
     if len(rates) < 2:
         return "The log has only one arm, so no rates are compared."
@@ -168,9 +182,8 @@ def verdict(rates: pd.DataFrame, pairs: pd.DataFrame) -> str:
     pair = Estimate(float(row["difference"]), float(row["low"]), float(row["high"]))
     gap = rounded(pair.value, pair.decimals)
     p = format_p_value(float(row["p_holm"]))
-    return (
-        f"{opening}: the rate of {best} is {gap} above that of {row['arm_b']} ({p}, Holm's method)."
-    )
+    other_arm = row["arm_b"]
+    return f"{opening}: the rate of {best} is {gap} above that of {other_arm} ({p}, Holm's method)."
 
 
 def _comparisons_of(arm: str, pairs: pd.DataFrame) -> pd.DataFrame:

@@ -56,7 +56,11 @@ class Experiment:
     rate_errors: Floats | None = None
 
     def __post_init__(self) -> None:
-        """Refuse, with InputError, duplicate labels, too few models, and wrong numbers."""
+        """Refuse, with InputError, an experiment that cannot be studied.
+
+        These have duplicate names of models or measures, fewer than 3 models, errors that are
+        negative or NaN, or rates that are not finite.
+        """
         require_unique(self.name, "model", self.models)
         require_unique(self.name, "measure", self.measures)
         if len(self.models) < FEWEST_MODELS:
@@ -87,7 +91,9 @@ def read_experiments(
 ) -> list[Experiment]:
     """Read a table of values and one of rates, which must have the same models, by experiment.
 
-    See `read_values` and `read_rates`. Refuse, with InputError, a model that is in one table alone.
+    Experiments are in the order of the table of values; errors of values are None if one is not
+    known. See `read_values` and `read_rates`, which refuse wrong tables. Refuse, with InputError, a
+    model that is in one table alone, too few models, and models that all have one rate.
     """
     values = _table_path(values)
     offline = read_values(values)
@@ -98,20 +104,21 @@ def read_experiments(
         models = tuple(rows["model"].drop_duplicates())
         measures = tuple(rows["measure"].drop_duplicates())
         wide = rows.pivot(index="measure", columns="model", values=["value", "error"])
+        model_values = wide["value"].loc[[*measures], [*models]]
         errors = wide["error"].loc[[*measures], [*models]].to_numpy()
-        own_rates = online[online["experiment"] == name]
-        model_rates, rate_errors = _rates_of(rates, own_rates, models)
-        experiments.append(
-            Experiment(
-                name=str(name),
-                models=models,
-                measures=measures,
-                values=wide["value"].loc[[*measures], [*models]].to_numpy(),
-                rates=model_rates,
-                value_errors=None if np.isnan(errors).any() else errors,
-                rate_errors=rate_errors,
-            )
+        value_errors = None if np.isnan(errors).any() else errors
+        experiment_rates = online[online["experiment"] == name]
+        model_rates, rate_errors = _rates_of(rates, experiment_rates, models)
+        experiment = Experiment(
+            name=str(name),
+            models=models,
+            measures=measures,
+            values=model_values.to_numpy(),
+            rates=model_rates,
+            value_errors=value_errors,
+            rate_errors=rate_errors,
         )
+        experiments.append(experiment)
     return experiments
 
 
@@ -120,10 +127,13 @@ def _require_same_models(
 ) -> None:
     """Refuse, with InputError, a model of an experiment that is in one of two tables alone.
 
-    The frames are those of `read_values` and `read_rates`.
+    ``values`` and ``rates`` are the paths of the tables, ``offline`` and ``online`` their rows:
+    both with columns experiment and model, of which ``online`` has each pair once.
     """
-    models = offline[KEYS].drop_duplicates().merge(online[KEYS], how="outer", indicator="side")
-    for model in models[models["side"] != "both"].itertuples():
+    offline_models = offline[KEYS].drop_duplicates()
+    models = offline_models.merge(online[KEYS], how="outer", indicator="side")
+    is_unpaired = models["side"] != "both"
+    for model in models[is_unpaired].itertuples():
         table = values if model.side == "left_only" else rates
         raise InputError(
             f"{values} and {rates} must have the same models: {model.model!r} of the experiment "
@@ -134,12 +144,15 @@ def _require_same_models(
 def read_experiment_folder(folder: Path, *, over_time: OverTime = "thesis") -> list[Experiment]:
     """Read ``values.csv`` and ``rates.csv`` of a folder, or of the tables of a finished study.
 
-    A data set that the tables do not name is called as the folder.
+    The tables are in the subfolder ``tables`` if that has values, else in the folder itself. A data
+    set that they do not name is called as the folder. Refuse wrong tables with InputError.
     """
     tables = folder / "tables"
     if not (tables / "values.csv").exists():
         tables = folder
-    experiments = read_experiments(tables / "values.csv", tables / "rates.csv", over_time=over_time)
+    values = tables / "values.csv"
+    rates = tables / "rates.csv"
+    experiments = read_experiments(values, rates, over_time=over_time)
     folder_name = folder.resolve().name
     return [
         replace(experiment, name=folder_name) if experiment.name == ONE_EXPERIMENT else experiment
@@ -150,11 +163,11 @@ def read_experiment_folder(folder: Path, *, over_time: OverTime = "thesis") -> l
 def _rates_of(
     path: Path, rates: pd.DataFrame, names: Sequence[str]
 ) -> tuple[Floats, Floats | None]:
-    """Look up the rates of some models of one experiment, and their errors, (n_models,).
+    """Look up the rates of some models of one experiment, and their standard errors, (n_models,).
 
-    ``rates``: columns model, rate and error, from the table at the path. Errors are None if some
-    are not known. Refuse, with InputError, models that all have one rate, as no measure can follow
-    it.
+    ``names`` are those of the models. ``rates``: columns model, rate and error, from the table at
+    the path; the models are in it. Errors are None if some are not known. Refuse, with InputError,
+    models that all have one rate, as no measure can follow it.
     """
     by_model = rates.set_index("model").loc[[*names]]
     model_rates = by_model["rate"].to_numpy()
@@ -174,21 +187,24 @@ def read_values(path: Path) -> pd.DataFrame:
 
     The result has the columns experiment, model, measure, value and error (NaN where it is not
     known), and numbers of lines as its index. Refuse, with InputError, a measure that a model has
-    twice, and one that a model of the experiment lacks.
+    twice, and one that it lacks; a wrong number, and a table that is not of this form.
     """
     path = _table_path(path)
     frame = _read_table(path, "values")
     columns = [str(name) for name in frame if name not in ("model", "experiment", "error")]
     if {"metric", "cutoff", "mean"} <= {*columns}:
-        rows = zip(frame.index.tolist(), frame["metric"], frame["cutoff"], strict=True)
-        measures = [
-            str(Measure(metric, read_cutoff(path, line, cutoff))) for line, metric, cutoff in rows
-        ]
-        long = frame.assign(measure=measures, value=_read_numbers(path, frame, "mean"))
+        lines = frame.index.tolist()
+        measures = []
+        for line, metric, text in zip(lines, frame["metric"], frame["cutoff"], strict=True):
+            cutoff = read_cutoff(path, line, text)
+            measures.append(str(Measure(metric, cutoff)))
+        means = _read_numbers(path, frame, "mean")
+        long = frame.assign(measure=measures, value=means)
     elif {"measure", "value"} == {*columns}:
         long = frame.assign(value=_read_numbers(path, frame, "value"))
     else:
-        numbers = frame.assign(**{name: _read_numbers(path, frame, name) for name in columns})
+        columns_of_numbers = {name: _read_numbers(path, frame, name) for name in columns}
+        numbers = frame.assign(**columns_of_numbers)
         long = numbers.melt(["experiment", "model"], columns, "measure", ignore_index=False)
         long = long.sort_index(kind="stable")
     has_errors = "measure" in frame and "error" in frame
@@ -202,7 +218,9 @@ def read_values(path: Path) -> pd.DataFrame:
 def _require_each_measure_once(path: Path, values: pd.DataFrame) -> None:
     """Refuse, with InputError, a measure that a model has twice, and one that it lacks.
 
-    ``values``: columns experiment, model and measure; the index has numbers of lines.
+    ``values``: columns experiment, model and measure, first and in this order; the index has
+    numbers of lines. Every model must have all measures of the table, also those of other
+    experiments. The error names the file and the line.
     """
     is_duplicate = values.duplicated([*KEYS, "measure"])
     for line, _, model, measure, *_ in values[is_duplicate].itertuples():
@@ -233,9 +251,10 @@ def read_rates(path: Path, *, over_time: OverTime = "thesis") -> pd.DataFrame:
     frame = _read_table(path, "rates")
     is_pooled = over_time == "pooled"
     _check_rate_columns(path, frame, is_pooled=is_pooled)
+    smallest_counts = {"recommendations": 1, "accepted": 0, "users": 1}
     counts = {
         name: _read_numbers(path, frame, name, smallest=smallest, whole=True)
-        for name, smallest in {"recommendations": 1, "accepted": 0, "users": 1}.items()
+        for name, smallest in smallest_counts.items()
         if name in frame
     }
     rates = np.full(len(frame), np.nan)
@@ -251,18 +270,22 @@ def read_rates(path: Path, *, over_time: OverTime = "thesis") -> pd.DataFrame:
         _refuse_percentages(path, frame, rates)
     if "error" in frame:
         errors = _read_numbers(path, frame, "error", smallest=0.0)
-    weights = counts.get("recommendations" if is_pooled else "users", np.ones(len(frame)))
+    weight_column = "recommendations" if is_pooled else "users"
+    equal_weights = np.ones(len(frame))
+    weights = counts.get(weight_column, equal_weights)
     return _average_periods(frame, rates, errors, weights)
 
 
 def _check_rate_columns(path: Path, frame: pd.DataFrame, *, is_pooled: bool) -> None:
     """Refuse, with InputError, columns that a table of rates does not have, and missing ones.
 
-    Refuse a period that a model has twice, too.
+    Needed are the counts of recommendations and of accepted ones, or, unless rates are pooled over
+    periods, a rate. Refuse a period that a model of an experiment has twice, too. The index of the
+    frame has numbers of lines.
     """
-    require_known(
-        f"{path}: a table of rates has no column", map(str, frame), ["model", *RATE_COLUMNS]
-    )
+    columns = [str(name) for name in frame]
+    known_columns = ["model", *RATE_COLUMNS]
+    require_known(f"{path}: a table of rates has no column", columns, known_columns)
     has_counts = {*COUNTS} <= {*frame}
     if not has_counts and (is_pooled or "rate" not in frame):
         alternative = "" if is_pooled else ", or a column rate"
@@ -278,16 +301,23 @@ def _check_rate_columns(path: Path, frame: pd.DataFrame, *, is_pooled: bool) -> 
 def _require_at_most_all(
     path: Path, frame: pd.DataFrame, n_accepted: Floats, n_lists: Floats
 ) -> None:
-    """Refuse, with InputError, more accepted recommendations than there were, both by row."""
+    """Refuse, with InputError, more accepted recommendations than there were.
+
+    Both counts are by row of the frame, (n_rows,), whose index has numbers of lines.
+    """
     is_wrong = n_accepted > n_lists
     if is_wrong.any():
         row = int(is_wrong.argmax())
-        problem = f"{n_accepted[row]:.0f} recommendations were accepted, of {n_lists[row]:.0f}."
+        n_all = n_lists[row]
+        problem = f"{n_accepted[row]:.0f} recommendations were accepted, of {n_all:.0f}."
         raise InputError.at_line(path, int(frame.index[row]), problem)
 
 
 def _refuse_percentages(path: Path, frame: pd.DataFrame, rates: Floats) -> None:
-    """Refuse, with InputError, rates above 1; rates are by row of the frame."""
+    """Refuse, with InputError, rates above 1, as they may be percentages.
+
+    Rates are by row of the frame, (n_rows,), whose index has numbers of lines.
+    """
     is_wrong = rates > 1
     if is_wrong.any():
         row = int(is_wrong.argmax())
@@ -298,10 +328,13 @@ def _refuse_percentages(path: Path, frame: pd.DataFrame, rates: Floats) -> None:
 def _errors_of_shares(n_accepted: Floats, n_lists: Floats) -> Floats:
     """Compute the standard errors of shares of independent lists, of the shape of the counts.
 
-    Where none or all are accepted, the normal interval is as long as that of Clopper and Pearson.
+    It is that of the binomial distribution. Where none or all are accepted, the normal 95 %
+    interval is as long as that of Clopper and Pearson. Every number of lists is at least 1.
     """
-    exact = (1 - TAIL ** (1 / n_lists)) / NORMAL_QUANTILE
-    binomial = (n_accepted * (n_lists - n_accepted) / n_lists**3) ** 0.5
+    exact_length = 1 - TAIL ** (1 / n_lists)
+    exact = exact_length / NORMAL_QUANTILE
+    variances = n_accepted * (n_lists - n_accepted) / n_lists**3
+    binomial = variances**0.5
     is_extreme = (n_accepted == 0) | (n_accepted == n_lists)
     return np.where(is_extreme, exact, binomial)
 
@@ -309,13 +342,17 @@ def _errors_of_shares(n_accepted: Floats, n_lists: Floats) -> Floats:
 def _average_periods(
     frame: pd.DataFrame, rates: Floats, errors: Floats, weights: Floats
 ) -> pd.DataFrame:
-    """Average the rates of the periods of each model by their weights, all by row of the frame.
+    """Average the rates of the periods of each model by their weights.
 
-    Columns experiment, model, rate and error; NaN where one of a model is NaN in all periods.
+    ``frame``: columns experiment and model, a row for each period; rates, standard errors and
+    weights are by row, (n_rows,). Errors of periods are independent. The result has the columns
+    experiment, model, rate and error, in the order of the first rows; NaN where one of a model is
+    NaN in all periods.
     """
     totals = frame.assign(weight=weights).groupby(KEYS)["weight"].transform("sum")
     shares = weights / totals.to_numpy()
-    terms = frame[KEYS].assign(rate=shares * rates, error=(shares * errors) ** 2)
+    variances = (shares * errors) ** 2
+    terms = frame[KEYS].assign(rate=shares * rates, error=variances)
     averages = terms.groupby(KEYS, sort=False).sum(min_count=1)
     averages["error"] **= 0.5
     return averages.reset_index()
@@ -329,9 +366,10 @@ def _table_path(path: Path) -> Path:
 def _read_table(path: Path, content: str) -> pd.DataFrame:
     """Read a table of texts, indexed by number of the line.
 
-    ``content``: "values" or "rates". Columns model and experiment are added, and period for rates.
-    Refuse, with InputError, another first column, a duplicated column, rows of another length, a
-    table without rows or with one column, and empty names.
+    ``content``: "values" or "rates". The first column is called model, arm or system. Columns model
+    and experiment are added, and period for rates. Refuse, with InputError, another first column, a
+    duplicated column, rows of another length, a table without rows or with one column, and empty
+    names.
     """
     import pandas as pd
 
@@ -371,7 +409,8 @@ def _read_numbers(
 ) -> Floats:
     """Read a column of finite numbers, or whole ones, not less than the smallest: (n_rows,).
 
-    Refuse others with InputError.
+    The column holds texts, and the index of the frame numbers of lines. Whole numbers must be
+    digits alone. Refuse others with InputError, which names the file and the line.
     """
     import pandas as pd
 
@@ -402,26 +441,32 @@ class LinkedSystems(NamedTuple):
     errors: Floats | None
 
     def experiment(self, name: str, scores: Scores) -> Experiment:
-        """Combine mean scores and rates of the systems.
+        """Combine the mean scores of the systems with a rate, and their rates.
 
+        The scores are of all systems of the study, with shape (n_measures, n_systems, n_users).
         Means of metrics of which less is better are taken negative, so that rho is positive where
-        they agree with the rates. Errors of means are over users, without what moves all systems
-        together; 0 for a single user.
+        they agree with the rates. Standard errors of means are over users, without what moves all
+        systems together; 0 for a single user. InputError if an error is NaN.
         """
         columns = [scores.systems.index(system) for system in self.systems]
         means = scores.mean_values()[:, columns]
         system_scores = scores.weighted_values[:, columns]
         n_users = system_scores.shape[2]
         if n_users > 1:
-            deviations = system_scores - system_scores.mean(axis=1, keepdims=True)
+            user_means = system_scores.mean(axis=1, keepdims=True)
+            deviations = system_scores - user_means
             errors = deviations.std(axis=2, ddof=1) / np.sqrt(n_users)
         else:
             errors = np.zeros(means.shape)
+        measures = [str(measure) for measure in scores.measures]
+        # 1 where more is better, else -1.
+        signs = scores.measures.signs[:, np.newaxis]
+        signed_means = signs * means
         return Experiment(
             name=name,
             models=self.systems,
-            measures=tuple(str(measure) for measure in scores.measures),
-            values=scores.measures.signs[:, np.newaxis] * means,
+            measures=tuple(measures),
+            values=signed_means,
             rates=self.rates,
             value_errors=errors,
             rate_errors=self.errors,
@@ -429,15 +474,17 @@ class LinkedSystems(NamedTuple):
 
 
 def link_systems(systems: Sequence[str], *, rates: Path, over_time: OverTime) -> LinkedSystems:
-    """Find the systems of a study in a table of rates.
+    """Find the systems of a study (names) in the table of rates at a path.
 
-    Refuse, with InputError, a table of several experiments, and one that has fewer than 3 of the
-    systems.
+    Left out are systems without a rate, and models of the table that are no systems. Refuse, with
+    InputError, a table of several experiments, one that has fewer than 3 of the systems, and one
+    that gives all of them the same rate, or that cannot be read.
     """
     online = read_rates(rates, over_time=over_time)
     names = online["experiment"].unique()
     if len(names) > 1:
-        raise InputError(f"{rates}: a study has one experiment, found {', '.join(names)}.")
+        experiment_names = ", ".join(names)
+        raise InputError(f"{rates}: a study has one experiment, found {experiment_names}.")
     models = online["model"].tolist()
     linked = tuple(system for system in systems if system in models)
     all_names = dict.fromkeys([*systems, *models])

@@ -159,9 +159,10 @@ def _fetch_lists(database: LogDatabase) -> pd.DataFrame:
 def model_starts(logs: Logs) -> tuple[tuple[str, ...], int, dict[tuple[str, int], int]]:
     """Name the arms, and find when the first list was shown, and each version became live.
 
-    Versions are those of an arm and a period (from 0); without a table of models there is one,
-    live from the first list on. Times are milliseconds since 1970 in UTC. Refuse, with InputError,
-    a log without lists.
+    Versions are those of an arm and a period (from 0); without a table of models each arm has one,
+    live from the first list on. Times are milliseconds since 1970 in UTC. Arms are those of the
+    lists, in the order of their ids. Refuse, with InputError, a log without lists, and rows that
+    break a rule.
     """
     with log_database(first_year=logs.first_year) as database:
         tables = logs.open_tables(database)
@@ -182,9 +183,10 @@ def model_starts(logs: Logs) -> tuple[tuple[str, ...], int, dict[tuple[str, int]
 def _read_lists(table: LogTable, arms: Sequence[str] | None) -> int:
     """Make the table ``lists`` (list, rec_id, user, arm, version, time, items, clicked).
 
-    Of several rows with one list the first counts; returned is how many others there are: 0 where a
-    list has a row for each item. Refuse, with InputError, a table without columns of items, and
-    rows that break a rule.
+    Lists are numbered as they stand in the file. If arms are given, others are refused. Of several
+    rows with one list the first counts; returned is how many others there are: 0 where a list has a
+    row for each item. Refuse, with InputError, a table without columns of items, and rows that
+    break a rule.
     """
     table.require("rec_id", "time", "user", "arm")
     has_item_rows = "items" not in table
@@ -242,17 +244,18 @@ def _list_columns(
 
 
 def _arm_column(table: LogTable, name: str, *, arms: Sequence[str] | None) -> ColumnQuery:
-    """Query a column of arms as ids; refuse others than those that are given, if any are."""
+    """Make the query of a column of arms as ids, with its rules.
+
+    ``name`` is that of the column. If arms are given, a rule refuses others.
+    """
     column = id_column(table, name)
     if not arms:
         return column
     allowed = ", ".join(map(quote_text, arms))
-    rule = Rule(
-        name,
-        f"{column.expression} NOT IN ({allowed})",
-        f"the arms are {', '.join(sorted(arms))}, got {{!r}}.",
-        value=column.expression,
-    )
+    is_unknown = f"{column.expression} NOT IN ({allowed})"
+    arm_names = ", ".join(sorted(arms))
+    problem = f"the arms are {arm_names}, got {{!r}}."
+    rule = Rule(name, is_unknown, problem, value=column.expression)
     return column._replace(rules=[*column.rules, rule])
 
 
@@ -306,19 +309,20 @@ def _refuse_item_rows(table: LogTable) -> None:
     )
     first_row = f"{{'rec': rec_id, 'row': head % {ROWS_OF_FILE} + 1}}"
     wrong_position = "{'rec': rec_id, 'got': position, 'row': expected}"
-    table.check_rules(
-        [
-            Rule("rec_id", f"row({shared}) <> first_row", other, first_row),
-            Rule("item", "repeats > 1", REPEATED),
-            Rule("position", "position <> expected", position, wrong_position),
-        ],
+    rules = [
+        Rule("rec_id", f"row({shared}) <> first_row", other, first_row),
+        Rule("item", "repeats > 1", REPEATED),
+        Rule("position", "position <> expected", position, wrong_position),
+    ]
+    rows = (
         "(SELECT *, "
         f"first_value(row({shared})) OVER of_list AS first_row, "
         f"min({PLACE}) OVER (PARTITION BY rec_id) AS head, "
         "row_number() OVER (PARTITION BY rec_id, item ORDER BY log_file, log_row) AS repeats, "
         "row_number() OVER (PARTITION BY rec_id ORDER BY position, log_file, log_row) AS expected "
-        "FROM shown WINDOW of_list AS (PARTITION BY rec_id ORDER BY log_file, log_row))",
+        "FROM shown WINDOW of_list AS (PARTITION BY rec_id ORDER BY log_file, log_row))"
     )
+    table.check_rules(rules, rows)
 
 
 def _read_events(table: LogTable, rename: Mapping[str, str] | None) -> dict[str, int]:
@@ -402,7 +406,7 @@ def _interactions_within(window: int) -> str:
 
 
 def _count_rows(database: LogDatabase, first_time: int, last_time: int) -> dict[str, Any]:
-    """Count users and events, and compute the share of users with events.
+    """Count the users with lists and the events, and compute the share of those users with events.
 
     The times of the first and last list, in milliseconds since 1970, are facts of the log, too.
     """
@@ -442,13 +446,11 @@ def _read_models(table: LogTable, arms: Numbering) -> pd.DataFrame:
     versions, version = columns["model_version"]
     start = columns["valid_from"]
     end = columns["valid_to"]
+    # Numbers of the table's arms become those of all arms.
+    arm_numbers = arms.numbers(table_arms.ids)[arm]
+    version_names = versions.ids[version]
     models = pd.DataFrame(
-        {
-            "arm": arms.numbers(table_arms.ids)[arm],
-            "version": versions.ids[version],
-            "valid_from": start,
-            "valid_to": end,
-        }
+        {"arm": arm_numbers, "version": version_names, "valid_from": start, "valid_to": end}
     )
     models = models.sort_values(["arm", "valid_from"], kind="stable")
     previous_end = models.groupby("arm")["valid_to"].shift()

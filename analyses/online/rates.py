@@ -86,7 +86,8 @@ def click_through(
     variances = (by_arm["squares"] * n_users / divisors).to_numpy()
     # A normal interval as long as the exact one where none or all of n lists are accepted, which
     # is 1 - .025^(1/n) long.
-    exact_length = -np.expm1(np.log(TAIL) / n_lists.clip(lower=1))
+    least_lists = n_lists.clip(lower=1)
+    exact_length = -np.expm1(np.log(TAIL) / least_lists)
     exact_error = exact_length / NORMAL_QUANTILE
     is_extreme = (n_accepted == 0) | (n_accepted == n_lists)
     exact_variances = np.where(is_extreme, exact_error**2, 0.0)
@@ -118,7 +119,8 @@ def _user_influences(
         influences = excess / rows["arm"].map(sums["lists"])
     else:
         cell_rates = rows["accepted_all"] / rows["lists_all"]
-        within_cell = (rows["accepted"] - cell_rates * rows["lists"]) / rows["lists_all"]
+        excess = rows["accepted"] - cell_rates * rows["lists"]
+        within_cell = excess / rows["lists_all"]
         change = rows["users"] * within_cell + cell_rates - arm_rates
         influences = change / rows["arm"].map(sums["users"])
     # Periods of one user are added up.
@@ -146,15 +148,10 @@ def differences(rates: pd.DataFrame) -> pd.DataFrame:
     z = ratio_or_nan(np.abs(difference), errors)
     p = 2 * ndtr(-z)
     p_holm = holm(p) if len(p) else p
-    pairs = pair_labels([*rates["arm"]], "arm_a", "arm_b")
-    return pd.DataFrame(pairs).assign(
-        difference=difference,
-        error=errors,
-        low=difference - half_widths,
-        high=difference + half_widths,
-        p=p,
-        p_holm=p_holm,
-    )
+    pairs = pd.DataFrame(pair_labels([*rates["arm"]], "arm_a", "arm_b"))
+    low = difference - half_widths
+    high = difference + half_widths
+    return pairs.assign(difference=difference, error=errors, low=low, high=high, p=p, p_holm=p_holm)
 
 
 def planned_shares(arms: Sequence[str], shares: Mapping[str, float] | None) -> list[float]:

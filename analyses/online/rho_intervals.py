@@ -46,8 +46,7 @@ def rho_intervals(experiment: Experiment, measures: Sequence[str], *, seed: int)
     for number, measure in enumerate(measures):
         row = experiment.measures.index(measure)
         values = experiment.values[row]
-        are_equal = np.ptp(values) == 0
-        if not np.isfinite(values).all() or are_equal:
+        if not np.isfinite(values).all() or np.ptp(values) == 0:
             continue
         # Values and rates are columns: (n_models, 2).
         observed = np.stack([values, experiment.rates], axis=1)
@@ -77,8 +76,9 @@ def draw_truths(observed: Floats, errors: Floats, *, seed: int) -> Floats:
     observed_means = observed.mean(axis=0)
     observed = (observed - observed_means) / scales
     errors = errors / scales
-    # (n_models, 2, 2)
-    noise = errors[:, :, np.newaxis] ** 2 * np.eye(2)
+    error_variances = errors[:, :, np.newaxis] ** 2
+    # Diagonal covariances of the errors, (n_models, 2, 2).
+    noise = error_variances * np.eye(2)
     covariances = _covariance_grid()
     total_covariances = covariances[:, np.newaxis] + noise
     precisions = np.asarray(np.linalg.inv(total_covariances), dtype=np.float64)
@@ -89,7 +89,8 @@ def draw_truths(observed: Floats, errors: Floats, *, seed: int) -> Floats:
     log_likelihoods = _log_likelihoods(observed, precisions, weighted, centres)
     cells = _draw_cells(log_likelihoods)
     normals = _draw_normals(n_models, seed=seed)
-    mean_factors = _cholesky_factors(np.linalg.inv(total_precisions))[cells]
+    covariances_of_mean = np.linalg.inv(total_precisions)
+    mean_factors = _cholesky_factors(covariances_of_mean)[cells]
     means = centres[cells] + _multiply(mean_factors, normals[:, 0])
     means = means[:, np.newaxis]
     # True values of models, given means and covariance, and what was observed.
@@ -97,7 +98,8 @@ def draw_truths(observed: Floats, errors: Floats, *, seed: int) -> Floats:
     gains = true_covariances @ precisions[cells]
     truths = means + _multiply(gains, observed - means)
     remaining = true_covariances - gains @ true_covariances
-    truths += _multiply(_cholesky_factors(remaining), normals[:, 1:])
+    remaining_factors = _cholesky_factors(remaining)
+    truths += _multiply(remaining_factors, normals[:, 1:])
     return np.where(errors == 0, observed, truths)
 
 
@@ -117,7 +119,8 @@ def _covariance_grid() -> Floats:
 
 def _multiply(matrices: Floats, vectors: Floats) -> Floats:
     """Multiply matrices (..., 2, 2) with vectors (..., 2)."""
-    return np.asarray((matrices @ vectors[..., np.newaxis])[..., 0])
+    products = matrices @ vectors[..., np.newaxis]
+    return np.asarray(products[..., 0])
 
 
 def _log_likelihoods(

@@ -129,7 +129,11 @@ def thesis_tables(
     if has_subset:
         tables["4.7"] = _best_parametrisations(grid, subset)
         tables["4.11"] = _cross_comparisons(both, subset)
-    return {f"thesis2021-table{number}": frame for number, frame in tables.items() if len(frame)}
+    by_name = {}
+    for number, frame in tables.items():
+        if len(frame):
+            by_name[f"thesis2021-table{number}"] = frame
+    return by_name
 
 
 def _compare_validations(grid: pd.DataFrame) -> pd.DataFrame:
@@ -150,8 +154,10 @@ def _compare_betas(grid: pd.DataFrame) -> pd.DataFrame:
     where one is undefined.
     """
     keys = ["dataset", "validation", "cutoff", "weights"]
-    zero = grid.loc[grid["beta"] == 0, [*keys, "rho"]]
-    betas = grid[grid["beta"] > 0].merge(zero, on=keys, suffixes=("", "_zero"))
+    is_zero = grid["beta"] == 0
+    is_positive = grid["beta"] > 0
+    zero = grid.loc[is_zero, [*keys, "rho"]]
+    betas = grid[is_positive].merge(zero, on=keys, suffixes=("", "_zero"))
     return betas.assign(sign=np.sign(betas["rho_zero"] - betas["rho"]))
 
 
@@ -191,9 +197,8 @@ def _recalls(values: pd.DataFrame) -> pd.DataFrame:
     # Data sets and systems are sorted by the row in which they first stand.
     names = dict.fromkeys([*rows["dataset"], *rows["system"]])
     positions = {name: position for position, name in enumerate(names)}
-    rows = rows.sort_values(
-        ["dataset", "system"], kind="stable", key=lambda column: column.map(positions)
-    )
+    by = ["dataset", "system"]
+    rows = rows.sort_values(by, kind="stable", key=lambda column: column.map(positions))
     paper_metric = "PS-UN-" + rows["validation"] + " recall"
     percentages = 100 * rows["value"]
     note = rows["weights"] + " weights"
