@@ -608,7 +608,7 @@ class Design(Result):
         label_curves(ax)
 
     def caption(self) -> str:
-        """Write what the columns and curves are."""
+        """Write what the columns of the table of users needed, and the curves, are."""
         scores = ""
         if self.standardised is not None:
             scores = f" Scores are standardised for each {self.unit} ({self.standardised})."

@@ -193,8 +193,9 @@ class Resampling:
     def _weigh_runs(self, totals: Floats) -> Floats:
         """Add up the runs of systems, as often as replicates count them.
 
-        ``totals`` has the shape (n_replicates, n_runs, n_samples), the result (n_replicates,
-        n_systems, n_samples). Where each system has one run, totals are of systems, and stay.
+        ``totals`` has the shape (n_replicates, n_runs, n_samples), ``self.runs`` (n_replicates,
+        n_systems, n_runs), the result (n_replicates, n_systems, n_samples). Where each system has
+        one run (``self.runs`` is None), totals are of systems, and stay.
         """
         if self.runs is None:
             return totals

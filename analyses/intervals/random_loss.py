@@ -377,7 +377,11 @@ class RandomLoss(Result):
         return self.curves.estimates(loss=self.loss, threshold=self.least_area)
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Tabulate the curves (see `to_frame`), the areas under them, and differences of areas."""
+        """Tabulate the curves (see `to_frame`), the areas under them, and differences of areas.
+
+        For ``self.name`` "sparsity" the frames are called ``sparsity``, ``sparsity_areas`` and
+        ``sparsity_area_differences``; the last has a row for each pair of comparable measures.
+        """
         frames: dict[str, pd.DataFrame] = {}
         frames[self.name] = self.to_frame()
         frames[f"{self.name}_areas"] = self.curves.areas()

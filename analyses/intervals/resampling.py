@@ -125,7 +125,10 @@ def monte_carlo_p(
 
 
 def draw_ranges(n_draws: int, draws_per_range: int) -> Iterator[tuple[int, int]]:
-    """Divide the draws 0 to n_draws into ranges; yield the first draw, and the one after."""
+    """Divide the draws 0 to n_draws - 1 into ranges of so many; the last may be shorter.
+
+    Yields the first draw of each range, and the one after its last.
+    """
     for start in range(0, n_draws, draws_per_range):
         stop = min(start + draws_per_range, n_draws)
         yield start, stop
