@@ -143,14 +143,11 @@ def best_of_many(
     set_sizes = [len(set_models) for set_models in models]
     ends = np.cumsum(set_sizes)[:-1]
     orderings = np.split(distinct, ends, axis=1)
-    chosen_rhos = [orderings[number] @ rates[number] for number in chosen_sets]
-    statistics = np.mean(chosen_rhos, axis=0)
-    has_same_models = len({frozenset(set_models) for set_models in models}) == 1
-    is_exact = has_same_models and len(models[0]) <= MAX_ENUMERATED_MODELS
-    if is_exact:
-        orders = _all_orders(models)
-    else:
-        orders = _random_orders(permutations, names=names, models=models, seed=seed)
+    statistics = np.mean([orderings[number] @ rates[number] for number in chosen_sets], axis=0)
+    is_exact = _can_enumerate(models)
+    # Generators: nothing is drawn before it is used.
+    random_orders = _random_orders(permutations, names=names, models=models, seed=seed)
+    orders = _all_orders(models) if is_exact else random_orders
     n_extreme_alone, maxima = _permute_rates(orderings, rates, orders, chosen_sets, statistics)
     n_extreme = len(maxima) - np.searchsorted(maxima, statistics - TOLERANCE)
     # All orders have the observed one among them; random orders need not.
@@ -168,19 +165,13 @@ def best_of_many(
         values[is_defined] = by_ordering[ordering_of_measure.reshape(-1)]
         return values
 
-    measures = experiments[0].measures
-    fewest_models = min(set_sizes)
-    chosen_names = [names[number] for number in chosen_sets]
-    mean_rhos = by_measure(statistics)
-    p_alone = by_measure(shares_alone)
-    p_adjusted = by_measure(shares_of_maxima)
     return BestOfMany(
-        measures=measures,
-        fewest_models=fewest_models,
-        chosen=tuple(chosen_names),
-        statistics=mean_rhos,
-        p_alone=p_alone,
-        p_adjusted=p_adjusted,
+        measures=experiments[0].measures,
+        fewest_models=min(set_sizes),
+        chosen=tuple(names[number] for number in chosen_sets),
+        statistics=by_measure(statistics),
+        p_alone=by_measure(shares_alone),
+        p_adjusted=by_measure(shares_of_maxima),
         maxima=maxima,
         n_orderings=len(statistics),
         is_exact=is_exact,
@@ -197,6 +188,12 @@ def _check_experiments(experiments: Sequence[Experiment], chosen: Sequence[str])
     if len({experiment.measures for experiment in experiments}) > 1:
         raise InputError(f"{', '.join(names)} must have the same measures.")
     require_known("no experiment is called", chosen, names)
+
+
+def _can_enumerate(models: Sequence[tuple[str, ...]]) -> bool:
+    """Check whether all data sets have the same models, at most 9; ``models`` are by data set."""
+    has_same_models = len({frozenset(set_models) for set_models in models}) == 1
+    return has_same_models and len(models[0]) <= MAX_ENUMERATED_MODELS
 
 
 def _permute_rates(

@@ -185,11 +185,9 @@ def count_clicks(
     period_names, period = _periods(log)
     lists, first_lists, set_aside = _select_lists(log, period, question.robots)
     facts = {**log.facts, **set_aside}
-    counts = _by_user(lists, "period")
-    rates = click_through(counts, log.arms, over_time=question.over_time)
+    rates = click_through(_by_user(lists, "period"), log.arms, over_time=question.over_time)
     if truth is not None:
-        expected_rates = _expected_rates(truth, question.over_time)
-        rates["expected"] = rates["arm"].map(expected_rates)
+        rates["expected"] = rates["arm"].map(_expected_rates(truth, question.over_time))
     numbered_names = [*enumerate(period_names)] or [(0, "all")]
     by_period = _rates_by(lists, "period", numbered_names, log.arms)
     tables = {
@@ -203,9 +201,8 @@ def count_clicks(
         tables["sample_ratio"] = ratio
         tables["split"] = _split_frame(ratio, log.arms, shares)
     if period_names:
-        hours = _hours(log, lists, len(period_names))
         # Rows are by period, then arm.
-        periods = by_period.assign(hours=hours.T.ravel())
+        periods = by_period.assign(hours=_hours(log, lists, len(period_names)).T.ravel())
         tables["periods"] = periods
         tables["thesis2021-table4.2"] = _experiment_frame(name, rates, periods)
     tables |= _rates_over_time(lists, log.arms)
@@ -214,10 +211,13 @@ def count_clicks(
     if truth is not None:
         tables["truth"] = truth
     n_days = lists["day"].nunique()
-    alarm = _mismatch_alarm(tables.get("sample_ratio"))
-    note = _note(question, rates)
-    all_remarks = _all_remarks(facts, set_aside, remarks, n_days)
-    return Clicks(tables=tables, arms=log.arms, alarm=alarm, note=note, remarks=all_remarks)
+    return Clicks(
+        tables=tables,
+        arms=log.arms,
+        alarm=_mismatch_alarm(tables.get("sample_ratio")),
+        note=_note(question, rates),
+        remarks=_all_remarks(facts, set_aside, remarks, n_days),
+    )
 
 
 def _select_lists(log: MatchedLog, period: Any, max_lists: int | None) -> _SelectedLists:
