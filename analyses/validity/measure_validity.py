@@ -55,7 +55,9 @@ def validity(work: Work, settings: Settings) -> Validity:
     """Compare the ordering of the systems by every measure with the true ordering.
 
     The truth is the same measure on true judgements, and each reference that the truth names.
-    Measures that have no value on the truth are left out.
+    Measures that have no value on the truth are left out, and named in ``unmeasured``.
+    With ``judgements`` set, validity is also computed when judgements are lost. Raises InputError
+    if the truth has scores by none of the measures, or has other systems than the study.
     """
     truth = work.truth
     comparison = Comparison.of_work(work)
@@ -65,6 +67,7 @@ def validity(work: Work, settings: Settings) -> Validity:
     resampled = ResampledComparison(comparison, users, work.families)
     curves_at_random = None
     curves_without_popular = None
+    # The steps of the progress bar: losses of judgements are two of them.
     n_steps = 5 if settings.judgements else 3
     with work.progress("Comparing with the truth", n_steps) as bar:
         tau = resampled.tau()
@@ -80,31 +83,38 @@ def validity(work: Work, settings: Settings) -> Validity:
             bar.advance()
             curves_without_popular = loss.curves_without_popular(POPULAR_LEVELS)
             bar.advance()
-    unmeasured = [str(m) for m in work.scores.measures if m not in measured.measures]
+    labels_of_unmeasured = [str(m) for m in work.scores.measures if m not in measured.measures]
+    unmeasured = tuple(labels_of_unmeasured)
     references = [str(reference) for reference in truth.references]
+    truths = (ITSELF, *references)
+    tau_aps = tau_ap_a(resampled.means, resampled.true_means)
+    attainable = comparison.attainable()
+    n_users = len(measured.users)
+    n_true_users = len(true.users)
     shared_users = np.intersect1d(measured.users, true.users)
+    n_shared = len(shared_users)
     return Validity(
         measures=measured.measures,
         systems=measured.systems,
         families=work.families,
-        truths=(ITSELF, *references),
+        truths=truths,
         measured=resampled.means,
         true=resampled.true_means,
         tau=tau,
-        tau_aps=tau_ap_a(resampled.means, resampled.true_means),
+        tau_aps=tau_aps,
         regret=regret,
         tau_replicates=resampled.tau_replicates,
         within=resampled.within,
         rates=rates,
         p=p,
         true_p=true_p,
-        attainable=comparison.attainable(),
+        attainable=attainable,
         kept=curves_at_random,
         popular=curves_without_popular,
-        n_users=len(measured.users),
-        n_true_users=len(true.users),
-        n_shared=len(shared_users),
-        unmeasured=tuple(unmeasured),
+        n_users=n_users,
+        n_true_users=n_true_users,
+        n_shared=n_shared,
+        unmeasured=unmeasured,
         notes=truth.notes,
         test=settings.test,
         correction=settings.correction,

@@ -168,12 +168,14 @@ class Validity(Result):
 
     def numbers(self, measures: Measures) -> Numbers:
         """Look up the positions of measures among all: (n_measures,)."""
-        return np.array(self.measures.indices(measures), dtype=np.intp)
+        numbers = self.measures.indices(measures)
+        return np.array(numbers, dtype=np.intp)
 
     def best_first(self, measures: Measures, truth: str | None = None) -> list[int]:
         """Sort the positions of measures by decreasing tau with a truth; undefined ones last."""
         numbers = self.numbers(measures)
-        taus = self.tau.values[self.place(truth), numbers]
+        place = self.place(truth)
+        taus = self.tau.values[place, numbers]
         order = np.argsort(-taus, kind="stable")
         return [int(number) for number in numbers[order]]
 
@@ -183,15 +185,21 @@ class Validity(Result):
         Systems that tie are joined by " = ".
         """
         is_best = mark_best_systems(self.measured[number])
-        return " = ".join(np.array(self.systems)[is_best])
+        systems = np.array(self.systems)
+        return " = ".join(systems[is_best])
 
     def estimates(self) -> Estimates:
-        """tau-b with the first reference, with intervals over users, and in subsets of systems."""
+        """Collect every measure's tau-b with the first reference of the truth.
+
+        With the values, (n_measures,), go their 95 % limits over users, replicates over users
+        (n_measures, n_replicates), and the values in random subsets of the systems.
+        """
         place = self.place()
         quantity = f"{WITH_TRUTH} by {self.main}"
         tau = self.tau.part(place)
         low, high = tau.users
-        replicates = variance_stabilised(tau.values, self.tau_replicates[place])
+        tau_replicates = self.tau_replicates[place]
+        replicates = variance_stabilised(tau.values, tau_replicates)
         in_subsets = self.within.transformed(lambda numbers: numbers[place])
         return Estimates(
             name=quantity,
@@ -223,12 +231,16 @@ class Validity(Result):
         columns_of_all = {}
         for name, values in self._columns().items():
             columns_of_all[name] = values[..., np.newaxis, np.newaxis]
-        parts = [self._rows("all", [1.0], columns_of_all)]
+        rows_of_all = self._rows("all", [1.0], columns_of_all)
+        parts = [rows_of_all]
         if self.kept is not None:
-            parts.append(self._curve_rows("judgements", self.kept))
+            rows = self._curve_rows("judgements", self.kept)
+            parts.append(rows)
         if self.popular is not None:
-            parts.append(self._curve_rows("items", self.popular))
-        return {"validity": pd.concat(parts, ignore_index=True)}
+            rows = self._curve_rows("items", self.popular)
+            parts.append(rows)
+        frame = pd.concat(parts, ignore_index=True)
+        return {"validity": frame}
 
     def _columns(self) -> dict[str, NDArray[Any]]:
         """Collect the columns of rows with all judgements: arrays of (n_truths, n_measures).
@@ -237,7 +249,8 @@ class Validity(Result):
         the shape (n_measures,).
         """
         verdicts = self.verdicts
-        columns: dict[str, NDArray[Any]] = {**self.tau.columns("tau")}
+        tau_columns = self.tau.columns("tau")
+        columns: dict[str, NDArray[Any]] = {**tau_columns}
         columns["tau_ap"] = self.tau_aps
         columns["attainable"] = self.attainable
         columns["true_differences"] = verdicts.truly_significant.sum(axis=-1)
@@ -247,10 +260,12 @@ class Validity(Result):
         columns["regret_share"] = regret_share(self.regret.values, self.true)
         shares = verdicts.shares()
         for number, verdict in enumerate(VERDICTS):
-            columns[verdict.replace(" ", "_")] = shares[..., number]
+            column = verdict.replace(" ", "_")
+            columns[column] = shares[..., number]
         for name in RATES:
             column = name.replace(" ", "_").lower()
-            columns |= self.rate(name).columns(column, f"{column}_")
+            rate = self.rate(name)
+            columns |= rate.columns(column, f"{column}_")
         chosen = [self.chosen(number) for number in range(len(self.measures))]
         columns["chosen"] = np.array(chosen, dtype=object)
         return columns
@@ -263,15 +278,19 @@ class Validity(Result):
         lows = []
         highs = []
         for truth in range(len(self.truths)):
-            low, high = curves.curves(truth, self.measures).band
+            curves_of_truth = curves.curves(truth, self.measures)
+            low, high = curves_of_truth.band
             lows.append(low)
             highs.append(high)
+        low_limits = np.stack(lows)
+        high_limits = np.stack(highs)
         columns = {
             "tau": curves.taus,
-            "low": np.stack(lows),
-            "high": np.stack(highs),
+            "low": low_limits,
+            "high": high_limits,
             "itself": curves.itself,
         }
+        # A third axis for the column kept, which has one entry.
         by_level = {name: values[..., np.newaxis, :] for name, values in columns.items()}
         return self._rows(removed_from, curves.levels, by_level)
 
@@ -299,13 +318,15 @@ class Validity(Result):
         report measures. An interval is "" if it is not known.
         """
         place = self.place(truth)
-        best = self.best_first(self.measures.reported_or_at(cutoff), truth)
+        measures = self.measures.reported_or_at(cutoff)
+        best = self.best_first(measures, truth)
         tau = self.tau.part(place)
         low, high = tau.users
         decimals = common_decimals(low[best], high[best])
         over_users = [written_interval(tau.users, n, decimals=decimals) for n in best]
         over_both = [written_interval(tau.both, n, decimals=decimals) for n in best]
-        columns: dict[str, Any] = {"measure": [str(self.measures[n]) for n in best]}
+        labels = [str(self.measures[n]) for n in best]
+        columns: dict[str, Any] = {"measure": labels}
         columns["tau-b"] = tau.values[best]
         columns["95 %"] = over_users
         columns[OVER_USERS_AND_SYSTEMS] = over_both
@@ -313,7 +334,8 @@ class Validity(Result):
         columns["attainable"] = self.attainable[place, best]
         columns["tau-b, same measure"] = self.tau.values[0, best]
         title = f"Agreement with {self.title(truth)}"
-        return Table.from_columns("validity", title, self.caption(), columns, decimals=decimals)
+        caption = self.caption()
+        return Table.from_columns("validity", title, caption, columns, decimals=decimals)
 
     @table("choices", "true score lost by choosing the system that a measure ranks first")
     def choices(self, *, truth: str | None = None, cutoff: int | None = None) -> Table:
@@ -328,7 +350,8 @@ class Validity(Result):
         numbers = self.numbers(measures)
         regret = self.regret.part(place)
         regret_shares = regret_share(regret.values, self.true[place])
-        columns: dict[str, Any] = {"measure": [str(measure) for measure in measures]}
+        labels = [str(measure) for measure in measures]
+        columns: dict[str, Any] = {"measure": labels}
         columns["chosen"] = [self.chosen(n) for n in numbers]
         columns["regret"] = regret.values[numbers]
         columns["95 %"] = [written_interval(regret.users, n) for n in numbers]
@@ -345,13 +368,17 @@ class Validity(Result):
         """
         place = self.place(truth)
         rates = [self.rate(name).part(place) for name in RATES]
+        measures = self.measures.reported_or_at(cutoff)
         rows: list[list[Cell]] = []
-        for n in self.measures.indices(self.measures.reported_or_at(cutoff)):
-            row: list[Cell] = [str(self.measures[n])]
+        for n in self.measures.indices(measures):
+            label = str(self.measures[n])
+            row: list[Cell] = [label]
             for rate in rates:
+                value = float(rate.values[n])
                 over_both = written_interval(rate.both, n)
-                row.append(float(rate.values[n]))
-                row.append(over_both or written_interval(rate.users, n))
+                over_users = written_interval(rate.users, n)
+                row.append(value)
+                row.append(over_both or over_users)
             rows.append(row)
         headings = ["measure"]
         for name in RATES:
@@ -370,18 +397,23 @@ class Validity(Result):
         numbers = self.best_first(self.measures.reported)
         place = self.place(truth)
         tau = self.tau.part(place)
-        labels = dict(zip(self._reported.tolist(), self._labels, strict=True))
+        reported_numbers = self._reported.tolist()
+        label_of_number = dict(zip(reported_numbers, self._labels, strict=True))
+        labels = [label_of_number[number] for number in numbers]
+        # The first measure stands on top.
         rows = np.arange(len(numbers))[::-1]
         limits_over_both = [limits[numbers] for limits in tau.both]
         limits_over_users = [limits[numbers] for limits in tau.users]
         over_both = f"{self.units} and families of systems"
         draw_intervals(ax, rows, limits_over_both, THIN, over=over_both)
         draw_intervals(ax, rows, limits_over_users, THICK, over=self.units)
-        ax.plot(tau.values[numbers], rows, "o", color=colours()[0], markersize=4, label="tau-b")
+        taus = tau.values[numbers]
+        first_colour = colours()[0]
+        ax.plot(taus, rows, "o", color=first_colour, markersize=4, label="tau-b")
         attainable = self.attainable[place, numbers]
         (ideal,) = ax.plot(attainable, rows, "|", color="0.4", markersize=9, label="attainable")
         explain(ideal, f"Vertical ticks: {attainable_in_words(self.units)}")
-        ax.set_yticks(rows, [labels[n] for n in numbers])
+        ax.set_yticks(rows, labels)
         ax.set(xlabel=WITH_TRUTH, title=self.title(truth))
         label_curves(ax)
 
@@ -393,15 +425,22 @@ class Validity(Result):
         part="robustness",
     )
     def plot_robustness(self, ax: Axes, *, truth: str | None = None) -> None:
-        """Draw one point a measure: mean tau with itself under loss, and tau with the truth."""
+        """Draw one point a report measure: mean tau with itself under loss, and with the truth.
+
+        The intervals of tau with the truth are over users. Raises InputError if validity was not
+        computed with lost judgements.
+        """
         numbers = self._reported
-        tau = self.tau.part(self.place(truth))
+        place = self.place(truth)
+        tau = self.tau.part(place)
         low, high = tau.users
         limits = (low[numbers], high[numbers])
-        robustness = _require_curves(self.robustness)[numbers]
+        robustness_of_all = _require_curves(self.robustness)
+        robustness = robustness_of_all[numbers]
         taus = tau.values[numbers]
         draw_robustness(ax, self._labels, robustness, taus, limits, over=self.units)
-        ax.set_title(self.title(truth))
+        title = self.title(truth)
+        ax.set_title(title)
 
     @figure(
         "validity_pairs",
@@ -415,17 +454,23 @@ class Validity(Result):
 
         Verdicts compare the measure with one truth, given by name; by default the first reference.
         """
+        # The first measure stands on top.
         rows = np.arange(len(self._labels))[::-1]
-        shares = self.verdicts.shares()[self.place(truth)]
-        percent = 100 * shares[self._reported]
-        starts = np.cumsum(percent, axis=1) - percent
+        shares_by_truth = self.verdicts.shares()
+        place = self.place(truth)
+        shares = shares_by_truth[place, self._reported]
+        percent = 100 * shares
+        ends = np.cumsum(percent, axis=1)
+        starts = ends - percent
         # Every theme has a colour for each, however few.
         palette = colours() * 5
         verdict_colours = (palette[0], palette[1], palette[4], "0.6", "0.9")
-        for n, (verdict, colour) in enumerate(zip(VERDICTS, verdict_colours, strict=True)):
-            ax.barh(rows, percent[:, n], left=starts[:, n], color=colour, label=verdict)
+        bars = zip(VERDICTS, verdict_colours, percent.T, starts.T, strict=True)
+        for verdict, colour, widths, lefts in bars:
+            ax.barh(rows, widths, left=lefts, color=colour, label=verdict)
         ax.set_yticks(rows, self._labels)
-        ax.set(xlim=(0, 100), xlabel="pairs of systems (%)", title=self.title(truth))
+        title = self.title(truth)
+        ax.set(xlim=(0, 100), xlabel="pairs of systems (%)", title=title)
         label_curves(ax)
 
     @figure(
@@ -437,7 +482,8 @@ class Validity(Result):
     )
     def plot_judgements(self, ax: Axes, *, truth: str | None = None) -> None:
         """Draw tau-b with the truth against the share of judgements kept."""
-        self._plot_loss(ax, _require_curves(self.kept), truth, "judgements kept (%)")
+        curves = _require_curves(self.kept)
+        self._plot_loss(ax, curves, truth, "judgements kept (%)")
 
     @figure(
         "validity_popularity",
@@ -448,13 +494,19 @@ class Validity(Result):
     )
     def plot_popularity(self, ax: Axes, *, truth: str | None = None) -> None:
         """Draw tau-b with the truth against the share of items kept, the least popular."""
-        self._plot_loss(ax, _require_curves(self.popular), truth, "least popular items kept (%)")
+        curves = _require_curves(self.popular)
+        self._plot_loss(ax, curves, truth, "least popular items kept (%)")
 
     def _plot_loss(self, ax: Axes, curves: TruthCurves, truth: str | None, label: str) -> None:
-        """Draw the curves of tau-b with one truth, under a label of the levels."""
-        curves_of_truth = curves.curves(self.place(truth), self.measures)
+        """Draw the curves of tau-b with one truth; ``label`` is that of the horizontal axis.
+
+        ``truth`` is its name; None is the first reference.
+        """
+        place = self.place(truth)
+        curves_of_truth = curves.curves(place, self.measures)
         curves_of_truth.plot(ax, metric=None, over=self.units)
-        ax.set(xlabel=label, ylabel=WITH_TRUTH, title=self.title(truth))
+        title = self.title(truth)
+        ax.set(xlabel=label, ylabel=WITH_TRUTH, title=title)
 
     @property
     def _reported(self) -> Numbers:
@@ -468,7 +520,8 @@ class Validity(Result):
 
     def caption(self) -> str:
         """Describe what is compared with what, and how to read the table."""
-        true_users = f"{counted(self.n_true_users, self.unit)} ({self.n_shared:,} in both)"
+        n_true_users = counted(self.n_true_users, self.unit)
+        true_users = f"{n_true_users} ({self.n_shared:,} in both)"
         if self.n_users == self.n_true_users == self.n_shared:
             true_users = f"the same {self.units}"
         references = listed(self.truths[1:], "or")
@@ -502,7 +555,8 @@ class Validity(Result):
         if part == "verdicts":
             return f"{self._significance_sentence()} {VERDICTS_IN_WORDS}"
         systems = counted(len(self.systems), "system")
-        over = f"{systems} over {counted(self.n_users, self.unit)}"
+        users = counted(self.n_users, self.unit)
+        over = f"{systems} over {users}"
         if part == "robustness":
             return (
                 f"Robustness and validity of each measure, for {over}. Robustness is the mean "
@@ -521,7 +575,9 @@ class Validity(Result):
     def findings(self) -> Sequence[str]:
         """State which measures are most valid, what choices cost, and what significance is worth.
 
-        All sentences are about the report measures.
+        All sentences are about the report measures, and the truth is the first reference; the
+        sentence on disagreement alone takes the same measure on the truth, the truth at position 0.
+        Empty sentences are left out.
         """
         estimates = self.under_settings(self.estimates())
         reported = self.measures.reported
@@ -529,11 +585,7 @@ class Validity(Result):
         place = self.place()
         with_itself = self.tau.part(0)
         _, high = with_itself.users
-        is_best = mark_best_systems(self.true[place, numbers[0]])
-        best_systems = np.array(self.systems)[is_best].tolist()
-        is_wrong = self.verdicts.wrong[place, numbers]
-        is_significant = self.verdicts.significant[place, numbers]
-        most_valid = best_measures_sentence(estimates, self.units)
+        best_measures = best_measures_sentence(estimates, self.units)
         disagreement = disagreement_sentence(
             reported,
             taus=with_itself.values[numbers],
@@ -541,9 +593,15 @@ class Validity(Result):
             attainable=self.attainable[0, numbers],
             units=self.units,
         )
-        choices = choices_sentence(
-            self.regret.values[place, numbers], best_systems, reference=self.main
-        )
+        # By a reference, all measures have the same true scores.
+        true_scores = self.true[place, numbers[0]]
+        is_best = mark_best_systems(true_scores)
+        systems = np.array(self.systems)
+        best_systems = systems[is_best].tolist()
+        regrets = self.regret.values[place, numbers]
+        choices = choices_sentence(regrets, best_systems, reference=self.main)
+        is_wrong = self.verdicts.wrong[place, numbers]
+        is_significant = self.verdicts.significant[place, numbers]
         signs = sign_sentence(
             reported,
             n_wrong=is_wrong.sum(axis=-1),
@@ -551,19 +609,22 @@ class Validity(Result):
             test=self.test,
             reference=self.main,
         )
-        sentences = [most_valid, disagreement, choices, signs]
+        sentences = [best_measures, disagreement, choices, signs]
         return [sentence for sentence in sentences if sentence]
 
     def cautions(self) -> Sequence[str]:
-        """State what the truth cannot show, its own notes first."""
+        """State what the truth cannot show, its own notes first.
+
+        A caution warns of fewer than `FEW_PAIRS` pairs that truly differ by the first reference.
+        """
         cautions = [*self.notes]
         if self.unmeasured:
-            cautions.append(
-                f"The validity of {listed(self.unmeasured)} is unknown: the truth has no scores by "
-                "them."
-            )
+            names = listed(self.unmeasured)
+            cautions.append(f"The validity of {names} is unknown: the truth has no scores by them.")
         all_pairs = counted(self.p.shape[1], PAIR)
-        is_truly_different = self.verdicts.truly_significant[self.place(), 0]
+        place = self.place()
+        # By a reference, true differences are the same for all measures.
+        is_truly_different = self.verdicts.truly_significant[place, 0]
         n_truly_different = np.count_nonzero(is_truly_different)
         if n_truly_different < FEW_PAIRS:
             verb = "has" if n_truly_different == 1 else "have"
