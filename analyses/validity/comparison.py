@@ -36,7 +36,8 @@ def with_higher_better(scores: Scores) -> Scores:
     if scores.runs is None:
         return replace(scores, values=values)
     all_measures = list(range(len(signs)))
-    return replace(scores, values=values, runs=scores.runs.select(all_measures, signs))
+    runs = scores.runs.select(all_measures, signs)
+    return replace(scores, values=values, runs=runs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,23 +74,30 @@ class Comparison:
         measured.require("validity")
         truth.scores.require("a truth")
         if measured.systems != truth.scores.systems:
+            systems = listed(measured.systems)
+            true_systems = listed(truth.scores.systems)
             raise InputError(
                 "the truth must have the same systems in the same order, "
-                f"{listed(measured.systems)}, got {listed(truth.scores.systems)}."
+                f"{systems}, got {true_systems}."
             )
+        # The first truth is the measure itself; a reference is the same for all measures.
         rows = [true_measures.indices(measures)]
         for number in true_measures.indices(truth.references):
-            rows.append([number] * len(measures))
+            row = [number] * len(measures)
+            rows.append(row)
         references = np.array(rows, dtype=np.intp)
-        return cls(with_higher_better(measured), with_higher_better(truth.scores), references)
+        measured = with_higher_better(measured)
+        true = with_higher_better(truth.scores)
+        return cls(measured, true, references)
 
     def means(self) -> tuple[Floats, Floats]:
         """Average measured and true scores over users.
 
         Shapes: (n_measures, n_systems), and (n_truths, n_measures, n_systems) of the truth.
         """
+        means = self.measured.mean_values()
         true_means = self.true.mean_values()[self.references]
-        return self.measured.mean_values(), np.asarray(true_means)
+        return means, np.asarray(true_means)
 
     def p_values(self, work: Work, question: Question) -> tuple[Floats, Floats]:
         """Test the measured and the true differences of all pairs of systems.
@@ -99,7 +107,8 @@ class Comparison:
         n_pairs) of the truth.
         """
         p = _p_values(self.measured, work, question)
-        true_p = _p_values(self.true, work, question)[self.references]
+        p_of_true_measures = _p_values(self.true, work, question)
+        true_p = p_of_true_measures[self.references]
         return p, np.asarray(true_p)
 
     def attainable(self) -> Floats:
@@ -175,6 +184,7 @@ def regret(estimates: Floats, truth: Floats) -> Floats:
     n_chosen = is_chosen.sum(axis=-1)
     chosen_sums = (truth * is_chosen).sum(axis=-1)
     chosen = ratio_or_nan(chosen_sums, n_chosen)
+    # Rounding can make the mean of several that tie a little more than the highest.
     return np.asarray(np.maximum(truth.max(axis=-1) - chosen, 0.0))
 
 
@@ -238,7 +248,8 @@ class JointUsers:
         values_of_all = np.zeros((*shape, len(self.users)))
         columns = np.searchsorted(self.users, users)
         values_of_all[..., columns] = values
-        means = ratio_or_nan(self._resampled(values_of_all), self.shares(users))
+        means_over_all = self._resampled(values_of_all)
+        means = ratio_or_nan(means_over_all, self.shares(users))
         return means + self.noise(runs)
 
     def noise(self, runs: RunDeviations | None) -> Floats | float:
@@ -288,11 +299,14 @@ def block_sums(scores: Scores, users: NDArray[np.str_], blocks: Numbers, *, seed
     order = np.argsort(users, kind="stable")
     places = np.searchsorted(users[order], scores.users)
     # For each user of the scores, the position in `users` of the same id, or of another one.
-    same_users = order[np.minimum(places, len(users) - 1)]
+    # An id above all others has a place after the last: the last is taken.
+    places = np.minimum(places, len(users) - 1)
+    same_users = order[places]
     has_block = users[same_users] == scores.users
     block_of_user = np.where(has_block, blocks[same_users], random)
     sums = []
     for block in range(n_blocks):
         is_in_block = block_of_user == block
-        sums.append(scores.weighted_values[:, :, is_in_block].sum(axis=2))
+        values_in_block = scores.weighted_values[:, :, is_in_block]
+        sums.append(values_in_block.sum(axis=2))
     return np.stack(sums, axis=1)

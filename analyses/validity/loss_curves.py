@@ -56,7 +56,9 @@ class TruthCurves:
 
     def curves(self, truth: int, measures: Measures) -> Curves:
         """Select the curves of one truth, given by its number, with their replicates."""
-        return Curves(measures, self.levels, self.taus[truth], self.replicates[truth])
+        taus = self.taus[truth]
+        replicates = self.replicates[truth]
+        return Curves(measures, self.levels, taus, replicates)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +88,8 @@ class LossOfJudgements:
         samples = (
             self._random_samples(n_judgements, level, n_samples=n_samples) for level in levels
         )
-        sum_samples = self.work.rescorer(len(levels) * n_samples)
+        n_samples_in_all = len(levels) * n_samples
+        sum_samples = self.work.rescorer(n_samples_in_all)
         return self.curves(samples, levels, sum_samples)
 
     def _random_samples(self, n_judgements: int, level: float, *, n_samples: int) -> Masks:
@@ -142,28 +145,38 @@ class LossOfJudgements:
         resampling = Resampling.of(n_users, replicates=self.replicates, seed=work.seed)
         true_sums = self._true_sums(resampling)
         true_means = true_sums.sum(axis=2) / n_users
-        numbers = np.array(work.scores.measures.indices(measured.measures), dtype=np.intp)
+        positions = work.scores.measures.indices(measured.measures)
+        numbers = np.array(positions, dtype=np.intp)
+        # Less is better by some measures: their scores change the sign.
         signs = measured.measures.signs[:, np.newaxis, np.newaxis, np.newaxis]
 
         def sums_of(masks: Masks) -> Floats:
             """Add up scores over blocks: (n_measures, n_blocks, n_systems, n_samples)."""
-            sums = sum_samples(masks, blocks=resampling.blocks)[numbers]
+            sums_of_all = sum_samples(masks, blocks=resampling.blocks)
+            sums = sums_of_all[numbers]
             return np.asarray(sum_over_runs(sums, work.scores.runs) * signs)
 
         def means_of(sums: Floats) -> Floats:
             """Average over all users: (n_measures, n_samples, n_systems)."""
-            return np.asarray(sums.sum(axis=1).swapaxes(1, 2) / n_users)
+            totals = sums.sum(axis=1)
+            return np.asarray(totals.swapaxes(1, 2) / n_users)
 
-        means_of_all = means_of(sums_of(_all_judgements(len(work.qrels.items))))
+        all_judgements = _all_judgements(len(work.qrels.items))
+        sums_of_all_judgements = sums_of(all_judgements)
+        means_of_all = means_of(sums_of_all_judgements)
         taus_with_itself = []
         taus_with_truth = []
         replicates = []
         for masks in samples:
             sums = sums_of(masks)
             means = means_of(sums)
-            taus_with_itself.append(mean_of_defined(tau_b(means, means_of_all)))
-            taus_with_truth.append(_taus_with_truth(means, true_means))
-            replicates.append(_resampled_taus(resampling, sums, true_sums))
+            taus = tau_b(means, means_of_all)
+            mean_taus = mean_of_defined(taus)
+            mean_taus_with_truth = _taus_with_truth(means, true_means)
+            resampled_taus = _resampled_taus(resampling, sums, true_sums)
+            taus_with_itself.append(mean_taus)
+            taus_with_truth.append(mean_taus_with_truth)
+            replicates.append(resampled_taus)
         itself_by_level = np.stack(taus_with_itself, axis=-1)
         truth_by_level = np.stack(taus_with_truth, axis=-1)
         replicates_by_level = np.stack(replicates, axis=-2)
@@ -178,7 +191,8 @@ class LossOfJudgements:
         users = self.comparison.measured.users
         true = self.comparison.true
         sums = block_sums(true, users, resampling.blocks, seed=self.work.seed)
-        scaled = sums * (len(users) / len(true.users))
+        factor = len(users) / len(true.users)
+        scaled = sums * factor
         return np.asarray(scaled[self.comparison.references])
 
 

@@ -53,7 +53,8 @@ class PairVerdicts:
     ) -> PairVerdicts:
         """Compare measured and true differences of pairs, and their p-values.
 
-        Arrays have the shape (..., n_pairs), and broadcast. A p-value of ``alpha`` is significant.
+        Arrays have the shape (..., n_pairs), and broadcast; ``true`` are true differences. A
+        p-value of at most ``alpha`` is significant.
         """
         agreement = np.sign(differences) * np.sign(true)
         significant, truly_significant = np.broadcast_arrays(p <= alpha, true_p <= alpha)
@@ -132,9 +133,13 @@ def share_of_pairs(marked: Masks, among: Masks, weights: Floats | None = None) -
     shape (n_subsets, ...).
     """
     if weights is None:
-        return ratio_or_nan(marked.sum(axis=-1), among.sum(axis=-1))
-    n_marked = np.moveaxis(marked.astype(float) @ weights.T, -1, 0)
-    n_among = np.moveaxis(among @ weights.T, -1, 0)
+        n_marked = marked.sum(axis=-1)
+        n_among = among.sum(axis=-1)
+        return ratio_or_nan(n_marked, n_among)
+    marked_by_subset = marked.astype(float) @ weights.T
+    among_by_subset = among @ weights.T
+    n_marked = np.moveaxis(marked_by_subset, -1, 0)
+    n_among = np.moveaxis(among_by_subset, -1, 0)
     return ratio_or_nan(n_marked, n_among)
 
 
@@ -182,7 +187,8 @@ def resampled_rates(
     shape = (len(RATES), *references.shape, users.replicates)
     rates = np.full(shape, np.nan)
     n_groups = len(groups)
-    crossed = np.repeat(rates[..., :N_CROSSED, np.newaxis], n_groups, axis=-1)
+    first_rates = rates[..., :N_CROSSED, np.newaxis]
+    crossed = np.repeat(first_rates, n_groups, axis=-1)
     # Student's t is like any test of means.
     adjustments = ("none", *ADJUSTMENTS)
     if question.test not in TESTS_OF_MEANS or question.correction not in adjustments:
@@ -191,16 +197,19 @@ def resampled_rates(
     # References are few, and tested once.
     @lru_cache(maxsize=8)
     def true_tests(reference: int) -> ResampledTests:
+        """Test all pairs by true scores of the measure at the position ``reference``."""
         return _resampled_tests(comparison.true, reference, users, question)
 
     for number in numbers:
         tests = _resampled_tests(comparison.measured, number, users, question)
         first_tests = tests.first_replicates()
-        for truth, reference in enumerate(references[:, number].tolist()):
+        references_of_measure = references[:, number].tolist()
+        for truth, reference in enumerate(references_of_measure):
             tests_of_truth = true_tests(reference)
             verdicts = _verdicts(tests, tests_of_truth, question)
             rates[:, truth, number] = verdicts.rates()
-            first_verdicts = _verdicts(first_tests, tests_of_truth.first_replicates(), question)
+            first_tests_of_truth = tests_of_truth.first_replicates()
+            first_verdicts = _verdicts(first_tests, first_tests_of_truth, question)
             crossed[:, truth, number] = np.moveaxis(first_verdicts.rates(groups), 0, -1)
     return rates, crossed
 
@@ -236,7 +245,8 @@ def _resampled_tests(
     variances = np.maximum(squares - means**2, 0)
     if scores.runs is not None:
         runs_of_measure = scores.runs.select([number])
-        noise = np.asarray(users.noise(runs_of_measure))[0]
+        noise_by_measure = np.asarray(users.noise(runs_of_measure))
+        noise = noise_by_measure[0]
         noise_of_pairs = noise[first] - noise[second]
         means = means + noise_of_pairs.T
     degrees_of_freedom = np.maximum(n_drawn - 1, 1)
@@ -258,11 +268,14 @@ def _resampled_moments(scores: Scores, number: int, users: JointUsers) -> tuple[
     means = []
     squares = []
     for start, stop in draw_ranges(len(first), pairs_at_once):
-        pairs = slice(start, stop)
-        differences = values[first[pairs]] - values[second[pairs]]
+        first_systems = first[start:stop]
+        second_systems = second[start:stop]
+        differences = values[first_systems] - values[second_systems]
         differences_and_squares = np.stack([differences, differences**2])
         moments = users.means(differences_and_squares, scores.users)
         mean_differences, mean_squares = moments.swapaxes(1, 2)
         means.append(mean_differences)
         squares.append(mean_squares)
-    return np.concatenate(means, axis=1), np.concatenate(squares, axis=1)
+    means_of_pairs = np.concatenate(means, axis=1)
+    squares_of_pairs = np.concatenate(squares, axis=1)
+    return means_of_pairs, squares_of_pairs

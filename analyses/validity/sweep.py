@@ -118,16 +118,20 @@ class WorldQuestion:
         verdicts = PairVerdicts.of_means(means, p, true_means, true_p, alpha=self.question.alpha)
         loss = LossOfJudgements(work, comparison, replicates=0)
         curves = loss.curves_at_random(self.levels, n_samples=self.samples)
-        taus = tau_b(np.broadcast_to(means, true_means.shape), true_means)
+        means_by_truth = np.broadcast_to(means, true_means.shape)
+        taus = tau_b(means_by_truth, true_means)
         # By the first reference, which comes after the measure itself.
         attainable = comparison.attainable()[1]
         wrong_sign = share_of_pairs(verdicts.wrong, verdicts.significant)[1]
-        power = verdicts.significant[0].mean(axis=-1)
+        # Whether a measured difference is significant does not depend on the truth.
+        is_significant = verdicts.significant[0]
+        power = is_significant.mean(axis=-1)
         robustness = mean_of_defined(curves.itself)
         references = [str(reference) for reference in work.truth.references]
         aspects = (ITSELF, *references, ATTAINABLE, ROBUSTNESS, POWER, WRONG_SIGN)
         values = np.array([*taus, attainable, robustness, power, wrong_sign])
-        return WorldAspects(comparison.measured.measures, aspects, values)
+        measures = comparison.measured.measures
+        return WorldAspects(measures, aspects, values)
 
 
 class Settings(Question):
@@ -164,20 +168,26 @@ class Settings(Question):
 
         The seed of a world depends on these three and on ``seed`` alone, not on other worlds.
         """
-        points = product(sorted(self.strengths), sorted(self.densities), range(self.worlds))
+        strengths = sorted(self.strengths)
+        densities = sorted(self.densities)
+        numbers = range(self.worlds)
         worlds = []
-        for strength, density, number in points:
+        for strength, density, number in product(strengths, densities, numbers):
             words = random_words(1, seed, "worlds", repr(strength), repr(density), number)
+            # Seeds have 31 bits of the 64 that are drawn.
             world_seed = int(words[0] >> np.uint64(33))
-            worlds.append(OtherWorld(strength, density, world_seed, self.bias))
+            world = OtherWorld(strength, density, world_seed, self.bias)
+            worlds.append(world)
         return worlds
 
     def check(self, study: StudyFacts) -> None:
         """Refuse, with SettingError, a study without a world, and worlds that are impossible."""
         for strength in self.strengths:
-            self._check_world(study, "strengths", OtherWorld(strength, STUDY_WORLD, 0, self.bias))
+            world = OtherWorld(strength, STUDY_WORLD, 0, self.bias)
+            self._check_world(study, "strengths", world)
         for density in self.densities:
-            self._check_world(study, "densities", OtherWorld(STUDY_WORLD, density, 0, self.bias))
+            world = OtherWorld(STUDY_WORLD, density, 0, self.bias)
+            self._check_world(study, "densities", world)
 
     def _check_world(self, study: StudyFacts, key: str, world: OtherWorld) -> None:
         """Raise SettingError of the setting ``key`` if the study cannot have this world."""
@@ -200,7 +210,9 @@ def validity_sweep(work: Work, settings: Settings) -> ValiditySweep:
     Worlds of each strength of the bias and density differ in their random seed. The result has
     aspects of validity by measure, strength, density and world, NaN where undefined.
     """
-    question = Question(**settings.model_dump(include=set(Question.model_fields)))
+    question_fields = set(Question.model_fields)
+    question_settings = settings.model_dump(include=question_fields)
+    question = Question(**question_settings)
     world_question = WorldQuestion(question, settings.levels, settings.samples)
     worlds = settings.other_worlds(work.seed)
     aspects_of_worlds: list[WorldAspects] = list(work.in_worlds(worlds, world_question))
@@ -209,13 +221,17 @@ def validity_sweep(work: Work, settings: Settings) -> ValiditySweep:
     values = np.stack([aspects.values for aspects in aspects_of_worlds], axis=-1)
     n_aspects, n_measures, _ = values.shape
     shape = (n_aspects, n_measures, len(strengths), len(densities), settings.worlds)
+    # Worlds are sorted by strength, density and number.
+    values = values.reshape(shape)
+    # Measures and aspects are those of the study in all worlds.
+    first_world = aspects_of_worlds[0]
     return ValiditySweep(
-        measures=aspects_of_worlds[0].measures,
-        aspects=aspects_of_worlds[0].aspects,
+        measures=first_world.measures,
+        aspects=first_world.aspects,
         strengths=strengths,
         densities=densities,
         bias=settings.bias,
-        values=values.reshape(shape),
+        values=values,
     )
 
 
@@ -264,11 +280,13 @@ class ValiditySweep(Result):
             low, high = interval_over_worlds(values, bounds=(lowest, 1.0))
             lows.append(low)
             highs.append(high)
-        return np.stack(lows), np.stack(highs)
+        low_limits = np.stack(lows)
+        high_limits = np.stack(highs)
+        return low_limits, high_limits
 
     @cached_property
     def reversals(self) -> list[tuple[str, str]]:
-        """Pairs of measures, the first more valid at one strength, the second at another.
+        """Names of pairs of measures, one more valid at one strength, the other at another.
 
         By the first reference, at the density of the study's world. Both differences are beyond
         noise over the same worlds, at 95 % for all pairs and strengths together (Bonferroni).
@@ -277,14 +295,18 @@ class ValiditySweep(Result):
         n_pairs = n_measures * (n_measures - 1) // 2
         n_intervals = n_pairs * len(self.strengths)
         aspect = self._aspect_index(None)
-        values = self.values[aspect, :, :, _study_index(self.densities)]
+        density_index = _study_index(self.densities)
+        values = self.values[aspect, :, :, density_index]
         reversals = []
         for first, second in combinations(range(n_measures), 2):
             differences = values[first] - values[second]
             low, high = interval_over_worlds(differences, at_once=n_intervals)
-            if (low > 0).any() and (high < 0).any():
-                names = (str(self.measures[first]), str(self.measures[second]))
-                reversals.append(names)
+            is_above = (low > 0).any()
+            is_below = (high < 0).any()
+            if is_above and is_below:
+                first_name = str(self.measures[first])
+                second_name = str(self.measures[second])
+                reversals.append((first_name, second_name))
         return reversals
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
@@ -294,31 +316,39 @@ class ValiditySweep(Result):
         of the mean), worlds (in which it is defined).
         """
         low, high = self.limits
+        deviations = deviation_of_defined(self.values)
         is_defined = ~np.isnan(self.values)
+        n_defined = np.count_nonzero(is_defined, axis=-1)
         frame = tidy(
             {"aspect": self.aspects},
             self.measures,
             {"strength": self.strengths},
             {"density": self.densities},
             mean=self.means,
-            sd=deviation_of_defined(self.values),
+            sd=deviations,
             low=low,
             high=high,
-            worlds=np.count_nonzero(is_defined, axis=-1),
+            worlds=n_defined,
         )
         return {"validity_sweep": frame}
 
     @table("validity_sweep", "validity of each measure, by the strength of the bias")
     def by_strength(self, *, aspect: str | None = None) -> Table:
-        """Tabulate the means over worlds at each strength: of validity, or another aspect."""
+        """Tabulate the means over worlds at each strength: of validity, or another aspect.
+
+        A row per measure, a column per strength, at the density of the study's world.
+        """
         index = self._aspect_index(aspect)
-        means = self.means[index, :, :, _study_index(self.densities)]
-        columns: dict[str, Any] = {"measure": [str(measure) for measure in self.measures]}
+        density_index = _study_index(self.densities)
+        means = self.means[index, :, :, density_index]
+        labels = [str(measure) for measure in self.measures]
+        columns: dict[str, Any] = {"measure": labels}
         for strength, means_at_strength in zip(self.strengths, means.T, strict=True):
             columns[f"{strength:g}"] = means_at_strength
         aspect_title, _ = self._labels(index)
         title = f"{aspect_title}, by the strength of the bias"
-        return Table.from_columns("validity_sweep", title, self.caption(), columns)
+        caption = self.caption()
+        return Table.from_columns("validity_sweep", title, caption, columns)
 
     @figure(
         "validity_sweep",
@@ -332,15 +362,17 @@ class ValiditySweep(Result):
         By default, these are validity by the first reference, and the density of the study's world.
         """
         index = self._aspect_index(aspect)
-        density_index = (
-            _study_index(self.densities) if density is None else self.densities.index(density)
-        )
+        if density is None:
+            density_index = _study_index(self.densities)
+        else:
+            density_index = self.densities.index(density)
         strengths = np.asarray(self.strengths)
         lows, highs = self.limits
         means = self.means[index, :, :, density_index]
         low_limits = lows[index, :, :, density_index]
         high_limits = highs[index, :, :, density_index]
-        deviations = deviation_of_defined(self.values[index, :, :, density_index])
+        values = self.values[index, :, :, density_index]
+        deviations = deviation_of_defined(values)
         styles = category_styles(self.measures.labels)
         curves = zip(styles, means, low_limits, high_limits, deviations, strict=True)
         bands = "Bands: 95 % intervals of the mean over worlds."
@@ -348,7 +380,9 @@ class ValiditySweep(Result):
         for (label, style), mean, low, high, deviation in curves:
             limits = (low, high)
             draw_band(ax, strengths, limits, style, label=label, explanation=bands)
-            ends = (mean - deviation, mean + deviation)
+            lower_ends = mean - deviation
+            upper_ends = mean + deviation
+            ends = (lower_ends, upper_ends)
             draw_whiskers(ax, strengths, mean, ends, style, label=label, explanation=whiskers)
         title, axis = self._labels(index)
         bias = BIAS_IN_WORDS[self.bias]
@@ -361,10 +395,15 @@ class ValiditySweep(Result):
         part="means",
     )
     def plot_robustness(self, ax: Axes, *, strength: float | None = None) -> None:
-        """Draw one point a measure: its means at one strength, by default next to the study's."""
-        strength_index = (
-            _study_index(self.strengths) if strength is None else self.strengths.index(strength)
-        )
+        """Draw one point a measure: its means at one strength, by default that nearest to 1.
+
+        Validity by the first reference is drawn against robustness, at the density nearest to that
+        of the study's world.
+        """
+        if strength is None:
+            strength_index = _study_index(self.strengths)
+        else:
+            strength_index = self.strengths.index(strength)
         density_index = _study_index(self.densities)
         validity = self._aspect_index(None)
         robustness = self._aspect_index(ROBUSTNESS)
@@ -381,7 +420,8 @@ class ValiditySweep(Result):
             over="worlds",
         )
         bias = BIAS_IN_WORDS[self.bias]
-        ax.set_title(f"strength of {bias}: {self.strengths[strength_index]:g}")
+        strength_drawn = self.strengths[strength_index]
+        ax.set_title(f"strength of {bias}: {strength_drawn:g}")
 
     def _aspect_index(self, aspect: str | None) -> int:
         """Look up the position of an aspect; None is validity by the first reference."""
@@ -418,15 +458,19 @@ class ValiditySweep(Result):
         ranges = listed(self._ranges())
         leaders = "; ".join(self._leaders())
         n_measures = len(self.measures)
-        all_pairs = counted(n_measures * (n_measures - 1) // 2, "pair of measures")
+        n_pairs = n_measures * (n_measures - 1) // 2
+        all_pairs = counted(n_pairs, "pair of measures")
         n_reversals = len(self.reversals)
         names = f" ({join_pairs(self.reversals)})" if self.reversals else ""
-        return [
+        change_sentence = (
             f"From strength {weakest:g} to {strongest:g} of the bias, means over measures change: "
-            f"{ranges}.",
-            f"The most valid measure by true {self.main} is {leaders}.",
-            f"{n_reversals} of {all_pairs} reverse significantly between strengths{names}.",
-        ]
+            f"{ranges}."
+        )
+        leaders_sentence = f"The most valid measure by true {self.main} is {leaders}."
+        reversals_sentence = (
+            f"{n_reversals} of {all_pairs} reverse significantly between strengths{names}."
+        )
+        return [change_sentence, leaders_sentence, reversals_sentence]
 
     def _ranges(self) -> list[str]:
         """Write how the mean over measures of each aspect changes from first to last strength."""
@@ -438,7 +482,9 @@ class ValiditySweep(Result):
             start, end = mean_of_defined(at_both_ends)
             title, _ = self._labels(index)
             name = title[0].lower() + title[1:]
-            ranges.append(f"{name} from {rounded(start, 2)} to {rounded(end, 2)}")
+            first_mean = rounded(start, 2)
+            last_mean = rounded(end, 2)
+            ranges.append(f"{name} from {first_mean} to {last_mean}")
         return ranges
 
     def _leaders(self) -> list[str]:
@@ -447,11 +493,15 @@ class ValiditySweep(Result):
         By tau with the first reference, at the density of the study's world; several if they tie,
         and "no measure" if all are below .7.
         """
-        taus_by_strength = self.means[1, :, :, _study_index(self.densities)].T
+        aspect = self._aspect_index(None)
+        density_index = _study_index(self.densities)
+        taus = self.means[aspect, :, :, density_index]
         leaders = []
-        for strength, taus in zip(self.strengths, taus_by_strength, strict=True):
-            lowest = max(LEAST_TAU, np.fmax.reduce(taus) - TIE_TOLERANCE)
-            best = [str(self.measures[number]) for number in np.flatnonzero(taus >= lowest)]
+        for strength, taus_at_strength in zip(self.strengths, taus.T, strict=True):
+            highest = np.fmax.reduce(taus_at_strength)
+            lowest = max(LEAST_TAU, highest - TIE_TOLERANCE)
+            best_numbers = np.flatnonzero(taus_at_strength >= lowest)
+            best = [str(self.measures[number]) for number in best_numbers]
             names = listed(best) if best else "no measure"
             leaders.append(f"{names} at strength {strength:g}")
         return leaders
@@ -466,4 +516,5 @@ class ValiditySweep(Result):
 
 def _study_index(multiples: Sequence[float]) -> int:
     """Look up the position of the strength, or density, that is nearest to the study's world."""
-    return int(np.argmin(np.abs(np.asarray(multiples) - STUDY_WORLD)))
+    distances = np.abs(np.asarray(multiples) - STUDY_WORLD)
+    return int(np.argmin(distances))

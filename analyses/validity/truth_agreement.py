@@ -66,15 +66,16 @@ class Uncertain:
         users = tuple(limits[number] for limits in self.users)
         systems = tuple(limits[number] for limits in self.systems)
         over_both = tuple(limits[number] for limits in self.both)
-        return Uncertain(self.values[number], users, systems, over_both)
+        values = self.values[number]
+        return Uncertain(values, users, systems, over_both)
 
 
 def _limits_around(values: Floats, half_widths: Floats, bounds: Bounds) -> Limits:
     """Compute limits on both sides of values, of the same shape, within bounds."""
     lowest, highest = bounds
-    lower = values - half_widths
-    upper = values + half_widths
-    return np.clip(lower, lowest, highest), np.clip(upper, lowest, highest)
+    lower = np.clip(values - half_widths, lowest, highest)
+    upper = np.clip(values + half_widths, lowest, highest)
+    return lower, upper
 
 
 def written_interval(limits: tuple[Floats, ...], *place: int, decimals: int | None = None) -> str:
@@ -83,8 +84,11 @@ def written_interval(limits: tuple[Floats, ...], *place: int, decimals: int | No
     ``limits`` are arrays of lower and upper limits, ``place`` the position in both. Without
     ``decimals``, as many are printed as the interval supports.
     """
-    low, high = limits
-    estimate = Estimate(np.nan, float(low[place]), float(high[place]))
+    lows, highs = limits
+    low = float(lows[place])
+    high = float(highs[place])
+    # The interval alone is printed, not the value.
+    estimate = Estimate(np.nan, low, high)
     return estimate.interval if decimals is None else estimate.bracketed(decimals)
 
 
@@ -143,22 +147,29 @@ class ResampledComparison:
     def within(self) -> SubsetValues:
         """tau-b within subsets of the systems, of shape (n_truths, n_measures, n_subsets).
 
-        The first subsets are crossed with as many resamples of the users.
+        The first `N_CROSSED` subsets are crossed with the first `N_CROSSED` resamples of the users:
+        ``crossed`` has tau-b within each of the former, over each of the latter.
         """
         subsets = self._subsets()
+        # One ordering by each measure, as if there were one replicate.
         means = self.means[:, np.newaxis]
         taus = []
         for reference in self.true_means[:, :, np.newaxis]:
-            taus.append(subset_taus(means, reference, subsets)[..., 0])
-        resampled_means = self.resampled_means[..., :N_CROSSED, :]
+            taus_of_truth = subset_taus(means, reference, subsets)
+            taus.append(taus_of_truth[..., 0])
+        first_subsets = subsets[:N_CROSSED]
+        first_means = self.resampled_means[..., :N_CROSSED, :]
+        first_true_means = self.resampled_true_means[..., :N_CROSSED, :]
         resampled_taus = []
-        for reference in self.resampled_true_means[..., :N_CROSSED, :]:
-            resampled_taus.append(subset_taus(resampled_means, reference, subsets[:N_CROSSED]))
+        for reference in first_true_means:
+            taus_of_truth = subset_taus(first_means, reference, first_subsets)
+            resampled_taus.append(taus_of_truth)
+        values = np.stack(taus)
         # Where all systems are in their order, moved replicates, and subsets, do not vary.
         crossed = np.stack(resampled_taus).swapaxes(-1, -2)
         return SubsetValues(
             self.families.n_families,
-            values=np.stack(taus),
+            values=values,
             crossed=crossed,
             resampled=self.tau_replicates,
         )
@@ -166,7 +177,8 @@ class ResampledComparison:
     def tau(self) -> Uncertain:
         """Compare measured and true orderings by tau-b, (n_truths, n_measures), with all limits."""
         taus = _tau_b(self.means, self.true_means)
-        user_variances = standard_deviations(TAU_FACTOR * self.tau_replicates) ** 2
+        scaled_replicates = TAU_FACTOR * self.tau_replicates
+        user_variances = standard_deviations(scaled_replicates) ** 2
         half_widths = self.within.half_widths()
         half_widths_over_both = self.within.half_widths_over_both(user_variances)
         user_limits = arcsine_limits(taus, self.tau_replicates)
@@ -184,9 +196,10 @@ class ResampledComparison:
         resampled = regret(self.resampled_means, self.resampled_true_means)
         low, high = symmetric_interval(regrets, resampled, bounds=REGRET_BOUNDS)
         resampled_ranges = np.ptp(self.resampled_true_means, axis=-1)
-        widest_range = np.fmax.reduce(resampled_ranges, axis=-1, initial=0.0)
-        widest_range = np.maximum(widest_range, np.ptp(self.true_means, axis=-1))
-        user_limits = (low, np.minimum(high, widest_range))
+        widest_resampled = np.fmax.reduce(resampled_ranges, axis=-1, initial=0.0)
+        true_ranges = np.ptp(self.true_means, axis=-1)
+        widest_ranges = np.maximum(widest_resampled, true_ranges)
+        user_limits = (low, np.minimum(high, widest_ranges))
         no_limits = np.full(regrets.shape, np.nan)
         unknown = (no_limits, no_limits)
         return Uncertain(regrets, user_limits, systems=unknown, both=unknown)
@@ -211,25 +224,25 @@ class ResampledComparison:
         measures = self.comparison.measured.measures
         report_measures = measures.indices(measures.reported)
         is_pair = pair_masks(self._subsets())
+        is_pair_of_first = is_pair[:N_CROSSED]
         resampled, crossed = resampled_rates(
-            self.comparison, report_measures, self.users, question, is_pair[:N_CROSSED]
+            self.comparison, report_measures, self.users, question, is_pair_of_first
         )
         rates = verdicts.rates()
-        rates_in_subsets = np.moveaxis(verdicts.rates(is_pair), 0, -1)
+        rates_by_subset = verdicts.rates(is_pair)
+        rates_in_subsets = np.moveaxis(rates_by_subset, 0, -1)
         within = SubsetValues(self.families.n_families, rates_in_subsets, crossed)
         half_widths = within.half_widths()
         user_variances = standard_deviations(resampled) ** 2
         half_widths_over_both = within.half_widths_over_both(user_variances)
         half_widths_over_both = np.where(half_widths > 0, half_widths_over_both, np.nan)
         user_limits = symmetric_interval(rates, resampled, bounds=SHARE_BOUNDS)
+        user_limits = nan_if_constant(user_limits)
         system_limits = _limits_around(rates, half_widths, SHARE_BOUNDS)
+        system_limits = nan_if_constant(system_limits)
         limits_over_both = _limits_around(rates, half_widths_over_both, SHARE_BOUNDS)
-        return Uncertain(
-            rates,
-            nan_if_constant(user_limits),
-            nan_if_constant(system_limits),
-            nan_if_constant(limits_over_both),
-        )
+        limits_over_both = nan_if_constant(limits_over_both)
+        return Uncertain(rates, user_limits, system_limits, limits_over_both)
 
     def _subsets(self) -> Masks:
         """Draw subsets of the systems, (n_subsets, n_systems), or look them up."""
@@ -242,4 +255,5 @@ def _tau_b(means: Floats, true_means: Floats) -> Floats:
     ``true_means`` have the shape (n_truths, n_measures, ..., n_systems), the result that without
     the last axis.
     """
-    return tau_b(np.broadcast_to(means, true_means.shape), true_means)
+    means_by_truth = np.broadcast_to(means, true_means.shape)
+    return tau_b(means_by_truth, true_means)

@@ -67,18 +67,20 @@ def disagreement_sentence(
         What scores belong to: "users" or "topics".
     """
     n_measures = len(measures)
-    is_below = high < attainable
-    below = [str(measures[number]) for number in np.flatnonzero(is_below)]
+    numbers_below = np.flatnonzero(high < attainable)
+    below = [str(measures[number]) for number in numbers_below]
     all_measures = counted(n_measures, "measure")
     number = f"{len(below)} of {all_measures}"
     if len(below) == n_measures > 1:
         number = f"All {all_measures}"
     names = f" ({listed(below)})" if 0 < len(below) < n_measures else ""
     verb = "disagrees" if len(below) == 1 else "disagree"
+    range_of_taus = spread_of(taus)
+    range_attainable = spread_of(attainable)
     return (
         f"{number}{names} {verb} with the ordering by the same measure with the true preferences "
-        f"({spread_of(taus)}) by more than chance over {units} explains (attainable: "
-        f"{spread_of(attainable)})."
+        f"({range_of_taus}) by more than chance over {units} explains (attainable: "
+        f"{range_attainable})."
     )
 
 
@@ -92,7 +94,8 @@ def choices_sentence(regrets: Floats, best_systems: Sequence[str], *, reference:
     verb = "ranks" if n_right == 1 else "rank"
     measures = counted(len(regrets), "measure")
     systems = listed([*best_systems], "or")
-    largest_regret = rounded(float(np.max(regrets)))
+    largest = float(np.max(regrets))
+    largest_regret = rounded(largest)
     return (
         f"{n_right} of {measures} {verb} {systems} first, which is truly best by {reference}; the "
         f"first system of the others is worse by at most {largest_regret}."
@@ -108,15 +111,18 @@ def sign_sentence(
     """
     by_measure = zip(measures, n_wrong, n_significant, strict=True)
     counts = [f"{k} of {n} ({measure})" for measure, k, n in by_measure]
+    listed_counts = listed(counts)
     test_name = TESTS_IN_WORDS[test].removeprefix("the ")
     return (
         f"Of the pairs of systems that differ significantly by a measure ({test_name}), the sign "
-        f"is wrong by true {reference} in {listed(counts)}."
+        f"is wrong by true {reference} in {listed_counts}."
     )
 
 
 def spread_of(taus: Floats) -> str:
     """Print the range of taus, (n_measures,), as "tau-b from .6 to .8"; NaN is left out."""
-    low = rounded(float(np.fmin.reduce(taus)), 2)
-    high = rounded(float(np.fmax.reduce(taus)), 2)
+    lowest = float(np.fmin.reduce(taus))
+    highest = float(np.fmax.reduce(taus))
+    low = rounded(lowest, 2)
+    high = rounded(highest, 2)
     return f"tau-b = {low}" if low == high else f"tau-b from {low} to {high}"
