@@ -57,10 +57,12 @@ def holm(p: Floats) -> Floats:
     """
     order = np.argsort(p, axis=-1, kind="stable")
     factors = np.arange(p.shape[-1], 0, -1.0)
-    multiplied = np.take_along_axis(p, order, axis=-1) * factors
+    rising_p = np.take_along_axis(p, order, axis=-1)
+    multiplied = rising_p * factors
     steps = np.maximum.accumulate(multiplied, axis=-1)
+    rising_adjusted = np.minimum(steps, 1.0)
     adjusted = np.empty_like(p)
-    np.put_along_axis(adjusted, order, np.minimum(steps, 1.0), axis=-1)
+    np.put_along_axis(adjusted, order, rising_adjusted, axis=-1)
     return adjusted
 
 
@@ -125,9 +127,8 @@ def max_t_test(
     p_values = monte_carlo_p(
         count, permutations, draws_per_task=SIGNS_PER_TASK, n_jobs=n_jobs, advance=advance
     )
-    adjusted = [
-        family.step_down(measure_p) for family, measure_p in zip(families, p_values, strict=True)
-    ]
+    by_measure = zip(families, p_values, strict=True)
+    adjusted = [family.step_down(measure_p) for family, measure_p in by_measure]
     return np.array(adjusted)
 
 
@@ -161,14 +162,11 @@ class Family:
         observed = sums.totals * inverse_sigmas
         order = np.argsort(-observed, kind="stable")
         first, second = pair_indices(len(grid))
-        return cls(
-            order=order,
-            first=first[order],
-            second=second[order],
-            inverse_sigmas=inverse_sigmas[order],
-            observed=observed[order],
-            tolerance=tolerance,
-        )
+        ordered_first = first[order]
+        ordered_second = second[order]
+        ordered_sigmas = inverse_sigmas[order]
+        ordered_z = observed[order]
+        return cls(order, ordered_first, ordered_second, ordered_sigmas, ordered_z, tolerance)
 
     def count_maxima(self, flipped: Floats) -> Longs:
         """Count for each pair the signs under which the step-down maximum is at least its z.
@@ -191,7 +189,8 @@ class Family:
         scores under random signs, (n_systems, n_signs). A distance within the tolerance counts.
         """
         differences = flipped[self.first] - flipped[self.second]
-        distances = np.abs(differences) + self.tolerance
+        distances = np.abs(differences, out=differences)
+        distances += self.tolerance
         distances *= self.inverse_sigmas[:, np.newaxis]
         # Pairs are in falling order of z: the maximum is over this and all later ones.
         maxima = np.maximum.accumulate(distances[::-1], axis=0)[::-1]
@@ -204,7 +203,8 @@ class Family:
         p-values go in and out in the order of `pair_indices`.
         """
         raised = np.empty_like(p)
-        raised[self.order] = np.maximum.accumulate(p[self.order])
+        p_by_falling_z = p[self.order]
+        raised[self.order] = np.maximum.accumulate(p_by_falling_z)
         return raised
 
 
@@ -220,7 +220,8 @@ def _count_maxima(
     counts = np.zeros((len(grid), n_pairs), dtype=np.int64)
     for flipped in flipped_sums(grid, start, stop, seed=seed, block=SIGNS_AT_ONCE):
         for measure, family in enumerate(families):
-            counts[measure, family.order] += family.count_maxima(flipped[measure])
+            flipped_of_measure = flipped[measure]
+            counts[measure, family.order] += family.count_maxima(flipped_of_measure)
     return counts
 
 
@@ -278,7 +279,8 @@ def _count_ranges(by_user: Floats, start: int, stop: int, *, seed: int) -> Longs
     n_users, n_systems, n_measures = by_user.shape
     first, second = pair_indices(n_systems)
     totals = by_user.sum(axis=0)
-    observed = np.abs(totals[first] - totals[second]).T
+    differences = totals[first] - totals[second]
+    observed = np.abs(differences).T
     thresholds = observed - 2 * n_users
     counts = np.zeros(thresholds.shape, dtype=np.int64)
     n_swaps = n_users * (n_systems - 1)

@@ -63,30 +63,36 @@ def effects(scores: Floats, *, level: float = 0.95, runs: RunDeviations | None =
     standardised effects are NaN for a single user, relative
     differences where the mean of the second system is 0.
     """
-    # Computed of scores times a power of two, and scaled back below.
-    columns = for_all_pairs(normalised(scores), _statistics_of_rows)
+    # Scores are scaled by powers of two, so that their squares neither overflow nor vanish.
+    normalised_scores = normalised(scores)
+    columns = for_all_pairs(normalised_scores, _statistics_of_rows)
     means, deviations, better, worse, equal = np.moveaxis(columns, 2, 0)
     powers = exponents(scores)[:, :, 0]
     differences = np.ldexp(means, powers)
     standard_deviations = np.ldexp(deviations, powers)
     n_users = scores.shape[2]
     first, second = pair_indices(scores.shape[1])
-    # Each source: a variance of the mean difference, and its degrees of freedom.
-    sources: list[VarianceSource] = [(standard_deviations**2 / n_users, n_users - 1)]
+    variances_of_means = standard_deviations**2 / n_users
+    # Every source of variance is a variance of means with its degrees of freedom.
+    sources: list[VarianceSource] = [(variances_of_means, n_users - 1)]
     if runs is not None:
         run_variances, degrees_of_freedom = runs.variances()
         for side in (first, second):
             sources.append((run_variances[:, side], degrees_of_freedom[side]))
     half_widths = half_widths_from(sources, level=level)
+    lower = differences - half_widths
+    upper = differences + half_widths
     is_without_effect = (means == 0) & (deviations == 0)
     with np.errstate(divide="ignore", invalid="ignore"):
         standardised = np.where(is_without_effect, 0.0, means / deviations)
-    second_means = mean_in_order(scores)[:, second]
+    means_of_systems = mean_in_order(scores)
+    second_means = means_of_systems[:, second]
+    relative = ratio_or_nan(differences, np.abs(second_means))
     return Effects(
         differences=differences,
-        lower=differences - half_widths,
-        upper=differences + half_widths,
-        relative=ratio_or_nan(differences, np.abs(second_means)),
+        lower=lower,
+        upper=upper,
+        relative=relative,
         standardised=standardised,
         better=better,
         worse=worse,
@@ -106,11 +112,16 @@ def mean_limits(scores: Floats, *, level: float, runs: RunDeviations | None = No
     deviations = np.full(means.shape, np.nan)
     if n_users > 1:
         deviations = scores.std(axis=2, ddof=1)
-    sources: list[VarianceSource] = [(deviations**2 / n_users, n_users - 1)]
+    variances_of_means = deviations**2 / n_users
+    # Every source of variance is a variance of means with its degrees of freedom.
+    sources: list[VarianceSource] = [(variances_of_means, n_users - 1)]
     if runs is not None:
-        sources.append(runs.variances())
+        run_source = runs.variances()
+        sources.append(run_source)
     half_widths = half_widths_from(sources, level=level)
-    return means - half_widths, means + half_widths
+    lower = means - half_widths
+    upper = means + half_widths
+    return lower, upper
 
 
 def _statistics_of_rows(differences: Floats) -> Floats:
@@ -123,9 +134,12 @@ def _statistics_of_rows(differences: Floats) -> Floats:
     n_users = differences.shape[1]
     steps = rounded_steps(differences)
     means, deviations = means_and_deviations(differences)
-    better = np.count_nonzero(steps > 0, axis=1) / n_users
-    worse = np.count_nonzero(steps < 0, axis=1) / n_users
-    equal = np.count_nonzero(steps == 0, axis=1) / n_users
+    n_better = np.count_nonzero(steps > 0, axis=1)
+    n_worse = np.count_nonzero(steps < 0, axis=1)
+    n_equal = np.count_nonzero(steps == 0, axis=1)
+    better = n_better / n_users
+    worse = n_worse / n_users
+    equal = n_equal / n_users
     return np.stack([means, deviations, better, worse, equal], axis=1)
 
 
@@ -164,19 +178,23 @@ class Components:
         Both are whole numbers of at least 1, of shape (n_measures,); infinite where systems do not
         vary.
         """
+        absolute_noise = self.users + self.interaction
         for_relative = self._required_users(self.interaction, reliability)
-        for_absolute = self._required_users(self.users + self.interaction, reliability)
+        for_absolute = self._required_users(absolute_noise, reliability)
         return for_relative, for_absolute
 
     def _required_users(self, noise: Floats, reliability: float) -> Floats:
-        """Compute the fewest users for a reliability, with this variance of a user's score.
+        """Compute the fewest users for a reliability r: r / (1 - r) * noise / variance of systems.
 
-        Arrays are of shape (n_measures,); infinite where systems do not vary.
+        ``noise`` is the variance of a single user's score, which a mean over n users divides by n.
+        It and the result have the shape (n_measures,). Infinite where systems do not vary.
         """
         odds = reliability / (1 - reliability)
-        # Whole users, one at least; what is a rounding error above one is that.
-        n_users = np.ceil(odds * _ratio(noise, self.systems) - 1e-9)
-        return np.where(self.systems > 0, np.maximum(n_users, 1.0), np.inf)
+        fractional_users = odds * _ratio(noise, self.systems)
+        # Whole users, one at least; a rounding error above a whole number does not count.
+        n_users = np.ceil(fractional_users - 1e-9)
+        n_users = np.maximum(n_users, 1.0)
+        return np.where(self.systems > 0, n_users, np.inf)
 
     @property
     def shares(self) -> Floats:
@@ -211,20 +229,27 @@ def variance_components(values: Floats, *, level: float = 0.95) -> Components:
     threshold = n_users * n_systems * rounding**2
     system_squares = _above(threshold, n_users * by_system.var(axis=1, ddof=1))
     user_squares = _above(threshold, n_systems * by_user.var(axis=1, ddof=1))
-    noise = _above(threshold, (residuals**2).sum(axis=(1, 2)) / residual_df)
+    sum_of_squares = (residuals**2).sum(axis=(1, 2))
+    noise = _above(threshold, sum_of_squares / residual_df)
     systems = np.maximum(system_squares - noise, 0.0) / n_users
     users = np.maximum(user_squares - noise, 0.0) / n_systems
     noise_ratio = _ratio(noise, system_squares)
-    low = 1 - fdtri(system_df, residual_df, (1 + level) / 2) * noise_ratio
-    high = 1 - fdtri(system_df, residual_df, (1 - level) / 2) * noise_ratio
+    upper_quantile = fdtri(system_df, residual_df, (1 + level) / 2)
+    lower_quantile = fdtri(system_df, residual_df, (1 - level) / 2)
+    relative_low = np.maximum(1 - upper_quantile * noise_ratio, 0.0)
+    relative_high = np.maximum(1 - lower_quantile * noise_ratio, 0.0)
+    relative_variance = systems + noise / n_users
+    absolute_variance = systems + (users + noise) / n_users
+    relative = _ratio(systems, relative_variance)
+    absolute = _ratio(systems, absolute_variance)
     return Components(
         systems=systems,
         users=users,
         interaction=noise,
-        relative=_ratio(systems, systems + noise / n_users),
-        relative_low=np.maximum(low, 0.0),
-        relative_high=np.maximum(high, 0.0),
-        absolute=_ratio(systems, systems + (users + noise) / n_users),
+        relative=relative,
+        relative_low=relative_low,
+        relative_high=relative_high,
+        absolute=absolute,
     )
 
 

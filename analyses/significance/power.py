@@ -71,10 +71,11 @@ def t_power(effects: Floats, n_users: Floats | float, *, alpha: float) -> Floats
     with the noncentral t, exact for normal differences. Effects :math:`\delta` are standardised
     differences; they and the numbers of users (at least 2) fit each other in shape.
     """
-    df = np.asarray(n_users, dtype=np.float64) - 1
+    users = np.asarray(n_users, dtype=np.float64)
+    df = users - 1
     critical_t = stdtrit(df, 1 - alpha / 2)
     # Where the noncentral t is not known it is nil: far below the critical value.
-    noncentrality = np.minimum(np.sqrt(df + 1) * effects, MAX_EFFECT)
+    noncentrality = np.minimum(np.sqrt(users) * effects, MAX_EFFECT)
     below = np.nan_to_num(nctdtr(df, noncentrality, -critical_t))
     not_above = np.nan_to_num(nctdtr(df, noncentrality, critical_t))
     return np.asarray(below + 1 - not_above)
@@ -93,19 +94,23 @@ def needed_users(effects: Floats, *, alpha: float, power: float) -> Floats:
     critical_z = float(ndtri(1 - alpha / 2))
 
     def has_power(mean_z: float) -> bool:
-        share_above = ndtr(mean_z - critical_z)
-        share_below = ndtr(-mean_z - critical_z)
-        return float(share_above + share_below) >= power
+        """Check that a normal statistic with this mean, of variance 1, has the power."""
+        chance_above = ndtr(mean_z - critical_z)
+        chance_below = ndtr(-mean_z - critical_z)
+        return float(chance_above + chance_below) >= power
 
     mean_z = _smallest_sufficient(has_power, 100.0)
-    # Guesses by the normal distribution; infinite where there is no difference.
+    # Guesses by the normal distribution, with a term for the t distribution's wider tails;
+    # infinite where there is no difference.
     with np.errstate(divide="ignore"):
         guesses = np.ceil((mean_z / effects) ** 2 + critical_z**2 / 2)
-    n_users = np.where(guesses < MAX_USERS, np.maximum(guesses, MIN_USERS), np.inf)
+    guesses_in_range = np.maximum(guesses, MIN_USERS)
+    n_users = np.where(guesses < MAX_USERS, guesses_in_range, np.inf)
     is_searched = n_users < NORMAL_FROM
     searched_effects = effects[is_searched]
+    searched_guesses = n_users[is_searched]
     n_users[is_searched] = _search_users(
-        searched_effects, n_users[is_searched], alpha=alpha, power=power
+        searched_effects, searched_guesses, alpha=alpha, power=power
     )
     return n_users
 
@@ -123,7 +128,8 @@ def _search_users(effects: Floats, guesses: Floats, *, alpha: float, power: floa
         n_users[has_too_few] += 1
     while True:
         fewer = np.maximum(n_users - 1, MIN_USERS)
-        has_spare = (fewer < n_users) & (t_power(effects, fewer, alpha=alpha) >= power)
+        is_enough = t_power(effects, fewer, alpha=alpha) >= power
+        has_spare = (fewer < n_users) & is_enough
         if not has_spare.any():
             return n_users
         n_users[has_spare] -= 1
@@ -153,10 +159,14 @@ def detectable_effect(n_users: int, *, alpha: float, power: float) -> float:
     """
     if n_users < MIN_USERS:
         return float("nan")
-    highest = 100 * float(stdtrit(n_users - 1, 1 - alpha / 2))
+    critical_t = float(stdtrit(n_users - 1, 1 - alpha / 2))
+    # More than any effect that is sought.
+    highest = 100 * critical_t
 
     def has_power(effect: float) -> bool:
-        return bool(t_power(np.array(effect), n_users, alpha=alpha) >= power)
+        """Check that the test finds this standardised effect with the power."""
+        chance = t_power(np.array(effect), n_users, alpha=alpha)
+        return bool(chance >= power)
 
     return _smallest_sufficient(has_power, highest)
 
@@ -217,21 +227,24 @@ class EffectPrior:
         """
         n_draws = len(weights)
         if not self.effects.any():
-            # 1 in the row of the first component, for every pair.
-            is_zero = np.arange(N_COMPONENTS)[:, None] == np.zeros(len(self.effects))
-            return np.broadcast_to(is_zero.astype(float), (n_draws, *is_zero.shape))
+            # The first component has the variance 0.
+            chances_of_equal = np.zeros((N_COMPONENTS, len(self.effects)))
+            chances_of_equal[0] = 1.0
+            return np.broadcast_to(chances_of_equal, (n_draws, *chances_of_equal.shape))
         # Variance of an observed effect: that of the true effect plus that of the pilot's noise.
-        total = self.variances[:, None] + 1 / self.n_pilot
-        squares = self.effects**2
-        log_likelihoods = -0.5 * (np.log(total) + squares / total)
+        total_variances = self.variances[:, None] + 1 / self.n_pilot
+        scaled_squares = self.effects**2 / total_variances
+        log_likelihoods = -0.5 * (np.log(total_variances) + scaled_squares)
+        # Relative to the likeliest component of each pair: they cannot all be rounded to 0.
         likelihoods = np.exp(log_likelihoods - log_likelihoods.max(axis=0))
         shares = weights / weights.sum(axis=1, keepdims=True)
         prior = np.full((n_draws, N_COMPONENTS), 1 / N_COMPONENTS)
+        reduction = penalty / self.n_systems
         with single_threaded("blas"):
             for _ in range(steps):
                 evidence = np.maximum(prior @ likelihoods, SMALLEST_RATIO)
                 prior = prior * ((shares / evidence) @ likelihoods.T)
-                prior[:, 0] = np.maximum(prior[:, 0] - penalty / self.n_systems, 0.0)
+                prior[:, 0] = np.maximum(prior[:, 0] - reduction, 0.0)
                 prior /= prior.sum(axis=1, keepdims=True)
         joint = prior[:, :, None] * likelihoods
         evidence = np.maximum(joint.sum(axis=1, keepdims=True), SMALLEST_RATIO)
@@ -255,8 +268,9 @@ class EffectPrior:
         equal_weights = np.ones((1, len(self.effects)))
         (chances,) = fine.chances(equal_weights, EQUAL_PAIRS_PENALTY, steps=EM_STEPS_FOR_USERS)
         factors = self.shrinkage_factors(fine.variances)[:, None]
+        means = factors * self.effects
         variances = np.broadcast_to(factors / self.n_pilot, chances.shape)
-        return EffectDistribution(factors * self.effects, variances, chances)
+        return EffectDistribution(means, variances, chances)
 
     def draw(self, resampled: Floats, systems: Pairs, *, seed: int) -> Floats:
         r"""Draw true effects that may be behind those that the pilot observed, (n_draws, n_pairs).
@@ -276,8 +290,10 @@ class EffectPrior:
         at_once = max(FEWEST_DRAWS, NUMBERS_AT_ONCE // (N_COMPONENTS * n_pairs))
         effects = np.empty((n_draws, n_pairs))
         for start in range(0, n_draws, at_once):
-            draws = np.arange(start, min(start + at_once, n_draws))
-            effects[draws] = self._draw_block(draws, resampled[:, draws], systems, seed=seed)
+            stop = min(start + at_once, n_draws)
+            draws = np.arange(start, stop)
+            resampled_block = resampled[:, draws]
+            effects[draws] = self._draw_block(draws, resampled_block, systems, seed=seed)
         return effects
 
     def _draw_block(
@@ -293,7 +309,9 @@ class EffectPrior:
         n_pairs = len(resampled)
         n_systems = self.n_systems
         n_columns = n_systems + n_pairs + 1
-        positions = np.add.outer(draws * n_columns, np.arange(n_columns))
+        columns = np.arange(n_columns)
+        # Every draw has places of its own in the random stream, one for each number it takes.
+        positions = np.add.outer(draws * n_columns, columns)
         uniforms = random_uniforms(positions.ravel(), seed, "design", "effects")
         uniforms = uniforms.reshape(positions.shape)
         system_uniforms = uniforms[:, :n_systems]
@@ -305,15 +323,18 @@ class EffectPrior:
         pair_weights = system_weights[:, first] * system_weights[:, second]
         signs = np.where(draws % 2, 1, -1)
         penalties = EQUAL_PAIRS_PENALTY + PENALTY_VARIATION * signs
+        chances = self.chances(pair_weights, penalties)
         # Each pair draws a component by its chances.
-        cumulated = np.cumsum(self.chances(pair_weights, penalties), axis=1)
-        components = (cumulated < pair_uniforms[:, None]).sum(axis=1)
-        components = np.minimum(components, N_COMPONENTS - 1)
+        cumulated = np.cumsum(chances, axis=1)
+        is_passed = cumulated < pair_uniforms[:, None]
+        # Rounding can leave the last sum a little below 1.
+        components = np.minimum(is_passed.sum(axis=1), N_COMPONENTS - 1)
         divisors = chdtri(n_systems - 1, scale_uniforms) / (n_systems - 1)
-        factors = self.shrinkage_factors(self.variances[components] / divisors)
+        variances = self.variances[components] / divisors
+        factors = self.shrinkage_factors(variances)
+        means = factors * self.effects
         deviations = resampled.T - self.effects
-        shrunken_effects = factors * self.effects
-        return np.asarray(shrunken_effects + np.sqrt(factors) * deviations)
+        return np.asarray(means + np.sqrt(factors) * deviations)
 
 
 class EffectDistribution(NamedTuple):
@@ -330,21 +351,23 @@ class EffectDistribution(NamedTuple):
     @classmethod
     def certain(cls, effects: Floats) -> EffectDistribution:
         """Take effects, of shape (..., n_pairs), as known: without variance."""
-        return cls(means=effects, variances=np.zeros(()), chances=np.ones(()))
+        no_variance = np.zeros(())
+        equal_chances = np.ones(())
+        return cls(means=effects, variances=no_variance, chances=equal_chances)
 
     def broadcast_to(self, shape: tuple[int, ...]) -> EffectDistribution:
         """Repeat the three arrays to one shape, without a copy."""
-        return EffectDistribution(
-            means=np.broadcast_to(self.means, shape),
-            variances=np.broadcast_to(self.variances, shape),
-            chances=np.broadcast_to(self.chances, shape),
-        )
+        means = np.broadcast_to(self.means, shape)
+        variances = np.broadcast_to(self.variances, shape)
+        chances = np.broadcast_to(self.chances, shape)
+        return EffectDistribution(means, variances, chances)
 
     def rows(self, index: slice | int) -> EffectDistribution:
         """Select rows of the first axis of all three arrays, which have one shape."""
-        return EffectDistribution(
-            means=self.means[index], variances=self.variances[index], chances=self.chances[index]
-        )
+        means = self.means[index]
+        variances = self.variances[index]
+        chances = self.chances[index]
+        return EffectDistribution(means, variances, chances)
 
 
 def expected_share(effects: EffectDistribution, n_users: Floats | float, *, alpha: float) -> Floats:
@@ -360,8 +383,8 @@ def expected_share(effects: EffectDistribution, n_users: Floats | float, *, alph
     shape (...). Arrays of 16 MB, or of one number for each pair, are held at a time.
     """
     users = np.asarray(n_users, dtype=np.float64)
-    shape = np.broadcast_shapes(users.shape, effects.means.shape[:-1])
-    n_pairs = effects.means.shape[-1]
+    *shape_of_effects, n_pairs = effects.means.shape
+    shape = np.broadcast_shapes(users.shape, tuple(shape_of_effects))
     if math.prod(shape) <= max(1, NUMBERS_AT_ONCE // n_pairs):
         return _mean_share(effects, users[..., None], alpha=alpha)
     shares = np.empty(shape)
@@ -370,11 +393,14 @@ def expected_share(effects: EffectDistribution, n_users: Floats | float, *, alph
     at_once = max(1, NUMBERS_AT_ONCE // (n_pairs * math.prod(shape[1:])))
     if len(shape) > 1 and at_once == 1:
         for row in range(shape[0]):
-            shares[row] = expected_share(broadcast.rows(row), users[row], alpha=alpha)
+            effects_of_row = broadcast.rows(row)
+            shares[row] = expected_share(effects_of_row, users[row], alpha=alpha)
         return shares
     for start in range(0, shape[0], at_once):
         block = slice(start, start + at_once)
-        shares[block] = _mean_share(broadcast.rows(block), users[block, ..., None], alpha=alpha)
+        effects_of_block = broadcast.rows(block)
+        users_of_block = users[block, ..., None]
+        shares[block] = _mean_share(effects_of_block, users_of_block, alpha=alpha)
     return shares
 
 
@@ -407,14 +433,14 @@ def users_for_share(effects: EffectDistribution, *, share: float, alpha: float) 
         is_unsure = is_reached & (high - low > 1)
         if not is_unsure.any():
             return np.where(is_reached, high, np.inf)
-        unsure = EffectDistribution(
-            means=effects.means[is_unsure],
-            variances=_select_if_array(effects.variances, is_unsure),
-            chances=_select_if_array(effects.chances, is_unsure),
-        )
+        means = effects.means[is_unsure]
+        variances = _select_if_array(effects.variances, is_unsure)
+        chances = _select_if_array(effects.chances, is_unsure)
+        unsure = EffectDistribution(means, variances, chances)
         lower = low[is_unsure]
         upper = high[is_unsure]
-        middle = np.clip(np.floor(np.sqrt(lower * upper)), lower + 1, upper)
+        geometric_mean = np.sqrt(lower * upper)
+        middle = np.clip(np.floor(geometric_mean), lower + 1, upper)
         is_enough = expected_share(unsure, middle, alpha=alpha) >= share
         low[is_unsure] = np.where(is_enough, lower, middle)
         high[is_unsure] = np.where(is_enough, middle, upper)
@@ -441,7 +467,8 @@ def resampled_effects(values: Floats, weights: Floats) -> Floats:
     Scores are of shape (n_measures, n_systems, n_users); weights say how often each user is drawn,
     of shape (n_replicates, n_users). The result: of shape (n_measures, n_pairs, n_replicates).
     """
-    return for_all_pairs(normalised(values), lambda rows: _weighted_effects(rows, weights))
+    normalised_values = normalised(values)
+    return for_all_pairs(normalised_values, lambda rows: _weighted_effects(rows, weights))
 
 
 def _weighted_effects(differences: Floats, weights: Floats) -> Floats:
@@ -452,7 +479,11 @@ def _weighted_effects(differences: Floats, weights: Floats) -> Floats:
     """
     n_users = differences.shape[1]
     means = differences @ weights.T / n_users
-    mean_squares = (differences * differences) @ weights.T / n_users
-    variances = np.maximum(mean_squares - means**2, 0.0) * n_users / (n_users - 1)
-    means = np.where(np.abs(means) <= ROUNDING, 0.0, means)
+    squares = differences * differences
+    mean_squares = squares @ weights.T / n_users
+    # Rounding can make a variance of 0 a little negative.
+    population_variances = np.maximum(mean_squares - means**2, 0.0)
+    variances = population_variances * n_users / (n_users - 1)
+    is_rounding = np.abs(means) <= ROUNDING
+    means = np.where(is_rounding, 0.0, means)
     return standardised_effects(means, np.sqrt(variances))

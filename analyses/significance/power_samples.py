@@ -82,10 +82,10 @@ def resample_power(
     and 100 MB.
     """
     if replicates < 2:
+        no_band = np.full(p.shape, np.nan)
         no_powers = np.empty((len(p), 0))
         no_crossed = np.empty((len(p), 0, 0))
-        no_band = np.full(p.shape, np.nan)
-        return PowerSamples(no_powers, no_crossed, no_band, no_band)
+        return PowerSamples(no_powers, no_crossed, curve_low=no_band, curve_high=no_band)
     n_measures, n_systems, n_users = values.shape
     # The number of each user's block; the blocks are resampled as wholes.
     blocks = random_blocks(n_users, n_blocks=N_BLOCKS, seed=seed)
@@ -93,22 +93,19 @@ def resample_power(
     weights = resampled_users(0, replicates, n_users=n_blocks, seed=seed).T
     noise = np.zeros((n_measures, n_systems, replicates))
     noise[:] = run_noise(runs, replicates=replicates, seed=seed)
+    resample_measure = delayed(_resample_measure)
+    by_measure = zip(values, p, scales, noise, strict=True)
     tasks = (
-        delayed(_resample_measure)(scores, observed, pairs, scale, groups, blocks, weights, shifts)
-        for scores, observed, scale, shifts in zip(values, p, scales, noise, strict=True)
+        resample_measure(scores, observed, pairs, scale, groups, blocks, weights, shifts)
+        for scores, observed, scale, shifts in by_measure
     )
     with single_threaded("blas"):
         samples = run_in_threads(tasks, n_jobs=n_jobs)
-    powers = [sample.powers for sample in samples]
-    crossed = [sample.crossed for sample in samples]
-    curve_low = [sample.curve_low for sample in samples]
-    curve_high = [sample.curve_high for sample in samples]
-    return PowerSamples(
-        powers=np.array(powers),
-        crossed=np.array(crossed),
-        curve_low=np.array(curve_low),
-        curve_high=np.array(curve_high),
-    )
+    powers = np.array([sample.powers for sample in samples])
+    crossed = np.array([sample.crossed for sample in samples])
+    curve_low = np.array([sample.curve_low for sample in samples])
+    curve_high = np.array([sample.curve_high for sample in samples])
+    return PowerSamples(powers, crossed, curve_low, curve_high)
 
 
 def _resample_measure(
@@ -136,23 +133,25 @@ def _resample_measure(
     # Users of a block are put together; scores become whole numbers, times 2^power.
     order = np.argsort(blocks, kind="stable")
     power = _grid_power(values)
-    grid = np.rint(np.ldexp(values[:, order], power))
-    starts = np.searchsorted(blocks[order], np.arange(len(weights)))
+    scaled = np.ldexp(values[:, order], power)
+    grid = np.rint(scaled)
+    scaled_unit = float(np.ldexp(unit, power))
+    scaled_shifts = np.ldexp(shifts * n_users, power)
+    block_numbers = np.arange(len(weights))
+    starts = np.searchsorted(blocks[order], block_numbers)
     p = _normal_p(
-        grid,
-        pairs,
-        unit=float(np.ldexp(unit, power)),
-        starts=starts,
-        weights=weights,
-        shifts=np.ldexp(shifts * n_users, power),
+        grid, pairs, unit=scaled_unit, starts=starts, weights=weights, shifts=scaled_shifts
     )
     powers = p.sum(axis=0)
-    crossed = p[:, :N_CROSSED].T @ groups.T
-    powers *= observed.sum() / max(powers.mean(), SMALLEST_RATIO)
+    first_p = p[:, :N_CROSSED]
+    crossed = first_p.T @ groups.T
+    mean_power = max(powers.mean(), SMALLEST_RATIO)
+    powers *= observed.sum() / mean_power
     # The band is of the p-values in falling order, not of each pair.
     p.sort(axis=0)
+    falling_p = p[::-1]
     falling_observed = -np.sort(-observed)
-    low, high = normal_limits(falling_observed, p[::-1], bounds=(0.0, 1.0))
+    low, high = normal_limits(falling_observed, falling_p, bounds=(0.0, 1.0))
     return PowerSamples(powers, crossed, low, high)
 
 
@@ -163,9 +162,12 @@ def _grid_power(values: Floats) -> int:
     differences to be exact in float64.
     """
     n_users = values.shape[1]
-    bits = (51 - int(np.ceil(np.log2(n_users)))) // 2
-    _, exponent = np.frexp(np.abs(values).max(initial=0.0))
-    return bits - int(exponent)
+    user_bits = int(np.ceil(np.log2(n_users)))
+    # Float64 has 53 bits: a difference has one more than a score, and its square twice as many.
+    score_bits = (51 - user_bits) // 2
+    highest = np.abs(values).max(initial=0.0)
+    _, exponent = np.frexp(highest)
+    return score_bits - int(exponent)
 
 
 def _normal_p(
@@ -182,7 +184,8 @@ def _normal_p(
     """
     from scipy.special import erfc
 
-    totals = np.add.reduceat(grid, starts, axis=1) @ weights + shifts
+    totals_of_blocks = np.add.reduceat(grid, starts, axis=1)
+    totals = totals_of_blocks @ weights + shifts
     squares = _squared_differences(grid, pairs, starts)
     all_first, all_second = pairs
     n_pairs = len(squares)
@@ -194,10 +197,13 @@ def _normal_p(
         first = all_first[rows]
         second = all_second[rows]
         variances = squares[rows] @ weights
-        distances = np.abs(totals[first] - totals[second])
-        sizes = np.maximum(distances - unit, 0.0)
-        # 2 Phi(-z) is erfc(z / sqrt 2).
-        z = np.divide(sizes, np.sqrt(2 * variances), out=sizes, where=variances > 0)
+        differences = totals[first] - totals[second]
+        sizes = np.abs(differences, out=differences)
+        sizes -= unit
+        np.maximum(sizes, 0.0, out=sizes)
+        # 2 Phi(-z) is erfc(z / sqrt 2); a difference of 0 has z = 0, and p = 1.
+        scaled_deviations = np.sqrt(2 * variances)
+        z = np.divide(sizes, scaled_deviations, out=sizes, where=variances > 0)
         erfc(z, out=p[rows])
     return p
 
@@ -214,16 +220,20 @@ def _squared_differences(grid: Floats, pairs: Pairs, starts: Numbers) -> Floats:
     block_sizes = np.diff(starts, append=n_users)
     blocks = np.repeat(np.arange(n_blocks), block_sizes)
     places = np.arange(n_users) - starts[blocks]
+    # Blocks of equal length: missing users have scores of 0, which add nothing.
     padded = np.zeros((n_blocks, n_systems, block_sizes.max()))
     padded[blocks, :, places] = grid.T
     first, second = pairs
     squares = np.empty((len(first), n_blocks))
     at_once = max(1, NUMBERS_AT_ONCE // n_systems**2)
     for start in range(0, n_blocks, at_once):
-        scores = padded[start : start + at_once]
-        products = (scores @ scores.swapaxes(1, 2)).transpose(1, 2, 0)
-        # (x - y)^2 = x^2 + y^2 - 2 x y
-        sums_of_squares = products[first, first] + products[second, second]
-        squares_of_block = sums_of_squares - 2 * products[first, second]
-        squares[:, start : start + at_once] = squares_of_block
+        block_slice = slice(start, start + at_once)
+        scores = padded[block_slice]
+        products_by_block = scores @ scores.swapaxes(1, 2)
+        products = products_by_block.transpose(1, 2, 0)
+        first_squares = products[first, first]
+        second_squares = products[second, second]
+        cross_products = products[first, second]
+        # (a - b)^2 = a^2 + b^2 - 2ab
+        squares[:, block_slice] = first_squares + second_squares - 2 * cross_products
     return squares

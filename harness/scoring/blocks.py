@@ -97,7 +97,8 @@ class Samples:
             )
         no_judgement = np.zeros((1, is_kept.shape[1]), dtype=np.bool_)
         grades = np.append(qrels.grades.astype(np.float64), np.nan)
-        return cls(qrels, catalogue, grades, np.concatenate([is_kept, no_judgement]))
+        is_kept_or_none = np.concatenate([is_kept, no_judgement])
+        return cls(qrels, catalogue, grades, is_kept_or_none)
 
     @property
     def n_samples(self) -> int:
@@ -156,7 +157,9 @@ class Block:
             grades = samples.grades_of(lists.judgements)
             lengths = np.repeat(lists.lengths, samples.n_samples)
             judged_lists = judged.with_lists(grades, lengths, listed_ranks=lists.listed_ranks)
-            yield judged_lists.with_items(partial(self._items_of_lists, lists, samples))
+            # Items are looked up when a metric asks for them.
+            look_up_items = partial(self._items_of_lists, lists, samples)
+            yield judged_lists.with_items(look_up_items)
 
     def _items_of_lists(self, lists: Columns, samples: Samples) -> ItemsOfLists:
         """Look up the items of one system's lists, and those that are judged, for metrics."""
@@ -200,7 +203,9 @@ def divide(
     for users in _users_of_blocks(qrels, n_samples):
         systems: list[Columns] = []
         systems_of_blocks.append(systems)
-        blocks.append(Block(users, _judgements_of(users, qrels), systems))
+        judgements = _judgements_of(users, qrels)
+        block = Block(users, judgements, systems)
+        blocks.append(block)
     for run in runs:
         matches = match(run, qrels, depth=depth)
         n_empty_ranks = depth - matches.shape[1]
@@ -209,9 +214,11 @@ def divide(
             judgements = matches[block.users].T
             lengths = np.minimum(run.lengths[block.users], depth)
             if hits_only:
-                systems.append(_judged_ranks(judgements, lengths, run))
+                lists = _judged_ranks(judgements, lengths, run)
             else:
-                systems.append(Columns(np.ascontiguousarray(judgements), lengths, None, run))
+                contiguous = np.ascontiguousarray(judgements)
+                lists = Columns(contiguous, lengths, listed_ranks=None, run=run)
+            systems.append(lists)
     return blocks
 
 
@@ -310,9 +317,11 @@ def needs_of(
     depth
         Number of ranks that are scored.
     """
-    users = np.arange(0, qrels.n_users, max(1, qrels.n_users // TRIED_USERS))
+    step = max(1, qrels.n_users // TRIED_USERS)
+    users = np.arange(0, qrels.n_users, step)
     runs = [Run(run.system, run.items[users]) for run in runs]
-    catalogue = catalogue.select_users(users, qrels.judgement_rows(users))
+    judgements = qrels.judgement_rows(users)
+    catalogue = catalogue.select_users(users, judgements)
     qrels = qrels.select_users(users)
     repeats = ceil(TRIED_USERS / max(1, len(users)))
     samples = _trial_samples(qrels, catalogue, repeats=repeats)
@@ -321,7 +330,9 @@ def needs_of(
     hits = divide(runs, qrels, depth=depth, n_samples=n_samples, hits_only=True)
     lists: list[tuple[Judged, Judged]] = []
     for block, block_of_hits in zip(whole, hits, strict=True):
-        lists += zip(block.judge(samples), block_of_hits.judge(samples), strict=True)
+        by_lists = block.judge(samples)
+        by_hits = block_of_hits.judge(samples)
+        lists += zip(by_lists, by_hits, strict=True)
     return [
         _needs_of_metric(metrics[measure.metric], measure.cutoff, lists, n_samples)
         for measure in measures

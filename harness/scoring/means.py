@@ -74,9 +74,11 @@ def deviations(scores: Scores, replicates: Replicates) -> RunDeviations:
         is_complete.append(has_all_runs.all())
         is_run = replicates.system_numbers == system
         if has_all_runs.any() and np.count_nonzero(is_run) > 1:
-            means = values[:, is_run][..., has_all_runs].mean(axis=2)
+            values_of_runs = values[:, is_run][..., has_all_runs]
+            means = values_of_runs.mean(axis=2)
             run_deviations[:, is_run] = means - means.mean(axis=1, keepdims=True)
-    return RunDeviations(run_deviations, replicates.system_numbers, np.array(is_complete))
+    is_complete_array = np.array(is_complete)
+    return RunDeviations(run_deviations, replicates.system_numbers, is_complete_array)
 
 
 def spread(scores: Scores, replicates: Replicates, metrics: Mapping[str, Metric]) -> Floats:
@@ -147,16 +149,18 @@ class Means(Result):
         only passed on. Standard deviations over users are NaN for a single user.
         """
         values = scores.weighted_values
-        means = []
+        means_of_measures = []
         for measure, values_of_measure in zip(scores.measures, values, strict=True):
-            means.append(metrics[measure.metric].average(values_of_measure))
+            metric = metrics[measure.metric]
+            means_of_measures.append(metric.average(values_of_measure))
+        means = np.array(means_of_measures)
         standard_deviations = np.full(values.shape[:2], np.nan)
         if len(scores.users) > 1:
             standard_deviations = values.std(axis=2, ddof=1)
         return cls(
             measures=scores.measures,
             systems=scores.systems,
-            values=np.array(means),
+            values=means,
             deviations=standard_deviations,
             n_users=len(scores.users),
             average=average,
@@ -210,11 +214,14 @@ class Means(Result):
         cells: dict[tuple[str, str], float] = {}
         for column, system in enumerate(self.systems):
             for label, number in zip(measures.labels, numbers, strict=True):
-                cells[system, label] = float(self.values[number, column])
+                mean = self.values[number, column]
+                cells[system, label] = float(mean)
                 if self.spreads is not None:
-                    cells[system, f"{SPREAD}{label}"] = float(self.spreads[number, column])
+                    spread_of_runs = self.spreads[number, column]
+                    cells[system, f"{SPREAD}{label}"] = float(spread_of_runs)
         title = f"Mean scores{measures.title_suffix}"
-        return Table.from_cells("means", title, self.caption(), "system", cells)
+        caption = self.caption()
+        return Table.from_cells("means", title, caption, "system", cells)
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,14 +258,16 @@ class Coverage(Result):
         judged = []
         for run in runs:
             is_judged = match(run, qrels) >= 0
-            recommendations_by_item = np.bincount(run.items[run.items >= 0])
+            recommended = run.items[run.items >= 0]
+            recommendations_by_item = np.bincount(recommended)
+            n_recommendations = run.lengths.sum()
             without_list.append((run.lengths == 0).sum())
             with_short_list.append((run.lengths < run.depth).sum())
             n_items.append(np.count_nonzero(recommendations_by_item))
-            judged.append(is_judged.sum() / max(run.lengths.sum(), 1))
-        systems = [run.system for run in runs]
+            judged.append(is_judged.sum() / max(n_recommendations, 1))
+        systems = tuple(run.system for run in runs)
         return cls(
-            systems=tuple(systems),
+            systems=systems,
             n_users=qrels.n_users,
             without_list=np.array(without_list),
             with_short_list=np.array(with_short_list),

@@ -74,11 +74,13 @@ def score(
     values = np.empty((len(measures), len(runs), qrels.n_users))
     depth = depth_needed(runs, measures, metrics)
     catalogue = Catalogue(0) if catalogue is None else catalogue
-    all_judgements = Samples.of_masks(qrels, catalogue, _one_sample_of_all(len(qrels.items)))
+    all_kept = _one_sample_of_all(len(qrels.items))
+    all_judgements = Samples.of_masks(qrels, catalogue, all_kept)
     for system, run in enumerate(runs):
         for block in divide([run], qrels, depth=depth):
+            block_users = users[block.users]
             for judged in block.judge(all_judgements):
-                with name_users_in_errors(users[block.users]):
+                with name_users_in_errors(block_users):
                     values[:, system, block.users] = _scores(judged, measures, metrics)
         advance()
     lower_is_better = [name for name, metric in metrics.items() if not metric.higher_is_better]
@@ -111,7 +113,8 @@ def depth_needed(
     All is the depth of the deepest run, for all runs; 0 without runs. ``metrics`` are by name.
     """
     longest = max((run.depth for run in runs), default=0)
-    return int(min(longest, deepest_rank(measures, metrics)))
+    deepest = deepest_rank(measures, metrics)
+    return int(min(longest, deepest))
 
 
 def _scores(judged: Judged, measures: Sequence[Measure], metrics: Mapping[str, Metric]) -> Floats:
@@ -168,14 +171,16 @@ class SampleScorer:
         if there is not one row of masks for each judgement, or not one block for each user.
         """
         n_judgements = len(self.qrels.items)
-        if len(is_kept) != n_judgements or blocks.shape != (self.qrels.n_users,):
+        n_users = self.qrels.n_users
+        if len(is_kept) != n_judgements or blocks.shape != (n_users,):
             raise ValueError(
                 f"masks of shape {is_kept.shape} and blocks of shape {blocks.shape} do not fit "
-                f"{n_judgements:,} judgements of {self.qrels.n_users:,} users."
+                f"{n_judgements:,} judgements of {n_users:,} users."
             )
         n_blocks = int(blocks.max(initial=0)) + 1
         n_samples = is_kept.shape[1]
-        sums = np.zeros((len(self.measures), n_blocks, len(self.runs), n_samples))
+        shape = (len(self.measures), n_blocks, len(self.runs), n_samples)
+        sums = np.zeros(shape)
         # Positions of measures: first those of the kernel, by relevance level and kind of mean.
         for (level, is_geometric), numbers in self._fused.items():
             hits = self._hits.at_level(level)
@@ -193,13 +198,15 @@ class SampleScorer:
             for start in range(0, n_samples, samples_at_once):
                 samples = slice(start, start + samples_at_once)
                 masks = is_kept[:, samples]
-                self._add(numbers, user_blocks, masks, blocks, sums[..., samples])
+                sums_of_samples = sums[..., samples]
+                self._add(numbers, user_blocks, masks, blocks, sums_of_samples)
+        # Scores that do not depend on judgements are computed once, and are those of all samples.
         constant = self._numbers_that_need("nothing")
         if constant:
             all_judgements = _one_sample_of_all(n_judgements)
-            # Scored once, and copied to all samples.
-            self._add(constant, self._blocks, all_judgements, blocks, sums[..., :1])
-            sums[constant] = sums[constant][..., :1]
+            first_sums = sums[..., :1]
+            self._add(constant, self._blocks, all_judgements, blocks, first_sums)
+            sums[constant] = first_sums[constant]
         return sums
 
     def _set_sums(
@@ -217,7 +224,8 @@ class SampleScorer:
         rows = list(zip(numbers, metric_rows, cutoff_rows, strict=True))
         for groups, values in group_sums(hits, is_kept, cutoffs=self._cutoffs, groups=blocks):
             for number, metric_row, cutoff_row in rows:
-                sums[number, groups] = values[metric_row, cutoff_row].swapaxes(0, 1)
+                values_of_measure = values[metric_row, cutoff_row]
+                sums[number, groups] = values_of_measure.swapaxes(0, 1)
 
     def _add_scores_of_users(
         self,
@@ -246,7 +254,9 @@ class SampleScorer:
             if is_geometric:
                 scores = logarithms(scores)
             scores = scores * self._factors[:, users, np.newaxis]
-            np.add.at(sums, (measure_rows, blocks[users]), scores.swapaxes(1, 2))
+            scores_by_user = scores.swapaxes(1, 2)
+            # Several users of a block are added to the same sum.
+            np.add.at(sums, (measure_rows, blocks[users]), scores_by_user)
 
     def _kernel_rows(self, numbers: list[int]) -> tuple[list[int], list[int]]:
         """Look up the positions of fused measures in the results of the kernel.
@@ -256,16 +266,23 @@ class SampleScorer:
         """
         from harness.scoring.kernel import FUSED
 
-        measures = [self.measures[number] for number in numbers]
-        metric_rows = [FUSED.index(self.metrics[measure.metric].name) for measure in measures]
-        cutoff_rows = [self._cutoffs.index(self._kernel_cutoff(measure)) for measure in measures]
+        metric_rows = []
+        cutoff_rows = []
+        for number in numbers:
+            measure = self.measures[number]
+            metric = self.metrics[measure.metric]
+            cutoff = self._kernel_cutoff(measure)
+            metric_rows.append(FUSED.index(metric.name))
+            cutoff_rows.append(self._cutoffs.index(cutoff))
         return metric_rows, cutoff_rows
 
     @property
     def by_definition(self) -> tuple[str, ...]:
         """Names of the metrics that are scored over whole lists, one sample at a time."""
         numbers = self._numbers_that_need("all ranks")
-        return tuple(dict.fromkeys(self.measures[number].metric for number in numbers))
+        names = [self.measures[number].metric for number in numbers]
+        # Every name once, in the order of the measures.
+        return tuple(dict.fromkeys(names))
 
     def _add(
         self,
@@ -290,21 +307,27 @@ class SampleScorer:
             block_of_user = blocks[user_block.users]
             # Users of a block of the sums are put together, and added up.
             order = np.argsort(block_of_user, kind="stable")
-            block_numbers, starts = np.unique(block_of_user[order], return_index=True)
+            ordered_blocks = block_of_user[order]
+            block_numbers, starts = np.unique(ordered_blocks, return_index=True)
             for run, judged in enumerate(user_block.judge(samples)):
                 # Of lists: the samples of a user, then those of the next.
                 scores = _scores(judged, measures, self.metrics)
                 by_user = scores.reshape(len(measures), len(block_of_user), -1)
                 if not self._are_factors_one:
-                    by_user = by_user * self._factors[run, user_block.users, np.newaxis]
+                    factors = self._factors[run, user_block.users, np.newaxis]
+                    by_user = by_user * factors
                 totals = np.add.reduceat(by_user[:, order], starts, axis=1)
                 sums[measure_rows, block_numbers, run] += totals
 
     @cached_property
     def _cutoffs(self) -> list[int]:
         """Cut-offs of the kernel, rising: those of all measures that it knows."""
-        fused = [self.measures[number] for numbers in self._fused.values() for number in numbers]
-        return sorted({self._kernel_cutoff(measure) for measure in fused})
+        cutoffs = set()
+        for numbers in self._fused.values():
+            for number in numbers:
+                cutoff = self._kernel_cutoff(self.measures[number])
+                cutoffs.add(cutoff)
+        return sorted(cutoffs)
 
     def _kernel_cutoff(self, measure: Measure) -> int:
         """Look up a measure's cut-off; without one, a rank below which nothing counts.
@@ -330,7 +353,8 @@ class SampleScorer:
             if is_fused(metric):
                 options = dict(metric.option_values)
                 level = options.get(LEVEL_OPTION.name, self.qrels.relevance_level)
-                by_level_and_mean.setdefault((level, metric.is_geometric), []).append(number)
+                key = (level, metric.is_geometric)
+                by_level_and_mean.setdefault(key, []).append(number)
         return by_level_and_mean
 
     @cached_property
@@ -363,7 +387,8 @@ class SampleScorer:
         from harness.scoring.kernel import find_hits
 
         deepest_cutoff = self._cutoffs[-1]
-        return find_hits(self.runs, self.qrels, depth=min(self._depth, deepest_cutoff))
+        depth = min(self._depth, deepest_cutoff)
+        return find_hits(self.runs, self.qrels, depth=depth)
 
     @cached_property
     def _blocks(self) -> list[Block]:
@@ -382,4 +407,5 @@ def is_fused(metric: Metric) -> bool:
     from harness.scoring.kernel import FUSED
 
     options = {name for name, _ in metric.option_values}
-    return metric.name in FUSED and options <= {LEVEL_OPTION.name, MEAN_OPTION.name}
+    known_options = {LEVEL_OPTION.name, MEAN_OPTION.name}
+    return metric.name in FUSED and options <= known_options

@@ -51,7 +51,8 @@ def warn_of_ties(
     """
     if run.tied is None:
         return
-    share = float(run.tied[:, :depth].any(axis=1).mean())
+    has_ties = run.tied[:, :depth].any(axis=1)
+    share = float(has_ties.mean())
     if share < MIN_TIED_SHARE:
         return
     worst, best = orders_of_ties(run, qrels)
@@ -72,8 +73,11 @@ def orders_of_ties(run: Run, qrels: Qrels) -> tuple[Run, Run]:
     The run in its worst and in its best order.
     """
     grades = judge(run, qrels).grades
-    worth = np.where(np.isnan(grades), qrels.relevance_level - 0.5, grades)
-    return run.with_ties_by(-worth), run.with_ties_by(worth)
+    worth_of_unjudged = qrels.relevance_level - 0.5
+    worth = np.where(np.isnan(grades), worth_of_unjudged, grades)
+    worst = run.with_ties_by(-worth)
+    best = run.with_ties_by(worth)
+    return worst, best
 
 
 def orders_of_tied_lines(lists: RankedLists, qrels: Qrels) -> tuple[RankedLists, RankedLists]:
@@ -91,19 +95,24 @@ def orders_of_tied_lines(lists: RankedLists, qrels: Qrels) -> tuple[RankedLists,
     highest_item = max(lists.item.max(initial=0), qrels.items.max(initial=0))
     n_items = int(highest_item) + 1
     topic_of_line = np.repeat(np.arange(qrels.n_users), lists.lengths)
+    # One number for each topic and item, rising in the judgements.
     lines = topic_of_line * n_items + lists.item
     judgements = qrels.users.astype(np.int64) * n_items + qrels.items
-    # A user and an item make one number; judgements are sorted by it.
-    places = np.minimum(np.searchsorted(judgements, lines), len(judgements) - 1)
+    places = np.searchsorted(judgements, lines)
+    # A line beyond the last judgement has a place after it.
+    places = np.minimum(places, len(judgements) - 1)
     is_judged = judgements[places] == lines
-    worth = np.where(is_judged, qrels.grades[places], qrels.relevance_level - 0.5)
-    # A line begins a group of tied lines unless the line before ties with it.
+    worth_of_unjudged = qrels.relevance_level - 0.5
+    worth = np.where(is_judged, qrels.grades[places], worth_of_unjudged)
+    # ``lists.tied`` marks lines that tie with the next: others end a group, and the next begins.
     begins_a_group = np.roll(~lists.tied, 1)
     group_numbers = np.cumsum(begins_a_group)
     worst = np.lexsort((worth, group_numbers))
     best = np.lexsort((-worth, group_numbers))
-    worst_lists = replace(lists, item=lists.item[worst])
-    best_lists = replace(lists, item=lists.item[best])
+    worst_items = lists.item[worst]
+    best_items = lists.item[best]
+    worst_lists = replace(lists, item=worst_items)
+    best_lists = replace(lists, item=best_items)
     return worst_lists, best_lists
 
 
@@ -130,7 +139,9 @@ def warn_of_ranges(system: str, share: float, measures: Sequence[str], means: Fl
     if not n_affected:
         return
     sentences = []
-    for number in np.argsort(-ranges, kind="stable")[: min(n_affected, MOST_NAMED)]:
+    by_falling_range = np.argsort(-ranges, kind="stable")
+    n_named = min(n_affected, MOST_NAMED)
+    for number in by_falling_range[:n_named]:
         mean = rounded(means[number, 0])
         low = rounded(lowest[number])
         high = rounded(highest[number])
