@@ -145,8 +145,7 @@ class LossOfJudgements:
         resampling = Resampling.of(n_users, replicates=self.replicates, seed=work.seed)
         true_sums = self._true_sums(resampling)
         true_means = true_sums.sum(axis=2) / n_users
-        positions = work.scores.measures.indices(measured.measures)
-        numbers = np.array(positions, dtype=np.intp)
+        numbers = np.array(work.scores.measures.indices(measured.measures), dtype=np.intp)
         # Less is better by some measures: their scores change the sign.
         signs = measured.measures.signs[:, np.newaxis, np.newaxis, np.newaxis]
 
@@ -162,8 +161,7 @@ class LossOfJudgements:
             return np.asarray(totals.swapaxes(1, 2) / n_users)
 
         all_judgements = _all_judgements(len(work.qrels.items))
-        sums_of_all_judgements = sums_of(all_judgements)
-        means_of_all = means_of(sums_of_all_judgements)
+        means_of_all = means_of(sums_of(all_judgements))
         taus_with_itself = []
         taus_with_truth = []
         replicates = []
@@ -171,12 +169,9 @@ class LossOfJudgements:
             sums = sums_of(masks)
             means = means_of(sums)
             taus = tau_b(means, means_of_all)
-            mean_taus = mean_of_defined(taus)
-            mean_taus_with_truth = _taus_with_truth(means, true_means)
-            resampled_taus = _resampled_taus(resampling, sums, true_sums)
-            taus_with_itself.append(mean_taus)
-            taus_with_truth.append(mean_taus_with_truth)
-            replicates.append(resampled_taus)
+            taus_with_itself.append(mean_of_defined(taus))
+            taus_with_truth.append(_taus_with_truth(means, true_means))
+            replicates.append(_resampled_taus(resampling, sums, true_sums))
         itself_by_level = np.stack(taus_with_itself, axis=-1)
         truth_by_level = np.stack(taus_with_truth, axis=-1)
         replicates_by_level = np.stack(replicates, axis=-2)

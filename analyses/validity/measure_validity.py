@@ -85,14 +85,10 @@ def validity(work: Work, settings: Settings) -> Validity:
             bar.advance()
     labels_of_unmeasured = [str(m) for m in work.scores.measures if m not in measured.measures]
     unmeasured = tuple(labels_of_unmeasured)
-    references = [str(reference) for reference in truth.references]
-    truths = (ITSELF, *references)
+    truths = (ITSELF, *map(str, truth.references))
     tau_aps = tau_ap_a(resampled.means, resampled.true_means)
     attainable = comparison.attainable()
-    n_users = len(measured.users)
-    n_true_users = len(true.users)
     shared_users = np.intersect1d(measured.users, true.users)
-    n_shared = len(shared_users)
     return Validity(
         measures=measured.measures,
         systems=measured.systems,
@@ -111,9 +107,9 @@ def validity(work: Work, settings: Settings) -> Validity:
         attainable=attainable,
         kept=curves_at_random,
         popular=curves_without_popular,
-        n_users=n_users,
-        n_true_users=n_true_users,
-        n_shared=n_shared,
+        n_users=len(measured.users),
+        n_true_users=len(true.users),
+        n_shared=len(shared_users),
         unmeasured=unmeasured,
         notes=truth.notes,
         test=settings.test,
