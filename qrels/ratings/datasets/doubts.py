@@ -69,18 +69,22 @@ def unlikely_ids(ratings: Ratings) -> list[str]:
     if len(ratings) < FEWEST_RATINGS:
         return []
     sentences = []
-    counts = {"user": ratings.user_counts(), "item": ratings.item_counts()}
-    for name, counts_of_ids in counts.items():
-        if counts_of_ids.max() == 1:
+    n_ids = {"user": len(ratings.users), "item": len(ratings.items)}
+    for name, n in n_ids.items():
+        if n == len(ratings):
             sentences.append(
                 f"Every {name} has one rating: the column of the {name}s may hold numbers of "
                 "lines, orders or receipts."
             )
+    # Usual ratings are small: only others are sorted to count them.
+    lowest = float(ratings.rating.min())
+    if lowest <= MOST_WHOLE_RATINGS:
+        return sentences
     distinct_values = np.unique(ratings.rating)
     is_whole = bool((distinct_values == np.floor(distinct_values)).all())
-    if is_whole and len(distinct_values) > MOST_WHOLE_RATINGS < distinct_values[0]:
+    if is_whole and len(distinct_values) > MOST_WHOLE_RATINGS:
         sentences.append(
-            f"The ratings have {len(distinct_values):,} distinct values from "
-            f"{distinct_values[0]:.0f} to {distinct_values[-1]:.0f}: they may be ids."
+            f"The ratings have {len(distinct_values):,} distinct values from {lowest:.0f} to "
+            f"{distinct_values[-1]:.0f}: they may be ids."
         )
     return sentences

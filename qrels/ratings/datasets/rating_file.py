@@ -64,7 +64,8 @@ def read_ratings(path: str | Path | Source, **options: Any) -> Ratings:
             f"{source.label}: {table.n_without_value:,} of {table.n_read:,} ratings "
             "are left out because a value is missing."
         )
-    if table.n_repeated and chosen.duplicates == "last" and Role.HISTORY not in recognised.places:
+    may_repeat = chosen.duplicates == "last" and Role.HISTORY not in recognised.places
+    if may_repeat and table.n_repeated:
         warn(
             f"{source.label}: {table.n_repeated:,} of {table.n_read:,} ratings are of pairs that "
             "are rated again: the last of each is kept."
