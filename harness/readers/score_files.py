@@ -228,7 +228,18 @@ def _is_of_study(path: Path) -> bool:
 
 
 def _read_long(path: Path, columns: ColumnNames | None) -> pd.DataFrame | None:
-    """Read a table of several measures, with a row for each topic or score; None for others."""
+    """Read a table of several measures, with a row for each topic or score.
+
+    Returns
+    -------
+    A frame with the columns of `LONG`: measure, system, user, score. None for a folder, and for a
+    table whose columns are systems, or that has no column of topics.
+
+    Raises
+    ------
+    InputError
+        If the file holds lines of TREC or means, or a score is missing or no number.
+    """
     import pandas as pd
 
     if not path.is_file():
