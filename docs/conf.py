@@ -27,8 +27,6 @@ highlight_language = "text"
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
 
-# ``Scores`` in an annotation may mean `harness.Scores` or where it is defined: they are one class.
-suppress_warnings = ["ref.python"]
 autodoc_default_options = {"member-order": "bysource"}
 autodoc_typehints_format = "short"
 autodoc_type_aliases = {

@@ -19,6 +19,7 @@ from docutils.parsers.rst import directives
 from numpydoc.docscrape_sphinx import SphinxDocString
 from pydantic import BaseModel
 from pygments.lexers.special import TextLexer
+from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
@@ -407,6 +408,19 @@ def directive(writer: Callable[..., Iterator[str]], *options: str) -> type[Gener
     return type(writer.__name__, (Generated,), facts)
 
 
+def with_whole_names(app: Sphinx, doctree: nodes.document) -> None:
+    """Refer to types of signatures by the names that ``autodoc_type_aliases`` has for them.
+
+    autodoc applies these itself only where it can evaluate all annotations of a function, and it
+    cannot where a type is imported for type checkers alone.
+    """
+    aliases = app.config.autodoc_type_aliases
+    for reference in doctree.findall(pending_xref):
+        target = reference["reftarget"]
+        if reference["refdomain"] == "py" and target in aliases:
+            reference["reftarget"] = aliases[target]
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directives."""
     for writer in (
@@ -417,4 +431,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("settings-reference", directive(settings_reference, "name"))
     app.add_lexer("csv", TextLexer)
     app.connect("doctree-read", without_mail)
+    app.connect("doctree-read", with_whole_names)
     return {"parallel_read_safe": True}
