@@ -6,7 +6,6 @@ Parquet may be flat or nested.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +16,7 @@ from harness.readers.table import Table, table_of
 from runs import InputError
 from runs.shared.errors import as_input_error, how_to_add, warn
 from runs.shared.files import PARQUET, read_within_memory
+from runs.tables.columnar_rows import UNREADABLE, parse_json, read_arrow
 from runs.tables.roles import RUNS, ColumnNames, Kind, Role
 from runs.tables.rows import NotPlain, Rows
 from runs.tables.sniff import SEPARATORS, names_pairs, split_line, trec_kind
@@ -58,18 +58,15 @@ def read_table(
 
     if content.startswith(LZ4):
         return _from_lz4(path, content)
-    with as_input_error(
-        f"{path}: the table cannot be read",
-        pa.ArrowException,
-        OSError,
-        ValueError,
-        TypeError,
-        RecursionError,
-    ):
-        if content.startswith((PARQUET, ARROW)):
-            frame = _flat(_arrow_table(content))
+    with as_input_error(f"{path}: the table cannot be read", pa.ArrowException, *UNREADABLE):
+        if content.startswith(PARQUET):
+            from pyarrow import parquet
+
+            frame = _flat(parquet.read_table(pa.BufferReader(content)))
+        elif content.startswith(ARROW):
+            frame = _flat(read_arrow(content))
         elif content.lstrip()[:1] in (b"{", b"["):
-            parsed = _from_json(content)
+            parsed = parse_json(content)
             if isinstance(parsed, dict):
                 return parsed
             import pandas as pd
@@ -78,27 +75,6 @@ def read_table(
         else:
             return _from_text(Source(str(path), content), kind, columns)
         return table_of(frame, kind, label=str(path), unit="row", columns=columns)
-
-
-def _arrow_table(content: bytes) -> Any:
-    """Read the table of a Parquet or an Arrow file."""
-    import pyarrow as pa
-
-    if content.startswith(PARQUET):
-        from pyarrow import parquet
-
-        return parquet.read_table(pa.BufferReader(content))
-    from pyarrow import ipc
-
-    return ipc.open_file(content).read_all()
-
-
-def _from_json(content: bytes) -> Any:
-    """Parse one JSON document, or one in each line."""
-    try:
-        return json.loads(content)
-    except json.JSONDecodeError:
-        return [json.loads(line) for line in content.splitlines() if line.strip()]
 
 
 def _from_text(source: Source, kind: Kind, columns: ColumnNames | None) -> Table | None:

@@ -6,12 +6,30 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 from runs.shared.errors import InputError, as_input_error
 from runs.tables.roles import Role
 from runs.tables.rows import ArrowColumns, Places, Record, Rows
 from runs.tables.source import LOOKED_AT
+
+UNREADABLE: Final = (OSError, ValueError, TypeError, AttributeError, RecursionError)
+"""What broken files raise, beside the exceptions of Arrow."""
+
+
+def read_arrow(content: bytes) -> Any:
+    """Read the table of an Arrow file, as Feather writes it."""
+    import pyarrow as pa
+
+    return pa.ipc.open_file(content).read_all()
+
+
+def parse_json(content: bytes) -> Any:
+    """Parse one JSON document, or one in each line as a list; raises ValueError for other text."""
+    try:
+        return json.loads(content)
+    except json.JSONDecodeError:
+        return [json.loads(line) for line in content.splitlines() if line.strip()]
 
 
 class ColumnarRows(Rows):
@@ -37,12 +55,8 @@ class ColumnarRows(Rows):
         import pyarrow as pa
 
         if self.source.is_arrow:
-            return pa.ipc.open_file(self.source.data).read_all()
-        try:
-            records = json.loads(self.source.data)
-        except json.JSONDecodeError:
-            lines = self.source.data.splitlines()
-            records = [json.loads(line) for line in lines if line.strip()]
+            return read_arrow(self.source.data)
+        records = parse_json(self.source.data)
         if not isinstance(records, list):
             records = [records]
         return pa.Table.from_pylist(records)
@@ -99,8 +113,7 @@ class ColumnarRows(Rows):
         elif not self.source.is_parquet:
             format = "JSON"
         finding = f"{self.source.label}: not a {format} file that can be read"
-        unreadable = (pa.ArrowException, OSError, ValueError, TypeError, AttributeError)
-        with as_input_error(finding, *unreadable):
+        with as_input_error(finding, pa.ArrowException, *UNREADABLE):
             yield
 
     def _converted(self, role: Role, column: Any) -> Any:

@@ -261,6 +261,8 @@ def test_arrow_and_json_hold_what_a_text_holds(tmp_path: Path, write: Write) -> 
 
 def test_broken_json_is_named(write: Write) -> None:
     assert "not a JSON file that can be read" in complaint(write("r.json", '{"user": 1, '))
+    nested = write("deep.json", '{"user":' * 100_000)
+    assert "not a JSON file that can be read" in complaint(nested)
 
 
 def test_a_column_of_no_times_is_not_read_and_that_is_said(write: Write) -> None:
