@@ -79,12 +79,13 @@ class Table:
         role_name = next(names_of_role, role)
         # A question says why: there are two, for example.
         questions = (question for question in self.columns.questions if role_name in question)
-        finding = next(questions, f"No column is known to hold the {role_name}s.")
-        shown_columns = columns_as_text(self.columns)
-        return (
-            f"{self.label}: {finding} Name it: `{kind.option} {role_name}=NAME`, or "
-            f"`{kind.key}`.\n{shown_columns}"
+        default = (
+            f"No column is known to hold the {role_name}s. Name it: `{kind.option} "
+            f"{role_name}=NAME`."
         )
+        finding = next(questions, default)
+        shown_columns = columns_as_text(self.columns)
+        return f"{self.label}: {finding} In a study: `{kind.key}`.\n{shown_columns}"
 
     def ids(self, role: Role) -> NDArray[np.str_]:
         """Read the ids of a column, (n_rows,), without blanks around them, all there."""
