@@ -100,7 +100,7 @@ def _require_tests(data: DataDescription) -> None:
             f"{data.section.path}: the usual split `{USUAL}` leaves nothing to test: no user has "
             "two ratings. Another split may: see the guide on splits."
         )
-    if not data.test_facts()["test_users_with_a_relevant_item"]:
+    if not data.test_facts["test_users_with_a_relevant_item"]:
         raise InputError(
             f"{data.section.path}: no test user has a relevant item, so there is nothing to "
             "measure. Lower `--threshold`, or use `--implicit`."
@@ -245,7 +245,7 @@ class DataDescription:
             return usual
         return propose_threshold(self.tested, candidate_thresholds(self.ratings.rating))
 
-    @property
+    @cached_property
     def thresholds(self) -> list[Threshold]:
         """What the threshold, and those at the quartiles, make of the test ratings; falling."""
         if self.threshold is None:
@@ -259,9 +259,10 @@ class DataDescription:
         if not self.is_implicit:
             facts["distribution"] = describe_values(self.ratings.rating)
         if self.split is not None:
-            facts |= self.test_facts()
+            facts |= self.test_facts
         return facts | dict(self.leakage)
 
+    @cached_property
     def test_facts(self) -> dict[str, int]:
         """Count what a study of these ratings tests: users, those with a relevant item, items."""
         tested = self.tested
@@ -278,10 +279,8 @@ class DataDescription:
         """Write what is unlikely in the split and in the users that it tests."""
         if self.split is None:
             return []
-        of_split = (
-            "this split" if self.ratings.held_out is not None else f"the usual split `{USUAL}`"
-        )
-        counts = self.test_facts()
+        of_split = "this split" if self.is_split else f"the usual split `{USUAL}`"
+        counts = self.test_facts
         checks = [
             *untested_checks(
                 len(np.unique(self.ratings.user)),

@@ -64,13 +64,13 @@ def read_ratings(path: str | Path | Source, **options: Any) -> Ratings:
             f"{source.label}: {table.n_without_value:,} of {table.n_read:,} ratings "
             "are left out because a value is missing."
         )
-    may_repeat = chosen.duplicates == "last" and Role.HISTORY not in recognised.places
-    if may_repeat and table.n_repeated:
-        warn(
-            f"{source.label}: {table.n_repeated:,} of {table.n_read:,} ratings are of pairs that "
-            "are rated again: the last of each is kept."
-        )
     ratings = table.ratings()
+    n_dropped = len(table.user) - len(ratings)
+    if n_dropped:
+        warn(
+            f"{source.label}: {n_dropped:,} of {table.n_read:,} ratings are of pairs that are "
+            "rated again: the last of each is kept."
+        )
     for doubt in unlikely_ids(ratings):
         warn(f"{source.label}: {doubt}")
     return ratings

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -65,7 +66,7 @@ class RatingTable:
         """Number of ratings in the file, also of those that were left out."""
         return len(self.user) + self.n_without_value + self.n_unrated
 
-    @property
+    @cached_property
     def n_repeated(self) -> int:
         """Number of ratings of a pair that is rated elsewhere in the file, too, less one each."""
         pairs = np.sort(self._pairs)
