@@ -41,7 +41,13 @@ REFERENCES = ("nDCG@10", "P@10")
 
 @refuse_unknown_keywords
 def score(
-    runs: Runs, qrels: Judgements, measures: MeasureNames, *, relevance_level: int = 1
+    runs: Runs,
+    qrels: Judgements,
+    measures: MeasureNames,
+    *,
+    relevance_level: int = 1,
+    run_options: Mapping[str, Any] | None = None,
+    qrels_options: Mapping[str, Any] | None = None,
 ) -> Scores:
     """Score runs for every user (topic) of the qrels.
 
@@ -63,6 +69,9 @@ def score(
         All measures are compared with one another.
     relevance_level
         Lowest relevant grade, at least 1; trec_eval's ``-l``.
+    run_options, qrels_options
+        How files of runs and of qrels are read, as in ``[runs]`` and ``[qrels]`` of a study:
+        ``columns``, ``separator``, ``encoding``, such as ``{"encoding": "latin-1"}``.
 
     Returns
     -------
@@ -85,8 +94,17 @@ def score(
     3     P@1      b   t1    0.0
     """
     from harness.study.scored_runs import read_and_score
+    from runs.tables.options import TextOptions
 
-    work = read_and_score(runs, qrels, measures, relevance_level=relevance_level, min_systems=1)
+    work = read_and_score(
+        runs,
+        qrels,
+        measures,
+        relevance_level=relevance_level,
+        run_options=check_settings("run_options", TextOptions, run_options or {}),
+        qrels_options=check_settings("qrels_options", TextOptions, qrels_options or {}),
+        min_systems=1,
+    )
     return work.scores
 
 

@@ -17,9 +17,10 @@ from harness.cli.options import (
     HelpGroup,
     Paths,
     choice_option,
-    column_names_option,
     format_option,
     metric_plugin_option,
+    take_text_options,
+    text_options,
 )
 
 if TYPE_CHECKING:
@@ -211,8 +212,8 @@ def card(
     ["trec", *FORMATS],
     "Output format: trec prints the lines of trec_eval; csv and json are not rounded.",
 )
-@column_names_option("--column", "of runs user, item, score, rank, system")
-@column_names_option("--qrels-column", "of qrels user, item, grade")
+@text_options("user, item, score, rank, system")
+@text_options("user, item, grade", of="qrels")
 @metric_plugin_option
 def evaluate(
     runs: Paths,
@@ -224,8 +225,6 @@ def evaluate(
     level: int,
     rounding: str,
     complete: bool,
-    column: dict[str, str],
-    qrels_column: dict[str, str],
     **options: Any,
 ) -> None:
     """Evaluate run files as trec_eval does, with the same output.
@@ -241,13 +240,15 @@ def evaluate(
 
     names = measures or ["official"]
     trec_measures = read_measures(names, available_metrics(plugins), rounding=rounding)
+    run_options = take_text_options(options)
+    qrels_options = take_text_options(options, of="qrels")
     evaluation = evaluate_runs(
         qrels,
         runs,
         trec_measures,
         relevance_level=level,
-        run_columns=column,
-        qrels_columns=qrels_column,
+        run_options=run_options,
+        qrels_options=qrels_options,
         **options,
     )
     click.echo(print_evaluations(evaluation, format_, per_topic=per_topic), nl=False)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
     from runs.shared.progress import Progress
+    from runs.tables.options import TextOptions
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 Settings = TypeVar("Settings", bound="BaseModel")
@@ -169,18 +170,70 @@ class _Assignment(click.ParamType):  # type: ignore[type-arg]
 ASSIGNMENT = _Assignment()
 
 
-def column_names_option(option: str, roles: str) -> Callable[[Command], Command]:
-    """Make an option for names of columns by role: a dictionary of texts.
+TEXT_OPTIONS = ("columns", "separator", "encoding")
+"""Fields of `TextOptions`, and arguments of commands that read tables."""
 
-    ``roles`` lists, in the help, the columns that may be named.
+
+def text_options(roles: str, *, of: str = "") -> Callable[[Command], Command]:
+    """Make the options that say how tables are read: ``--column``, ``--separator``, ``--encoding``.
+
+    Their arguments, called as in `TEXT_OPTIONS`, are None where nothing is said. Settings are made
+    of them by `take_text_options`.
+
+    Parameters
+    ----------
+    roles
+        What the columns hold that may be named, for the help.
+    of
+        What the tables hold, such as "qrels", if a command reads tables of two kinds: then the
+        options and the arguments begin with it.
     """
-    return click.option(
-        option,
-        multiple=True,
-        type=ASSIGNMENT,
-        callback=lambda _, __, pairs: {role: str(name) for role, name in pairs},
-        help=f"Name of a column ({roles}), as user=visitor. Default: recognised. May be repeated.",
+    prefix = f"{of}-" if of else ""
+    files = of or "tables"
+    return combined_options(
+        click.option(
+            f"--{prefix}column",
+            _argument("columns", of),
+            multiple=True,
+            type=ASSIGNMENT,
+            callback=_as_dictionary,
+            help=f"Name or number (from 0) of a column of {files} ({roles}), as user=visitor. "
+            "Default: recognised. May be repeated.",
+        ),
+        click.option(
+            f"--{prefix}separator",
+            _argument("separator", of),
+            help=f"Separator between the fields of {files}. Default: recognised.",
+        ),
+        click.option(
+            f"--{prefix}encoding",
+            _argument("encoding", of),
+            help=f"Encoding of {files}, such as latin-1. Default: utf-8.",
+        ),
     )
+
+
+def take_text_options(option_values: dict[str, Any], *, of: str = "") -> TextOptions | None:
+    """Take the arguments of `text_options` out of those of a command, and make settings of them.
+
+    Returns None if nothing is said. Raises InputError for a value that breaks a rule.
+    """
+    values: dict[str, Any] = {}
+    for name in TEXT_OPTIONS:
+        value = option_values.pop(_argument(name, of))
+        if value is not None:
+            values[name] = value
+    if not values:
+        return None
+    # Settings take long to import.
+    from runs.tables.options import TextOptions
+
+    return TextOptions(**values)
+
+
+def _argument(name: str, of: str) -> str:
+    """Name the argument of a command for a field of `TextOptions`; see `text_options`."""
+    return f"{of}_{name}" if of else name
 
 
 class SettingsCommand(click.Command):

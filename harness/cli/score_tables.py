@@ -15,13 +15,14 @@ from harness.cli.options import (
     HelpGroup,
     Paths,
     SettingsCommand,
-    column_names_option,
     combined_options,
     lazy_class,
     publication_options,
     seed_option,
     settings_from_options,
     settings_options,
+    take_text_options,
+    text_options,
     workers_option,
 )
 
@@ -29,22 +30,20 @@ if TYPE_CHECKING:
     from analyses.correlation import Correlation, Settings
     from analyses.shared.analysis import Analysis
     from runs.shared.progress import Progress
-    from runs.tables.roles import ColumnNames
+    from runs.tables.options import TextOptions
 
 GROUP = HelpGroup(3, "Tables of scores")
-score_columns = column_names_option("--column", "user, system, measure, score")
+score_table_options = text_options("user, system, measure, score")
 CORRELATION = lazy_class("analyses.correlation.Settings")
 
 
 @click.command(cls=SettingsCommand)
 @click.argument("paths", metavar="FILE...", nargs=-1, required=True, type=PATH)
-@score_columns
+@score_table_options
 @settings_options(CORRELATION, without=["every_pair"])
 @seed_option
 @publication_options
-def correlate(
-    paths: Paths, column: ColumnNames, seed: int, progress: Progress, **option_values: Any
-) -> None:
+def correlate(paths: Paths, seed: int, progress: Progress, **option_values: Any) -> None:
     """Rank correlation of the orderings by different measures.
 
     FILE is a table of means: a row for each system, whose name comes first, and a column for each
@@ -55,8 +54,9 @@ def correlate(
     from analyses.shared.publish import as_csv, as_json, write_results
     from analyses.shared.table import FORMATS
 
+    options = take_text_options(option_values)
     settings = settings_from_options(CORRELATION(), option_values | {"every_pair": True})
-    result = correlate_files(paths, settings, column, seed=seed, progress=progress)
+    result = correlate_files(paths, settings, options, seed=seed, progress=progress)
     format_ = option_values["format_"]
     match format_:
         case "text":
@@ -75,13 +75,16 @@ def correlate(
 
 
 def correlate_files(
-    paths: Sequence[Path], settings: Settings, columns: ColumnNames | None = None, **options: Any
+    paths: Sequence[Path],
+    settings: Settings,
+    options: TextOptions | None = None,
+    **work_options: Any,
 ) -> Correlation:
     """Compare the orderings of systems in files.
 
     These are one table of means (a row for each system), or a table of scores for each measure, or
-    study folders. Intervals need scores topic by topic; the options (seed, progress) are those of
-    `ScoresWork`, and unused for means. ``columns`` names columns of the tables by role. Warns of
+    study folders. Intervals need scores topic by topic; ``work_options`` (seed, progress) are those
+    of `ScoresWork`, and unused for means. ``options`` say how the tables are read. Warns of
     measures by which all systems have the same mean. Raises InputError for scores of one measure,
     and for files that cannot be read.
     """
@@ -95,8 +98,8 @@ def correlate_files(
     from runs import InputError
     from runs.shared.errors import warn
 
-    if len(paths) == 1 and is_means_table(paths[0]):
-        means = read_means(paths[0])
+    if len(paths) == 1 and is_means_table(paths[0], options):
+        means = read_means(paths[0], options)
         result = correlate_means(
             means.values,
             measures=all_reported(means.measures),
@@ -104,13 +107,13 @@ def correlate_files(
             coefficient=settings.coefficient,
         )
     else:
-        scores = read_score_tables(paths, columns)
+        scores = read_score_tables(paths, options)
         if len(scores.measures) < 2:
             raise InputError(
                 f"{paths[0]}: scores of the one measure {scores.measures[0]}, topic by topic; a "
                 "second table is needed to compare it with."
             )
-        result = correlation(ScoresWork(scores, **options), settings)
+        result = correlation(ScoresWork(scores, **work_options), settings)
     # The tau-b of a measure with itself is 1, or NaN if all its means are equal.
     taus_with_itself = result.values["tau-b"].diagonal()
     for measure, tau in zip(result.measures, taus_with_itself, strict=True):
@@ -129,7 +132,7 @@ def _scores_options(settings: str) -> Callable[[Command], Command]:
     )
     return combined_options(
         tables_argument,
-        score_columns,
+        score_table_options,
         settings_options(lazy_class(settings)),
         seed_option,
         workers_option,
@@ -179,20 +182,19 @@ def _analyse(
     seed: int,
     n_jobs: int,
     progress: Progress,
-    column: ColumnNames,
     only: Collection[str] = (),
     **option_values: Any,
 ) -> None:
     """Analyse tables of scores or a study, publish the result, and print cautions.
 
-    ``tables`` are study folders or tables of scores; ``column`` names their columns by role.
-    ``only`` has the names of tables to print as text, by default all. ``option_values`` has
-    settings of the analysis by name.
+    ``tables`` are study folders or tables of scores. ``only`` has the names of tables to print as
+    text, by default all. ``option_values`` has settings of the analysis by name, and the arguments
+    of `text_options`, which say how the tables are read.
     """
     from analyses.shared.work import ScoresWork
     from harness.readers.score_files import read_score_tables
 
-    scores = read_score_tables(tables, column)
+    scores = read_score_tables(tables, take_text_options(option_values))
     work = ScoresWork(scores, seed=seed, n_jobs=n_jobs, progress=progress)
     settings = settings_from_options(analysis.settings, option_values)
     result = analysis(work, settings)

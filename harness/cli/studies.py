@@ -57,8 +57,8 @@ StudyT = TypeVar("StudyT", bound="StudyFile")
     "systems",
     multiple=True,
     metavar="NAME",
-    help="Recommender to study; default: random, popularity, svd, item-knn, puresvd, wrmf and "
-    "ease. May be repeated.",
+    help="Recommender to study; default: random, popularity, svd (not for implicit feedback), "
+    "item-knn, puresvd, wrmf and ease. May be repeated.",
 )
 @click.option(
     "--yes", is_flag=True, help="Take the columns that are proposed by their values alone."
@@ -78,7 +78,6 @@ def init(
     in several folds. The study file has comments that explain its settings.
     """
     from harness.study.first_study import first_study
-    from harness.study.study import SYSTEMS
     from runs import InputError
     from runs.shared.files import write_atomically
 
@@ -87,7 +86,7 @@ def init(
             f"{output}: the file exists; --overwrite replaces it, --output names another."
         )
     description = describe_ratings(data, option_values)
-    distinct_systems = tuple(dict.fromkeys(systems)) or SYSTEMS
+    distinct_systems = tuple(dict.fromkeys(systems))
     study_text = first_study(
         description, file=output, systems=distinct_systems, takes_proposals=yes
     )

@@ -14,15 +14,16 @@ import numpy as np
 
 from harness.readers.objects import is_frame
 from harness.readers.rankings import pair_name, read_pairs
-from harness.readers.table_files import read_table
+from harness.readers.table_files import read_content, read_table
 from qrels.trec import HIGHEST_GRADE, QrelsFile, parse_qrels
 from runs import InputError
 from runs.shared.errors import how_to_add, warn
-from runs.shared.files import read_bytes
-from runs.tables.roles import QRELS, ColumnNames
+from runs.tables.roles import QRELS
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from runs.tables.options import TextOptions
 
 
 Judgements: TypeAlias = (
@@ -34,7 +35,7 @@ Counts: TypeAlias = "Mapping[str, int] | pd.Series[int]"
 """A number for each item; see `counts_of`."""
 
 
-def judgements_of(judgements: Judgements, columns: ColumnNames | None = None) -> QrelsFile:
+def judgements_of(judgements: Judgements, options: TextOptions | None = None) -> QrelsFile:
     """Read judgements.
 
     Parameters
@@ -44,8 +45,9 @@ def judgements_of(judgements: Judgements, columns: ColumnNames | None = None) ->
         frame with columns such as query_id, doc_id and relevance (`runs.tables.hints` has all
         words), or of TREC's four columns without names, an iterable of ir_measures' Qrel,
         Qrels of ranx, or lists of LensKit. Where there is no such file, an id of ir_datasets.
-    columns
-        Names of the columns user, item and grade of a table, where they are others.
+    options
+        What a person says of a file: encoding, separator and columns (user, item, grade). Columns
+        count for frames, too.
     """
     data: Any = judgements
     what = "the qrels"
@@ -60,11 +62,11 @@ def judgements_of(judgements: Judgements, columns: ColumnNames | None = None) ->
                 )
             return file
         what = str(judgements)
-        content = read_bytes(path)
-        data = read_table(path, content, QRELS, columns)
+        content = read_content(path, QRELS, options)
+        data = read_table(path, content, QRELS, options)
         if data is None:
             return parse_qrels(path, content)
-    pairs, numbers = read_pairs(data, what, QRELS)
+    pairs, numbers = read_pairs(data, what, QRELS, options)
     # Negative grades, of any size, mean "not judged".
     grades = np.maximum(numbers, -1.0)
     is_odd = (grades != np.floor(grades)) | (grades > HIGHEST_GRADE)

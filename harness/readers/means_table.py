@@ -14,17 +14,18 @@ from analyses.shared.measure import Measure
 from harness.readers.score_files import Line, heading_and_rows, read_numbers
 from harness.readers.scores import measure_at, measure_named
 from harness.readers.table import Table, table_of
-from harness.readers.table_files import read_table
+from harness.readers.table_files import read_content, read_table
 from runs import InputError
 from runs.shared.arrays import Floats
 from runs.shared.fields import distinct_names, is_number, require_width
-from runs.shared.files import read_bytes
 from runs.tables.hints import Meaning, hint_of
 from runs.tables.roles import SCORES, Role
 from runs.tables.sniff import trec_kind
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from runs.tables.options import TextOptions
 
 ALL: Final = "all"
 """What trec_eval calls the mean over the topics."""
@@ -45,7 +46,7 @@ class Means:
     systems: tuple[str, ...]
 
 
-def is_means_table(path: Path) -> bool:
+def is_means_table(path: Path, options: TextOptions | None = None) -> bool:
     """Tell a table of means from the scores of one measure, topic by topic.
 
     The latter has ids of topics in its first column, as its heading says, or no column of names at
@@ -53,11 +54,11 @@ def is_means_table(path: Path) -> bool:
     """
     if path.is_dir() or path.suffix in (".parquet", ".feather"):
         return False
-    if long_means(path) is not None:
+    if long_means(path, options) is not None:
         return True
     if path.suffix == ".json":
         return False
-    (_, heading), rows = _without_index(*heading_and_rows(path))
+    (_, heading), rows = _without_index(*heading_and_rows(path, options))
     if _has_topics(heading):
         return False
     has_usual_heading = heading[0].lower() in SYSTEM_HEADERS
@@ -72,12 +73,12 @@ def _has_topics(heading: Sequence[str]) -> bool:
     return any(hint.meaning in (Meaning.USER, Meaning.TOPIC) for hint in clear_hints)
 
 
-def read_means(path: Path) -> Means:
+def read_means(path: Path, options: TextOptions | None = None) -> Means:
     """Read a table of means.
 
-    Fields are separated by tabs if the heading has one, else by commas. The first column names the
-    systems and the heading the measures, such as ``ap`` or ``nDCG@10``. WarpRec has the cut-offs in
-    a column Top@k.
+    The first column names the systems and the heading the measures, such as ``ap`` or ``nDCG@10``.
+    WarpRec has the cut-offs in a column Top@k. ``options`` are what a person says of the table:
+    columns, separator and encoding.
 
     Raises
     ------
@@ -85,10 +86,10 @@ def read_means(path: Path) -> Means:
         If a mean is missing or no number, a name is there twice, or there are fewer than two
         systems or measures.
     """
-    means = long_means(path)
+    means = long_means(path, options)
     if means is not None:
         return means
-    (line, heading), rows = _without_index(*heading_and_rows(path))
+    (line, heading), rows = _without_index(*heading_and_rows(path, options))
     if any(row[:1] == ["Test result:"] for _, row in rows):
         finding = "this is hyper.result of RecBole; a table with a row for each system is needed."
         raise InputError(f"{path}: {finding}")
@@ -114,17 +115,17 @@ def read_means(path: Path) -> Means:
     return Means(means_by_system.T, measures, systems)
 
 
-def long_means(path: Path) -> Means | None:
+def long_means(path: Path, options: TextOptions | None = None) -> Means | None:
     """Read means that stand one in a row or in JSON, as our commands write them; else None.
 
     A row names the system and the measure, perhaps its cut-off, and no topic, or ``all`` of them.
     """
     import pandas as pd
 
-    content = read_bytes(path)
+    content = read_content(path, SCORES, options)
     if trec_kind(content) or b"\n" not in content.strip():
         return None
-    table = read_table(path, content, SCORES) if _may_be_long(content) else None
+    table = read_table(path, content, SCORES, options) if _may_be_long(content) else None
     if isinstance(table, Mapping):
         records = _records_of_document(table)
         if not records:
@@ -194,7 +195,7 @@ def _may_be_long(content: bytes) -> bool:
         return True
     first_line, _, _ = content.partition(b"\n")
     heading = first_line.decode("utf-8", errors="replace")
-    names = re.split(r"[,;\t]", heading)
+    names = re.split(r"[,;|\t]", heading)
     hints = [hint_of(name) for name in names]
     return any(hint is not None and hint.meaning == Meaning.MEASURE for hint in hints)
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from harness.readers.objects import frame_of, is_frame, with_index
 from harness.readers.table import Table, table_of
-from harness.readers.table_files import read_table
+from harness.readers.table_files import read_content, read_table
 from qrels.trec import GRADE_FIELD
 from qrels.trec import N_FIELDS as N_QRELS_FIELDS
 from runs import InputError
@@ -29,13 +29,15 @@ from runs.run_file import RunFile
 from runs.shared.arrays import Floats
 from runs.shared.errors import warn
 from runs.shared.fields import ITEM_FIELD, USER_FIELD, Pairs
-from runs.shared.files import PARQUET, read_bytes
+from runs.shared.files import PARQUET
 from runs.tables.hints import hint_of
-from runs.tables.roles import QRELS, RUNS, ColumnNames, Kind, Reason, Role
+from runs.tables.roles import QRELS, RUNS, Kind, Reason, Role
 from runs.tables.values import is_number
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from runs.tables.options import TextOptions
 
 
 FORMS: Mapping[str, str] = {
@@ -55,7 +57,9 @@ TREC_PLACES: Mapping[str, Mapping[Role, int]] = {
 TREC_WIDTHS: Mapping[str, int] = {RUNS.name: N_FIELDS, QRELS.name: N_QRELS_FIELDS}
 
 
-def read_pairs(data: Any, what: str, kind: Kind) -> tuple[Pairs, Floats]:
+def read_pairs(
+    data: Any, what: str, kind: Kind, options: TextOptions | None = None
+) -> tuple[Pairs, Floats]:
     """Read what a notebook or a table has: pairs of topics and items, and a number for each.
 
     Parameters
@@ -69,12 +73,14 @@ def read_pairs(data: Any, what: str, kind: Kind) -> tuple[Pairs, Floats]:
         What is read, such as "the run 'bm25'", for messages.
     kind
         Runs, or qrels.
+    options
+        What a person says of it: only names of columns count here.
 
     Returns
     -------
     Pairs of topics and items, and the number of each, float64 of shape (n_pairs,).
     """
-    table = data if isinstance(data, Table) else _table_of_object(data, what, kind)
+    table = data if isinstance(data, Table) else _table_of_object(data, what, kind, options)
     users, user = table.numbered_ids(Role.USER)
     items, item = table.numbered_ids(Role.ITEM)
     values = _numbers(table, kind)
@@ -142,12 +148,13 @@ def has_columns_of_trec(frame: pd.DataFrame, *, width: int) -> bool:
     return names == places
 
 
-def _table_of_object(data: Any, what: str, kind: Kind) -> Table:
+def _table_of_object(data: Any, what: str, kind: Kind, options: TextOptions | None) -> Table:
     """Make a table of what is laid out otherwise."""
     frame = _frame_of_object(data, what, kind)
     is_trec = has_columns_of_trec(frame, width=TREC_WIDTHS[kind.name])
     place_of_role = TREC_PLACES[kind.name] if is_trec else {}
-    return table_of(frame, kind, label=what, named=place_of_role)
+    columns = None if options is None else options.columns
+    return table_of(frame, kind, label=what, named=place_of_role, columns=columns)
 
 
 def _frame_of_object(data: Any, what: str, kind: Kind) -> pd.DataFrame:
@@ -218,7 +225,9 @@ Runs: TypeAlias = "str | PathLike[str] | Sequence[Any] | Mapping[str, Any] | pd.
 """Run files, or runs by the names of their systems; see `runs_of`."""
 
 
-def replicates_of(runs: Runs) -> tuple[list[RunFile], tuple[str, ...]]:
+def replicates_of(
+    runs: Runs, options: TextOptions | None = None
+) -> tuple[list[RunFile], tuple[str, ...]]:
     """Read runs of which several may be of one system.
 
     Parameters
@@ -226,6 +235,8 @@ def replicates_of(runs: Runs) -> tuple[list[RunFile], tuple[str, ...]]:
     runs
         As for `runs_of`; in a dictionary by the names of the systems, a list of runs stands for
         several of a system, from other seeds or folds, which are called "ease-1", "ease-2", ...
+    options
+        What a person says of files: columns, separator, encoding. Columns count for frames, too.
 
     Returns
     -------
@@ -233,16 +244,16 @@ def replicates_of(runs: Runs) -> tuple[list[RunFile], tuple[str, ...]]:
     """
     by_name = runs if isinstance(runs, Mapping) and not is_single(runs) else {}
     if not any(map(_are_runs, by_name.values())):
-        return runs_of(runs), ()
+        return runs_of(runs, options), ()
     run_files: list[RunFile] = []
     systems: list[str] = []
     for name, value in by_name.items():
         if not _are_runs(value):
-            run_files.append(_named(str(name), value))
+            run_files.append(_named(str(name), value, options=options))
             systems.append(str(name))
             continue
         for number, run in enumerate(value, start=1):
-            run_files.append(_named(f"{name}-{number}", run))
+            run_files.append(_named(f"{name}-{number}", run, options=options))
             systems.append(str(name))
     return run_files, tuple(systems)
 
@@ -254,7 +265,7 @@ def _are_runs(value: Any) -> bool:
     return all(isinstance(run, str | PathLike) or is_single(run) for run in value)
 
 
-def runs_of(runs: Runs) -> list[RunFile]:
+def runs_of(runs: Runs, options: TextOptions | None = None) -> list[RunFile]:
     """Read runs, each with the name of its system.
 
     Parameters
@@ -267,13 +278,15 @@ def runs_of(runs: Runs) -> list[RunFile]:
         iterable of ir_measures' ScoredDoc, or a Run of ranx. One data frame of several runs, whose
         column system, run_id or tag tells them apart. A list of Runs of ranx that have names. Or a
         single run without a name, which is called "run".
+    options
+        As for `replicates_of`.
 
     Returns
     -------
     What the runs say, as if it had been read from files.
     """
     if is_frame(runs):
-        table = _table_of_object(runs, "the runs", RUNS)
+        table = _table_of_object(runs, "the runs", RUNS, options)
         if has_columns_of_trec(table.frame, width=N_FIELDS):
             place_of_role = {**TREC_PLACES[RUNS.name], Role.SYSTEM: TAG_FIELD}
             table = table_of(table.frame, RUNS, label="the runs", named=place_of_role)
@@ -284,31 +297,31 @@ def runs_of(runs: Runs) -> list[RunFile]:
         return [_named(name, run) for name, run in table_of_system.items()]
     if isinstance(runs, str | PathLike):
         paths = find_run_files([str(runs)])
-        return named_apart(read_run_files(paths))
+        return named_apart(read_run_files(paths, options))
     if is_single(runs):
         name = getattr(runs, "name", None)
         system = name if isinstance(name, str) and name else NAMELESS
-        return [_named(system, runs)]
+        return [_named(system, runs, options=options)]
     if isinstance(runs, Mapping):
-        return [_named(str(name), run) for name, run in runs.items()]
+        return [_named(str(name), run, options=options) for name, run in runs.items()]
     if not isinstance(runs, Sequence):
         raise _nameless(runs)
     run_files: list[RunFile] = []
     for run in runs:
         if isinstance(run, str | PathLike):
             paths = find_run_files([str(run)])
-            run_files += read_run_files(paths)
+            run_files += read_run_files(paths, options)
         else:
-            run_files.append(_of_named_object(run))
+            run_files.append(_of_named_object(run, options))
     return named_apart(run_files)
 
 
-def _of_named_object(run: Any) -> RunFile:
+def _of_named_object(run: Any, options: TextOptions | None) -> RunFile:
     """Read a run that knows its name, as those of ranx do."""
     name = getattr(run, "name", None)
     if not isinstance(name, str) or not name:
         raise _nameless(run)
-    return _named(name, run)
+    return _named(name, run, options=options)
 
 
 def _nameless(run: Any) -> InputError:
@@ -320,15 +333,16 @@ def _nameless(run: Any) -> InputError:
     )
 
 
-def read_run_files(paths: Iterable[Path], columns: ColumnNames | None = None) -> list[RunFile]:
+def read_run_files(paths: Iterable[Path], options: TextOptions | None = None) -> list[RunFile]:
     """Read run files: TREC's lines, our Parquet, and tables and JSON of other tools.
 
     A file may hold several runs, if a column or the tag names their systems; else the run of a
-    table is called as the file, without its extension. A person may name the columns of tables.
+    table is called as the file, without its extension. ``options`` are what a person says of all
+    files: columns and separator of tables, encoding of texts.
     """
     run_files: list[RunFile] = []
     for path in paths:
-        run_files += _runs_in(Path(path), columns)
+        run_files += _runs_in(Path(path), options)
     return run_files
 
 
@@ -371,12 +385,13 @@ def _stem(path: Path) -> str:
     return stem or name
 
 
-def _runs_in(path: Path, columns: ColumnNames | None) -> list[RunFile]:
+def _runs_in(path: Path, options: TextOptions | None) -> list[RunFile]:
     """Read the runs of one file."""
-    content = read_bytes(path)
-    if not columns and content.startswith(PARQUET) and is_own(content):
+    content = read_content(path, RUNS, options)
+    has_named_columns = options is not None and bool(options.columns)
+    if not has_named_columns and content.startswith(PARQUET) and is_own(content):
         return runs_from_parquet(path, content)
-    table = read_table(path, content, RUNS, columns)
+    table = read_table(path, content, RUNS, options)
     if table is None:
         return parse_runs(path, content)
     if isinstance(table, Table) and table.has(Role.SYSTEM):
@@ -417,10 +432,12 @@ def _varies_within(values: pd.Series[Any], table: Table, role: Role) -> bool:
     return bool(n_values_of_id.gt(1).any())
 
 
-def _named(name: str, run: Any, path: Path | None = None) -> RunFile:
-    """Read one run, and call its system by a name."""
+def _named(
+    name: str, run: Any, path: Path | None = None, *, options: TextOptions | None = None
+) -> RunFile:
+    """Read one run, and call its system by a name; ``path`` is the file that it was read from."""
     if isinstance(run, str | PathLike):
-        run_files = read_run_files([Path(run)])
+        run_files = read_run_files([Path(run)], options)
         n_systems = len(run_files)
         if n_systems > 1:
             raise InputError(f"{run}: {n_systems} systems found, one expected for {name!r}.")
@@ -428,5 +445,5 @@ def _named(name: str, run: Any, path: Path | None = None) -> RunFile:
     what = f"the run {name!r}" if path is None else str(path)
     if path is None and isinstance(run, Table):
         run = replace(run, label=what)
-    pairs, scores = read_pairs(run, what, RUNS)
+    pairs, scores = read_pairs(run, what, RUNS, options)
     return RunFile(path or what, name, *pairs, scores)

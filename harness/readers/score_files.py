@@ -23,7 +23,7 @@ from harness.readers.scores import (
     without_mean_rows,
 )
 from harness.readers.table import Table, table_of
-from harness.readers.table_files import read_table
+from harness.readers.table_files import read_content, read_table
 from runs import InputError
 from runs.replicates import Replicates
 from runs.shared.errors import prefixed_errors
@@ -36,6 +36,8 @@ from runs.tables.values import Sample
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from runs.tables.options import TextOptions
 
 
 SEPARATORS: Final = "_-."
@@ -56,21 +58,20 @@ RUN_ID: Final = "runid"
 """The line of trec_eval that names the run."""
 
 
-def read_score_tables(paths: Sequence[Path], columns: ColumnNames | None = None) -> Scores:
+def read_score_tables(paths: Sequence[Path], options: TextOptions | None = None) -> Scores:
     """Read scores from tables of one measure each, or folders or ``scores.parquet`` of studies.
 
     Of several studies, such as those of all folds of a `k-fold` split or of all percentiles of
     `popularity-percentile`, a user's score is the mean over those that the user is tested in.
 
-    A table is UTF-8 text with a heading line. Fields are separated by tabs if that line has one,
-    else by commas. The first column holds the ids of the topics if its heading is empty, topic,
-    user, query or qid, or if none of its values is a number; without ids rows are numbered
-    from 1. A measure is called as its file, without the folder, the extension and, of several
-    files, what their names share up to the last ``_``, ``-`` or ``.``: adhoc5_ap.csv and
-    adhoc5_p10.csv hold ap and p10. A name such as ``nDCG@10`` gives metric and cut-off. What
-    ``trec_eval -q`` and ``ir_measures -q`` print is read, too: a file for each system. Rows of
-    means are left out, with a warning. A person may name the columns user, system, measure and
-    score.
+    A table is text with a heading line, and perhaps packed. The first column holds the ids of the
+    topics if its heading is empty, topic, user, query or qid, or if none of its values is a number;
+    without ids rows are numbered from 1. A measure is called as its file, without the folder, the
+    extension and, of several files, what their names share up to the last ``_``, ``-`` or ``.``:
+    adhoc5_ap.csv and adhoc5_p10.csv hold ap and p10. A name such as ``nDCG@10`` gives metric and
+    cut-off. What ``trec_eval -q`` and ``ir_measures -q`` print is read, too: a file for each
+    system. Rows of means are left out, with a warning. ``options`` are what a person says of all
+    tables: columns (user, system, measure, score), separator and encoding.
 
     Returns
     -------
@@ -85,12 +86,12 @@ def read_score_tables(paths: Sequence[Path], columns: ColumnNames | None = None)
         raise InputError("no table of scores was given.")
     if all(map(_is_of_study, paths)):
         return _mean_over(paths, [_read_study(path) for path in paths])
-    long_frames = [_read_long(path, columns) for path in paths]
+    long_frames = [_read_long(path, options) for path in paths]
     frames_there = [frame for frame in long_frames if frame is not None]
     if len(frames_there) == len(paths):
         return scores_of_long(frames_there)
     measures = _measures_of_files(paths)
-    tables = [read_score_table(path, columns) for path in paths]
+    tables = [read_score_table(path, options) for path in paths]
     systems = tables[0].columns
     topics = tables[0].index
     for path, table in zip(paths, tables, strict=True):
@@ -116,16 +117,17 @@ def read_score_tables(paths: Sequence[Path], columns: ColumnNames | None = None)
     )
 
 
-def read_score_table(path: Path, columns: ColumnNames | None = None) -> pd.DataFrame:
+def read_score_table(path: Path, options: TextOptions | None = None) -> pd.DataFrame:
     """Read one table, with topics down and systems across; see `read_score_tables`.
 
     The index is called as the column of the topics; it has no name if rows are numbered.
     """
     import pandas as pd
 
-    (line, names), rows = heading_and_rows(path)
+    (line, names), rows = heading_and_rows(path, options)
     if not rows:
         raise InputError.at_line(path, line, "the table has a heading but no scores.")
+    columns = None if options is None else options.columns
     topic_place = _place_of_topics(path, (line, names), rows, columns)
     if topic_place:
         names = _moved_to_front(names, topic_place)
@@ -199,9 +201,17 @@ def _moved_to_front(fields: list[str], place: int) -> list[str]:
     return [fields[place], *before, *behind]
 
 
-def heading_and_rows(path: Path) -> tuple[Line, list[Line]]:
-    """Read the lines of a table, all as wide as the first."""
-    lines = list(read_lines(path))
+def heading_and_rows(path: Path, options: TextOptions | None = None) -> tuple[Line, list[Line]]:
+    """Read the lines of a table, all as wide as the first.
+
+    ``options`` are what a person says of its separator and encoding. Returns the heading and the
+    lines below it. Raises InputError if there is no line, or one has not as many fields as the
+    heading.
+    """
+    if options is None:
+        lines = list(read_lines(path))
+    else:
+        lines = list(read_lines(path, separator=options.separator, encoding=options.encoding))
     if not lines:
         raise InputError(f"{path}: the file is empty.")
     heading_line, *rows = lines
@@ -227,7 +237,7 @@ def _is_of_study(path: Path) -> bool:
     return not isinstance(table, Table) or "cutoff" in table.frame
 
 
-def _read_long(path: Path, columns: ColumnNames | None) -> pd.DataFrame | None:
+def _read_long(path: Path, options: TextOptions | None) -> pd.DataFrame | None:
     """Read a table of several measures, with a row for each topic or score.
 
     Returns
@@ -244,14 +254,14 @@ def _read_long(path: Path, columns: ColumnNames | None) -> pd.DataFrame | None:
 
     if not path.is_file():
         return None
-    content = read_bytes(path)
+    content = read_content(path, SCORES, options)
     printed = _printed_by_evaluator(content, path)
     if printed is not None:
         return printed
     kind = trec_kind(content)
     if kind:
         raise InputError(f"{path}: this is {kind}, not scores; `harness evaluate` scores runs.")
-    table = read_table(path, content, SCORES, columns)
+    table = read_table(path, content, SCORES, options)
     if isinstance(table, Mapping):
         records = _records_of_evaluation(table)
         if not records:
@@ -302,6 +312,8 @@ def _printed_by_evaluator(content: bytes, path: Path) -> pd.DataFrame | None:
     """
     import pandas as pd
 
+    if content.startswith(PARQUET):
+        return None
     text = content.decode("utf-8", errors="replace")
     lines = [line.split() for line in text.splitlines()]
     lines = [fields for fields in lines if fields]

@@ -85,7 +85,8 @@ class Table:
         )
         finding = next(questions, default)
         shown_columns = columns_as_text(self.columns)
-        return f"{self.label}: {finding} In a study: `{kind.key}`.\n{shown_columns}"
+        in_study = f" In a study: `columns` in {kind.section}." if kind.section else ""
+        return f"{self.label}: {finding}{in_study}\n{shown_columns}"
 
     def ids(self, role: Role) -> NDArray[np.str_]:
         """Read the ids of a column, (n_rows,), without blanks around them, all there."""

@@ -6,6 +6,7 @@ Parquet may be flat or nested.
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -14,16 +15,19 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from harness.readers.objects import with_index
 from harness.readers.table import Table, table_of
 from runs import InputError
+from runs.shared.encodings import UTF_8, as_utf_8
 from runs.shared.errors import as_input_error, how_to_add, warn
-from runs.shared.files import PARQUET, read_within_memory
+from runs.shared.files import PARQUET, read_bytes, read_within_memory
 from runs.tables.columnar_rows import UNREADABLE, parse_json, read_arrow
-from runs.tables.roles import RUNS, ColumnNames, Kind, Role
+from runs.tables.roles import RUNS, Kind, Role
 from runs.tables.rows import NotPlain, Rows
-from runs.tables.sniff import SEPARATORS, names_pairs, split_line, trec_kind
-from runs.tables.source import ARROW, Source, recoded
+from runs.tables.sniff import BLANKS, SEPARATORS, names_pairs, split_line, trec_kind
+from runs.tables.source import ARROW, Source
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from runs.tables.options import TextOptions
 
 LZ4 = b"\x04\x22\x4d\x18"
 """What compressed files of ranx begin with."""
@@ -38,8 +42,28 @@ FIRST_LINE_OF_ROWS = 2
 """Line of the first row below a heading."""
 
 
+def read_content(path: Path, kind: Kind, options: TextOptions | None = None) -> bytes:
+    """Read the bytes of a file, unpacked; those of a text are UTF-8 without a byte order mark.
+
+    ``kind``: what the file should hold; ``options``: what a person says of it, such as its
+    encoding. Warns of lines of TREC behind the byte order mark of UTF-8, which trec_eval reads as a
+    part of the first id. Raises InputError if the file cannot be read, or is not in its encoding.
+    """
+    content = read_bytes(path)
+    if content.startswith((PARQUET, ARROW, LZ4)):
+        return content
+    encoding = UTF_8 if options is None else options.encoding
+    text = as_utf_8(path, content, encoding, option=kind.setting("encoding"))
+    if content.startswith(BOM_UTF8) and trec_kind(text):
+        warn(
+            f"{path}: the byte order mark at the beginning is left out; trec_eval takes it for a "
+            "part of the first id."
+        )
+    return text
+
+
 def read_table(
-    path: Path, content: bytes, kind: Kind, columns: ColumnNames | None = None
+    path: Path, content: bytes, kind: Kind, options: TextOptions | None = None
 ) -> Content:
     """Read a file of another tool: a table, or JSON by topic; None if it holds lines of TREC.
 
@@ -48,11 +72,11 @@ def read_table(
     path
         The file, for messages.
     content
-        Its bytes, unpacked.
+        Its bytes, as `read_content` reads them.
     kind
         What it should hold.
-    columns
-        Names of columns that a person gives, by what they hold.
+    options
+        What a person says of it: names of columns, separator.
     """
     import pyarrow as pa
 
@@ -73,20 +97,23 @@ def read_table(
 
             frame = pd.DataFrame(parsed)
         else:
-            return _from_text(Source(str(path), content), kind, columns)
+            return _from_text(Source(str(path), content), kind, options)
+        columns = None if options is None else options.columns
         return table_of(frame, kind, label=str(path), unit="row", columns=columns)
 
 
-def _from_text(source: Source, kind: Kind, columns: ColumnNames | None) -> Table | None:
+def _from_text(source: Source, kind: Kind, options: TextOptions | None) -> Table | None:
     """Read delimited text; None if it holds lines of TREC."""
-    source = recoded(source, "utf-8")
-    if not columns and _is_trec(source):
+    columns = None if options is None else options.columns
+    separator = None if options is None else options.separator
+    if not columns and _is_trec(source, separator):
         return None
     # Settings take long to import, and most runs are lines of TREC.
     from runs.tables.options import TableOptions
     from runs.tables.recognition import recognise_table
 
-    recognised = recognise_table(source, kind, TableOptions(columns=dict(columns or {}) or None))
+    table_options = TableOptions(columns=columns or None, separator=separator)
+    recognised = recognise_table(source, kind, table_options)
     frame = _frame_of(recognised.rows)
     if frame.empty:
         raise InputError(f"{source.label}: the table has a heading but no rows.")
@@ -99,8 +126,13 @@ def _from_text(source: Source, kind: Kind, columns: ColumnNames | None) -> Table
     return _with_ranks(table) if kind is RUNS and not columns else table
 
 
-def _is_trec(source: Source) -> bool:
-    """Tell lines of TREC, or what should be such, from tables."""
+def _is_trec(source: Source, separator: str | None) -> bool:
+    """Tell lines of TREC, or what should be such, from tables.
+
+    If a person names a separator, only white space makes lines of TREC.
+    """
+    if separator is not None:
+        return separator in BLANKS and trec_kind(source.data) != ""
     first_line = source.first_lines()[0]
     if first_line.startswith("#") or trec_kind(source.data):
         return True

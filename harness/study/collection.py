@@ -340,7 +340,7 @@ def _collect_trec_files(study: Study, section: QrelsSection) -> Collection:
         qrels_facts = {"ir_datasets": source, "sha256": sha256(lines).hexdigest()}
     else:
         source = str(section.path)
-        file = judgements_of(section.path, section.columns)
+        file = judgements_of(section.path, section)
         usual_level = 1
         qrels_facts = checksum(section.path)
     paths = run_paths(study)

@@ -44,6 +44,9 @@ from runs.tables.source import open_source
 
 TAKE_PROPOSALS = "Or take what is proposed: `--yes`."
 
+OF_RATINGS_ALONE = ("svd",)
+"""Systems that predict ratings, and so learn nothing of implicit feedback."""
+
 WIDTH = 96
 COMMENT_FROM = 40
 """The column where comments begin, if there is room."""
@@ -53,7 +56,7 @@ def first_study(
     data: DataDescription,
     *,
     file: Path,
-    systems: Sequence[str] = SYSTEMS,
+    systems: Sequence[str] = (),
     takes_proposals: bool = False,
 ) -> str:
     """Write a study of ratings as the text of a file.
@@ -65,7 +68,7 @@ def first_study(
     file
         Path of the study file, which is not written here.
     systems
-        Names of the systems.
+        Names of the systems; empty for the usual ones of such data.
     takes_proposals
         Whether roles of columns that are only proposed by values are taken.
 
@@ -85,7 +88,7 @@ def first_study(
             f"`--threshold` must be at most {highest:g}, the highest test rating, got "
             f"{data.threshold:g}: no item would be relevant."
         )
-    text = "\n".join(_lines(data, file, systems)) + "\n"
+    text = "\n".join(_lines(data, file, systems or data.usual_systems)) + "\n"
     # The file is not written yet: only this option can be wrong.
     origin = Origin("`--system`", "", file.parent)
     check(Study(**tomllib.loads(text) | {"_origin": origin}))
@@ -232,6 +235,16 @@ class DataDescription:
             return self.section.implicit
         rating = self.ratings.rating
         return bool(rating.min() == rating.max())
+
+    @property
+    def usual_systems(self) -> tuple[str, ...]:
+        """The systems of a study that names none, without those that the ratings are no use to.
+
+        A system that predicts ratings orders items at random if all ratings are alike.
+        """
+        if not self.is_implicit:
+            return SYSTEMS
+        return tuple(name for name in SYSTEMS if name not in OF_RATINGS_ALONE)
 
     @cached_property
     def threshold(self) -> float | None:

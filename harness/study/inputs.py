@@ -185,7 +185,7 @@ def read_runs(paths: Sequence[Path], study: Study) -> tuple[list[RunFile], tuple
     InputError
         If TREC files cannot have the tag of a run, or `replicates` does not fit the tags.
     """
-    files = read_run_files(paths, {} if study.runs is None else study.runs.columns)
+    files = read_run_files(paths, study.runs)
     pattern = None if study.runs is None else study.runs.replicates
     if pattern is None:
         files = named_apart(files)

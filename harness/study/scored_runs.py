@@ -27,6 +27,7 @@ from runs import InputError, Run
 from runs.replicates import Replicates
 from runs.shared.arrays import Floats
 from runs.shared.settings import check_settings
+from runs.tables.options import TextOptions
 
 MeasureNames: TypeAlias = "str | Metric | Sequence[str | Metric]"
 """A measure or several, by name or as metrics."""
@@ -81,6 +82,8 @@ def read_and_score(
     measures: MeasureNames,
     *,
     relevance_level: int,
+    run_options: TextOptions | None = None,
+    qrels_options: TextOptions | None = None,
     popularity: Counts | None = None,
     seed: int = 0,
     n_jobs: int = 1,
@@ -100,6 +103,8 @@ def read_and_score(
         Names, metrics, or measures of ir_measures.
     relevance_level
         Lowest relevant grade, at least 1.
+    run_options, qrels_options
+        What a person says of files of runs and of qrels: columns, separator, encoding.
     popularity
         Number of training ratings of each item, by its id; None if it is not known.
     seed
@@ -116,8 +121,8 @@ def read_and_score(
         systems.
     """
     all_measures, metrics = _read_metrics(measures)
-    run_files, system_of_each_run = replicates_of(runs)
-    qrels_file = judgements_of(qrels)
+    run_files, system_of_each_run = replicates_of(runs, run_options)
+    qrels_file = judgements_of(qrels, qrels_options)
     source = str(qrels) if isinstance(qrels, str | PathLike) else "the qrels"
     item_counts = None if popularity is None else counts_of(popularity)
     collection = collect_lists(

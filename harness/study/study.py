@@ -37,6 +37,7 @@ from runs import InputError
 from runs.formats import find_run_files
 from runs.shared.arrays import Masks
 from runs.shared.settings import Cutoffs, Depth, Names, Section, Whole, accepted_by
+from runs.tables.options import TextOptions
 
 SEEDS = "seeds"
 """The folder of the same study under other seeds."""
@@ -179,14 +180,14 @@ class SystemsSection(Section):
         return self.model_copy(update=changes)
 
 
-class RunsSection(Section):
+class RunsSection(TextOptions):
     """Runs by other programs."""
 
     paths: tuple[str, ...] = Field(min_length=1, description="TREC run files, with wildcards.")
-    columns: dict[str, str] = Field(
-        {},
-        description="Names of the columns user, item, score, rank and system of run tables; "
-        "default: recognised.",
+    columns: dict[str, str | int] | None = Field(
+        None,
+        description="Name or number (from 0) of columns of run tables: user, item, score, rank, "
+        "system. Those that are not named are recognised.",
     )
     replicates: Annotated[str, accepted_by(parse_tag_pattern)] | None = Field(
         None,
@@ -205,17 +206,17 @@ class RunsSection(Section):
         return self.model_copy(update={"paths": paths})
 
 
-class QrelsSection(Section):
+class QrelsSection(TextOptions):
     """Judgements by other programs."""
 
     path: Path | None = Field(None, description="TREC qrels file.")
     ir_datasets: str | None = Field(
         None, description="Id of qrels in ir_datasets, in place of a file."
     )
-    columns: dict[str, str] = Field(
-        {},
-        description="Names of the columns user, item and grade of a qrels table; default: "
-        "recognised.",
+    columns: dict[str, str | int] | None = Field(
+        None,
+        description="Name or number (from 0) of columns of a qrels table: user, item, grade. Those "
+        "that are not named are recognised.",
     )
     relevance_level: Whole | None = Field(
         None,

@@ -516,6 +516,6 @@ def _read_true_qrels(section: TruthSection, path: Path) -> TruthFile:
             "`threshold` in [truth] is the lowest relevant grade of qrels, a whole number of at "
             f"least 1, got {level:g}."
         )
-    file = judgements_of(path)
+    file = judgements_of(path, section)
     facts = {"grades": "those of the qrels"}
     return TruthFile(file, int(level), facts, checksum(path), is_trec=True)

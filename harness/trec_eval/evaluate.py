@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -27,7 +27,9 @@ from runs.run_file import Precision, RankedLists, common_items, require_known_us
 from runs.shared.arrays import Floats, Integers, Numbers
 from runs.shared.errors import counted
 from runs.shared.fields import place_in_group
-from runs.tables.roles import ColumnNames
+
+if TYPE_CHECKING:
+    from runs.tables.options import TextOptions
 
 Topics: TypeAlias = Literal["qrels", "run"]
 """Topics that count: all in the qrels, or only those that a run has, too."""
@@ -117,8 +119,8 @@ def evaluate_runs(
     judged_only: bool = False,
     precision: Precision = "double",
     topics: Topics = "qrels",
-    run_columns: ColumnNames | None = None,
-    qrels_columns: ColumnNames | None = None,
+    run_options: TextOptions | None = None,
+    qrels_options: TextOptions | None = None,
 ) -> Evaluations:
     """Evaluate run files over the topics of a qrels file.
 
@@ -144,8 +146,8 @@ def evaluate_runs(
     topics
         Which topics count: all of the "qrels", where one that a run lacks has 0, or those that the
         "run" has, too.
-    run_columns, qrels_columns
-        Names of the columns in the files, where they are not usual ones.
+    run_options, qrels_options
+        What a person says of the files: encoding, separator, and columns.
 
     Returns
     -------
@@ -156,12 +158,12 @@ def evaluate_runs(
     InputError
         If a file cannot be read, or a run has no topic of the qrels.
     """
-    qrels_file = judgements_of(qrels_path, qrels_columns)
+    qrels_file = judgements_of(qrels_path, qrels_options)
     sense_check = SenseCheck(qrels_file, str(qrels_path))
     evaluations = []
     for run_path in run_paths:
         # Each file has a numbering of its own items.
-        for run_file in read_run_files([run_path], run_columns):
+        for run_file in read_run_files([run_path], run_options):
             items = common_items([run_file], qrels_file.items)
             require_known_users(run_file, qrels_file.users)
             sense_check.add(run_file)

@@ -17,7 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from runs.shared.arrays import Floats, Integers, Ints, Longs, Numbers
-from runs.shared.errors import InputError, with_article
+from runs.shared.encodings import UTF_8, as_utf_8
+from runs.shared.errors import InputError, as_input_error, with_article
+from runs.shared.files import UNPACKABLE, read_within_memory
 from runs.shared.ids import LONGEST_ID, Numbering, escaped
 
 BLANKS = b"\t\v\f\r"
@@ -400,37 +402,72 @@ def join_rows(*columns: tuple[Sequence[str], Integers]) -> bytes:
 ID_HEADERS = ("", "topic", "user", "query", "qid")
 
 
-def read_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Read a table with tabs, if its first line has one, or else with commas.
+SEPARATORS = ("\t", ",", ";", "|", " ")
+"""What may separate the fields of a table; the first that its heading has does."""
+
+
+def read_lines(
+    path: Path, *, separator: str | None = None, encoding: str = UTF_8
+) -> Iterator[tuple[int, list[str]]]:
+    """Read a table of text, perhaps packed, whose first line is a heading.
 
     Yields the number in the file, from 1, and the fields, stripped, of every line that is not
     blank.
 
+    Parameters
+    ----------
+    path
+        The file.
+    separator
+        What separates fields, where " " is any white space; None for the first of `SEPARATORS` that
+        the first line has.
+    encoding
+        How characters are written; a byte order mark decides by itself.
+
     Raises
     ------
     InputError
-        If the file does not exist, is a folder, or is no UTF-8 or no valid CSV.
+        If the file does not exist, is a folder, is not in the encoding, or is no valid CSV.
     """
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        with path.open("rb") as stream, as_input_error(f"{path}: cannot be read", *UNPACKABLE):
+            content = read_within_memory(path, stream, path.stat().st_size)
     except FileNotFoundError:
         raise InputError(f"{path}: there is no such file.") from None
     except IsADirectoryError:
         raise InputError(f"{path}: the folder of a study is not read with tables.") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: the file is not UTF-8 text ({error}).") from None
-    lines = text.splitlines()
-    delimiter = "\t" if lines and "\t" in lines[0] else ","
-    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    lines = as_utf_8(path, content, encoding).decode().splitlines()
+    if separator is None:
+        heading = lines[0] if lines else ""
+        separator = next((mark for mark in SEPARATORS if mark in heading), ",")
+    for number, fields in _split_lines(path, lines, separator):
+        stripped_fields = [field.strip() for field in fields]
+        if stripped_fields not in ([], [""]):
+            yield number, stripped_fields
+
+
+def _split_lines(
+    path: Path, lines: Sequence[str], separator: str
+) -> Iterator[tuple[int, list[str]]]:
+    """Split lines into fields, which may be in quotes where the separator is one character.
+
+    Yields the number in the file ``path``, from 1, and the fields of every line. Refuses with an
+    InputError what is no valid CSV.
+    """
+    if separator == " " or len(separator) > 1:
+        parts = None if separator == " " else separator
+        for number, line in enumerate(lines, start=1):
+            yield number, line.split(parts)
+        return
+    reader = csv.reader(lines, delimiter=separator, strict=True)
     while True:
         try:
-            fields = [field.strip() for field in next(reader)]
+            fields = next(reader)
         except StopIteration:
             return
         except csv.Error as error:
             raise InputError.at_line(path, reader.line_num, f"not valid CSV ({error}).") from None
-        if fields not in ([], [""]):
-            yield reader.line_num, fields
+        yield reader.line_num, fields
 
 
 def require_width(path: Path, line: int, row: list[str], heading: list[str]) -> list[str]:

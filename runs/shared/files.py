@@ -31,6 +31,9 @@ XZ = b"\xfd7zXZ\x00"
 
 PACKED = (GZIPPED, BZIP2, XZ)
 
+UNPACKABLE = (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile)
+"""What a packed file that is damaged raises."""
+
 PARQUET = b"PAR1"
 """What a Parquet file begins with."""
 
@@ -224,7 +227,7 @@ def read_bytes(path: Path) -> bytes:
             content = stream.read() if is_small else read_within_memory(path, stream, size)
     except FileNotFoundError:
         raise InputError(f"{path}: the file does not exist.") from None
-    except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
+    except (OSError, *UNPACKABLE) as error:
         raise InputError(f"{path}: the file cannot be read ({error}).") from None
     if not content or content.isspace():
         raise InputError(f"{path}: the file is empty.")

@@ -6,21 +6,32 @@ from typing import Literal
 
 from pydantic import Field
 
+from runs.shared.encodings import UTF_8
 from runs.shared.errors import InputError
 from runs.shared.settings import Section
 from runs.tables.layouts import COLUMNAR, Layout
-from runs.tables.source import UTF_8
 
 
-class TableOptions(Section):
-    """How a table is read."""
+class TextOptions(Section):
+    """How the text of a table is read, and which column holds what."""
+
+    columns: dict[str, str | int] | None = Field(
+        None,
+        description="Name or number (from 0) of columns, by what they hold. Those that are not "
+        "named are recognised.",
+    )
+    separator: str | None = Field(None, description="Separator between the fields of a line.")
+    encoding: str = Field(UTF_8, description="Encoding of text, such as latin-1.")
+
+
+class TableOptions(TextOptions):
+    """How a table of numbers and times is read."""
 
     columns: dict[str, str | int] | None = Field(
         None,
         description="Name or number (from 0) of columns: user, item, rating or count, time, "
         "event. Those that are not named are recognised.",
     )
-    separator: str | None = Field(None, description="Separator between the fields of a line.")
     header: bool | None = Field(None, description="Whether the first line names the columns.")
     decimal: Literal[".", ","] = Field(".", description="Decimal sign of numbers.")
     dates: Literal["day-first", "month-first"] | None = Field(
@@ -28,7 +39,6 @@ class TableOptions(Section):
         description="Order of dates whose year stands last; default: the order in which all of "
         "them exist.",
     )
-    encoding: str = Field(UTF_8, description="Encoding of text, such as latin-1.")
     missing: Literal["error", "drop"] = Field(
         "error", description="Lines with missing values: report an error, or drop them."
     )

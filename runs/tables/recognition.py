@@ -14,7 +14,7 @@ from runs.tables.options import TableOptions, require_separator
 from runs.tables.roles import Columns, Kind, Role, named_roles
 from runs.tables.rows import DelimitedRows, ItemsRows, MatrixRows, Rows
 from runs.tables.sniff import Sniffed, sniff, split_line
-from runs.tables.source import Source, require_utf_8
+from runs.tables.source import Source
 from runs.tables.values import Sample
 
 FORMAT_OF_SEPARATOR: Final = {",": "csv", "\t": "tsv"}
@@ -89,12 +89,10 @@ def recognise_table(
     separator: str | None = None
     if format is None:
         require_separator(options.separator)
-        layout, format, separator, is_numbered = _sniffed_layout(source, options)
+        layout, format, separator, is_numbered = _sniffed_layout(source, kind, options)
     else:
         require_separator(options.separator, LAYOUTS[format])
         layout = _with_options(LAYOUTS[format], options)
-    if layout.separator != COLUMNAR:
-        require_utf_8(source)
     rows = _rows_of(source, layout)
     has_names = layout.separator == COLUMNAR or (layout.header and not is_numbered)
     columns = assign_roles(
@@ -134,7 +132,9 @@ def _with_options(layout: Layout, options: TableOptions) -> Layout:
     return layout
 
 
-def _sniffed_layout(source: Source, options: TableOptions) -> tuple[Layout, str, str | None, bool]:
+def _sniffed_layout(
+    source: Source, kind: Kind, options: TableOptions
+) -> tuple[Layout, str, str | None, bool]:
     """Recognise layout and format of a file.
 
     Returns
@@ -148,12 +148,21 @@ def _sniffed_layout(source: Source, options: TableOptions) -> tuple[Layout, str,
             return LAYOUTS[format], format, None, False
     lines = source.first_lines()
     header = options.header
-    if header is None and any(isinstance(name, str) for name in (options.columns or {}).values()):
+    named_columns = (options.columns or {}).values()
+    has_names = any(isinstance(column, str) for column in named_columns)
+    if header is None and has_names:
         header = True
     is_recbole = source.name.endswith(".inter") or "user_id:token" in lines[0].split("\t")
     if is_recbole:
         return _with_options(LAYOUTS["inter"], options), "inter", None, False
-    sniffed = sniff(lines, label=source.label, separator=options.separator, header=header)
+    sniffed = sniff(
+        lines,
+        kind,
+        label=source.label,
+        separator=options.separator,
+        header=header,
+        are_places_named=bool(named_columns) and not has_names,
+    )
     if sniffed.shape == Shape.ITEMS:
         return LAYOUTS["user-items"], "user-items", None, False
     if is_movielens(lines, sniffed):

@@ -63,10 +63,10 @@ class Kind:
         Roles without which it cannot be read.
     roles
         What a person calls the roles.
-    option
-        How a person names a column on the command line.
-    key
-        How a person names a column in a study file.
+    section
+        The section of a study file that says how such a table is read; "" if none does.
+    prefix
+        What the options of the command line that say so begin with.
     weakest
         Weakest hints that count (`runs.tables.hints.Hint`). In a table whose columns are systems,
         "item-knn" is no column of items.
@@ -76,9 +76,19 @@ class Kind:
     meanings: Mapping[Role, tuple[Meaning, ...]]
     required: tuple[Role, ...]
     roles: Mapping[str, Role]
-    option: str
-    key: str
+    section: str
+    prefix: str = "--"
     weakest: int = 2
+
+    @property
+    def option(self) -> str:
+        """How a person names a column on the command line."""
+        return f"{self.prefix}column"
+
+    def setting(self, name: str) -> str:
+        """Where a person sets what says how such a table is read, such as "encoding"."""
+        option = f"`{self.prefix}{name}`"
+        return f"{option}, or `{name}` in {self.section}" if self.section else option
 
 
 RATINGS: Final = Kind(
@@ -101,8 +111,7 @@ RATINGS: Final = Kind(
         "time": Role.TIME,
         "event": Role.EVENT,
     },
-    option="--column",
-    key="columns in [ratings]",
+    section="[ratings]",
 )
 RUNS: Final = Kind(
     name="runs",
@@ -121,8 +130,7 @@ RUNS: Final = Kind(
         "rank": Role.RANK,
         "system": Role.SYSTEM,
     },
-    option="--column",
-    key="columns in [runs]",
+    section="[runs]",
 )
 QRELS: Final = Kind(
     name="qrels",
@@ -133,8 +141,8 @@ QRELS: Final = Kind(
     },
     required=(Role.USER, Role.ITEM, Role.RATING),
     roles={"user": Role.USER, "item": Role.ITEM, "grade": Role.RATING},
-    option="--qrels-column",
-    key="columns in [qrels]",
+    section="[qrels]",
+    prefix="--qrels-",
 )
 SCORES: Final = Kind(
     name="scores",
@@ -152,8 +160,7 @@ SCORES: Final = Kind(
         "measure": Role.MEASURE,
         "score": Role.SCORE,
     },
-    option="--column",
-    key="columns",
+    section="",
     weakest=0,
 )
 

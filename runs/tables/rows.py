@@ -21,7 +21,7 @@ from runs.shared.errors import InputError
 from runs.tables.layouts import WHITE_SPACE, Layout
 from runs.tables.roles import Role
 from runs.tables.sniff import BLANKS
-from runs.tables.source import LOOKED_AT, Source, require_utf_8
+from runs.tables.source import LOOKED_AT, Source
 from runs.tables.values import NO_NUMBER, Sample, is_number
 
 UNIT_SEPARATOR: Final = b"\x1f"
@@ -228,7 +228,6 @@ class DelimitedRows(Rows):
 
     def _decoded(self) -> Iterator[str]:
         """Decode line by line; CRLF becomes LF."""
-        require_utf_8(self.source)
         for data in BytesIO(self.source.data):
             text = data.decode()
             yield f"{text[:-2]}\n" if text.endswith("\r\n") else text

@@ -12,6 +12,7 @@ from typing import Final
 from runs.shared.errors import InputError
 from runs.tables.hints import THINGS, Meaning, hint_of
 from runs.tables.layouts import WHITE_SPACE, Shape
+from runs.tables.roles import Kind
 from runs.tables.values import NO_NUMBER, Sample, is_date, is_number
 
 BLANKS: Final = " \t"
@@ -54,7 +55,13 @@ class Sniffed:
 
 
 def sniff(
-    lines: Sequence[str], *, label: str, separator: str | None = None, header: bool | None = None
+    lines: Sequence[str],
+    kind: Kind,
+    *,
+    label: str,
+    separator: str | None = None,
+    header: bool | None = None,
+    are_places_named: bool = False,
 ) -> Sniffed:
     """Judge the first lines of a file.
 
@@ -62,10 +69,15 @@ def sniff(
     ----------
     lines
         Lines that are not blank, without line ends; the first of the file and some below it.
+    kind
+        What the file should hold.
     label
         The file, for errors.
     separator, header
         What a person says; None to look.
+    are_places_named
+        Whether a person names columns by their places: then a first line that cannot be told from
+        a heading is none.
 
     Raises
     ------
@@ -73,7 +85,7 @@ def sniff(
         If no separator fits, two do in a way that gives other columns, or it cannot be told
         whether the first line is a heading.
     """
-    chosen = separator if separator is not None else _separator_of(lines, label=label)
+    chosen = separator if separator is not None else _separator_of(lines, kind, label=label)
     rows = [split_line(line, chosen) for line in lines]
     if separator is None and chosen == WHITE_SPACE and _are_items(rows):
         return Sniffed(chosen, Shape.ITEMS, header=False)
@@ -82,7 +94,9 @@ def sniff(
     column_numbers = [str(number) for number in range(len(further_names))]
     is_numbered = first_name == "" and further_names == column_numbers
     if header is None:
-        header = is_numbered or _is_heading(names, rows_below, label=label)
+        header = is_numbered or _is_heading(
+            names, rows_below, kind, label=label, usual=False if are_places_named else None
+        )
     return Sniffed(chosen, Shape.ROWS, header, is_numbered=is_numbered and header)
 
 
@@ -113,7 +127,7 @@ def _are_user_and_item(meanings: set[Meaning]) -> bool:
     return Meaning.ITEM in meanings and bool(meanings & {Meaning.USER, Meaning.TOPIC})
 
 
-def _separator_of(lines: Sequence[str], *, label: str) -> str:
+def _separator_of(lines: Sequence[str], kind: Kind, *, label: str) -> str:
     """Choose the separator that parts all lines into equally many fields.
 
     Refuses lines that none parts into several fields, and lines of two separators.
@@ -132,7 +146,7 @@ def _separator_of(lines: Sequence[str], *, label: str) -> str:
         if is_even and widths[0] > 1:
             fitting_separators.append(separator)
     if fitting_separators:
-        _refuse_mixture(lines, fitting_separators, label=label)
+        _refuse_mixture(lines, fitting_separators, kind, label=label)
         return fitting_separators[0]
     if _are_items([line.split() for line in lines]):
         return WHITE_SPACE
@@ -148,12 +162,14 @@ def _separator_of(lines: Sequence[str], *, label: str) -> str:
     beginning = first_line[:80]
     finding = (
         f"the separator cannot be recognised from {beginning!r}; give it: "
-        "`--separator`, or `separator` in [ratings]."
+        f"{kind.setting('separator')}."
     )
     raise InputError.at_line(label, 1, finding)
 
 
-def _refuse_mixture(lines: Sequence[str], fitting_separators: Sequence[str], *, label: str) -> None:
+def _refuse_mixture(
+    lines: Sequence[str], fitting_separators: Sequence[str], kind: Kind, *, label: str
+) -> None:
     """Refuse lines that one separator parts into few fields, and white space into more."""
     chosen = fitting_separators[0]
     if chosen == WHITE_SPACE or WHITE_SPACE not in fitting_separators:
@@ -168,8 +184,8 @@ def _refuse_mixture(lines: Sequence[str], fitting_separators: Sequence[str], *, 
     if is_mixed:
         finding = (
             f"two separators part the lines, {chosen!r} into {len(fields)} fields and blanks into "
-            f"{len(words)}; give one: `--separator ' '` for all white space, or "
-            f"`--separator {chosen!r}`."
+            f"{len(words)}; give one: `{kind.prefix}separator ' '` for all white space, or "
+            f"`{kind.prefix}separator {chosen!r}`."
         )
         raise InputError.at_line(label, 1, finding)
 
@@ -197,7 +213,14 @@ def _is_value(text: str) -> bool:
     return is_number(text) or is_date(text) or text in NO_NUMBER
 
 
-def _is_heading(names: Sequence[str], rows: Sequence[Sequence[str]], *, label: str) -> bool:
+def _is_heading(
+    names: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    kind: Kind,
+    *,
+    label: str,
+    usual: bool | None,
+) -> bool:
     """Tell a heading from a line of data by what stands below it.
 
     Parameters
@@ -206,8 +229,12 @@ def _is_heading(names: Sequence[str], rows: Sequence[Sequence[str]], *, label: s
         Fields of the first line.
     rows
         Fields of lines below it; they may be of other widths.
+    kind
+        What the file should hold.
     label
         The file, for errors.
+    usual
+        What is returned if it cannot be told; None to refuse the file.
 
     Raises
     ------
@@ -235,11 +262,16 @@ def _is_heading(names: Sequence[str], rows: Sequence[Sequence[str]], *, label: s
     is_repeated = any(name in sample.values for name, sample in zip(names, samples, strict=True))
     if is_repeated or not rows:
         return False
+    if usual is not None:
+        return usual
     listed = ", ".join(names)
-    finding = (
-        f"it cannot be told whether {listed} name columns or are values; give "
-        "`--header` or `--no-header`, or `header` in [ratings]."
-    )
+    remedy = "give `--header` or `--no-header`, or `header` in [ratings]"
+    if kind.name != "ratings":
+        remedy = (
+            f"name the columns, `{kind.option} user=NAME`, or where there is no heading give their "
+            f"places from 0, `{kind.option} user=0`"
+        )
+    finding = f"it cannot be told whether {listed} name columns or are values; {remedy}."
     raise InputError.at_line(label, 1, finding)
 
 

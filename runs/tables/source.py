@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import re
 import zipfile
 import zlib
@@ -15,6 +14,7 @@ from lzma import LZMAError
 from pathlib import Path, PurePath, PurePosixPath
 from typing import IO, Final
 
+from runs.shared.encodings import UTF_8, as_utf_8
 from runs.shared.errors import InputError, as_input_error
 from runs.shared.files import PARQUET, read_within_memory
 
@@ -42,8 +42,6 @@ JSON_RECORDS: Final = re.compile(rb'\s*(\[\s*)?\{\s*"')
 
 LOOKED_AT: Final = 200
 """Lines, or rows, that are looked at to tell what a table holds."""
-
-UTF_8: Final = "utf-8"
 
 
 @dataclass(frozen=True)
@@ -82,10 +80,7 @@ class Source:
         return JSON_RECORDS.match(self.data) is not None
 
     def first_lines(self) -> list[str]:
-        """List the first lines that are not blank, without their ends; refuse a file without one.
-
-        Bytes that are no UTF-8 are replaced: they are refused where they are read.
-        """
+        """List the first lines that are not blank, without their ends; refuse an empty file."""
         lines = list(islice(self._lines(), LOOKED_AT + 1))
         if not lines:
             raise InputError(f"{self.label}: the file is empty.")
@@ -94,7 +89,7 @@ class Source:
     def _lines(self) -> Iterator[str]:
         for line in BytesIO(self.data):
             if line.strip():
-                yield line.decode(errors="replace").rstrip("\r\n")
+                yield line.decode().rstrip("\r\n")
 
 
 def open_source(path: str | Path, *, encoding: str = UTF_8) -> Source:
@@ -105,7 +100,7 @@ def open_source(path: str | Path, *, encoding: str = UTF_8) -> Source:
     path
         The file, folder or archive.
     encoding
-        How characters are written, such as "latin-1".
+        How characters are written, such as "latin-1"; a byte order mark decides by itself.
 
     Raises
     ------
@@ -124,47 +119,9 @@ def open_source(path: str | Path, *, encoding: str = UTF_8) -> Source:
         else:
             source = _read_file(path)
     is_binary = source.is_parquet or source.is_arrow
-    return source if is_binary else recoded(source, encoding)
-
-
-def recoded(source: Source, encoding: str) -> Source:
-    """Write a text as UTF-8, without a byte order mark.
-
-    Raises
-    ------
-    InputError
-        If the encoding is not known, or the text is not in it.
-    """
-    try:
-        codec = codecs.lookup(encoding).name
-    except LookupError:
-        raise InputError(
-            f"`encoding` must be one that Python knows, such as utf-8, latin-1 or utf-16, got "
-            f"{encoding!r}."
-        ) from None
-    data = source.data
-    if codec != UTF_8:
-        try:
-            data = data.decode(codec).encode()
-        except UnicodeDecodeError as error:
-            raise InputError(f"{source.label}: the file is not {encoding} ({error}).") from None
-    return Source(source.label, data.removeprefix(codecs.BOM_UTF8))
-
-
-def require_utf_8(source: Source) -> None:
-    """Refuse a text that is not UTF-8, and name the option that reads it."""
-    try:
-        source.data.isascii() or source.data.decode()
-    except UnicodeDecodeError as error:
-        line = source.data.count(b"\n", 0, error.start) + 1
-        start = source.data.rfind(b"\n", 0, error.start) + 1
-        raise InputError.at_line(
-            source.label,
-            line,
-            f"byte {error.start - start + 1} of the line, 0x{source.data[error.start]:02X}, is not "
-            "UTF-8. Name the encoding, often latin-1: `--encoding latin-1`, or `encoding` in the "
-            "study file.",
-        ) from None
+    return (
+        source if is_binary else Source(source.label, as_utf_8(source.label, source.data, encoding))
+    )
 
 
 def _read_file(path: Path) -> Source:

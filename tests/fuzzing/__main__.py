@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 
 from tests.fuzzing.comparison import READERS, Tally, compare_one
-from tests.fuzzing.tables import TableTally, compare_run_table, compare_table
+from tests.fuzzing.tables import TableTally, compare_qrels_table, compare_run_table, compare_table
 
 BETWEEN_PROGRESS = 5.0
 
@@ -27,18 +27,22 @@ def main() -> None:
 
 
 def fuzz_tables(random: Random, n_tables: int) -> None:
-    """Write so many tables of ratings and of runs, and read them back."""
+    """Write so many tables each of ratings, runs and qrels, and read them back."""
     ratings = TableTally()
     runs = TableTally()
+    qrels = TableTally()
     start = perf_counter()
     with TemporaryDirectory() as folder:
         while ratings.files < n_tables:
-            compare_table(random, ratings)
-            compare_run_table(random, runs, Path(folder, "fuzzed.csv"))
+            path = Path(folder, "fuzzed.csv")
+            compare_table(random, ratings, path)
+            compare_run_table(random, runs, path)
+            compare_qrels_table(random, qrels, path)
     seconds = perf_counter() - start
     print(
-        f"{ratings.read} of {ratings.files} tables of ratings and {runs.read} of {runs.files} "
-        f"tables of runs read, the others refused: no crash, no changed meaning ({seconds:.0f} s)"
+        f"{ratings.read} of {ratings.files} tables of ratings, {runs.read} of {runs.files} of runs "
+        f"and {qrels.read} of {qrels.files} of qrels read, the others refused: no crash, no "
+        f"changed meaning ({seconds:.0f} s)"
     )
 
 

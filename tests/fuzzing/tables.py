@@ -1,7 +1,8 @@
-"""Random tables of ratings and of runs, written in a random layout, read back, and compared.
+"""Random tables of ratings, runs and qrels, written in a random layout, read back, and compared.
 
-A table may be refused: only a person can tell what some columns hold. What is read must be what was
-written: the same users, items, numbers and times, or topics, items and scores of each system.
+A table may be refused: only a person can tell what some columns hold, or in which encoding a text
+is. What is read must be what was written: the same users, items, numbers and times; or topics,
+items and scores of each system; or topics, items and grades.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ from pathlib import Path
 from random import Random
 from typing import TypeVar
 
+from harness.readers.judgements import judgements_of
 from harness.readers.rankings import read_run_files
 from qrels.ratings.datasets.rating_file import read_ratings
 from runs import InputError, InputWarning
-from runs.tables.source import Source
+from runs.tables.options import TextOptions
+from runs.tables.source import open_source
 
 Row = tuple[str, str, float, int]
 """User, item, number and time."""
@@ -30,6 +33,7 @@ NAMES: Mapping[str, Sequence[str]] = {
     "topic": ("topic", "qid", "query", "user_id", "query_id"),
     "document": ("docno", "doc_id", "item", "movieId", "docid"),
     "score": ("score", "prediction", "sim"),
+    "grade": ("grade", "relevance", "rel", "label", "rating"),
     "rank": ("rank", "position"),
     "system": ("system", "run", "Algorithm", "model"),
     "other": ("price", "category", "is_read", "comment", "country"),
@@ -40,6 +44,27 @@ NAMES: Mapping[str, Sequence[str]] = {
 AnyRow = TypeVar("AnyRow", bound=tuple[object, ...])
 
 SEPARATORS = (",", ";", "\t", "|", "::", " ")
+
+MARKED = ("utf-8", "utf-8-sig", "utf-16")
+"""Encodings that nobody has to name."""
+
+ENCODINGS = (*MARKED, "latin-1", "cp1252", "utf-16-le", "utf-16-be")
+
+
+@dataclass(frozen=True)
+class SpelledTable:
+    """A table as the bytes of a file, and what a person says of it.
+
+    Parameters
+    ----------
+    content
+        The bytes.
+    options
+        What is said of the file; None for nothing.
+    """
+
+    content: bytes
+    options: TextOptions | None
 
 
 @dataclass
@@ -55,8 +80,8 @@ class ChangedMeaningError(AssertionError):
     """A table was read as something that was not written."""
 
 
-def compare_table(random: Random, tally: TableTally) -> None:
-    """Write one table, read it, and compare.
+def compare_table(random: Random, tally: TableTally, path: Path) -> None:
+    """Write one table of ratings to a file, read it, and compare.
 
     Raises
     ------
@@ -64,17 +89,20 @@ def compare_table(random: Random, tally: TableTally) -> None:
         If something else was read, or the reader crashed.
     """
     rows = draw_rows(random)
-    text, expected = write_table(rows, random)
+    table, expected = write_table(rows, random)
+    path.write_bytes(table.content)
+    said = {} if table.options is None else table.options.model_dump(exclude_unset=True)
     tally.files += 1
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InputWarning)
         try:
-            ratings = read_ratings(Source("fuzzed.txt", text.encode()))
+            source = open_source(path, encoding=said.get("encoding", "utf-8"))
+            ratings = read_ratings(source, **said)
         except InputError as error:
             tally.refusals.append(str(error))
             return
         except Exception as error:
-            raise ChangedMeaningError(f"{text[:400]!r} crashes the reader: {error!r}") from error
+            raise ChangedMeaningError(f"{table} crashes the reader: {error!r}") from error
     tally.read += 1
     times = [None] * len(ratings) if ratings.time is None else ratings.time.tolist()
     read = zip(
@@ -88,14 +116,14 @@ def compare_table(random: Random, tally: TableTally) -> None:
     rows_written = sorted(map(str, expected))
     if rows_read != rows_written:
         raise ChangedMeaningError(
-            f"of\n{text[:600]}\n{rows_written[:3]} was written, {rows_read[:3]} read"
+            f"of {table}\n{rows_written[:3]} was written, {rows_read[:3]} read"
         )
 
 
 def draw_rows(random: Random) -> list[Row]:
     """Draw distinct pairs of users and items, with ratings from 1 to 5 and Unix times."""
     spell_user = random.choice(["{}", "u{}", "{:05d}", "{}.0"])
-    spell_item = random.choice(["{}", "b{}", "{:03d}", "X-{}"])
+    spell_item = random.choice(["{}", "b{}", "{:03d}", "X-{}", "caf\u00e9{}"])
     pairs = {(random.randrange(12), random.randrange(9)) for _ in range(random.randint(15, 40))}
     rows = []
     for user, item in random.sample(sorted(pairs), len(pairs)):
@@ -107,7 +135,7 @@ def draw_rows(random: Random) -> list[Row]:
 
 def write_table(
     rows: Sequence[Row], random: Random
-) -> tuple[str, list[tuple[str, str, float, int | None]]]:
+) -> tuple[SpelledTable, list[tuple[str, str, float, int | None]]]:
     """Write rows under a heading, columns in any order, and say what must be read."""
     number = random.choice(["rating", "rating", "count", ""])
     has_time = random.random() < 0.6
@@ -139,18 +167,18 @@ def compare_run_table(random: Random, tally: TableTally, path: Path) -> None:
         If something else was read, or the reader crashed.
     """
     rows = draw_run_rows(random)
-    text, expected = write_run_table(rows, random)
-    path.write_text(text, newline="")
+    table, expected = write_run_table(rows, random)
+    path.write_bytes(table.content)
     tally.files += 1
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InputWarning)
         try:
-            run_files = read_run_files([path])
+            run_files = read_run_files([path], table.options)
         except InputError as error:
             tally.refusals.append(str(error))
             return
         except Exception as error:
-            raise ChangedMeaningError(f"{text[:400]!r} crashes the reader: {error!r}") from error
+            raise ChangedMeaningError(f"{table} crashes the reader: {error!r}") from error
     tally.read += 1
     rows_read = [
         (run.system, str(run.users.ids[user]), str(run.items.ids[item]), score)
@@ -160,7 +188,47 @@ def compare_run_table(random: Random, tally: TableTally, path: Path) -> None:
         )
     ]
     if sorted(map(str, rows_read)) != sorted(map(str, expected)):
-        raise ChangedMeaningError(f"of\n{text[:600]}\n{rows_read[:3]} read, not {expected[:3]}")
+        raise ChangedMeaningError(f"of {table}\n{rows_read[:3]} read, not {expected[:3]}")
+
+
+def compare_qrels_table(random: Random, tally: TableTally, path: Path) -> None:
+    """Write one table of judgements to a file, read it, and compare.
+
+    Raises
+    ------
+    ChangedMeaningError
+        If something else was read, or the reader crashed.
+    """
+    rows = draw_rows(random)
+    columns: list[tuple[str, Callable[[Row], str]]] = [
+        (random.choice(NAMES["topic"]), lambda row: row[0]),
+        (random.choice(NAMES["document"]), lambda row: row[1]),
+        (random.choice(NAMES["grade"]), lambda row: f"{row[2]:.0f}"),
+    ]
+    expected = sorted((topic, item, int(grade)) for topic, item, grade, _ in rows)
+    table = spell_table(rows, columns, random)
+    path.write_bytes(table.content)
+    tally.files += 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InputWarning)
+        try:
+            judgements = judgements_of(path, table.options)
+        except InputError as error:
+            tally.refusals.append(str(error))
+            return
+        except Exception as error:
+            raise ChangedMeaningError(f"{table} crashes the reader: {error!r}") from error
+    tally.read += 1
+    rows_read = sorted(
+        zip(
+            judgements.users.ids[judgements.user].tolist(),
+            judgements.items.ids[judgements.item].tolist(),
+            judgements.grade.tolist(),
+            strict=True,
+        )
+    )
+    if rows_read != expected:
+        raise ChangedMeaningError(f"of {table}\n{rows_read[:3]} read, not {expected[:3]}")
 
 
 RunRow = tuple[str, str, str, float, int]
@@ -170,7 +238,7 @@ RunRow = tuple[str, str, str, float, int]
 def draw_run_rows(random: Random) -> list[RunRow]:
     """Draw ranked lists of up to three systems."""
     spell_topic = random.choice(["{}", "q{}", "{:05d}"])
-    spell_item = random.choice(["{}", "d{}", "GX-{:03d}"])
+    spell_item = random.choice(["{}", "d{}", "GX-{:03d}", "a\u00f1o{}"])
     rows: list[RunRow] = []
     for system in random.sample(["bm25", "ease", "3"], random.randint(1, 3)):
         for topic in range(random.randint(3, 8)):
@@ -185,7 +253,7 @@ def draw_run_rows(random: Random) -> list[RunRow]:
 
 def write_run_table(
     rows: Sequence[RunRow], random: Random
-) -> tuple[str, list[tuple[str, str, str, float]]]:
+) -> tuple[SpelledTable, list[tuple[str, str, str, float]]]:
     """Write rows under a heading, columns in any order, and say what must be read."""
     systems = {row[0] for row in rows}
     columns: list[tuple[str, Callable[[RunRow], str]]] = [
@@ -214,10 +282,11 @@ def spell_table(
     random: Random,
     *,
     hides_names: bool = True,
-) -> str:
-    """Spell rows under a heading, in any order of columns, separated and padded at random.
+) -> SpelledTable:
+    """Spell rows under a heading, in any order of columns, separated, padded, encoded at random.
 
-    Some tables have an index under an empty name, some, if wanted, a name that says nothing.
+    Some tables have an index under an empty name, some, if wanted, a name that says nothing. Some
+    are told their separator, and most their encoding where no mark says it.
     """
     random.shuffle(columns)
     separator = random.choice(SEPARATORS)
@@ -230,4 +299,11 @@ def spell_table(
         columns[place] = (random.choice(NAMES[""]), columns[place][1])
     lines = [[name for name, _ in columns]]
     lines += [[spell(row) for _, spell in columns] for row in rows]
-    return end.join(f"{separator}{pad}".join(line) for line in lines) + end
+    text = end.join(f"{separator}{pad}".join(line) for line in lines) + end
+    encoding = random.choice(ENCODINGS)
+    said: dict[str, str] = {}
+    if encoding not in MARKED and random.random() < 0.8:
+        said["encoding"] = encoding
+    if random.random() < 0.3:
+        said["separator"] = separator
+    return SpelledTable(text.encode(encoding), TextOptions(**said) if said else None)

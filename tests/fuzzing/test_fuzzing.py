@@ -7,7 +7,7 @@ import pytest
 
 from tests.fuzzing import specification
 from tests.fuzzing.comparison import READERS, Reader, Tally, WrongReadError, compare_one
-from tests.fuzzing.tables import TableTally, compare_run_table, compare_table
+from tests.fuzzing.tables import TableTally, compare_qrels_table, compare_run_table, compare_table
 
 N_LINES = 2_000
 N_TABLES = 60
@@ -22,11 +22,11 @@ def test_a_damaged_file_is_read_as_specified_or_refused(reader: Reader) -> None:
     assert 0 < tally.taken < tally.files
 
 
-def test_a_table_of_ratings_is_read_as_written_or_refused() -> None:
+def test_a_table_of_ratings_is_read_as_written_or_refused(tmp_path: Path) -> None:
     tally = TableTally()
     random = Random(20261130)
     while tally.files < N_TABLES:
-        compare_table(random, tally)
+        compare_table(random, tally, tmp_path / "fuzzed.csv")
     assert tally.read > N_TABLES / 2
 
 
@@ -35,6 +35,14 @@ def test_a_table_of_runs_is_read_as_written_or_refused(tmp_path: Path) -> None:
     random = Random(20261130)
     while tally.files < N_TABLES:
         compare_run_table(random, tally, tmp_path / "fuzzed.csv")
+    assert tally.read > N_TABLES / 2
+
+
+def test_a_table_of_qrels_is_read_as_written_or_refused(tmp_path: Path) -> None:
+    tally = TableTally()
+    random = Random(20261130)
+    while tally.files < N_TABLES:
+        compare_qrels_table(random, tally, tmp_path / "fuzzed.csv")
     assert tally.read > N_TABLES / 2
 
 

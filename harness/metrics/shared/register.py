@@ -162,6 +162,9 @@ def harness_name(text: str, metrics: Mapping[str, Metric]) -> str:
     match = FOREIGN_NAME.match(text)
     assert match is not None  # Every text matches.
     base, cutoff = match.groups()
+    # Metrics without a name in trec_eval have an empty one.
+    if not base:
+        return ""
     for metric in metrics.values():
         trec_eval_name = re.split(r"[ .]", metric.trec_eval)[0]
         names = [metric.name, trec_eval_name, *metric.aliases]

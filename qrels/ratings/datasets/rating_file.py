@@ -64,9 +64,10 @@ def read_ratings(path: str | Path | Source, **options: Any) -> Ratings:
             f"{source.label}: {table.n_without_value:,} of {table.n_read:,} ratings "
             "are left out because a value is missing."
         )
-    ratings = table.ratings()
+    adds_up = chosen.duplicates == "sum"
+    ratings = table.ratings(adds_up=adds_up)
     n_dropped = len(table.user) - len(ratings)
-    if n_dropped:
+    if n_dropped and not adds_up:
         warn(
             f"{source.label}: {n_dropped:,} of {table.n_read:,} ratings are of pairs that are "
             "rated again: the last of each is kept."

@@ -18,8 +18,10 @@ class RatingOptions(TableOptions):
         description="Whether the data are implicit feedback: all items in the file are relevant, "
         "and ratings are counts or weights; default: only if all ratings are equal.",
     )
-    duplicates: Literal["error", "last"] = Field(
-        "error", description="Repeated ratings: report an error, or keep the last."
+    duplicates: Literal["error", "last", "sum"] = Field(
+        "error",
+        description="Repeated pairs of user and item: report an error, keep the last rating, or, "
+        "of amounts, add them up.",
     )
     events: tuple[str, ...] = Field(
         (), description="Events that are read, such as purchase; others are dropped; default: all."

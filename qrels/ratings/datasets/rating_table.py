@@ -72,11 +72,12 @@ class RatingTable:
         pairs = np.sort(self._pairs)
         return int((pairs[1:] == pairs[:-1]).sum())
 
-    def ratings(self) -> Ratings:
+    def ratings(self, *, adds_up: bool = False) -> Ratings:
         """Sort the ratings by (user, item), each pair once.
 
         Of repeated pairs the last in time is kept, or without times, and at equal times, the last
-        in the file. Columns of ``self`` are of shape (n_ratings,), in the order of the file.
+        in the file; its rating is the sum over the pair if ``adds_up``. Columns of ``self`` are of
+        shape (n_ratings,), in the order of the file.
         """
         pairs = self._pairs
         keys = (pairs,) if self.time is None else (self.time, pairs)
@@ -85,12 +86,17 @@ class RatingTable:
         is_last = np.append(sorted_pairs[1:] != sorted_pairs[:-1], True)
         last = order[is_last]
         time = None if self.time is None else self.time[last]
+        rating = self.rating[last]
+        if adds_up:
+            is_first = np.append(True, is_last[:-1])
+            first_rows = np.flatnonzero(is_first)
+            rating = np.add.reduceat(self.rating[order], first_rows)
         return Ratings(
             users=self.users,
             items=self.items,
             user=self.user[last],
             item=self.item[last],
-            rating=self.rating[last],
+            rating=rating,
             time=time,
         )
 
@@ -494,7 +500,7 @@ def _require_first(
     if unique and first != line:
         raise InputError(
             f"user {user!r} rates item {item!r} a second time, after {unit} {first}; "
-            "duplicates='last' keeps the last."
+            "duplicates='last' keeps the last, 'sum' adds amounts up."
         )
 
 

@@ -13,6 +13,7 @@ from qrels.ratings.datasets.rating_file import recognise_ratings
 from qrels.ratings.datasets.rating_options import RatingOptions
 from qrels.ratings.datasets.rating_table import RatingTable, read_rating_table
 from qrels.ratings.ratings import Ratings
+from qrels.ratings.statistics import are_amounts
 from runs.tables.layouts import LAYOUTS, Shape
 from runs.tables.recognition import RecognisedTable
 from runs.tables.roles import PROPOSALS, Column, Columns, Reason, Role, require_settled
@@ -51,7 +52,8 @@ class RecognisedRatings:
 def read_recognised(source: Source, options: RatingOptions) -> RecognisedRatings:
     """Read a file so that its ratings can be used, and say what was assumed.
 
-    Ratings that miss a value are left out, and of repeated ones the last is kept. Roles that are
+    Ratings that miss a value are left out; of repeated ones the last is kept, or they are added up
+    if they are amounts, unless a person says what is done with them. Roles that are
     proposed by values are taken: who writes something from them asks first
     (`runs.tables.roles.Columns.proposals`).
 
@@ -71,8 +73,9 @@ def read_recognised(source: Source, options: RatingOptions) -> RecognisedRatings
     table = read_rating_table(
         recognised.rows, recognised.places, options, unique=False, complete=False
     )
-    options, notes = _with_gaps(options, table)
-    ratings = table.ratings()
+    has_counts = columns.column(Role.COUNT) is not None
+    options, notes = _with_gaps(options, table, is_amount=has_counts or are_amounts(table.rating))
+    ratings = table.ratings(adds_up=options.duplicates == "sum")
     notes = [
         *_remarks(columns),
         *named_otherwise(columns),
@@ -164,8 +167,14 @@ def _mixed_events(recognised: RecognisedTable, options: RatingOptions) -> list[s
     ]
 
 
-def _with_gaps(options: RatingOptions, table: RatingTable) -> tuple[RatingOptions, list[str]]:
-    """Say that ratings miss a value or are repeated, where it is so, and what is done with them."""
+def _with_gaps(
+    options: RatingOptions, table: RatingTable, *, is_amount: bool
+) -> tuple[RatingOptions, list[str]]:
+    """Say that ratings miss a value or are repeated, where it is so, and what is done with them.
+
+    ``is_amount`` says whether the numbers are amounts, which add up. Returns the options, completed
+    by what is done, and the sentences.
+    """
     notes = []
     if table.n_without_value:
         options = options.model_copy(update={"missing": "drop"})
@@ -179,9 +188,12 @@ def _with_gaps(options: RatingOptions, table: RatingTable) -> tuple[RatingOption
             '"not rated".'
         )
     if table.n_repeated:
-        options = options.model_copy(update={"duplicates": "last"})
-        notes.append(
-            f"{table.n_repeated:,} of {len(table.user):,} ratings are of pairs that are rated "
-            "again: the last is kept."
-        )
+        if options.duplicates == "error":
+            remedy = "sum" if is_amount else "last"
+            options = options.model_copy(update={"duplicates": remedy})
+        repeats = f"{table.n_repeated:,} of {len(table.user):,} ratings are of pairs that"
+        if options.duplicates == "sum":
+            notes.append(f"{repeats} occur again: their amounts are added up.")
+        else:
+            notes.append(f"{repeats} are rated again: the last is kept.")
     return options, notes

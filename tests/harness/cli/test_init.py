@@ -170,7 +170,7 @@ def test_a_mistake_is_answered_and_leaves_no_file(
         ("init", "t.qrels", ["u 0 i 1", "u 0 j 0"], "this is a qrels file, not ratings"),
         ("run", "sys.run", ["u Q0 i 1 2.5 x"], "this is a TREC run, not a study file"),
         ("run", "r.csv", ["user,item", "u,i"], "`harness init r.csv` writes a study file"),
-        ("evaluate", "b.run", ["\ufeffu Q0 i 1 2.5 x"], "save the file as UTF-8 without it"),
+        ("evaluate", "b.run", ["\ufeffu Q0 i 1 x y"], "line 1: the score 'x' is not a number"),
     ],
 )
 def test_files_of_another_kind_are_recognised(

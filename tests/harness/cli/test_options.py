@@ -21,7 +21,6 @@ from harness.cli.options import (
     SettingsCommand,
     choice_option,
     cluster_option,
-    column_names_option,
     combined_options,
     jobs_option,
     quiet_option,
@@ -29,10 +28,13 @@ from harness.cli.options import (
     seed_option,
     settings_from_options,
     settings_options,
+    take_text_options,
+    text_options,
 )
 from runs import InputError
 from runs.shared.progress import ProgressLines, SilentProgress
 from runs.shared.settings import Section, Sizes, Whole
+from runs.tables.options import TextOptions
 
 MISUSED = 2
 Shown = Callable[..., Any]
@@ -262,11 +264,15 @@ def test_shared_options_have_defaults() -> None:
     assert isinstance(asked(quiet_option)["progress"], ProgressLines)
     assert asked(choice_option("--format", ["a", "b"], "Which.")) == {"format_": "a"}
     assert asked(choice_option("--kind", ["a", "b"], "Which."), "--kind", "b") == {"kind": "b"}
-    columns = column_names_option("--column", "user")
-    assert asked(columns, "--column", "user=1", "--column", "a=b") == {
-        "column": {"user": "1", "a": "b"}
-    }
-    assert asked(columns) == {"column": {}}
+
+
+def test_options_of_tables_become_settings() -> None:
+    tables = combined_options(text_options("user"), text_options("user", of="qrels"))
+    values = asked(tables, "--column", "user=1", "--column", "a=b", "--qrels-encoding", "latin-1")
+    assert take_text_options(values) == TextOptions(columns={"user": 1, "a": "b"})
+    assert take_text_options(values, of="qrels") == TextOptions(encoding="latin-1")
+    assert values == {}
+    assert take_text_options(asked(text_options("user"))) is None
 
 
 def test_options_given_together_stand_in_their_order() -> None:

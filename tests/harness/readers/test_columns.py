@@ -25,6 +25,7 @@ from harness.readers.table import table_of
 from harness.readers.table_files import read_table
 from harness.study.collection import collect
 from runs import InputWarning
+from runs.tables.options import TextOptions
 from runs.tables.roles import QRELS as QRELS_KIND
 from runs.tables.roles import RUNS, Kind, Role
 from runs.tables.sniff import trec_kind
@@ -225,7 +226,7 @@ def test_a_comment_with_a_comma_is_no_heading(tmp_path: Path) -> None:
 
 def test_columns_of_scores_can_be_named(tmp_path: Path) -> None:
     (tmp_path / "any.csv").write_text("guest,x,y\nu,.1,.2\nv,.3,.4\n")
-    found = read_score_tables([tmp_path / "any.csv"], {"user": "guest"})
+    found = read_score_tables([tmp_path / "any.csv"], TextOptions(columns={"user": "guest"}))
     assert (found.systems, found.users.tolist()) == (("x", "y"), ["u", "v"])
 
 
@@ -476,7 +477,7 @@ def test_the_third_field_counts_in_every_list_or_is_a_score() -> None:
     for text in ("u\ti\t1\nv\tj\t1\n", "u\ti\t2\nu\tj\t1\n", "u\ti\t1\nu\tj\t3\n"):
         assert roles(read(text)) == ["user", "item", "score"]
     assert roles(read("u\ti\t1\nu\tj\t2\n", QRELS_KIND)) == ["user", "item", "rating"]
-    chosen = read("u\ti\t1\nu\tj\t2\n", columns={"score": 2})
+    chosen = read("u\ti\t1\nu\tj\t2\n", options=TextOptions(columns={"score": 2}))
     assert roles(chosen) == ["user", "item", "score"]
 
 
@@ -508,5 +509,5 @@ def test_an_unread_column_that_may_name_systems_is_named(tmp_path: Path) -> None
     with pytest.warns(InputWarning, match="column 'foo' .* `--column system=foo`"):
         run_files = read_run_files([path])
     assert [run.system for run in run_files] == ["both"]
-    parts = read_run_files([path], {"system": "foo"})
+    parts = read_run_files([path], TextOptions(columns={"system": "foo"}))
     assert [run.system for run in parts] == ["bm25", "ease"]

@@ -16,6 +16,7 @@ from harness.readers.score_files import read_score_tables
 from harness.readers.score_parquet import scores_from_parquet, scores_to_parquet
 from harness.readers.scores import all_reported, are_metrics, measure_named, scores_of
 from runs import InputError
+from runs.tables.options import TextOptions
 from tests.harness.small import ROOT
 
 SHARED = ROOT.parent / "shared" / "data" / "trec-per-topic"
@@ -440,7 +441,7 @@ def test_a_name_of_the_user_stands_for_a_role(tmp_path: Path) -> None:
     frame = pd.DataFrame({"who": ["u", "u"], "by": ["x", "y"], "how": ["RR"] * 2, "s": [0.5, 1]})
     frame.to_csv(tmp_path / "any.csv", index=False)
     columns = {"user": "who", "system": "by", "measure": "how", "score": "s"}
-    found = read_score_tables([tmp_path / "any.csv"], columns)
+    found = read_score_tables([tmp_path / "any.csv"], TextOptions(columns=columns))
     assert (found.systems, found.values.tolist()) == (("x", "y"), [[[0.5], [1.0]]])
 
 

@@ -71,6 +71,15 @@ def test_what_was_seen_has_no_threshold(tmp_path: Path) -> None:
     assert "threshold" not in ratings
 
 
+@pytest.mark.parametrize("amounts", [(1, 1), (1, 1, 1, 9)])
+def test_the_usual_systems_for_implicit_feedback_predict_no_ratings(
+    tmp_path: Path, amounts: tuple[int, ...]
+) -> None:
+    rows = [f"u{user},i{item},{amounts[user * item % len(amounts)]}" for user, item in PAIRS]
+    names = tables_of(write(tmp_path / "sold.csv", "user,item,qty", *rows))["systems"]["names"]
+    assert names == ["random", "popularity", "item-knn", "puresvd", "wrmf", "ease"]
+
+
 def test_systems_may_be_chosen_and_are_checked(tmp_path: Path) -> None:
     data, file = described(rated(tmp_path / "data.csv")), tmp_path / "study.toml"
     text = first_study(data, file=file, systems=["random", "popularity"])

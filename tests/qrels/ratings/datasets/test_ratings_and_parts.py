@@ -208,6 +208,37 @@ def test_gaps_and_repetitions_are_counted() -> None:
     )
 
 
+SOLD = "customer,sku,qty\na,x,1\nb,x,2\na,x,4\na,y,1\na,x,3\n"
+
+
+def test_repeated_amounts_are_added_up() -> None:
+    found = recognised(SOLD)
+    assert found.options.duplicates == "sum"
+    assert found.ratings.rating.tolist() == [8.0, 1.0, 2.0]
+    assert found.notes == (
+        "2 of 5 ratings are of pairs that occur again: their amounts are added up.",
+    )
+
+
+def test_amounts_are_not_added_up_where_a_person_keeps_the_last() -> None:
+    found = recognised(SOLD, duplicates="last")
+    assert found.options.duplicates == "last"
+    assert found.ratings.rating.tolist() == [3.0, 1.0, 2.0]
+
+
+def test_repeated_ratings_are_not_added_up() -> None:
+    stars = SOLD.replace("qty", "stars")
+    assert recognised(stars).options.duplicates == "last"
+
+
+def test_a_sum_has_the_latest_time() -> None:
+    text = "user,item,count,time\na,x,1,30\na,x,4,10\nb,x,2,20\n"
+    ratings = read_ratings(Source("sold.csv", text.encode()), duplicates="sum")
+    assert ratings.rating.tolist() == [5.0, 2.0]
+    assert ratings.time is not None
+    assert ratings.time.tolist() == [30, 20]
+
+
 def test_times_that_cannot_be_read_are_left_out_and_that_is_said() -> None:
     found = recognised("user,item,rating,date\na,x,1,5 May\n")
     assert found.ratings.time is None

@@ -364,7 +364,8 @@ def test_a_broken_parquet_file_is_named(write: Write) -> None:
         "amounts such as quantities, `--column count=NAME`; if nothing is rated: "
          "`--implicit`."),
         ("log.csv", "user,item,rating\na,x,1\n\nb,x,1\na,x,2\n", "log.csv, line 5: user 'a' rates "
-         "item 'x' a second time, after line 2; duplicates='last' keeps the last."),
+         "item 'x' a second time, after line 2; duplicates='last' keeps the last, 'sum' "
+         "adds amounts up."),
         ("log.txt", "a\nb\n", "log.txt, line 1: the separator cannot be recognised from 'a'; give "
          "it: `--separator`, or `separator` in [ratings]."),
     ],

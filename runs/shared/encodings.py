@@ -1,0 +1,142 @@
+"""How characters are written in files of text: encodings, and marks that name them."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from runs.shared.errors import InputError
+
+UTF_8: Final = "utf-8"
+
+MARKS: Final[Mapping[bytes, str]] = {
+    codecs.BOM_UTF8: UTF_8,
+    codecs.BOM_UTF32_LE: "utf-32-le",
+    codecs.BOM_UTF32_BE: "utf-32-be",
+    codecs.BOM_UTF16_LE: "utf-16-le",
+    codecs.BOM_UTF16_BE: "utf-16-be",
+}
+"""Encodings by the byte order mark that a file begins with; the longer of two marks comes first."""
+
+LITTLE_ENDIAN: Final[Mapping[str, str]] = {"utf-16": "utf-16-le", "utf-32": "utf-32-le"}
+"""The order of bytes that these encodings have without a mark."""
+
+BEGINNING: Final = 1 << 12
+"""Bytes that are looked at for NULs; a multiple of four."""
+
+LEAST_NULS: Final = 0.1
+"""Smallest share of NULs in the beginning of UTF-16: blanks and digits have one each."""
+
+MANY_NULS: Final = 0.6
+"""Smallest share of NULs in the beginning of UTF-32."""
+
+CONTROLS: Final = re.compile(rb"[\x80-\x9f]")
+"""Bytes that are control characters in Latin-1, and letters and quotes in Windows' code page."""
+
+
+OF_RATINGS: Final = "`--encoding`, or `encoding` in the study file"
+"""Where a person names the encoding of ratings."""
+
+
+def as_utf_8(
+    label: str | Path, content: bytes, encoding: str = UTF_8, *, option: str = OF_RATINGS
+) -> bytes:
+    """Write a text as UTF-8, without a byte order mark.
+
+    A byte order mark decides how the text is read, whatever a person says.
+
+    Parameters
+    ----------
+    label
+        What errors call the file.
+    content
+        Its bytes, unpacked.
+    encoding
+        How its characters are written, such as "latin-1".
+    option
+        Where a person names the encoding, as errors say it.
+
+    Raises
+    ------
+    InputError
+        If the encoding is not known, or the text is not in it: then the sentence has the option.
+    """
+    codec = _codec(encoding)
+    mark = next((mark for mark in MARKS if content.startswith(mark)), b"")
+    if mark:
+        codec = MARKS[mark]
+        content = content[len(mark) :]
+    codec = LITTLE_ENDIAN.get(codec, codec)
+    wide_encoding = _wide_encoding(content)
+    is_wide = codec in MARKS.values() and codec != UTF_8
+    if wide_encoding and not is_wide:
+        raise InputError(
+            f"{label}: the text is not {encoding}: it has NUL bytes, as {wide_encoding} has. Name "
+            f"the encoding, {wide_encoding}: {option}."
+        )
+    if is_wide and not mark and wide_encoding != codec:
+        seeming = f"it seems to be {wide_encoding}" if wide_encoding else "it has no NUL bytes"
+        raise InputError(
+            f"{label}: the text is not {encoding}: {seeming}. Name another encoding: {option}."
+        )
+    if codec == UTF_8:
+        _require_utf_8(label, content, option)
+        return content
+    try:
+        return content.decode(codec).encode()
+    except UnicodeError as error:
+        raise InputError(
+            f"{label}: the text is not {encoding} ({error}). Name another encoding: {option}."
+        ) from None
+
+
+def _codec(encoding: str) -> str:
+    """Look up Python's name of an encoding of text; refuses a name that it does not know."""
+    try:
+        codec = codecs.lookup(encoding).name
+        # Some of Python's codecs, such as base64, are not of text.
+        "a".encode(codec)
+    except (LookupError, ValueError):
+        raise InputError(
+            f"`encoding` must be one that Python knows, such as utf-8, latin-1 or utf-16, got "
+            f"{encoding!r}."
+        ) from None
+    return codec
+
+
+def _wide_encoding(content: bytes) -> str | None:
+    """Tell UTF-16 and UTF-32 by the places of NUL bytes; None for other text."""
+    beginning = content[:BEGINNING]
+    n_nuls = beginning.count(0)
+    if n_nuls < LEAST_NULS * len(beginning) or not n_nuls:
+        return None
+    n_nuls_first = beginning[::2].count(0)
+    # In numbers whose last byte stands first, NULs follow on the other bytes.
+    order = "le" if 2 * n_nuls_first < n_nuls else "be"
+    if n_nuls >= MANY_NULS * len(beginning):
+        order = "be" if beginning[::4].count(0) > beginning[3::4].count(0) else "le"
+        return f"utf-32-{order}"
+    return f"utf-16-{order}"
+
+
+def _require_utf_8(label: str | Path, content: bytes, option: str) -> None:
+    """Refuse a text that is not UTF-8, at its line.
+
+    ``option`` says where a person names the encoding; the one that is proposed is the code page of
+    Windows if the text has bytes that only that has.
+    """
+    try:
+        content.isascii() or content.decode()
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        start = content.rfind(b"\n", 0, error.start) + 1
+        usual = "cp1252" if CONTROLS.search(content) else "latin-1"
+        raise InputError.at_line(
+            label,
+            line,
+            f"byte {error.start - start + 1} of the line, 0x{content[error.start]:02X}, is not "
+            f"UTF-8. Name the encoding, often {usual}: {option}.",
+        ) from None
