@@ -8,10 +8,14 @@ from functools import cached_property
 from typing import Any, TypeVar, cast
 
 from qrels.ranks.judged_ranks import JudgedRanks
+from qrels.subtopics import Subtopics
 from runs import InputError
 from runs.shared.arrays import Floats, Integers, Longs, Sparse
 
 T = TypeVar("T")
+
+NO_JUDGEMENT = -1
+"""Stands for the number of a judgement where there is none."""
 
 REMEDIES = {
     "popularity": "item popularity is unknown: use [ratings], or write "
@@ -103,11 +107,25 @@ class Catalogue:
 class ItemsOfLists:
     """The items in the lists of a system, and the items that their users have judgements of.
 
-    ``catalogue``: what is known of the items; ``users``: numbers of the users, of shape (n_lists,);
-    ``listed``: item at each rank, int32 of shape (n_ranks, n_lists), -1 where there is none;
-    ``judged``: item of each judgement, int32 of shape (n, n_lists), -1 where there is none;
-    ``judgements``: number of each judgement in the qrels, of the same shape; ``system``: name of
-    the system.
+    Parameters
+    ----------
+    catalogue
+        What is known of the items.
+    users
+        Numbers of the users, of shape (n_lists,).
+    listed
+        Item at each rank, int32 of shape (n_ranks, n_lists), -1 where there is none.
+    judged
+        Item of each judgement, int32 of shape (n, n_lists), -1 where there is none.
+    judgements
+        Number of each judgement in the qrels, of the same shape.
+    system
+        Name of the system.
+    listed_judgements
+        Number in the qrels of the judgement of the item at each rank, of shape (n_ranks, n_lists),
+        -1 where there is none; None where ``subtopics`` are None.
+    subtopics
+        Subtopics of all judgements in the qrels; None where items are judged for whole topics.
     """
 
     catalogue: Catalogue
@@ -116,6 +134,8 @@ class ItemsOfLists:
     judged: Integers
     judgements: Integers | None = None
     system: str = ""
+    listed_judgements: Integers | None = None
+    subtopics: Subtopics | None = None
 
     def hidden_ranks(self) -> JudgedRanks:
         """Look up the ranks of the judged items when they are hidden, of shape (n, n_lists).

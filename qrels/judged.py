@@ -11,9 +11,10 @@ from typing import Any, TypeAlias, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from qrels.catalogue import Catalogue, ItemsOfLists
+from qrels.catalogue import NO_JUDGEMENT, Catalogue, ItemsOfLists
 from qrels.listed_ranks import ListedRanks
 from qrels.ranks.judged_ranks import JudgedRanks
+from qrels.subtopics import Subtopics
 from runs import NO_ITEM, InputError
 from runs.shared.arrays import Floats, Integers, Longs, Masks, Numbers
 
@@ -116,6 +117,8 @@ class Judged:
         """
         deeper = self.with_lists(self.grades, self.n_retrieved)
         vars(deeper)["depth"] = depth
+        if "_find_items" in vars(self):
+            deeper.with_items(lambda: self._items_of_lists)
         return deeper
 
     def once(self, derive: Callable[..., T], **options: Any) -> T:
@@ -327,6 +330,38 @@ class Judged:
         """Number of the item of each judgement, of shape (n_users, n), -1 where there is none."""
         return self._rows_of_samples(self._items_of_lists.judged)
 
+    @property
+    def subtopics(self) -> Subtopics | None:
+        """Subtopics of all judgements in the qrels; None where items are judged for whole topics.
+
+        Their numbers are those in `listed_judgements` and `judgement_numbers`. Raises InputError if
+        these lists know grades alone, such as the best lists.
+        """
+        return self._items_of_lists.subtopics
+
+    @cached_property
+    def listed_judgements(self) -> Integers:
+        """Number of the judgement of the item at each rank, (n_users, n_ranks), -1 without one.
+
+        Samples that lack a judgement have its number, too: their grade is NaN. Raises ValueError
+        where items are judged for whole topics.
+        """
+        listed_judgements = self._items_of_lists.listed_judgements
+        if listed_judgements is None:
+            raise ValueError("numbers of judgements are known only where these have subtopics.")
+        return self._rows_of_samples(listed_judgements)
+
+    @cached_property
+    def judgement_numbers(self) -> Integers:
+        """Number of each judgement, of shape (n_users, n), -1 where there is none.
+
+        Raises ValueError if numbers are not known.
+        """
+        judgements = self._items_of_lists.judgements
+        if judgements is None:
+            raise ValueError("numbers of judgements are not known.")
+        return self._rows_of_samples(judgements)
+
     @cached_property
     def hidden_ranks(self) -> JudgedRanks:
         """Rank of the item of each judgement when it is hidden, each of shape (n_users, n)."""
@@ -457,7 +492,11 @@ def _condensed(judged: Judged) -> Judged:
 
         def find_items() -> ItemsOfLists:
             items = moved(judged.items, missing=NO_ITEM)
-            return replace(judged._items_of_lists, listed=items.T)
+            condensed_items = replace(judged._items_of_lists, listed=items.T)
+            if judged.subtopics is None:
+                return condensed_items
+            listed_judgements = moved(judged.listed_judgements, missing=NO_JUDGEMENT)
+            return replace(condensed_items, listed_judgements=listed_judgements.T)
 
         lists.with_items(find_items)
     return lists

@@ -7,13 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from qrels.catalogue import Catalogue, ItemsOfLists
+from qrels.catalogue import NO_JUDGEMENT, Catalogue, ItemsOfLists
 from qrels.judged import Judged
 from qrels.qrels import Qrels
 from runs import NO_ITEM, InputError, Run
 from runs.shared.arrays import Longs
-
-NO_JUDGEMENT = -1
 
 CELLS_AT_ONCE = 250_000
 """Size of the table of users x items through which items are looked up: 2 MB."""
@@ -76,7 +74,8 @@ def judge(run: Run, qrels: Qrels, catalogue: Catalogue | None = None) -> Judged:
         Of the same users, in the same order.
     catalogue
         What is known of the items (popularity, features and so on), for metrics that ask for it.
-        By default, metrics that ask for items are refused.
+        By default nothing is; metrics that ask for items are then refused, but for those that
+        count the subtopics of judgements, if the qrels have these.
 
     Returns
     -------
@@ -98,7 +97,8 @@ def judge(run: Run, qrels: Qrels, catalogue: Catalogue | None = None) -> Judged:
     grades = qrels.grades.astype(np.float64)
     # Position -1, of items without a judgement, is that of the NaN at the end.
     grade_or_nan = np.append(grades, np.nan)
-    ranked_grades = grade_or_nan[match(run, qrels)]
+    matches = match(run, qrels)
+    ranked_grades = grade_or_nan[matches]
     all_grades = _rows(grades, qrels, missing=np.nan)
     judged = Judged(
         grades=ranked_grades,
@@ -106,20 +106,25 @@ def judge(run: Run, qrels: Qrels, catalogue: Catalogue | None = None) -> Judged:
         relevance_level=qrels.relevance_level,
         lengths=run.lengths,
     )
-    if catalogue is None:
+    if catalogue is None and qrels.subtopics is None:
         return judged
-    judged_items = _rows(qrels.items, qrels, missing=int(NO_ITEM))
-    numbers = np.arange(len(qrels.items))
-    judgements = _rows(numbers, qrels, missing=NO_JUDGEMENT)
-    items_of_lists = ItemsOfLists(
-        catalogue=catalogue,
-        users=np.arange(run.n_users),
-        listed=run.items.T,
-        judged=judged_items.T,
-        judgements=judgements.T,
-        system=run.system,
-    )
-    return judged.with_items(lambda: items_of_lists)
+
+    def find_items() -> ItemsOfLists:
+        judged_items = _rows(qrels.items, qrels, missing=int(NO_ITEM))
+        numbers = np.arange(len(qrels.items))
+        judgements = _rows(numbers, qrels, missing=NO_JUDGEMENT)
+        return ItemsOfLists(
+            catalogue=Catalogue(0) if catalogue is None else catalogue,
+            users=np.arange(run.n_users),
+            listed=run.items.T,
+            judged=judged_items.T,
+            judgements=judgements.T,
+            system=run.system,
+            listed_judgements=None if qrels.subtopics is None else matches.T,
+            subtopics=qrels.subtopics,
+        )
+
+    return judged.with_items(find_items)
 
 
 def _rows(values: NDArray[Any], qrels: Qrels, *, missing: float) -> NDArray[Any]:

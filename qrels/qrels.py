@@ -8,10 +8,11 @@ from functools import cached_property
 
 import numpy as np
 
+from qrels.subtopics import Subtopics
 from runs import InputError
 from runs.shared.arrays import Integers, Ints, Longs, Masks
 from runs.shared.errors import warn
-from runs.shared.fields import offsets_of
+from runs.shared.fields import offsets_of, rows_of_groups
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +33,9 @@ class Qrels:
         Grades, int32 of shape (n_judgements,).
     relevance_level
         Lowest grade that is relevant, at least 1 (trec_eval's ``-l``).
+    subtopics
+        The grades of the judgements for subtopics of their topics, of which ``grades`` are the
+        highest; None where items are judged for whole topics.
 
     Examples
     --------
@@ -45,11 +49,13 @@ class Qrels:
     items: Ints
     grades: Ints
     relevance_level: int
+    subtopics: Subtopics | None = None
 
     def __post_init__(self) -> None:
         """Raise InputError for a relevance level below 1, or items of a user that do not rise.
 
-        ``self.users`` and ``self.items`` have the user and the item of each judgement.
+        Raises ValueError for subtopics of another number of judgements. ``self.users`` and
+        ``self.items`` have the user and the item of each judgement.
         """
         if self.relevance_level < 1:
             raise InputError(f"the relevance level must be at least 1, got {self.relevance_level}.")
@@ -57,6 +63,11 @@ class Qrels:
         does_not_rise = self.items[1:] <= self.items[:-1]
         if (same_user & does_not_rise).any():
             raise InputError("the items of a user must rise, each judged once.")
+        if self.subtopics is not None and self.subtopics.n_judgements != len(self.items):
+            raise ValueError(
+                f"subtopics of {self.subtopics.n_judgements:,} judgements do not fit "
+                f"{len(self.items):,} judgements."
+            )
 
     def __repr__(self) -> str:
         """Print the counts of `judgement_facts`, one a line."""
@@ -101,9 +112,7 @@ class Qrels:
                 f"a mask of judgements must be of shape {self.items.shape}, got {mask.shape}."
             )
         offsets = offsets_of(self.count_by_user(mask))
-        items = self.items[mask]
-        grades = self.grades[mask]
-        return replace(self, offsets=offsets, items=items, grades=grades)
+        return self._with_judgements(offsets, np.flatnonzero(mask))
 
     def select_users(self, users: Integers) -> Qrels:
         """Keep the judgements of the users with these numbers, and number them anew in this order.
@@ -112,25 +121,39 @@ class Qrels:
         """
         counts = np.diff(self.offsets)[users]
         rows = self.judgement_rows(users)
-        offsets = offsets_of(counts)
-        items = self.items[rows]
-        grades = self.grades[rows]
-        return replace(self, offsets=offsets, items=items, grades=grades)
+        return self._with_judgements(offsets_of(counts), rows)
+
+    def _with_judgements(self, offsets: Longs, rows: Integers) -> Qrels:
+        """Keep the judgements at some rows, (n,), each with its subtopics, in this order.
+
+        The judgements of user u are then ``offsets[u]:offsets[u + 1]``; ``offsets`` has the shape
+        (n_users + 1,).
+        """
+        subtopics = None if self.subtopics is None else self.subtopics.select(rows)
+        return replace(
+            self,
+            offsets=offsets,
+            items=self.items[rows],
+            grades=self.grades[rows],
+            subtopics=subtopics,
+        )
 
     def judgement_rows(self, users: Integers) -> Longs:
         """List the indices of the judgements of these users, user by user, int64 of shape (n,).
 
         Judgements of user u have the indices ``offsets[u]`` to ``offsets[u + 1] - 1``.
         """
-        first_rows = self.offsets[users]
-        counts = self.offsets[users + 1] - first_rows
-        first_positions = np.cumsum(counts) - counts
-        shifts = np.repeat(first_rows - first_positions, counts)
-        return shifts + np.arange(counts.sum())
+        return rows_of_groups(self.offsets, users)
 
 
 def qrels_from_columns(
-    users: Integers, items: Integers, grades: Integers, *, n_users: int, relevance_level: int
+    users: Integers,
+    items: Integers,
+    grades: Integers,
+    *,
+    n_users: int,
+    relevance_level: int,
+    subtopics: Subtopics | None = None,
 ) -> Qrels:
     """Sort judgements given as columns into qrels.
 
@@ -143,6 +166,9 @@ def qrels_from_columns(
         Number of users, including those without a judgement.
     relevance_level
         Lowest relevant grade, at least 1.
+    subtopics
+        Grades of the judgements, in the order of the columns, for subtopics of their topics; None
+        where items are judged for whole topics.
 
     Raises
     ------
@@ -165,6 +191,7 @@ def qrels_from_columns(
         items=sorted_items,
         grades=sorted_grades,
         relevance_level=relevance_level,
+        subtopics=None if subtopics is None else subtopics.select(order),
     )
 
 

@@ -1,4 +1,4 @@
-"""TREC qrels files: ``user 0 item grade``."""
+"""TREC qrels files: ``user 0 item grade``, and ``user subtopic item grade``."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from qrels.qrels import Qrels, qrels_from_columns
+from qrels.subtopics import Subtopics
 from runs import InputError, Numbering
-from runs.shared.arrays import Ints
+from runs.shared.arrays import Ints, Longs
 from runs.shared.errors import warn
 from runs.shared.fields import (
     ITEM_FIELD,
@@ -24,12 +25,12 @@ from runs.shared.fields import (
     read_columns,
 )
 from runs.shared.files import read_bytes
+from runs.shared.ids import trec_ids
 
 N_FIELDS = 4
 GRADE_FIELD = 3
-LAYOUT = Layout(N_FIELDS, texts=(USER_FIELD, ITEM_FIELD, GRADE_FIELD))
 SUBTOPIC_FIELD = 1
-LAYOUT_OF_SUBTOPICS = Layout(N_FIELDS, texts=(SUBTOPIC_FIELD,))
+LAYOUT = Layout(N_FIELDS, texts=(USER_FIELD, SUBTOPIC_FIELD, ITEM_FIELD, GRADE_FIELD))
 GRADE = re.compile("([+-]?)0*([0-9]+)")
 HIGHEST_GRADE = 2**31 - 1
 MOST_DIGITS = 10
@@ -41,7 +42,8 @@ class QrelsFile:
     """The lines of a qrels file, over a numbering of their own.
 
     ``users``, ``items``: the ids in the file; ``user``, ``item``, ``grade``: columns, int32 of
-    shape (n_lines,).
+    shape (n_lines,). Where items are judged for ``subtopics``, the lines of a user and an item are
+    put together to one, of the highest grade; otherwise they are None.
     """
 
     users: Numbering
@@ -49,6 +51,7 @@ class QrelsFile:
     user: Ints
     item: Ints
     grade: Ints
+    subtopics: Subtopics | None = None
 
     def to_qrels(self, items: Numbering, *, relevance_level: int) -> Qrels:
         """Sort the judgements into qrels; every user in the file is a topic.
@@ -62,6 +65,7 @@ class QrelsFile:
             self.grade,
             n_users=len(self.users),
             relevance_level=relevance_level,
+            subtopics=self.subtopics,
         )
 
 
@@ -89,12 +93,14 @@ def read_qrels(path: Path) -> QrelsFile:
 def parse_qrels(path: Path, content: bytes) -> QrelsFile:
     """Read the content of a qrels file, unpacked; the path is only named in messages.
 
+    The second fields are subtopics if they differ; otherwise they say nothing.
+
     Raises InputError if the file has no lines, a line has not four fields, an id is too long, a
-    grade is no whole number up to 2^31 - 1, or a pair of user and item is judged twice (unless the
-    file has subtopics). Warns of subtopics, and of users who have negative grades only.
+    grade is no whole number up to 2^31 - 1, or a pair of user and item is judged twice (for a
+    subtopic). Warns of subtopics, and of users who have negative grades only.
     """
     columns = read_columns(path, content, LAYOUT, _checked_lines)
-    file = _with_subtopics_together(path, content, columns)
+    file = _judgements_of_subtopics(path, columns)
     if file is None:
         pairs = Pairs.of_columns(columns)
         grade = _grades(columns)
@@ -111,40 +117,77 @@ def parse_qrels(path: Path, content: bytes) -> QrelsFile:
     return file
 
 
-def _with_subtopics_together(path: Path, content: bytes, columns: Columns) -> QrelsFile | None:
-    """Read qrels of subtopics (user subtopic item grade) as qrels of their users; None for others.
+def _judgements_of_subtopics(path: Path, columns: Columns) -> QrelsFile | None:
+    """Read judgements of subtopics, the second fields; None if all second fields are the same.
 
-    A file has subtopics if a pair of user and item occurs twice, but no triple of user, item and
-    subtopic does. The grade of an item is its highest over the subtopics, of which a warning tells.
-
-    ``content``: the bytes of the file; ``columns``: its fields as read from them, except the
-    subtopics. Raises InputError if an id is too long or a grade is invalid.
+    ``columns`` are the fields of the file. Raises InputError if an id is too long, a grade is
+    invalid, or an item is judged twice for a subtopic.
     """
+    second_fields, _ = columns.texts(SUBTOPIC_FIELD)
+    if len(second_fields) < 2:
+        return None
     users, user = columns.numbered_texts(USER_FIELD)
     items, item = columns.numbered_texts(ITEM_FIELD)
     pairs = Pairs(users, items, user, item)
-    if not len(pairs.duplicate_rows()):
-        return None
-    subtopic_columns = read_columns(path, content, LAYOUT_OF_SUBTOPICS, _checked_lines)
-    subtopics, subtopic = subtopic_columns.numbered_texts(SUBTOPIC_FIELD)
-    # One number for each triple of user, item and subtopic.
-    triples = (user.astype(np.int64) * len(items) + item) * len(subtopics) + subtopic
-    if len(np.unique(triples)) < len(triples):
-        return None
-    grade = _grades(columns)
-    # By user and item, grades rising: the last row of each pair has its highest grade.
-    order = np.lexsort((grade, item, user))
-    differs_in_user = np.diff(user[order]) != 0
-    differs_in_item = np.diff(item[order]) != 0
-    is_last = np.append(differs_in_user | differs_in_item, True)
-    highest = order[is_last]
-    first_subtopic = str(subtopics.ids[0])
-    warn(
-        f"{path}: the second field holds {len(subtopics)} subtopics, such as {first_subtopic!r}. "
-        "An item counts with its highest grade over them. Measures of subtopics (alpha-nDCG, "
-        "ERR-IA, S-Recall) need categories of items: a table in [items]."
+    subtopic_ids, subtopic = columns.numbered_texts(SUBTOPIC_FIELD)
+    duplicates = pairs.duplicate_rows(subtopic)
+    if len(duplicates) > 0:
+        second = int(duplicates[0])
+        item_id = items.ids[item[second]]
+        user_id = users.ids[user[second]]
+        subtopic_id = subtopic_ids.ids[subtopic[second]]
+        finding = f"item {item_id} is duplicated for user {user_id}, subtopic {subtopic_id}."
+        raise columns.error_at(second, finding)
+    return with_subtopics(pairs, _grades(columns), subtopic_ids, subtopic, label=str(path))
+
+
+def with_subtopics(
+    pairs: Pairs, grade: Ints, subtopic_ids: Numbering, subtopic: Ints, *, label: str
+) -> QrelsFile:
+    """Put the lines of each user and item together; the highest grade is that of the pair.
+
+    Warns if a pair has several lines, as measures of whole topics then see the highest grade alone.
+
+    Parameters
+    ----------
+    pairs
+        User and item of each line; no two lines have the same user, item and subtopic.
+    grade
+        Grade of each line, of shape (n_lines,).
+    subtopic_ids
+        Ids of the subtopics.
+    subtopic
+        Number of the subtopic of each line, of shape (n_lines,).
+    label
+        The file or the object, for the warning.
+    """
+    n_lines = len(grade)
+    order = np.lexsort((subtopic, pairs.item, pairs.user))
+    differs_in_user = np.diff(pairs.user[order]) != 0
+    differs_in_item = np.diff(pairs.item[order]) != 0
+    starts = np.append(0, np.flatnonzero(differs_in_user | differs_in_item) + 1)
+    sorted_grades = grade[order]
+    first_lines = order[starts]
+    if len(first_lines) < n_lines:
+        first_subtopic = str(subtopic_ids.ids[0])
+        warn(
+            f"{label}: items are judged for {len(subtopic_ids)} subtopics, such as "
+            f"{first_subtopic!r}. alpha-nDCG, ERR-IA and S-Recall count subtopics; for other "
+            "measures, an item has its highest grade."
+        )
+    return QrelsFile(
+        users=pairs.users,
+        items=pairs.items,
+        user=pairs.user[first_lines],
+        item=pairs.item[first_lines],
+        grade=np.maximum.reduceat(sorted_grades, starts),
+        subtopics=Subtopics(
+            ids=subtopic_ids,
+            offsets=np.append(starts, n_lines),
+            numbers=subtopic[order],
+            grades=sorted_grades,
+        ),
     )
-    return QrelsFile(users, items, user[highest], item[highest], grade[highest])
 
 
 def _checked_lines(path: Path, lines: NumberedLines) -> Iterator[list[bytes]]:
@@ -169,14 +212,40 @@ def format_qrels(qrels: Qrels, topics: Numbering, items: Numbering) -> bytes:
     The lines are in the order of the judgements. ``topics`` and ``items`` have the ids of the users
     and items, in the order of their numbers in the qrels.
     """
-    distinct_grades, grade_numbers = np.unique(qrels.grades, return_inverse=True)
     # Each column is a list of distinct texts, and the position in it for each judgement.
     topic_texts = [f"{topic} 0 " for topic in topics.ids.tolist()]
-    grade_texts = [f" {grade}\n" for grade in distinct_grades.tolist()]
+    grade_texts, grade_numbers = _grade_texts(qrels.grades)
     item_texts = items.ids.tolist()
     return join_rows(
         (topic_texts, qrels.users), (item_texts, qrels.items), (grade_texts, grade_numbers)
     )
+
+
+def format_subtopics(
+    qrels: Qrels, subtopics: Subtopics, topics: Numbering, items: Numbering
+) -> bytes:
+    r"""Write a line ``topic subtopic item grade`` for each grade of each judgement for a subtopic.
+
+    ``subtopics`` are those of the qrels; if an id of them does not fit TREC files, they are written
+    as numbers. Otherwise as `format_qrels`.
+    """
+    n_subtopics = np.diff(subtopics.offsets)
+    topic_texts = [f"{topic} " for topic in topics.ids.tolist()]
+    subtopic_texts = [f"{subtopic} " for subtopic in trec_ids(subtopics.ids).ids.tolist()]
+    item_texts = items.ids.tolist()
+    grade_texts, grade_numbers = _grade_texts(subtopics.grades)
+    return join_rows(
+        (topic_texts, np.repeat(qrels.users, n_subtopics)),
+        (subtopic_texts, subtopics.numbers),
+        (item_texts, np.repeat(qrels.items, n_subtopics)),
+        (grade_texts, grade_numbers),
+    )
+
+
+def _grade_texts(grades: Ints) -> tuple[list[str], Longs]:
+    """List how the distinct grades end a line, and the position of each grade, (n,), among them."""
+    distinct_grades, grade_numbers = np.unique(grades, return_inverse=True)
+    return [f" {grade}\n" for grade in distinct_grades.tolist()], grade_numbers
 
 
 def _grades(columns: Columns) -> Ints:

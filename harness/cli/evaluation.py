@@ -213,7 +213,7 @@ def card(
     "Output format: trec prints the lines of trec_eval; csv and json are not rounded.",
 )
 @text_options("user, item, score, rank, system")
-@text_options("user, item, grade", of="qrels")
+@text_options("user, item, grade, subtopic", of="qrels")
 @metric_plugin_option
 def evaluate(
     runs: Paths,

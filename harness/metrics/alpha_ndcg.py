@@ -1,4 +1,4 @@
-"""alpha-nDCG: nDCG in which a category that has come before earns less."""
+"""alpha-nDCG: nDCG in which a subtopic or category that has come before earns less."""
 
 import math
 from typing import Annotated
@@ -6,7 +6,7 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Ge, Le
 
-from harness.metrics.shared.features import greedy_categories, new_categories
+from harness.metrics.shared.features import greedy_aspects, new_aspects
 from harness.metrics.shared.metric import metric, ratio
 from qrels import Judged, accumulate
 from runs.shared.arrays import Floats
@@ -24,26 +24,29 @@ HIGHEST = math.e / (math.e - 1)
 def alpha_ndcg(
     judged: Judged, *, cutoff: int | None = None, alpha: Annotated[float, Ge(0), Le(1)] = 0.5
 ) -> Floats:
-    r"""Novelty-aware nDCG: a category of items that has occurred before gains less.
+    r"""Novelty-aware nDCG: a subtopic, or category, that has occurred before gains less.
 
     .. math::
         \alpha\mathrm{-nDCG}@n = \frac{\alpha\mathrm{-DCG}_n}{\alpha\mathrm{-IDCG}_n}, \qquad
         \alpha\mathrm{-DCG}_n = \sum_{k \le n} \frac{\sum_c \mathrm{rel}_c(k)
         (1 - \alpha)^{r_{c,k-1}}}{\log_2(k + 1)}
 
-    :math:`\mathrm{rel}_c(k)` says whether the item at rank k is relevant and has category c,
+    :math:`\mathrm{rel}_c(k)` says whether the item at rank k is relevant for subtopic c of the
+    qrels; if these have no subtopics, whether it is relevant and has category c.
     :math:`r_{c,k-1}` counts such items above it. The ideal list takes at each rank the relevant
-    item that earns most there. 0 if no relevant item has a category. Ranks considered: n, in the
-    list and in the ideal; by default all of both. Values in [0, 1.59]; hardly ever above 1.
+    item that earns most there. 0 if no item is relevant for a subtopic, or has a category. Ranks
+    considered: n, in the list and in the ideal; by default all of both. Values in [0, 1.59]; hardly
+    ever above 1.
 
     Parameters
     ----------
     alpha
-        Share by which each relevant item of a category reduces the gain of the later ones.
+        Share by which each relevant item reduces what its subtopics, or categories, gain later.
 
     Notes
     -----
-    Relevance is binary. The values equal those of ndeval and ir_measures on qrels in which a
+    Relevance is binary: a grade for a subtopic counts if it reaches the relevance level. The values
+    equal those of ndeval and ir_measures; those of categories are theirs on qrels in which a
     relevant item is relevant for each of its categories. The ideal list is found greedily and need
     not be the best one: a list can score above 1, but never above e / (e - 1). Among items with
     the same gain the greedy list takes the last by id, as ndeval does.
@@ -57,13 +60,13 @@ def alpha_ndcg(
 
 
 def _discounted_gains(judged: Judged, *, alpha: float) -> Floats:
-    """Discount the new categories at each rank, of shape (n_users, n_ranks)."""
-    gains = judged.once(new_categories, alpha=alpha)
+    """Discount the new aspects at each rank, of shape (n_users, n_ranks)."""
+    gains = judged.once(new_aspects, alpha=alpha)
     return gains / np.log2(judged.ranks + 1)
 
 
 def _ideal_sums(judged: Judged, *, alpha: float) -> Floats:
     """Add up the discounted gains of the greedy list down to each rank, (n_users, n_judged)."""
-    gains = greedy_categories(judged, alpha=alpha)
+    gains = greedy_aspects(judged, alpha=alpha)
     ranks = np.arange(1, gains.shape[1] + 1)
     return accumulate(gains / np.log2(ranks + 1))

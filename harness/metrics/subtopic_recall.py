@@ -1,6 +1,6 @@
 """S-Recall: subtopic recall."""
 
-from harness.metrics.shared.features import n_categories, new_categories
+from harness.metrics.shared.features import n_aspects, new_aspects
 from harness.metrics.shared.metric import metric, ratio
 from qrels import Judged
 from runs.shared.arrays import Floats
@@ -13,18 +13,19 @@ from runs.shared.arrays import Floats
     aliases=("StRecall", "strec", "subtopic recall"),
 )
 def subtopic_recall(judged: Judged, *, cutoff: int | None = None) -> Floats:
-    r"""Share of the categories of the relevant items that relevant items in the first ranks have.
+    r"""Share of the subtopics, or categories, of relevant items that the first ranks cover.
 
     .. math::
         \mathrm{S\text{-}Recall}@n = \frac{|\bigcup_{k \le n,\, i(k) \text{ relevant}} C_{i(k)}|}
         {|\bigcup_{i \text{ relevant}} C_i|}
 
-    :math:`C_i` are the categories of an item. 0 if no relevant item has one. Values in [0, 1].
+    :math:`C_i` are the subtopics of the qrels for which an item is relevant; if these have no
+    subtopics, the categories of the item. 0 if no relevant item has one. Values in [0, 1].
 
     Notes
     -----
-    The values equal those of ndeval (``strec``) and ir_measures (``StRecall``) on qrels in which a
-    relevant item is relevant for each of its categories.
+    The values equal those of ndeval (``strec``) and ir_measures (``StRecall``); those of categories
+    are theirs on qrels in which a relevant item is relevant for each of its categories.
     """
-    covered = judged.total(new_categories, cutoff=cutoff, alpha=1.0)
-    return ratio(covered, judged.once_for_all(n_categories))
+    covered = judged.total(new_aspects, cutoff=cutoff, alpha=1.0)
+    return ratio(covered, judged.once_for_all(n_aspects))

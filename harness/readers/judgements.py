@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from harness.readers.objects import is_frame
-from harness.readers.rankings import pair_name, read_pairs
+from harness.readers.rankings import pair_name, pairs_in, require_distinct, table_of_data
+from harness.readers.table import Table
 from harness.readers.table_files import read_content, read_table
-from qrels.trec import HIGHEST_GRADE, QrelsFile, parse_qrels
-from runs import InputError
+from qrels.trec import HIGHEST_GRADE, QrelsFile, parse_qrels, with_subtopics
+from runs import InputError, Numbering
+from runs.shared.arrays import Ints
 from runs.shared.errors import how_to_add, warn
-from runs.tables.roles import QRELS
+from runs.tables.roles import QRELS, Role
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,9 +47,11 @@ def judgements_of(judgements: Judgements, options: TextOptions | None = None) ->
         frame with columns such as query_id, doc_id and relevance (`runs.tables.hints` has all
         words), or of TREC's four columns without names, an iterable of ir_measures' Qrel,
         Qrels of ranx, or lists of LensKit. Where there is no such file, an id of ir_datasets.
+        Second fields of TREC, or a column such as subtopic_id or iteration, are subtopics if they
+        differ.
     options
-        What a person says of a file: encoding, separator and columns (user, item, grade). Columns
-        count for frames, too.
+        What a person says of a file: encoding, separator and columns (user, item, grade, subtopic).
+        Columns count for frames, too.
     """
     data: Any = judgements
     what = "the qrels"
@@ -66,7 +70,8 @@ def judgements_of(judgements: Judgements, options: TextOptions | None = None) ->
         data = read_table(path, content, QRELS, options)
         if data is None:
             return parse_qrels(path, content)
-    pairs, numbers = read_pairs(data, what, QRELS, options)
+    table = table_of_data(data, what, QRELS, options)
+    pairs, numbers = pairs_in(table)
     # Negative grades, of any size, mean "not judged".
     grades = np.maximum(numbers, -1.0)
     is_odd = (grades != np.floor(grades)) | (grades > HIGHEST_GRADE)
@@ -77,7 +82,29 @@ def judgements_of(judgements: Judgements, options: TextOptions | None = None) ->
             f"{what}: a grade must be a whole number of at most {HIGHEST_GRADE}, and {name} "
             f"has {grades[row]:g}. Multiply half stars and `relevance_level` by 2, or round them."
         )
-    return QrelsFile(*pairs, grades.astype(np.int32))
+    whole_grades = grades.astype(np.int32)
+    numbered_subtopics = _subtopics_in(table)
+    if numbered_subtopics is None:
+        require_distinct(table, pairs)
+        return QrelsFile(*pairs, whole_grades)
+    subtopic_ids, subtopic = numbered_subtopics
+    require_distinct(table, pairs, subtopic)
+    return with_subtopics(pairs, whole_grades, subtopic_ids, subtopic, label=table.label)
+
+
+def _subtopics_in(table: Table) -> tuple[Numbering, Ints] | None:
+    """Number the subtopics of a table of judgements: ids, and the number of each row, (n_rows,).
+
+    None if no column holds subtopics, a row has none, or all are the same, such as the 0 in qrels
+    of whole topics.
+    """
+    if not table.has(Role.SUBTOPIC):
+        return None
+    column = table.column(Role.SUBTOPIC)
+    is_missing = column.isna() | (column.astype(str).str.strip() == "")
+    if is_missing.any() or column.nunique() < 2:
+        return None
+    return table.numbered_ids(Role.SUBTOPIC)
 
 
 def _is_known(dataset: str) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 from harness.readers.objects import frame_of, is_frame, with_index
 from harness.readers.table import Table, table_of
 from harness.readers.table_files import read_content, read_table
-from qrels.trec import GRADE_FIELD
+from qrels.trec import GRADE_FIELD, SUBTOPIC_FIELD
 from qrels.trec import N_FIELDS as N_QRELS_FIELDS
 from runs import InputError
 from runs.formats import (
@@ -26,7 +26,7 @@ from runs.formats import (
     runs_from_parquet,
 )
 from runs.run_file import RunFile
-from runs.shared.arrays import Floats
+from runs.shared.arrays import Floats, Ints, Numbers
 from runs.shared.errors import warn
 from runs.shared.fields import ITEM_FIELD, USER_FIELD, Pairs
 from runs.shared.files import PARQUET
@@ -50,7 +50,12 @@ FORMS: Mapping[str, str] = {
 
 TREC_PLACES: Mapping[str, Mapping[Role, int]] = {
     RUNS.name: {Role.USER: USER_FIELD, Role.ITEM: ITEM_FIELD, Role.SCORE: SCORE_FIELD},
-    QRELS.name: {Role.USER: USER_FIELD, Role.ITEM: ITEM_FIELD, Role.RATING: GRADE_FIELD},
+    QRELS.name: {
+        Role.USER: USER_FIELD,
+        Role.SUBTOPIC: SUBTOPIC_FIELD,
+        Role.ITEM: ITEM_FIELD,
+        Role.RATING: GRADE_FIELD,
+    },
 }
 """Places of the columns in frames that are laid out as files of TREC, by kind."""
 
@@ -80,23 +85,55 @@ def read_pairs(
     -------
     Pairs of topics and items, and the number of each, float64 of shape (n_pairs,).
     """
-    table = data if isinstance(data, Table) else _table_of_object(data, what, kind, options)
+    table = table_of_data(data, what, kind, options)
+    pairs, values = pairs_in(table)
+    require_distinct(table, pairs)
+    return pairs, values
+
+
+def table_of_data(data: Any, what: str, kind: Kind, options: TextOptions | None = None) -> Table:
+    """Make a table of what `read_pairs` takes; a table is returned as it is."""
+    return data if isinstance(data, Table) else _table_of_object(data, what, kind, options)
+
+
+def pairs_in(table: Table) -> tuple[Pairs, Floats]:
+    """Read the topic, the item and the number of each row; a pair may be in several rows.
+
+    Returns
+    -------
+    Topics and items, and the numbers, float64 of shape (n_rows,).
+
+    Raises
+    ------
+    InputError
+        If there are no rows, an id is missing, or a row has no number.
+    """
     users, user = table.numbered_ids(Role.USER)
     items, item = table.numbered_ids(Role.ITEM)
-    values = _numbers(table, kind)
+    values = _numbers(table, table.columns.kind)
     if not len(values):
         raise InputError(f"{table.label}: there is no item.")
     pairs = Pairs(users, items, user, item)
-    rows_of_faults = {
-        "has no number": np.flatnonzero(np.isnan(values)),
-        "is duplicated": pairs.duplicate_rows(),
-    }
-    for finding, rows in rows_of_faults.items():
-        if len(rows):
-            first_row = int(rows[0])
-            name = pair_name(pairs, first_row)
-            raise table.error(first_row, f"{name} {finding}.")
+    _refuse_rows(table, pairs, np.flatnonzero(np.isnan(values)), "has no number")
     return pairs, values
+
+
+def require_distinct(table: Table, pairs: Pairs, subtopic: Ints | None = None) -> None:
+    """Raise InputError, at its second row, if a pair of topic and item is in several rows.
+
+    With the number of the ``subtopic`` of each row, (n_rows,), a pair may be in a row of each.
+    """
+    _refuse_rows(table, pairs, pairs.duplicate_rows(subtopic), "is duplicated")
+
+
+def _refuse_rows(table: Table, pairs: Pairs, rows: Numbers, finding: str) -> None:
+    """Raise InputError for the pair of the first of these rows, if there is one.
+
+    ``rows`` are places in the table, of shape (n,); ``finding`` says what is wrong with them.
+    """
+    if len(rows):
+        first_row = int(rows[0])
+        raise table.error(first_row, f"{pair_name(pairs, first_row)} {finding}.")
 
 
 def _numbers(table: Table, kind: Kind) -> Floats:

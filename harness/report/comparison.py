@@ -36,7 +36,7 @@ from harness.report.shared_estimates import (
     is_unacceptable,
     sentence_of_quantity,
 )
-from harness.report.study_folder import FinishedStudy, Ledger
+from harness.report.study_folder import SUBTOPICS_FILE, FinishedStudy, Ledger
 from harness.report.tables import estimates_of
 from runs import InputError
 from runs.shared.arrays import Floats
@@ -103,10 +103,17 @@ class Comparison:
         }
 
     @cached_property
-    def _qrels_checksums(self) -> set[str | None]:
-        """Different checksums of the judgements of the studies."""
-        entries = [Ledger(study.folder).entry("qrels") for study in self.studies.values()]
-        return {None if entry is None else entry.files.get(QRELS_FILE) for entry in entries}
+    def _qrels_checksums(self) -> set[tuple[str | None, str | None]]:
+        """Different checksums of the judgements of the studies: of whole topics, and of subtopics.
+
+        None stands for a file that a study does not have.
+        """
+        checksums = set()
+        for study in self.studies.values():
+            entry = Ledger(study.folder).entry("qrels")
+            files = {} if entry is None else entry.files
+            checksums.add((files.get(QRELS_FILE), files.get(SUBTOPICS_FILE)))
+        return checksums
 
     @cached_property
     def _shared_means(self) -> Mapping[tuple[str, str], list[float]]:

@@ -146,6 +146,10 @@ RESULTS_BESIDE_ANALYSES = {
 }
 """Results that studies of systems have beside those of their analyses, by key."""
 
+SUBTOPICS_FILE = "qrels/subtopics.qrels"
+TRUE_SUBTOPICS_FILE = "truth/subtopics.qrels"
+"""Grades of items for each subtopic, where judgements are of subtopics."""
+
 TRAIN_FILE = "split/train.csv"
 TEST_FILE = "split/test.csv"
 """The ratings that systems learn from, and those that they are judged by."""

@@ -165,13 +165,16 @@ class Block:
         """Look up the items of one system's lists, and those that are judged, for metrics."""
         listed_items = lists.items(self.users, samples.qrels)
         judged_items = _judged_items(self.judgements, samples.qrels)
+        subtopics = samples.qrels.subtopics
         return ItemsOfLists(
-            samples.catalogue,
-            self.users,
-            listed_items,
-            judged_items,
-            self.judgements,
-            lists.run.system,
+            catalogue=samples.catalogue,
+            users=self.users,
+            listed=listed_items,
+            judged=judged_items,
+            judgements=self.judgements,
+            system=lists.run.system,
+            listed_judgements=None if subtopics is None else lists.judgements,
+            subtopics=subtopics,
         )
 
 

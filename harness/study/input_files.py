@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from harness.report.study_folder import TEST_FILE, TRAIN_FILE
+from harness.report.study_folder import SUBTOPICS_FILE, TEST_FILE, TRAIN_FILE, TRUE_SUBTOPICS_FILE
 from harness.study.collection import Collection
 from harness.study.parts import Files, Parts
 from qrels import Qrels, Ratings
 from qrels.ratings.datasets.rating_lines import format_rating_lines
 from qrels.ratings.world import Truth
-from qrels.trec import format_qrels
+from qrels.trec import format_qrels, format_subtopics
 from runs import Numbering
 from runs.shared.ids import id_table
 
@@ -56,13 +56,34 @@ def keep_input(parts: Parts, collection: Collection) -> None:
 def qrels_files(qrels: Qrels, topics: TrecIds, items: TrecIds) -> Files:
     """Format judgements as TREC qrels; where numbers replace ids of users or items, add ids.csv.
 
-    That is a table of the numbers and the ids. Topics are called users in it.
+    That is a table of the numbers and the ids. Topics are called users in it. Judgements of
+    subtopics have a file of their own, beside the highest grades.
     """
-    files = {"qrels/test.qrels": format_qrels(qrels, topics.written, items.written)}
+    files = _trec_files(
+        qrels,
+        topics.written,
+        items.written,
+        name="qrels/test.qrels",
+        subtopics_name=SUBTOPICS_FILE,
+    )
     ids_by_kind = {"user": topics, "item": items}
     replaced = {kind: ids for kind, ids in ids_by_kind.items() if ids.are_replaced}
     if replaced:
         files["ids.csv"] = id_table(replaced)
+    return files
+
+
+def _trec_files(
+    qrels: Qrels, topics: Numbering, items: Numbering, *, name: str, subtopics_name: str
+) -> Files:
+    """Format judgements as TREC qrels, in a file as trec_eval reads it: an item once in a topic.
+
+    If the judgements are of subtopics, a second file has the grade of each subtopic, as ndeval
+    reads it.
+    """
+    files = {name: format_qrels(qrels, topics, items)}
+    if qrels.subtopics is not None:
+        files[subtopics_name] = format_subtopics(qrels, qrels.subtopics, topics, items)
     return files
 
 
@@ -78,7 +99,13 @@ def world_files(truth: Truth) -> Files:
 
 def true_qrels_files(qrels: Qrels, topics: TrecIds, trec_items: Numbering) -> Files:
     """Format the true judgements as TREC qrels; where numbers replace ids, add a table of both."""
-    files = {"truth/true.qrels": format_qrels(qrels, topics.written, trec_items)}
+    files = _trec_files(
+        qrels,
+        topics.written,
+        trec_items,
+        name="truth/true.qrels",
+        subtopics_name=TRUE_SUBTOPICS_FILE,
+    )
     if topics.are_replaced:
         files["truth/ids.csv"] = id_table({"user": topics})
     return files

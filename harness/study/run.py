@@ -27,12 +27,13 @@ from harness.study.stages import Stages
 from harness.study.store import Store
 from harness.study.study import MetricsSection, Study
 from harness.study.systems_run import SystemsRun
-from qrels import Catalogue, Judged
+from qrels import Catalogue, Judged, Qrels
 from qrels.catalogue import ItemsOfLists
 from qrels.ranks.judged_ranks import Validation
 from qrels.ratings.world import like_settings, world_settings
+from qrels.subtopics import Subtopics
 from recommenders import find_system, label_of, read_settings
-from runs import InputError, InputWarning, Run
+from runs import InputError, InputWarning, Numbering, Run
 from runs.shared.errors import ErrorCollector, warn, warning_sentences
 from runs.shared.ids import require_fit_name
 from runs.shared.progress import Progress, SilentProgress
@@ -69,6 +70,7 @@ def check_metrics(
     *,
     user_metrics: Sequence[Metric] = (),
     example: Callable[[Sequence[Validation]], Catalogue] = lambda _: Catalogue(3),
+    has_subtopics: bool = False,
     errors_at: Callable[..., AbstractContextManager[None]] = lambda *_: nullcontext(),
 ) -> dict[str, Metric]:
     """Look up the metrics of a section, and score an example with each measure.
@@ -81,6 +83,8 @@ def check_metrics(
         Metrics given as objects, which names may mean, as those of the plug-ins.
     example
         Makes a catalogue of three items, by the validations of hidden items that a metric needs.
+    has_subtopics
+        Whether judgements may be of subtopics: before qrels are read, this is not known.
     errors_at
         Context of a key in a file, which begins errors with its line.
 
@@ -115,7 +119,8 @@ def check_metrics(
     with errors_at("metrics", "names"):
         for measure in section.measures:
             metric = metrics[measure.metric]
-            try_out(metric, measure.cutoff, example(metric.needs))
+            example_items = example(metric.needs)
+            try_out(metric, measure.cutoff, example_items, has_subtopics=has_subtopics)
     return metrics
 
 
@@ -134,7 +139,12 @@ def check(study: Study) -> dict[str, Metric]:
         profiles without them.
     """
     example = partial(example_catalogue, study)
-    metrics = check_metrics(study.metrics, example=example, errors_at=study.errors_at)
+    metrics = check_metrics(
+        study.metrics,
+        example=example,
+        has_subtopics=study.qrels is not None,
+        errors_at=study.errors_at,
+    )
     _reference_metrics(study)
     if study.ratings is None:
         return metrics
@@ -197,7 +207,12 @@ def _reference_metrics(study: Study) -> dict[str, Metric]:
             metric = find_metric(measure.metric, available)
             if metric.needs:
                 raise InputError(f"{metric.label} hides items, and cannot be a reference measure.")
-            try_out(metric, measure.cutoff, example_catalogue(study, ()))
+            try_out(
+                metric,
+                measure.cutoff,
+                example_catalogue(study, ()),
+                has_subtopics=study.truth.path is not None and study.truth.is_qrels,
+            )
             metrics[measure.metric] = metric
     return metrics
 
@@ -218,11 +233,17 @@ def _check_profiles(systems: Sequence[str], metrics: Mapping[str, Metric]) -> No
         )
 
 
-def try_out(metric: Metric, cutoff: int | None, catalogue: Catalogue | None = None) -> None:
+def try_out(
+    metric: Metric,
+    cutoff: int | None,
+    catalogue: Catalogue | None = None,
+    *,
+    has_subtopics: bool = False,
+) -> None:
     """Score an example of three users, of whom the last has no judgements, to check a metric.
 
     Users are scored together, then each alone. Without a cut-off, lists are scored whole; without a
-    catalogue, nothing is known of the three items.
+    catalogue, nothing is known of the three items; judgements are of subtopics if so said.
 
     Raises
     ------
@@ -230,10 +251,10 @@ def try_out(metric: Metric, cutoff: int | None, catalogue: Catalogue | None = No
         If the metric fails, needs something that the catalogue does not hold, or one user's score
         depends on who else is scored.
     """
-    all_users = _example_lists(slice(3), catalogue)
+    all_users = _example_lists(slice(3), catalogue, has_subtopics=has_subtopics)
     scores = metric(all_users, cutoff=cutoff)
     for user, score in enumerate(scores):
-        one_user = _example_lists(slice(user, user + 1), catalogue)
+        one_user = _example_lists(slice(user, user + 1), catalogue, has_subtopics=has_subtopics)
         (score_alone,) = metric(one_user, cutoff=cutoff)
         if not np.isclose(score, score_alone, rtol=0, atol=1e-12):
             raise InputError(
@@ -251,17 +272,78 @@ def _try_on_items(run: SystemsRun) -> None:
     """
     if run.catalogue.n_items < 3:
         return
-    qrels = run.collection.qrels
+    with run.study.errors_at("metrics", "names"):
+        _score_example(run.metrics, run.collection.qrels, run.catalogue)
+    true_judgements = run.collection.true_judgements
+    if true_judgements is not None:
+        with run.study.errors_at("truth"):
+            metrics = {**run.references, **run.metrics}
+            _score_example(metrics, true_judgements.qrels, run.catalogue)
+
+
+def _score_example(metrics: Mapping[str, Metric], qrels: Qrels, catalogue: Catalogue) -> None:
+    """Score an example by all metrics but those that hide items; raise the InputError of the first.
+
+    Grades of the example, and whether it has subtopics, are as in the qrels.
+    """
     lists = _example_lists(
         slice(1),
-        run.catalogue,
+        catalogue,
         highest_grade=float(qrels.grades.max()),
         relevance_level=float(qrels.relevance_level),
+        has_subtopics=qrels.subtopics is not None,
     )
-    with run.study.errors_at("metrics", "names"):
-        for metric in run.metrics.values():
-            if not metric.needs:
-                metric(lists, cutoff=1)
+    for metric in metrics.values():
+        if not metric.needs:
+            metric(lists, cutoff=1)
+
+
+def _check_subtopics(run: SystemsRun) -> None:
+    """Warn of metrics that count subtopics of the qrels where there are categories of items, too.
+
+    Raises InputError if a metric counts subtopics, and either the qrels or the truth lack them: by
+    these it would count categories.
+    """
+    true_judgements = run.collection.true_judgements
+    has_subtopics = run.collection.qrels.subtopics is not None
+    has_true_subtopics = true_judgements is not None and true_judgements.qrels.subtopics is not None
+    if not has_subtopics and not has_true_subtopics:
+        return
+    names = [name for name, metric in run.metrics.items() if _counts_subtopics(metric)]
+    if not names:
+        return
+    if true_judgements is not None and has_subtopics != has_true_subtopics:
+        finding = "the qrels have, and the truth has not"
+        if has_true_subtopics:
+            finding = "the truth has, and the qrels have not"
+        with run.study.errors_at("truth"):
+            raise InputError(f"{names[0]} counts subtopics, which {finding}: leave it out.")
+    if run.catalogue.features is not None:
+        warn(
+            f"{listed(names)}: the subtopics of the qrels count, and not the categories of items "
+            "in [items]."
+        )
+
+
+def _counts_subtopics(metric: Metric) -> bool:
+    """Find out by an example whether a metric counts subtopics where the qrels have them.
+
+    It does if, with nothing known of items, it can be computed with subtopics alone.
+    """
+    is_computed_without = _is_computed(metric, has_subtopics=False)
+    return not is_computed_without and _is_computed(metric, has_subtopics=True)
+
+
+def _is_computed(metric: Metric, *, has_subtopics: bool) -> bool:
+    """Tell whether a metric scores an example, of whose items nothing is known, without an error.
+
+    ``has_subtopics`` says whether its judgements are of subtopics.
+    """
+    try:
+        metric(_example_lists(slice(1), None, has_subtopics=has_subtopics), cutoff=1)
+    except InputError:
+        return False
+    return True
 
 
 def _example_lists(
@@ -270,6 +352,7 @@ def _example_lists(
     *,
     highest_grade: float = 1.0,
     relevance_level: float = 1.0,
+    has_subtopics: bool = False,
 ) -> Judged:
     """Make lists of three items for some of three users, and judgements, of shape (n_users, 3).
 
@@ -288,6 +371,8 @@ def _example_lists(
         Grade of the relevant items; other judged items have 0.
     relevance_level
         Lowest relevant grade.
+    has_subtopics
+        Whether judgements are of two subtopics.
     """
     # Grades by rank, then by judgement; NaN: the item of the rank is unjudged, or no judgement.
     lists = np.array([[1.0, np.nan, 0.0], [np.nan, 1.0, np.nan], [np.nan, np.nan, np.nan]])
@@ -301,6 +386,14 @@ def _example_lists(
     ranked_items = np.array([[0, 1, 2], [2, 1, 0], [1, 2, 0]])
     judged_items = np.array([[0, 1, 2], [1, -1, -1], [-1, -1, -1]])
     judgement_numbers = np.array([[0, 1, 2], [3, -1, -1], [-1, -1, -1]])
+    # Judgement 0 is relevant for both subtopics, 1 and 3 for one of them, 2 for none.
+    subtopics = Subtopics(
+        ids=Numbering.of(["1", "2"]),
+        offsets=np.array([0, 2, 3, 4, 5]),
+        numbers=np.array([0, 1, 1, 0, 0], dtype=np.int32),
+        grades=np.array([1, 1, 1, 0, 1], dtype=np.int32) * np.int32(highest_grade),
+    )
+    ranked_judgements = np.array([[0, -1, 2], [-1, 3, -1], [-1, -1, -1]])
     items_of_lists = ItemsOfLists(
         catalogue or Catalogue(3),
         users=np.arange(3)[users],
@@ -308,6 +401,8 @@ def _example_lists(
         judged=judged_items[users].T,
         judgements=judgement_numbers[users].T,
         system=EXAMPLE_SYSTEM,
+        listed_judgements=ranked_judgements[users].T if has_subtopics else None,
+        subtopics=subtopics if has_subtopics else None,
     )
     return judged.with_items(lambda: items_of_lists)
 
@@ -401,6 +496,7 @@ def _prepare(study: Study, *, n_jobs: int, progress: Progress) -> tuple[Stages, 
         )
         stages = Stages(run, compute_in_world, repeats)
         stages.check_settings()
+        _check_subtopics(run)
         _try_on_items(run)
         stages.scores.warn_of_ties()
     input_warnings = [warning for warning in caught if issubclass(warning.category, InputWarning)]

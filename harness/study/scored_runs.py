@@ -73,7 +73,8 @@ def _read_metrics(measures: MeasureNames) -> tuple[Measures, dict[str, Metric]]:
         else:
             names.append(str(measure))
     section = check_settings("the measures", MetricsSection, {"names": tuple(names), "cutoffs": ()})
-    return section.measures, check_metrics(section, user_metrics=user_metrics)
+    metrics = check_metrics(section, user_metrics=user_metrics, has_subtopics=True)
+    return section.measures, metrics
 
 
 def read_and_score(

@@ -215,8 +215,8 @@ class QrelsSection(TextOptions):
     )
     columns: dict[str, str | int] | None = Field(
         None,
-        description="Name or number (from 0) of columns of a qrels table: user, item, grade. Those "
-        "that are not named are recognised.",
+        description="Name or number (from 0) of columns of a qrels table: user, item, grade, "
+        "subtopic. Those that are not named are recognised.",
     )
     relevance_level: Whole | None = Field(
         None,

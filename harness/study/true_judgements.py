@@ -362,12 +362,14 @@ def judgements_of_file(file: TruthFile, ids: StudyIds, *, candidates: Candidates
             "study without a training rating; do the ids match?"
         )
     judged_users, topic = np.unique(user[is_usable], return_inverse=True)
+    subtopics = file.judged.subtopics
     qrels = qrels_from_columns(
         topic,
         item[is_usable],
         file.judged.grade[is_usable],
         n_users=len(judged_users),
         relevance_level=file.level,
+        subtopics=None if subtopics is None else subtopics.select(np.flatnonzero(is_usable)),
     )
     if not qrels.relevant.any():
         raise InputError(

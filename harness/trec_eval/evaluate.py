@@ -21,7 +21,7 @@ from harness.readers.rankings import read_run_files
 from harness.readers.sense_check import SenseCheck, check_grades
 from harness.scoring.tied_items import MIN_TIED_SHARE, orders_of_tied_lines, warn_of_ranges
 from harness.trec_eval.measures import RUN_ID, Column
-from qrels import Qrels, judge
+from qrels import Catalogue, Qrels, judge
 from qrels.qrels import judgement_facts, warn_of_one_sided_judgements
 from runs.run_file import Precision, RankedLists, common_items, require_known_users
 from runs.shared.arrays import Floats, Integers, Numbers
@@ -235,6 +235,9 @@ def _warn_of_ties(
     warn_of_ranges(lists.system, share, [column.name for column in columns], means)
 
 
+NOTHING_KNOWN = Catalogue(0)
+"""Properties of items, of which run files and qrels tell none."""
+
 CELLS_AT_ONCE = 1 << 20
 """Ranks, or judgements, of the topics that are scored together: 8 MB of grades."""
 
@@ -260,7 +263,7 @@ def _score_topics(
     for topics in _blocks(np.maximum(lengths, judgement_counts)):
         n_ranks = int(lengths[topics].max(initial=1))
         run = lists.to_run(topics, depth=n_ranks)
-        judged = judge(run, qrels.select_users(topics)).as_deep_as(deepest)
+        judged = judge(run, qrels.select_users(topics), NOTHING_KNOWN).as_deep_as(deepest)
         if judged_only:
             judged = judged.condensed
         with name_users_in_errors(lists.topics.ids[topics]):

@@ -13,7 +13,14 @@ import numpy as np
 
 from harness.metrics.shared.names import parse_name
 from harness.report.manifest import Manifest
-from harness.report.study_folder import TEST_FILE, TRAIN_FILE, FinishedStudy, warn_of_changes
+from harness.report.study_folder import (
+    SUBTOPICS_FILE,
+    TEST_FILE,
+    TRAIN_FILE,
+    TRUE_SUBTOPICS_FILE,
+    FinishedStudy,
+    warn_of_changes,
+)
 from qrels import Qrels, match, qrels_from_columns
 from qrels.ratings.datasets import read_ratings
 from qrels.ratings.datasets.rating_lines import format_rating_lines, rating_table
@@ -30,7 +37,7 @@ if TYPE_CHECKING:
 EXPORTED = ("runs/", "qrels/", "split/", "truth/", "ids.csv")
 """Files and folders of a study that are exported."""
 
-COPIED = ("ids.csv", "truth/true.qrels")
+COPIED = ("ids.csv", SUBTOPICS_FILE, "truth/true.qrels", TRUE_SUBTOPICS_FILE)
 """Files that are exported as they are."""
 
 RunFormat = Literal["parquet", "lenskit", "recbole", "ir_metadata"]
@@ -122,7 +129,7 @@ seed = {seed}
 paths = ["runs/*.run"]
 
 [qrels]
-path = "qrels/test.qrels"
+path = "{qrels}"
 relevance_level = {level}
 
 [metrics]
@@ -134,11 +141,14 @@ cutoffs = {cutoffs}
 def _study_file(finished: FinishedStudy, level: int) -> str:
     """Write a study file of the exported runs and qrels; ``level`` is the lowest relevant grade.
 
-    It has the name, the seed, the metrics and the cut-offs of the study.
+    It has the name, the seed, the metrics and the cut-offs of the study. The qrels are those of
+    subtopics, if the study has them.
     """
     measures = finished.means.measures
+    has_subtopics = finished.path_of(SUBTOPICS_FILE).is_file()
     return STUDY_FILE.format(
         name=json.dumps(finished.name),
+        qrels=SUBTOPICS_FILE if has_subtopics else QRELS,
         seed=finished.manifest.seed,
         level=level,
         metrics=json.dumps(list(measures.metrics)),

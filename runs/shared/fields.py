@@ -299,17 +299,21 @@ class Pairs(NamedTuple):
             raise columns.error_at(second, finding)
         return pairs
 
-    def duplicate_rows(self) -> Numbers:
+    def duplicate_rows(self, subtopic: Ints | None = None) -> Numbers:
         """Find the rows, rising, whose pair of user and item is in an earlier row, too.
 
-        ``self.user`` and ``self.item`` are numbers, of shape (n_lines,).
+        ``self.user`` and ``self.item`` are numbers, of shape (n_lines,). With ``subtopic``, of the
+        same shape, an earlier row counts only if it is of the same subtopic.
         """
         # One number for each pair.
         pairs = self.user.astype(np.int64) * len(self.items) + self.item
-        order = np.argsort(pairs, kind="stable")
-        sorted_pairs = pairs[order]
-        equals_next = np.flatnonzero(sorted_pairs[1:] == sorted_pairs[:-1])
-        return np.sort(order[equals_next + 1])
+        if subtopic is None:
+            order = np.argsort(pairs, kind="stable")
+            equals_next = np.diff(pairs[order]) == 0
+        else:
+            order = np.lexsort((subtopic, pairs))
+            equals_next = (np.diff(pairs[order]) == 0) & (np.diff(subtopic[order]) == 0)
+        return np.sort(order[np.flatnonzero(equals_next) + 1])
 
 
 HALF_RANKS = "ranks that share ties are half ranks, so settle ties by item, min, max or at random"
@@ -335,6 +339,22 @@ def offsets_of(counts: Integers) -> Longs:
     array([0, 2, 2, 5])
     """
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+
+
+def rows_of_groups(offsets: Integers, groups: Integers) -> Longs:
+    """List the rows of these groups, group by group, int64 of shape (n,).
+
+    Rows of group g are ``offsets[g]`` to ``offsets[g + 1] - 1``; ``offsets`` has the shape
+    (n_groups + 1,).
+
+    >>> rows_of_groups(np.array([0, 2, 2, 5]), np.array([2, 0]))
+    array([2, 3, 4, 0, 1])
+    """
+    first_rows = offsets[groups]
+    counts = offsets[groups + 1] - first_rows
+    first_positions = np.cumsum(counts) - counts
+    shifts = np.repeat(first_rows - first_positions, counts)
+    return shifts + np.arange(counts.sum())
 
 
 def as_integers(numbers: ArrayLike, *, name: str) -> Longs:

@@ -33,6 +33,7 @@ class Meaning(StrEnum):
     NAME = "name"
     INDEX = "index"
     HISTORY = "history"
+    SUBTOPIC = "subtopic"
     ATTRIBUTE = "attribute"
 
 
@@ -75,6 +76,7 @@ WORDS: Final[Mapping[Meaning, str]] = {
     Meaning.EVENT: "event events action behavior behaviour interaction ereignis evento aktion",
     Meaning.SYSTEM: "system run tag model algorithm",
     Meaning.MEASURE: "measure metric",
+    Meaning.SUBTOPIC: "subtopic subtopics intent intents iteration",
     Meaning.VALUE: "value mean",
     Meaning.INDEX: "index unnamed row rownum",
     Meaning.ATTRIBUTE: (

@@ -23,6 +23,7 @@ class Role(StrEnum):
     TIME = "time"
     EVENT = "event"
     HISTORY = "history"
+    SUBTOPIC = "subtopic"
     SYSTEM = "system"
     MEASURE = "measure"
     INDEX = "index"
@@ -138,9 +139,15 @@ QRELS: Final = Kind(
         Role.USER: (Meaning.TOPIC, Meaning.USER),
         Role.ITEM: (Meaning.ITEM,),
         Role.RATING: (Meaning.GRADE, Meaning.SCORE),
+        Role.SUBTOPIC: (Meaning.SUBTOPIC,),
     },
     required=(Role.USER, Role.ITEM, Role.RATING),
-    roles={"user": Role.USER, "item": Role.ITEM, "grade": Role.RATING},
+    roles={
+        "user": Role.USER,
+        "item": Role.ITEM,
+        "grade": Role.RATING,
+        "subtopic": Role.SUBTOPIC,
+    },
     section="[qrels]",
     prefix="--qrels-",
 )

@@ -1,4 +1,4 @@
-"""Features of items as metrics use them: directions, and categories."""
+"""Features of items as metrics use them: directions, and categories; and subtopics beside these."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qrels import Catalogue, Judged
+from qrels.catalogue import REMEDIES
 from runs import InputError
 from runs.shared.arrays import Floats
 
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 DECIMALS = 12
 """Decimals to which gains are compared: of items with equal gains the item number decides."""
+
+SUBTOPICS_REMEDY = "give qrels with subtopics (topic subtopic item grade)"
+"""What to do instead where a metric may count subtopics or categories."""
 
 
 def directions(catalogue: Catalogue) -> Floats:
@@ -50,46 +54,46 @@ def categories(catalogue: Catalogue) -> Floats:
     return np.pad(features, ((0, 1), (0, 0)))
 
 
-def new_categories(judged: Judged, *, alpha: float) -> Floats:
-    r"""Count the categories of the relevant item at each rank, repeated ones less.
+def new_aspects(judged: Judged, *, alpha: float) -> Floats:
+    r"""Count the aspects of the relevant item at each rank, repeated ones less.
 
     .. math:: \sum_{c} \mathrm{has}(i(k), c) \, (1 - \alpha)^{r_{c,k-1}}
 
-    with :math:`r_{c,k-1}` the relevant items of category c above rank k. The counts are of shape
-    (n_users, n_ranks), 0 where the item is not relevant.
+    with :math:`r_{c,k-1}` the relevant items of aspect c above rank k. Aspects are subtopics, or
+    categories of items. The counts are of shape (n_users, n_ranks), 0 where the item is not
+    relevant. Raises InputError if neither subtopics nor categories are known.
     """
     from harness.metrics.shared.features_loop import count_new
 
-    items = _by_rank(judged.items, np.int32)
+    numbers = judged.items if judged.subtopics is None else judged.listed_judgements
     relevant = _by_rank(judged.relevant)
-    return count_new(items, relevant, judged.catalogue.once(_item_categories), alpha).T
+    return count_new(_by_rank(numbers, np.int32), relevant, _aspects_by_number(judged), alpha).T
 
 
-def greedy_categories(judged: Judged, *, alpha: float) -> Floats:
+def greedy_aspects(judged: Judged, *, alpha: float) -> Floats:
     """Compute the gain at each rank of a list that takes the relevant item of most gain there.
 
-    The gain of an item is the sum over its categories of (1 - alpha)^m, with m items above it that
-    have the category. The list has all relevant items of the user. Gains are of shape (n_users,
-    n_judged), 0 behind the end of the list.
+    The gain of an item is the sum over its aspects, subtopics or categories, of (1 - alpha)^m, with
+    m items above it that have the aspect. The list has all relevant items of the user. Gains are of
+    shape (n_users, n_judged), 0 behind the end of the list. Raises InputError if neither subtopics
+    nor categories are known.
     """
     from harness.metrics.shared.features_loop import count_greedily
 
-    items, relevant = _judged_items(judged)
-    item_categories = judged.catalogue.once(_item_categories)
-    return count_greedily(items, relevant, item_categories, alpha, DECIMALS).T
+    numbers, relevant = _judged_numbers(judged)
+    return count_greedily(numbers, relevant, _aspects_by_number(judged), alpha, DECIMALS).T
 
 
-def n_categories(judged: Judged) -> Floats:
-    """Count the distinct categories of each user's relevant items, in the list or not, (n_users,).
+def n_aspects(judged: Judged) -> Floats:
+    """Count the distinct aspects of each user's relevant items, in the list or not, (n_users,).
 
-    Raises InputError if the categories of items are not known.
+    Aspects are subtopics, or categories of items. Raises InputError if neither are known.
     """
     from harness.metrics.shared.features_loop import count_new
 
-    items, relevant = _judged_items(judged)
-    item_categories = judged.catalogue.once(_item_categories)
-    # With alpha 1 only the first item of a category counts.
-    counts = count_new(items, relevant, item_categories, 1.0)
+    numbers, relevant = _judged_numbers(judged)
+    # With alpha 1 only the first item of an aspect counts.
+    counts = count_new(numbers, relevant, _aspects_by_number(judged), 1.0)
     return np.asarray(counts.sum(axis=0))
 
 
@@ -129,10 +133,32 @@ def _by_rank(table: NDArray[Any], dtype: type[np.generic] | None = None) -> NDAr
     return np.ascontiguousarray(table.T, dtype=dtype)
 
 
-def _judged_items(judged: Judged) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the judged items of each user, and whether they are relevant: (n_judged, n_users)."""
+def _judged_numbers(judged: Judged) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Number the judged items of each user, and tell which are relevant: (n_judged, n_users).
+
+    Numbers are those of judgements where these have subtopics, otherwise those of items; -1 where a
+    user has fewer.
+    """
+    numbers = judged.judged_items if judged.subtopics is None else judged.judgement_numbers
     relevant = judged.judgements >= judged.relevance_level
-    return _by_rank(judged.judged_items, np.int32), _by_rank(relevant)
+    return _by_rank(numbers, np.int32), _by_rank(relevant)
+
+
+def _aspects_by_number(judged: Judged) -> Categories:
+    """Look up the subtopics of each judgement if the qrels have them, else categories of each item.
+
+    A judgement has the subtopics for which its grade reaches the relevance level. The result are
+    row starts, aspects, and how many aspects there are: judgement, or item, i has the aspects
+    ``aspects[starts[i]:starts[i + 1]]``.
+
+    Raises InputError if neither is known, or features of items are not all 0 or 1.
+    """
+    if judged.subtopics is not None:
+        covered = judged.subtopics.covered(judged.relevance_level)
+        return covered.starts, covered.numbers, len(judged.subtopics.ids)
+    if judged.catalogue.features is None:
+        raise InputError(f"{REMEDIES['features']}, or {SUBTOPICS_REMEDY}.")
+    return judged.catalogue.once(_item_categories)
 
 
 def _item_categories(catalogue: Catalogue) -> Categories:

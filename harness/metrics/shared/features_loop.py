@@ -1,4 +1,4 @@
-"""The loops of metrics that use the features or categories of items, compiled.
+"""The loops of metrics that use features, categories or subtopics of items, compiled.
 
 Tables of lists are of shape (n_ranks, n_users), unlike those of `qrels.Judged`: one rank of all
 users stands after the other in memory.
@@ -16,7 +16,8 @@ from runs.shared.compiled import jit_in_any_order, jit_like_numpy
 Categories: TypeAlias = tuple[Integers, Integers, int]
 """Categories of the items as rows of csr: starts, category numbers, number of categories.
 
-Item i has the categories ``numbers[starts[i]:starts[i + 1]]``.
+Item i has the categories ``numbers[starts[i]:starts[i + 1]]``. In qrels with subtopics, the numbers
+of judgements stand in the place of those of items, and subtopics in the place of categories.
 """
 
 

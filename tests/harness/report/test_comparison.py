@@ -45,11 +45,11 @@ def rename(folder: Path, name: str) -> None:
     path.write_text(json.dumps(manifest | {"study": name}), encoding="utf-8")
 
 
-def judge_otherwise(folder: Path) -> None:
+def judge_otherwise(folder: Path, file: str = "qrels/test.qrels") -> None:
     """Let a study have another test part, as its ledger says."""
     page = folder / ".ledger/qrels.json"
     entry = json.loads(page.read_text())
-    entry["files"]["qrels/test.qrels"] = "0" * 64
+    entry["files"][file] = "0" * 64
     page.write_text(json.dumps(entry))
 
 
@@ -211,6 +211,13 @@ def apart(both: tuple[Path, Path]) -> tuple[Path, Path]:
     """Give two studies that are judged by different test parts."""
     judge_otherwise(both[1])
     return both
+
+
+def test_judgements_of_other_subtopics_are_others(both: tuple[Path, Path]) -> None:
+    assert compared(*both).mean_scores
+    judge_otherwise(both[1], "qrels/subtopics.qrels")
+    assert not compared(*both).mean_scores
+    assert compared(*both).mean_ranks
 
 
 def test_ranks_are_those_of_the_mean_scores(apart: tuple[Path, Path]) -> None:

@@ -538,3 +538,49 @@ def test_topics_stand_below_each_other_in_tables(collection: tuple[Path, Path]) 
     assert [row.strip().rpartition(", ")[2] for row in rows[:2]] == ["topic u1", "topic u2"]
     assert rows[2].strip().endswith("/als.run")
     assert "runid" not in answer.stdout
+
+
+# Subtopics
+
+
+@pytest.fixture
+def of_subtopics(tmp_path: Path) -> tuple[Path, Path]:
+    """Qrels of three subtopics, and a run of two topics."""
+    judgements = tmp_path / "q"
+    judgements.write_text("t1 1 a 1\nt1 1 b 1\nt1 2 b 1\nt1 3 c 2\nt2 1 d 1\nt2 1 e 0\n")
+    return judgements, write_run(tmp_path, "s", {"t1": ["b", "z", "a"], "t2": ["e", "d"]})
+
+
+def test_measures_of_subtopics_are_printed_for_each_topic(of_subtopics: tuple[Path, Path]) -> None:
+    judgements, run = of_subtopics
+    measures = ["-m", "S-Recall@2", "-m", "alpha-nDCG@3", "-m", "map"]
+    answer = evaluate("-q", "--format", "csv", "--qrels", judgements, run, *measures)
+    rows = [line.split(",")[2:] for line in answer.stdout.splitlines()[1:]]
+    found = {(measure, topic): float(value) for measure, topic, value in rows}
+    log3 = np.log2(3)
+    assert found["S-Recall@2", "t1"] == pytest.approx(2 / 3)
+    assert found["S-Recall@2", "t2"] == 1
+    assert found["alpha-nDCG@3", "t1"] == pytest.approx((2 + 0.5 / 2) / (2 + 1 / log3 + 0.5 / 2))
+    assert found["alpha-nDCG@3", "t2"] == pytest.approx(1 / log3)
+    assert found["map", "t1"] == pytest.approx((1 + 2 / 3) / 3)
+
+
+def test_unjudged_items_can_be_left_out_before_subtopics_are_counted(
+    of_subtopics: tuple[Path, Path],
+) -> None:
+    judgements, run = of_subtopics
+    run.write_text(run.read_text().replace(" b ", " y "))
+    options = ["--format", "csv", "-m", "S-Recall@1", "-q"]
+    with_unjudged = evaluate("--qrels", judgements, run, *options).stdout
+    judged_alone = evaluate("--qrels", judgements, run, *options, "-J").stdout
+    assert "S-Recall@1,t1,0.0" in with_unjudged
+    assert "S-Recall@1,t1,0.333" in judged_alone
+
+
+def test_measures_of_subtopics_say_what_they_need(tmp_path: Path) -> None:
+    judgements = tmp_path / "q"
+    judgements.write_text("t1 0 a 1\n")
+    run = write_run(tmp_path, "s", {"t1": ["a"]})
+    answer = evaluate("--qrels", judgements, run, "-m", "alpha-nDCG@2")
+    assert answer.exit_code == 2
+    assert "or give qrels with subtopics (topic subtopic item grade)" in answer.stderr

@@ -56,19 +56,17 @@ def test_a_category_gains_less_each_time_it_comes_again(judged: Judged) -> None:
     # without a category.
     first: list[float] = [1 + 1, 0.75, 0.75**2 + 0.75 + 1, 0, 0]
     second: list[float] = [0, 1, 0, 0, 0]
-    np.testing.assert_allclose(features.new_categories(judged, alpha=0.25), [first, second])
+    np.testing.assert_allclose(features.new_aspects(judged, alpha=0.25), [first, second])
 
 
 def test_the_greedy_list_takes_first_what_earns_most(judged: Judged) -> None:
     # Of all three categories, then red and blue again, then red.
     first: list[float] = [3, 0.5 + 0.5, 0.25, 0]
-    np.testing.assert_allclose(
-        features.greedy_categories(judged, alpha=0.5), [first, [1.0, 0, 0, 0]]
-    )
+    np.testing.assert_allclose(features.greedy_aspects(judged, alpha=0.5), [first, [1.0, 0, 0, 0]])
 
 
 def test_the_categories_of_relevant_items_count_wherever_they_are(judged: Judged) -> None:
-    assert features.n_categories(judged).tolist() == [3, 1]
+    assert features.n_aspects(judged).tolist() == [3, 1]
 
 
 def test_cosines_add_up_over_the_items_above(judged: Judged) -> None:
@@ -158,7 +156,7 @@ def test_gains_that_agree_to_12_decimals_are_alike(left: list[float], best: int)
 def test_loops_say_the_same_of_lists_at_random(seed: int) -> None:
     run, qrels = random_case(seed, n_users=12, n_items=5, depth=4, n_judged=4)
     judged = judge(run, qrels, SHIRTS)
-    gains, cosines = features.new_categories(judged, alpha=0.3), features.similarities(judged)
+    gains, cosines = features.new_aspects(judged, alpha=0.3), features.similarities(judged)
     toward = features.directions(SHIRTS)
     for user, row in enumerate(run.items.tolist()):
         times = np.zeros(3)
