@@ -140,6 +140,7 @@ class ItemsOfLists:
     def hidden_ranks(self) -> JudgedRanks:
         """Look up the ranks of the judged items when they are hidden, of shape (n, n_lists).
 
+        ``self.judgements``, of the same shape, has the numbers of their judgements in the qrels.
         Raises InputError if they are not known for this system.
         """
         ranks_by_system: Mapping[str, JudgedRanks] = self.catalogue.require("hidden_ranks")

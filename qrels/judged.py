@@ -191,8 +191,9 @@ class Judged:
         """Add the values of the best list down to each rank, of shape (n_users, n_ranks).
 
         The best list has all judged items of the user by falling grade. ``rank_values`` computes
-        the value of each of its ranks from these lists and ``options``. Beyond its end, sums stay
-        the same; they are 0 if no user has a judgement.
+        the value of each of its ranks from these lists and ``options``; it is called once for all
+        runs that share the judgements. Beyond the end of the best list, sums stay the same; they
+        are 0 if no user has a judgement.
         """
         totals = self.best.once(_accumulated, rank_values=rank_values, by=np.add, **options)
         n_best_ranks = totals.shape[1]

@@ -114,7 +114,7 @@ def judge(run: Run, qrels: Qrels, catalogue: Catalogue | None = None) -> Judged:
         numbers = np.arange(len(qrels.items))
         judgements = _rows(numbers, qrels, missing=NO_JUDGEMENT)
         return ItemsOfLists(
-            catalogue=Catalogue(0) if catalogue is None else catalogue,
+            catalogue=Catalogue(n_items=0) if catalogue is None else catalogue,
             users=np.arange(run.n_users),
             listed=run.items.T,
             judged=judged_items.T,

@@ -78,7 +78,12 @@ class Subtopics:
         )
 
     def covered(self, level: float) -> CoveredSubtopics:
-        """Look up the subtopics for which each judgement has a grade of at least ``level``."""
+        """Look up the subtopics for which each judgement has a grade of at least ``level``.
+
+        Those of judgement j are ``numbers[starts[j]:starts[j + 1]]`` of the result, which is kept
+        for the level. ``self.offsets``, (n_judgements + 1,), begins the grades of each judgement in
+        ``self.grades`` and their subtopics in ``self.numbers``, of shape (n_grades,).
+        """
         if level not in self._covered_by_level:
             is_covered = self.grades >= level
             n_covered_before = offsets_of(is_covered.astype(np.int64))

@@ -93,7 +93,9 @@ def read_qrels(path: Path) -> QrelsFile:
 def parse_qrels(path: Path, content: bytes) -> QrelsFile:
     """Read the content of a qrels file, unpacked; the path is only named in messages.
 
-    The second fields are subtopics if they differ; otherwise they say nothing.
+    The second fields are subtopics if they differ; otherwise they say nothing. Returns the ids, and
+    the number of the user, that of the item and the grade of each judgement, (n_judgements,); with
+    subtopics a judgement has the highest grade of its pair.
 
     Raises InputError if the file has no lines, a line has not four fields, an id is too long, a
     grade is no whole number up to 2^31 - 1, or a pair of user and item is judged twice (for a
@@ -123,6 +125,7 @@ def _judgements_of_subtopics(path: Path, columns: Columns) -> QrelsFile | None:
     ``columns`` are the fields of the file. Raises InputError if an id is too long, a grade is
     invalid, or an item is judged twice for a subtopic.
     """
+    # The distinct texts of the field, and for each line the position of its text.
     second_fields, _ = columns.texts(SUBTOPIC_FIELD)
     if len(second_fields) < 2:
         return None

@@ -68,7 +68,9 @@ def als_knn(ratings: Ratings, settings: ALSKNNSettings, *, seed: int) -> LinearI
               + \lambda (\|P\|^2 + \|Q\|^2)
 
     with :math:`b_{ui} = 1` where u rated i, else 0, and :math:`N_K(j)` the K items of highest
-    positive cosine with j. An item that is nobody's neighbour there cannot be scored.
+    positive cosine with j; :math:`\alpha` is the setting ``weight``, and :math:`r` are the ratings,
+    or their BM25 weights if the setting ``weighting`` is "bm25". An item that is nobody's neighbour
+    there cannot be scored.
 
     Notes
     -----

@@ -56,7 +56,7 @@ def bprmf(ratings: Ratings, settings: BPRMFSettings, *, seed: int) -> FactorScor
     .. math:: \max \sum_{u,\, i \in I_u,\, j \notin I_u} \log \sigma(p_u \cdot q_i - p_u \cdot q_j)
 
     over pairs, one after the other: in each epoch every rating meets one unrated item, drawn
-    uniformly; scores are :math:`p_u \cdot q_i`.
+    uniformly; scores are :math:`p_u \cdot q_i`. Raises InputError if factors become infinite.
 
     Notes
     -----
@@ -74,6 +74,7 @@ def bprmf(ratings: Ratings, settings: BPRMFSettings, *, seed: int) -> FactorScor
     user_factors = 0.1 * rng.standard_normal((n_users, n_factors), dtype=np.float32)
     item_factors = 0.1 * rng.standard_normal((n_items, n_factors), dtype=np.float32)
     starts = offsets_of(ratings.user_counts())
+    # User, rated and unrated item, in the order of the steps.
     triples = np.empty((n_ratings, 3), dtype=np.int32)
     regularization = np.float32(settings.regularization)
     for rate in settings.learning_rate * np.linspace(1, 0, settings.epochs, endpoint=False):

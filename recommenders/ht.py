@@ -50,7 +50,7 @@ class HTSettings(Settings):
 
 
 def ht_memory_need(ratings: Ratings, settings: HTSettings) -> MemoryNeed:
-    """Estimate the bytes of training: dense matrices of shape (n_items, n_items).
+    """Estimate the bytes of training: three dense float64 matrices of shape (n_items, n_items).
 
     0 bytes if they would be more than the setting ``max_gigabytes``, as hitting times are truncated
     then.
@@ -84,7 +84,8 @@ def ht(ratings: Ratings, settings: HTSettings, *, seed: int) -> BatchScorer:
 
     with sums over the connected component of u, and the best item at 0. Above ``max_gigabytes``
     walks end after :math:`\tau` steps, and the score is :math:`\tau - h`, by the recursion on
-    blocks of users. An item from which no walk leads to the user cannot be scored. The walk
+    blocks of users. Exact scores are rounded to a 1e-12th of :math:`2 \sum R`, above the errors of
+    rounding. An item from which no walk leads to the user cannot be scored. The walk
     favours the long tail, and does poorly where popular items are relevant.
 
     Notes

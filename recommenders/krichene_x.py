@@ -86,7 +86,8 @@ def krichene_x(ratings: Ratings, settings: KricheneXSettings, *, seed: int) -> K
     LensKit minimises :math:`\sum_H (1 + w)(y - 1)^2 + \sum_{\text{not } H} y^2 + g \|V\|^2`.
     With :math:`w = 1 / \alpha`, :math:`g = \lambda (1 + \alpha) / \alpha` and factors
     :math:`\sqrt{1 + \alpha}` times as long, that is the loss above, but for a factor and a
-    constant. So scores here are :math:`1 + \alpha` times the paper's; their order is the same.
+    constant; w and g are the ``weight`` and the ``penalty`` of the scorer. So scores here are
+    :math:`1 + \alpha` times the paper's; their order is the same.
 
     Other ratings than those of training are scored by the users' half of a sweep
     (:class:`KricheneXScorer`). Training ends with the items' half, so a user's own ratings lead to

@@ -186,8 +186,9 @@ class AutoencoderScorer(HistoryBasedScorer):
     def _products(self, histories: Sparse) -> NDArray[np.floating]:
         """Score every item for rows of ratings, both of shape (n_rows, n_items).
 
-        The scores are the outputs of the decoder (``self.layers``) for the mean latent vector. The
-        values of ratings do not matter.
+        The scores are the outputs of the decoder for the mean latent vector. ``self.layers`` are
+        weights, of shape (n_inputs, n_outputs), and offsets, (n_outputs,), of encoder, latent
+        vector (means first), decoder and items. The values of ratings do not matter.
         """
         encoder, encoder_offset, latent, latent_offset = self.layers[:4]
         decoder, decoder_offset, output, output_offset = self.layers[4:]

@@ -44,7 +44,7 @@ def nncosngbr_ib(
     with :math:`J_i` the k items of the highest :math:`s_{ij}`, :math:`n_{ij}` the users who
     rated both, missing ratings being 0 in the cosine, and b the baselines of
     :class:`recommenders.kernels.neighbours.Baselines`. The sum is not divided by
-    its weights.
+    its weights, unless the setting ``denominator`` is true.
 
     The formula is known from the paper, where the k items are the nearest of those that the
     user has rated; here, as in the comparisons that precompute neighbourhoods, they are the

@@ -45,8 +45,8 @@ def nncosngbr_ub(
 
     with :math:`V_u` the k users of the highest :math:`s_{uv}`, :math:`n_{uv}` the items both
     rated, missing ratings being 0 in the cosine, and b the baselines of
-    :class:`recommenders.kernels.neighbours.Baselines`. The sum is not divided by
-    its weights: items that many neighbours rated are favoured.
+    :class:`recommenders.kernels.neighbours.Baselines`. Unless the setting ``denominator`` is true,
+    the sum is not divided by its weights: items that many neighbours rated are favoured.
 
     The paper has the form over items; over users it is what the comparisons with it use. The
     shrinkage and the dampings are those usual in the predecessors of the paper; k is inferred.

@@ -152,7 +152,8 @@ def warn_of_distances(
     """Warn if scores rise with the ranks: they may be distances, and lists are reversed.
 
     Pairs of a line and the next one are counted, of one topic and with rising ranks. The warning
-    comes if scores rise in two or more of them, and far more often than they fall.
+    comes if scores rise in two or more of them, and more than `FEW_FALLS` (20) times as often as
+    they fall.
 
     Parameters
     ----------
@@ -182,6 +183,7 @@ def _runs_of(columns: Columns, scores: Floats) -> list[RunFile]:
     two of the tags.
     """
     tags, tag_of_line = columns.bounded_texts(TAG_FIELD)
+    # Pairs are the ids of users and of items, and the number of both for each line.
     if len(tags) == 1:
         return [RunFile(columns.path, escaped(tags[0]), *Pairs.of_columns(columns), scores)]
     users, user = columns.numbered_texts(USER_FIELD)

@@ -104,8 +104,9 @@ class ExperimentWork:
     def clicks(self) -> Clicks:
         """Rates of the arms, as the command `clicks` estimates them from the log.
 
-        Without a window in the settings, clicks must name their list. InputError as of
-        `count_clicks`.
+        ``self.logs`` names the files of the log, ``self.click_arguments`` has further arguments of
+        `count_clicks`. Without a window in the settings, clicks must name their list. InputError as
+        of `count_clicks`.
         """
         settings = self.settings
         are_explicit = settings.window is None
@@ -123,7 +124,8 @@ class ExperimentWork:
     def recalls(self) -> pd.DataFrame:
         """All recalls, by arm and period (from 1), a row for each parametrisation.
 
-        Columns validation, beta, cutoff, value, effective_share, arm and period.
+        Columns validation, beta, cutoff, value, effective_share, arm and period. ``self.ranks`` has
+        the ranks of the hidden items by arm and period, which there counts from 0.
         """
         import pandas as pd
 
@@ -139,7 +141,7 @@ class ExperimentWork:
         """Count the events of each item, (n_items,), before a model became live.
 
         The place is the arm and period (from 0) of the model. Events of test users are left out;
-        counts are cached by the time when the model became live.
+        counts are cached by the time when the model became live, ``self.starts``, in milliseconds.
         """
         start = self.starts[place]
         if start not in self._popularity:
@@ -152,7 +154,8 @@ class ExperimentWork:
     def experiment(self) -> Experiment:
         """Recalls and click-through rates, with their standard errors, by arm.
 
-        Each measure is a parametrisation of recall, averaged over the periods (2.6). Errors of
+        Each measure is a parametrisation of recall, averaged over the periods (2.6): recalls and
+        their errors are of shape (n_measures, n_models), and each model is an arm. Errors of
         recalls over users, of differences between arms, are those of the last model of each arm:
         test users are the same in all periods. Errors of rates that are not known are 0.
         """
@@ -199,7 +202,8 @@ def arm_rates(work: ExperimentWork, settings: ArmSettings) -> Clicks:
 def arm_recalls(work: ExperimentWork, settings: ArmSettings) -> ArmRecalls:
     """Measure the recall of every arm's model in every period, with errors over users.
 
-    Arms of the result are in the order of their click-through rates, the highest first.
+    Arms of the result are in the order of their click-through rates, the highest first. Recalls of
+    ``work.experiment``, and their errors, are of shape (n_measures, n_models).
     """
     with work.progress("Measuring recall", 1) as bar:
         experiment = work.experiment

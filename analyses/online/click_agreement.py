@@ -64,6 +64,7 @@ class Settings(AnalysisSettings):
         """Refuse, with SettingError, rates that cannot be read or do not fit the study's systems.
 
         Issue an InputWarning that names systems without a rate, and models that are no systems.
+        ``self.link`` reads the rates, and looks up the model that each system is.
         """
         try:
             linked = self.link(study.systems)

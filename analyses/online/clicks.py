@@ -169,6 +169,10 @@ def count_clicks(
     of the arms, remarks on their models, and the truth of a simulated world: arm, period, users,
     lists and expected_rate.
 
+    The tables of the result are arms, rates (by model and period), differences (of arms), facts,
+    and, as far as the log has them, sample_ratio and split (of users to arms), periods, days,
+    weeks, truth, and those of the thesis, such as "thesis2021-table4.2".
+
     Refuse, with InputError, an average over periods without versions of models, shares that do not
     fit the arms, and a log of which no list is left.
     """

@@ -96,6 +96,7 @@ def read_interactions(
         value = value_of_type[columns["type"]]
     else:
         value = np.ones(len(time))
+    # A column of ids is their numbering, and the number of the id of each row.
     users, user = columns["user"]
     items, item = columns["item"]
     # Only renamed types may be left out, by the negative value EXCLUDED.
@@ -128,8 +129,9 @@ def _value_column(table: LogTable, name: str) -> ColumnQuery:
 def _type_column(table: LogTable, name: str, *, types: Sequence[str]) -> ColumnQuery:
     """Write the SQL expression of a column of types, each as its position in ``types``, from 0.
 
-    Its rules refuse empty types, and types that are not among ``types``. Raises InputError if the
-    column holds neither text nor whole numbers.
+    Its rules refuse empty types, and types that are not among ``types``: the condition of a rule
+    holds for rows that break it, and {!r} in its finding is the value of the first. Raises
+    InputError if the column holds neither text nor whole numbers.
     """
     column = id_column(table, name)
     cases = []
@@ -137,5 +139,5 @@ def _type_column(table: LogTable, name: str, *, types: Sequence[str]) -> ColumnQ
         cases.append(f"WHEN {quote_text(type_name)} THEN {position}")
     expression = f"CASE {column.expression} {' '.join(cases)} END::UTINYINT"
     finding = f"values are set for {', '.join(types)}, got {{!r}}."
-    known_rule = Rule(name, f"{expression} IS NULL", finding)
+    known_rule = Rule(column=name, condition=f"{expression} IS NULL", finding=finding)
     return ColumnQuery(expression, [*column.rules, known_rule])

@@ -421,7 +421,9 @@ def id_column(table: LogTable, name: str, *, optional: bool = False) -> ColumnQu
     expression = f"nullif({quote_name(name)}::VARCHAR, '')"
     rules = []
     if not optional:
-        rules.append(Rule(name, f"{expression} IS NULL", "an id must not be empty."))
+        # The condition of a rule holds for rows that break it.
+        finding = "an id must not be empty."
+        rules.append(Rule(column=name, condition=f"{expression} IS NULL", finding=finding))
     return ColumnQuery(expression, rules, is_id=True)
 
 
@@ -442,6 +444,7 @@ def time_column(table: LogTable, name: str) -> ColumnQuery:
         "an earlier --first-year."
     )
     is_invalid = f"{column} IS NOT NULL AND {expression} IS NULL"
+    # The condition of a rule, its second part, holds for rows that break it.
     given_rule = Rule(name, f"{column} IS NULL", "a time must be given.")
     valid_rule = Rule(name, is_invalid, f"{TIMES}, got {{!r}}.")
     year_rule = Rule(name, f"{expression} < {earliest}", too_early, value=expression)
@@ -485,6 +488,7 @@ def number_column(table: LogTable, name: str, *, optional: bool = False) -> Colu
     is_no_number = f"{number} IS NULL"
     if optional:
         is_no_number = f"{column} IS NOT NULL AND {is_no_number}"
+    # The condition of a rule, its second part, holds for rows that break it.
     number_rule = Rule(name, is_no_number, "a number must be given, got {!r}.")
     finite_rule = Rule(name, f"NOT isfinite({number})", "a number must be finite.")
     return ColumnQuery(f"coalesce({number}, 'nan'::DOUBLE)", [number_rule, finite_rule])

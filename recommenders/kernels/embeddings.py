@@ -48,6 +48,7 @@ class EmbeddingSettings(Section):
     neighbours: AtLeastOne = 100
 
     def __str__(self) -> str:
+        """Write all settings by name, ``als-knn(factors=64,...)``, numbers with up to 10 digits."""
         texts = []
         for name, value in self:
             text = value if isinstance(value, str) else f"{value:.10g}"
@@ -82,7 +83,7 @@ def item_factors(
             factors=settings.factors,
             regularization=settings.regularization,
             iterations=settings.sweeps,
-            num_threads=max(n_jobs, 0),
+            num_threads=max(n_jobs, 0),  # implicit takes 0 for all cores.
             random_state=seed,
         )
         try:
@@ -112,12 +113,13 @@ def bm25(ratings: Ratings, *, rows: Rows, k1: float, b: float, idf: Idf = "clipp
               \, \mathrm{idf}_t
 
     with :math:`l_d` the sum of a document's ratings, of mean :math:`\bar l` over the documents
-    that have any. Where documents are users, long histories are held against their users and
-    popular items weigh less; where they are items, the other way round; Kasalický (2021) does not
-    say which. For :math:`k_1` implicit has 100 and Lucene 1.2; b, from 0 to 1, is 0.75 in Kasalický
-    (2021). Ratings are not below 0, and neither are the weights, of shape (n_ratings,). With N
-    documents, n of which hold the term, the idf is :math:`\max(\ln N - \ln(1 + n), 0)`, of
-    implicit, which does not clip, or :math:`\ln(1 + (N - n + 1/2) / (n + 1/2))`, of Lucene.
+    that have any. Documents are users or items, as ``rows`` says; terms are the other. Where
+    documents are users, long histories are held against their users and popular items weigh less;
+    where they are items, the other way round; Kasalický (2021) does not say which. For :math:`k_1`
+    implicit has 100 and Lucene 1.2; b, from 0 to 1, is 0.75 in Kasalický (2021). Ratings are not
+    below 0, and neither are the weights, of shape (n_ratings,). With N documents, n of which hold
+    the term, the idf is :math:`\max(\ln N - \ln(1 + n), 0)`, of implicit, which does not clip, or
+    :math:`\ln(1 + (N - n + 1/2) / (n + 1/2))`, of Lucene.
 
     References
     ----------

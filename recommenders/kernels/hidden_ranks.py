@@ -47,8 +47,9 @@ class FixedPoint(NamedTuple):
 
         Similarities become multiples of 2^-24, so that sums do not depend on their order. Those
         that are not above 0 after rounding, and the diagonal, are left out. Row i holds the items
-        for which item i votes, and how much. Raises InputError if the matrix is not square, or a
-        similarity is not finite or of size 127 or more.
+        for which item i votes, and how much. ``bits`` is the number of bits of the highest item
+        number. Raises InputError if the matrix is not square, or a similarity is not finite or of
+        size 127 or more.
         """
         n_rows, n_columns = similarity.shape
         if n_rows != n_columns:

@@ -222,6 +222,7 @@ def rank_in_time(first: Longs, items: Ints, times: Longs, votes: Votes, deepest:
                     ranks[row] = above + 1
             for row in range(start, end):
                 n_voted = _add_votes(tally, votes, items[row], n_voted)
+                # Below all other keys: the item is no candidate any more.
                 tally.keys[items[row]] = EXCLUDED
             start = end
         n_voted = _remove_votes(tally, votes, items[first[user] : stop], n_voted)

@@ -51,7 +51,7 @@ def rank_hidden_by_scores(
     Parameters
     ----------
     score
-        The model.
+        The model: a function that scores all items for profiles, both of shape (n_rows, n_items).
     hidden
         The hidden items, distinct for each user.
     histories
@@ -160,6 +160,7 @@ def _rank_block(
     hidden_items = hidden.item[rows]
     row = np.arange(len(hidden_items))
     hidden_scores = scores[row, hidden_items]
+    # Items of higher score, of equal score with a lower number, and with a higher number.
     counts = count_above(scores, row, hidden_items, hidden_scores)
     n_above = counts[:, :2].sum(axis=1)
     ranks = np.minimum(n_above + 1, MISS)
@@ -230,7 +231,7 @@ def rank_held_out(
         ranks = rank_hidden_by_scores(
             score, hidden, histories=histories, values=values, validations=validations, n_jobs=1
         )
-    # Row of the hidden items for each test rating.
+    # Row of the hidden items for each test rating; -1, a miss, where it is not relevant.
     rows = np.full(len(relevant), -1)
     test_rows = np.flatnonzero(relevant)[order]
     rows[test_rows] = np.arange(len(order))

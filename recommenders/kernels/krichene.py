@@ -48,7 +48,7 @@ def neighbour_scorer(ratings: Ratings, settings: NeighbourSettings) -> LinearIte
     The cosine of two items, over the users who rated them, is raised to the power ``settings.q``.
     If ``settings.k`` is above 0, row j keeps the k items nearest to item j. Each column, the
     weights of an item to be scored, is divided by its Euclidean norm. An item without a weight from
-    the user's items scores 0.
+    the user's items scores 0. Weights of which more than a tenth are stored become a dense matrix.
     """
     similarities = cosines(ratings)
     similarities.data **= settings.q

@@ -122,13 +122,15 @@ def nearest_by_likelihood(matrix: Sparse, settings: SmoothedSettings) -> Sparse:
     the weights of at most ``settings.neighbours`` neighbours, without u itself; see `nearest`.
     """
     models = smoothed_models(matrix, background_weight=settings.background_weight)
-    log_shares = np.log(models.background_shares)
+    log_shares = np.log(models.background_shares)  # (n_rows,)
     sums = row_sums(matrix)
 
     def mean_log_odds(rows: slice) -> Floats:
         r"""Compute :math:`\log p(u|v) / d_u` up to a constant of u: (rows of the slice, n_rows).
 
-        Minus infinity where no column is common to both.
+        Minus infinity where no column is common to both. ``models.gains_by_column``, (n_columns,
+        n_rows), holds :math:`\log(p_v(j) / (\beta_v p_C(j)))`, above 0, with the background share
+        :math:`\beta_v` of row v.
         """
         values = dense_product(matrix[rows], models.gains_by_column)
         has_common_column = values > 0
@@ -158,6 +160,11 @@ def log_odds_of_neighbours(matrix: Sparse, models: LanguageModels, graph: Sparse
     Returns
     -------
     One value for each entry of the graph, of shape (nnz,).
+
+    Notes
+    -----
+    It is the sum over j of :math:`r_{uj}` times :math:`\log \beta_v`, the log of the background
+    share of v, plus the gain :math:`\log(p_v(j) / (\beta_v p_C(j)))`, 0 where v has no rating.
     """
     rows = row_of_entry(graph)
     log_shares = np.log(models.background_shares)
@@ -202,7 +209,12 @@ class RelevanceModelScorer(TrainedOnRatings):
 
         Candidates are a mask over the items, (n_items,). With a depth of 0 all items are scored.
         Scores are float32 of shape (n_rows, n_items), 0 for the best item that the user has not
-        rated.
+        rated; minus infinity for items that are surely not among the best, NaN for items without
+        ratings and for users without neighbours.
+
+        ``self._ratios``, (n_users, n_items), are the models of users divided by the probabilities
+        of items in the collection, whose logarithms are ``self._log_collection``, (n_items,);
+        ``self._factors_at_once`` is the number of factors whose product surely is a float64.
         """
         from recommenders.kernels.relevance_loop import Models, add_log_odds
 

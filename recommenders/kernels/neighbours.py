@@ -282,7 +282,8 @@ def nearest(similarities: Similarities, *, n_rows: int, count: int) -> Sparse:
 
     Equal similarities, compared as float32, go by row number, lower first; no row is its own
     neighbour. Row u of the result, float64 of shape (n_rows, n_rows), holds the similarities of its
-    neighbours. ``similarities`` compares the rows of a slice with all rows.
+    neighbours. ``similarities`` compares the rows of a slice with all rows: (rows of the slice,
+    n_rows), -inf for those that cannot be neighbours.
     """
     from scipy.sparse import csr_array, vstack
 
@@ -365,8 +366,10 @@ class NeighbourSumScorer(TrainedOnRatings):
     def score_batch(self, user_numbers: Ints) -> Singles:
         """Score every item for training users: float32 of shape (n_rows, n_items).
 
-        A score is the weighted sum of the neighbours' values (if ``self.averaged``, their mean),
-        converted by ``self.scores_of_sums`` if there is one. NaN for a user without ratings, and
+        A score is the sum of the neighbours' ``self.values``, (n_users, n_items), weighted by
+        ``self.neighbour_weights``, (n_users, n_users); if ``self.averaged``, it is divided by the
+        weights of the neighbours that have an entry. ``self.scores_of_sums``, if there is one,
+        converts the sums. NaN for a user without ratings, and
         for items that no neighbour has unless the conversion scores them.
         """
         weights = self.neighbour_weights[user_numbers]

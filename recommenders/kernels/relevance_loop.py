@@ -199,6 +199,7 @@ def _add_to_best(
             if not is_scored[item] and exact[item] > -np.inf:
                 exact[item] += _log_odds(number, rated, weights, factors_at_once)
         is_scored = exact > -np.inf
+        # Less the largest error of rounding.
         threshold = _value_at_rank(exact, depth) - MARGIN * n_history
     scores[:] = exact
 

@@ -50,6 +50,7 @@ def component_attribute(name: str) -> Any:
     """
     # Other names are refused without importing all systems.
     is_class = name.endswith(("Scorer", "Config"))
+    # Stems are names such as RM2.
     spec_by_stem = {spec.stem: spec for spec in systems().values()} if is_class else {}
     stem = name.removesuffix("Scorer").removesuffix("Config")
     spec = spec_by_stem.get(stem)

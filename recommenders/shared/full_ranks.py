@@ -107,6 +107,7 @@ def candidate_ranks(
     from_one = np.arange(1, n_items + 1, dtype=dtype)[np.newaxis]
     with single_threaded():
         for block in row_blocks(len(users), row_bytes=4 * len(allowed)):
+            # Minus infinity where the system has no score.
             scores = _comparable_scores(scorer, users[block])
             exclude_items(scores, allowed, rated[users[block]])
             # Items that are no candidates have NaN, which comes last.
@@ -197,6 +198,7 @@ def _ranks_and_ties(
     item = relevant.item[first:last]
     is_allowed = allowed[item]
 
+    # Minus infinity where the system has no score.
     scores = _comparable_scores(scorer, users)
     relevant_scores = np.where(is_allowed, scores[row, item], np.nan)
     exclude_items(scores, allowed, rated[users])
@@ -206,7 +208,7 @@ def _ranks_and_ties(
     n_irrelevant_above = counts[:, :2].sum(axis=1)
     n_relevant = np.bincount(row)[row]
     n_irrelevant = n_candidates[first:last] - n_relevant
-    # Places among the relevant items of the user, by falling score; NaN comes last.
+    # Places among the relevant items of the user, from 1, by falling score; NaN comes last.
     order = np.lexsort((item, -relevant_scores, row))
     relevant_places = np.empty(len(row), dtype=np.int64)
     relevant_places[order] = place_in_group(row[order])

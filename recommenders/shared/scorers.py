@@ -212,6 +212,7 @@ class LinearItemScorer(HistoryBasedScorer):
     item_offsets: Floats | None = None
 
     def __post_init__(self) -> None:
+        """Raise InputError for weights or offsets of items that are not of as many items."""
         n_items = len(self.items)
         require_shape("weights of items", self.weights, (n_items, n_items))
         if self.item_offsets is not None:
@@ -265,6 +266,7 @@ class FactorScorer(TrainedOnRatings):
     item_offsets: NDArray[np.floating] | float = 0.0
 
     def __post_init__(self) -> None:
+        """Raise InputError for factors or offsets that are not of as many users and items."""
         n_users = len(self.users)
         n_items = len(self.items)
         n_factors = self.user_factors.shape[-1]
@@ -292,8 +294,9 @@ class FactorScorer(TrainedOnRatings):
     ) -> Floats:
         """Score every item for users of given factors: float64 of shape (n_rows, n_items).
 
-        User factors are of shape (n_rows, n_factors), user offsets of shape (n_rows,); the factors
-        and offsets of the items are those of this scorer.
+        User factors are of shape (n_rows, n_factors), user offsets of shape (n_rows,). The factors
+        of the items are ``self.item_factors``, (n_items, n_factors); their offsets are
+        ``self.item_offsets``, (n_items,) or one number.
         """
         item_factors = self.item_factors.T.astype(np.float64)
         scores = user_factors.astype(np.float64) @ item_factors

@@ -234,13 +234,16 @@ def _spec_of_built(
     """
 
     def make(ratings: Ratings, settings: Settings, *, seed: int) -> RankedLists:
+        """Build and train it; what fails in the user's code is an InputError."""
         with user_code(f"system {label_of(name)!r}"):
             list_items = train(build(), ratings, seed=seed)
         return RankedLists(ratings, label_of(name), list_items)
 
     make.__doc__ = doc
     make.__annotations__["settings"] = Settings
-    return SystemSpec(label_of(name), str(file_of(name)), make, UNKNOWN_FAMILY)
+    return SystemSpec(
+        name=label_of(name), source=str(file_of(name)), make=make, family=UNKNOWN_FAMILY
+    )
 
 
 def _train_pipeline(pipeline: Pipeline, ratings: Ratings, *, seed: int) -> ListItems:
@@ -314,7 +317,13 @@ def _spec_of_component(name: str, component: type[Component[Any]]) -> SystemSpec
 
     make.__doc__ = component.__doc__
     make.__annotations__["settings"] = _settings_of(component)
-    return SystemSpec(label_of(name), str(file_of(name)), make, UNKNOWN_FAMILY, configured)
+    return SystemSpec(
+        name=label_of(name),
+        source=str(file_of(name)),
+        make=make,
+        family=UNKNOWN_FAMILY,
+        lenskit=configured,
+    )
 
 
 def _settings_of(component: type[Component[Any]]) -> type[BaseModel]:

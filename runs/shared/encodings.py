@@ -69,6 +69,7 @@ def as_utf_8(
     if mark:
         codec = MARKS[mark]
         content = content[len(mark) :]
+    # Without a mark, numbers of "utf-16" and "utf-32" have their last byte first.
     codec = LITTLE_ENDIAN.get(codec, codec)
     wide_encoding = _wide_encoding(content)
     is_wide = codec in MARKS.values() and codec != UTF_8
@@ -108,7 +109,11 @@ def _codec(encoding: str) -> str:
 
 
 def _wide_encoding(content: bytes) -> str | None:
-    """Tell UTF-16 and UTF-32 by the places of NUL bytes; None for other text."""
+    """Tell UTF-16 and UTF-32 by the places of NUL bytes; None for other text.
+
+    Returns "utf-16-le", "utf-16-be", "utf-32-le" or "utf-32-be": of the first bytes at least the
+    share `LEAST_NULS` (0.1) is NUL, and in UTF-32 the share `MANY_NULS` (0.6).
+    """
     beginning = content[:BEGINNING]
     n_nuls = beginning.count(0)
     if n_nuls < LEAST_NULS * len(beginning) or not n_nuls:

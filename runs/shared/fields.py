@@ -143,6 +143,10 @@ def read_columns(path: Path, content: bytes, layout: Layout, check_lines: LineCh
     check_lines
         Takes the path, and pairs of line number and fields; yields the fields of each line.
 
+    Returns
+    -------
+    The columns of the layout, which have a row for each line that counts.
+
     Raises
     ------
     InputError

@@ -58,7 +58,8 @@ class ProgressLines:
 
         Yields the object by which the block says that steps are done. There is a line for each step
         that has a name, one after each minute, and one at the end. A line says how many of
-        ``total`` steps are done; the last one, how many seconds all took.
+        ``total`` steps are done; the last one, how many seconds all took. ``self._clock`` tells the
+        time in seconds, and ``self.note`` writes a line.
         """
         start = self._clock()
         last_line = start

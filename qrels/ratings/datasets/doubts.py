@@ -41,6 +41,10 @@ MOST_WHOLE_RATINGS: Final = 100
 def named_otherwise(columns: Columns) -> list[str]:
     """Write of columns that a person named for a role, although their names say another thing.
 
+    A column is doubted only if the file has a heading and the name itself is a word for the other
+    thing, or for an attribute such as a price: the weakness of such a hint is 0. Roles without an
+    entry in `FITTING`, the meanings that a name may have for each role, are never doubted.
+
     Returns
     -------
     A sentence for each such column.
@@ -64,7 +68,8 @@ def unlikely_ids(ratings: Ratings) -> list[str]:
 
     Returns
     -------
-    Sentences; none for fewer than `FEWEST_RATINGS` ratings.
+    Sentences; none for fewer than `FEWEST_RATINGS` (100) ratings. Ratings may be ids if they are
+    more than `MOST_WHOLE_RATINGS` (100) distinct whole numbers, all above this number.
     """
     if len(ratings) < FEWEST_RATINGS:
         return []

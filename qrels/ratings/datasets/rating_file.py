@@ -33,6 +33,11 @@ def read_ratings(path: str | Path | Source, **options: Any) -> Ratings:
         Those that [ratings] of a study has: format, columns, separator, header, decimal, dates,
         encoding, implicit, missing, duplicates and unrated.
 
+    Returns
+    -------
+    Ratings sorted by user and item, each pair once. Columns that are not read, ratings that are
+    left out, and columns or values of doubtful meaning are warned of.
+
     Raises
     ------
     InputError
@@ -78,7 +83,11 @@ def read_ratings(path: str | Path | Source, **options: Any) -> Ratings:
 
 
 def place_of(path: str | Path | Source, user: str, item: str, **options: Any) -> str:
-    """Name the file and the line (in Parquet the row) where a user first rates an item."""
+    """Name the file and the line (in Parquet the row) where a user first rates an item.
+
+    ``user`` and ``item`` are ids, a pair that is in the file; ``options`` are those of
+    `read_ratings`.
+    """
     chosen = RatingOptions(**options)
     source = path if isinstance(path, Source) else open_source(path, encoding=chosen.encoding)
     recognised = recognise_ratings(source, chosen)

@@ -77,7 +77,8 @@ class RatingTable:
 
         Of repeated pairs the last in time is kept, or without times, and at equal times, the last
         in the file; its rating is the sum over the pair if ``adds_up``. Columns of ``self`` are of
-        shape (n_ratings,), in the order of the file.
+        shape (n_ratings,), in the order of the file; ``self._pairs`` is one number for each pair,
+        which rises by user, then by item.
         """
         pairs = self._pairs
         keys = (pairs,) if self.time is None else (self.time, pairs)
@@ -122,6 +123,11 @@ def read_rating_table(
         Whether a pair of user and item must not repeat.
     complete
         Whether no value may be missing; otherwise such ratings are left out.
+
+    Returns
+    -------
+    Ratings in the order of the file. Repeated pairs stay, but within the lists (histories) of a
+    file that has a list of items a row.
 
     Raises
     ------
@@ -266,7 +272,7 @@ def _missing_texts(role: Role) -> tuple[str, ...]:
 
 
 def _with_histories(columns: Columns) -> Columns:
-    """Turn a row with a user's history, a list of items, into a row for each item.
+    """Turn a row with a user's history, a text that lists items, into a row for each item.
 
     ``columns`` are Arrow arrays by role: user, history, and perhaps one more item that follows on
     the history, and a list of the ratings of its items in the same order. The result has user, item
@@ -433,7 +439,8 @@ def _read_carefully(
 ) -> RatingTable:
     """Read ratings one by one, in the order of the file; the slow way.
 
-    ``places`` are positions of columns, by role. Lines of other events than the chosen ones are
+    ``places`` are positions of columns, by role; ``rows.records(places)`` yields each line's number
+    and its texts by role. Lines of other events than the chosen ones are
     left out, and those with a missing value unless ratings must be ``complete``. Raises InputError
     at the line of the first rating that breaks a rule, such as a pair that is repeated if pairs
     must be ``unique``; or if no ratings are left.

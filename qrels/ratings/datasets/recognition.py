@@ -57,6 +57,11 @@ def read_recognised(source: Source, options: RatingOptions) -> RecognisedRatings
     proposed by values are taken: who writes something from them asks first
     (`runs.tables.roles.Columns.proposals`).
 
+    Returns
+    -------
+    The options, completed by what was recognised; the format and the columns with their roles; the
+    ratings; and sentences on what was taken, left out or doubted.
+
     Raises
     ------
     InputError
@@ -92,7 +97,11 @@ def _confirmed(column: Column) -> Column:
 
 
 def _completed(options: RatingOptions, recognised: RecognisedTable) -> RatingOptions:
-    """Write down how the file is read, as far as that is not the default."""
+    """Write down how the file is read, as far as that is not the default.
+
+    Returns the options with the recognised columns, separator, header and decimal sign, and with
+    ``implicit`` if there is a column of counts and nobody said whether they are ratings.
+    """
     changes: dict[str, Any] = {}
     columns = recognised.columns
     layout = LAYOUTS[recognised.format]
@@ -128,7 +137,10 @@ def _has_comma(text: str) -> bool:
 
 
 def _remarks(columns: Columns) -> list[str]:
-    """Say which columns were taken by their values, and which were left out by them."""
+    """Say which columns were taken by their values, and which were left out by them.
+
+    The remark of a column says why it is left out or, if it is read, what it holds.
+    """
     sentences = []
     for column in columns.columns:
         if column.remark and column.role == Role.UNREAD:

@@ -40,6 +40,7 @@ def k_fold(ratings: Ratings, settings: Settings, *, seed: int) -> Split:
     n_folds = settings.folds
     hash_of_fold = user_hashes(ratings, seed) % np.uint64(n_folds)
     first_fold = hash_of_fold.astype(np.intp)
+    # Position of each rating, from 0, among its user's in random order.
     position = random_order(ratings, seed)
     fold = (first_fold[ratings.user] + position) % n_folds
     is_in_fold = fold == settings.fold - 1

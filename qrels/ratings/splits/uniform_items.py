@@ -78,6 +78,7 @@ def uniform_items(ratings: Ratings, settings: Settings, *, seed: int) -> Split:
             f"{ratings.item_counts().max(initial=0):,}."
         )
     n_train = n_candidates - n_test
+    # Positions from 0 among the candidate ratings of the item, in random order.
     is_last = random_order_by_item(candidates, seed) >= n_train[candidates.item]
     tested = np.zeros(len(ratings), dtype=np.bool_)
     tested[may_test] = is_last & is_tested_item[candidates.item]

@@ -137,7 +137,9 @@ class PopularityBands:
         """Put items in bands by their number of ratings, and count ratings of users by band.
 
         An item with n ratings is in the band of floor(log2(n)); bands without items are left out,
-        the others numbered from 0. Each item must have at least one rating.
+        the others numbered from 0. Each item must have at least one rating. The result holds the
+        number of ratings and the band of each item, (n_items,), and the number of ratings of each
+        user in each band, (n_users, n_bands).
         """
         item_counts = ratings.item_counts()
         n_doublings = np.log2(item_counts).astype(np.intp)
@@ -346,7 +348,8 @@ def _strengthened(settings: WorldSettings, usual: Observation) -> Observation:
 
     ``usual`` is the observation where both strengths are 1. Liking, the weight of preference, is
     multiplied by ``liking_strength``; familiarity and popularity by ``exposure_strength``. Of
-    familiarity, a product of factors of users and items, those of users are multiplied.
+    familiarity, a product of factors of users and items, those of users are multiplied; its
+    ``quality`` of items is their popularity.
     """
     strength = settings.exposure_strength
     user_factors = strength * usual.familiarity.user_factors
@@ -423,6 +426,11 @@ def _draw_familiarity(
         Logarithm of the fame of each item, of shape (n_items,).
     rng
         Draws interests of users, then topics of items.
+
+    Returns
+    -------
+    Familiarity as the product of factors, of shapes (n_users, topics + 1) and (n_items, topics +
+    1): one for each topic, and one for fame. Biases of users and items are 0.
     """
     n_users = settings.n_users
     n_items = settings.n_items
@@ -522,6 +530,7 @@ def _popularity(settings: WorldSettings, appeal: Appeal, counts: Numbers, fame: 
     InputError
         If no power from 0 to 16 gives this coefficient.
     """
+    # Of so many users, the first ones, as fit into memory: (n_first_users, n_items).
     appeal_without_popularity = appeal.of_first_users()
 
     def reached_gini(power: float) -> float:

@@ -319,6 +319,7 @@ class _Draft:
 
         Each user rates as many items as in the real data. Ratings have the variance 1 before they
         are cut into those of the scale: that of the preferences, and logistic noise for the rest.
+        What is felt is the preference of a pair plus this noise; its quantiles are the cuts.
         """
         observation = self._observation(strengths, exposure)
         preferences = observation.preferences
