@@ -193,7 +193,7 @@ def _may_be_long(content: bytes) -> bool:
     is_json = content.lstrip().startswith((b"{", b"["))
     if is_json:
         return True
-    first_line, _, _ = content.partition(b"\n")
+    first_line, _, _ = content.lstrip().partition(b"\n")
     heading = first_line.decode("utf-8", errors="replace")
     names = re.split(r"[,;|\t]", heading)
     hints = [hint_of(name) for name in names]

@@ -53,7 +53,8 @@ def read_content(path: Path, kind: Kind, options: TextOptions | None = None) -> 
     if content.startswith((PARQUET, ARROW, LZ4)):
         return content
     encoding = UTF_8 if options is None else options.encoding
-    text = as_utf_8(path, content, encoding, option=kind.setting("encoding"))
+    option = f"{kind.prefix}encoding"
+    text = as_utf_8(path, content, encoding, option=option, section=kind.section)
     if content.startswith(BOM_UTF8) and trec_kind(text):
         warn(
             f"{path}: the byte order mark at the beginning is left out; trec_eval takes it for a "

@@ -164,6 +164,7 @@ def _lines_of_reading(data: DataDescription) -> Iterator[str]:
 def _lines_of_relevance(data: DataDescription) -> Iterator[str]:
     """Write which ratings are relevant, with the effect of thresholds as comments."""
     if data.is_implicit:
+        yield from _comments(*data.questions())
         yield _line("implicit", True, "all items in the file are relevant: no threshold")
         return
     shares = data.facts()["distribution"]
@@ -306,13 +307,29 @@ class DataDescription:
 
     def questions(self) -> list[str]:
         """Write what the ratings may mean that only a person can tell."""
+        if self.is_implicit:
+            return self._on_returns()
         unrated = value_of_unrated(self.ratings.rating)
-        if unrated is None or self.section.unrated or self.is_implicit:
+        if unrated is None or self.section.unrated:
             return []
         share = float((self.ratings.rating == unrated).mean())
         return [
             f'{unrated:g} may mean "not rated": {share:.0%} of the ratings are {unrated:g}. To '
             f"leave them out: `--unrated {unrated:g}`, or `unrated = [{unrated:g}]` in [ratings]."
+        ]
+
+    def _on_returns(self) -> list[str]:
+        """Write that amounts are 0 or less, as of goods that were returned, if there are such."""
+        amounts = self.ratings.rating
+        is_return = amounts <= 0
+        if not is_return.any() or is_return.all():
+            return []
+        n_returns = np.count_nonzero(is_return)
+        highest = f"{amounts[is_return].max():g}"
+        return [
+            f"{n_returns:,} amounts are 0 or less, such as {highest}, as of goods "
+            "that were returned; their items count as relevant, too. To leave lines with such a "
+            f"value out: `--unrated {highest}`, or `unrated = [{highest}]` in [ratings]."
         ]
 
 

@@ -208,11 +208,19 @@ def are_amounts(rating: Floats) -> bool:
     return is_whole and is_positive and share_of_ones > HALF and has_long_tail
 
 
-def value_of_unrated(rating: Floats) -> float | None:
-    """Find 0 or -1 where it seems to mean "not rated"; None if neither does.
+LOW_UNRATED: Final = (0.0, -1.0, -9.0, -99.0, -999.0)
+HIGH_UNRATED: Final = (99.0, 999.0, 9999.0)
+"""Values that stand for a rating that is not there."""
 
-    That is so if it is the lowest value, the next value is at least 1 and the highest at least 5;
-    and if, besides, the next value is more than 1 above it, or a fifth of all ratings have it.
+HIGHEST_OF_SCALES: Final = 10.0
+
+
+def value_of_unrated(rating: Floats) -> float | None:
+    """Find the value, such as 0, -1 or 99, that seems to mean "not rated"; None if none does.
+
+    A low one is the lowest value, the next value is at least 1 and the highest at least 5; and,
+    besides, the next value is more than 1 above it, or a fifth of all ratings have it. A high one
+    is the highest value, and all others are at most 10.
 
     Parameters
     ----------
@@ -221,7 +229,10 @@ def value_of_unrated(rating: Floats) -> float | None:
     """
     values, counts = np.unique(rating, return_counts=True)
     lowest = float(values[0])
-    if lowest not in (0.0, -1.0) or len(values) < 2:
+    highest = float(values[-1])
+    if highest in HIGH_UNRATED and len(values) > 2 and values[-2] <= HIGHEST_OF_SCALES:
+        return highest
+    if lowest not in LOW_UNRATED or len(values) < 2:
         return None
     next_value = values[1]
     is_scale = next_value >= 1.0 and values[-1] >= USUAL_TOP

@@ -37,16 +37,22 @@ CONTROLS: Final = re.compile(rb"[\x80-\x9f]")
 """Bytes that are control characters in Latin-1, and letters and quotes in Windows' code page."""
 
 
-OF_RATINGS: Final = "`--encoding`, or `encoding` in the study file"
-"""Where a person names the encoding of ratings."""
+OF_EXCEL: Final = re.compile(rb"sep=.(?=\r?\n)")
+"""The line by which Excel is told the separator."""
 
 
 def as_utf_8(
-    label: str | Path, content: bytes, encoding: str = UTF_8, *, option: str = OF_RATINGS
+    label: str | Path,
+    content: bytes,
+    encoding: str = UTF_8,
+    *,
+    option: str = "--encoding",
+    section: str = "the study file",
 ) -> bytes:
     """Write a text as UTF-8, without a byte order mark.
 
-    A byte order mark decides how the text is read, whatever a person says.
+    A byte order mark decides how the text is read, whatever a person says. Lines that end with CR
+    alone end with LF; a first line such as ``sep=;``, for Excel, is left blank.
 
     Parameters
     ----------
@@ -57,7 +63,9 @@ def as_utf_8(
     encoding
         How its characters are written, such as "latin-1".
     option
-        Where a person names the encoding, as errors say it.
+        Option of the command line that names the encoding.
+    section
+        Section of a study file that names it; "" if none does.
 
     Raises
     ------
@@ -71,27 +79,38 @@ def as_utf_8(
         content = content[len(mark) :]
     # Without a mark, numbers of "utf-16" and "utf-32" have their last byte first.
     codec = LITTLE_ENDIAN.get(codec, codec)
+    in_study = f", or `encoding` in {section}" if section else ""
     wide_encoding = _wide_encoding(content)
     is_wide = codec in MARKS.values() and codec != UTF_8
     if wide_encoding and not is_wide:
         raise InputError(
             f"{label}: the text is not {encoding}: it has NUL bytes, as {wide_encoding} has. Name "
-            f"the encoding, {wide_encoding}: {option}."
+            f"the encoding: `{option} {wide_encoding}`{in_study}."
         )
     if is_wide and not mark and wide_encoding != codec:
         seeming = f"it seems to be {wide_encoding}" if wide_encoding else "it has no NUL bytes"
         raise InputError(
-            f"{label}: the text is not {encoding}: {seeming}. Name another encoding: {option}."
+            f"{label}: the text is not {encoding}: {seeming}. Name another encoding: "
+            f"`{option}`{in_study}."
         )
     if codec == UTF_8:
-        _require_utf_8(label, content, option)
-        return content
+        _require_utf_8(label, content, option, in_study)
+        return _with_usual_lines(content)
     try:
-        return content.decode(codec).encode()
+        return _with_usual_lines(content.decode(codec).encode())
     except UnicodeError as error:
         raise InputError(
-            f"{label}: the text is not {encoding} ({error}). Name another encoding: {option}."
+            f"{label}: the text is not {encoding} ({error}). Name another encoding: "
+            f"`{option}`{in_study}."
         ) from None
+
+
+def _with_usual_lines(text: bytes) -> bytes:
+    """End lines with LF if all end with CR alone, and leave the line for Excel blank."""
+    if b"\n" not in text:
+        text = text.replace(b"\r", b"\n")
+    line_of_excel = OF_EXCEL.match(text)
+    return text if line_of_excel is None else text[line_of_excel.end() :]
 
 
 def _codec(encoding: str) -> str:
@@ -127,11 +146,11 @@ def _wide_encoding(content: bytes) -> str | None:
     return f"utf-16-{order}"
 
 
-def _require_utf_8(label: str | Path, content: bytes, option: str) -> None:
+def _require_utf_8(label: str | Path, content: bytes, option: str, in_study: str) -> None:
     """Refuse a text that is not UTF-8, at its line.
 
-    ``option`` says where a person names the encoding; the one that is proposed is the code page of
-    Windows if the text has bytes that only that has.
+    ``option`` and ``in_study`` say where a person names the encoding; the one that is proposed is
+    the code page of Windows if the text has bytes that only that has.
     """
     try:
         content.isascii() or content.decode()
@@ -143,5 +162,5 @@ def _require_utf_8(label: str | Path, content: bytes, option: str) -> None:
             label,
             line,
             f"byte {error.start - start + 1} of the line, 0x{content[error.start]:02X}, is not "
-            f"UTF-8. Name the encoding, often {usual}: {option}.",
+            f"UTF-8. Name the encoding, often {usual}: `{option} {usual}`{in_study}.",
         ) from None

@@ -460,9 +460,9 @@ def read_lines(
         raise InputError(f"{path}: there is no such file.") from None
     except IsADirectoryError:
         raise InputError(f"{path}: the folder of a study is not read with tables.") from None
-    lines = as_utf_8(path, content, encoding).decode().splitlines()
+    lines = as_utf_8(path, content, encoding, section="").decode().splitlines()
     if separator is None:
-        heading = lines[0] if lines else ""
+        heading = next((line for line in lines if line.strip()), "")
         separator = next((mark for mark in SEPARATORS if mark in heading), ",")
     for number, fields in _split_lines(path, lines, separator):
         stripped_fields = [field.strip() for field in fields]

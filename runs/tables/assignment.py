@@ -229,7 +229,11 @@ class _Assignment:
             self._set(place, role, Reason.NAME)
 
     def by_values(self) -> None:
-        """Give the one column of dates or of moments the role of the time."""
+        """Give the one column of events, and the one of dates or moments, their roles."""
+        may_set_event = Role.EVENT in self.kind.meanings and not self._has(Role.EVENT)
+        event_columns = [c for c in self._free() if self.samples[c.place].are_events]
+        if may_set_event and len(event_columns) == 1:
+            self._set(event_columns[0].place, Role.EVENT, Reason.VALUES)
         if not self._may_set_time():
             return
         moments = [column for column in self._free() if _is_moment(self.samples[column.place])]
@@ -262,8 +266,14 @@ class _Assignment:
         """Give user, item, a number and a time their columns in this order."""
         for role in (Role.USER, Role.ITEM):
             free_columns = self._free()
-            if free_columns and not self._has(role):
-                self._set(free_columns[0].place, role, Reason.ORDER)
+            if not free_columns or self._has(role):
+                continue
+            place = free_columns[0].place
+            has_lists = self.samples[place].is_list and Role.HISTORY in self.kind.meanings
+            if role == Role.ITEM and has_lists:
+                self._set(place, Role.HISTORY, Reason.ORDER, "several items in a field")
+            else:
+                self._set(place, role, Reason.ORDER)
         number = Role.SCORE if Role.SCORE in self.kind.meanings else Role.RATING
         for column in self._free():
             sample = self.samples[column.place]

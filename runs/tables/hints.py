@@ -40,16 +40,20 @@ class Meaning(StrEnum):
 WORDS: Final[Mapping[Meaning, str]] = {
     Meaning.USER: (
         "user users uid usr usuario usuaria utilisateur utente gebruiker benutzer nutzer "
-        "customer customers cust kunde kunden kundin kd klant client cliente clients "
+        "customer customers cust kunde kunden kundin kund kd klant client cliente clients klient "
+        "klienta klientka asiakas musteri bruger bruker anvandare kayttaja kullanici uzytkownik "
+        "uzytkownika zakaznik zakaznika uzivatel uzivatele "
         "member mitglied socio account konto acct visitor besucher visiteur bezoeker "
         "reader leser lector lecteur viewer listener hoerer player gamer reviewer rater buyer "
         "kaeufer kaufer comprador acheteur shopper consumer subscriber abonnent patron borrower "
-        "student learner household profile person persona steam device cookie visit session sid"
+        "student learner household profile person persona steam loyalty card carte karte "
+        "tarjeta tessera cartao kaart kort device cookie visit session sid"
     ),
     Meaning.TOPIC: "qid topic topics query queries q",
     Meaning.ITEM: (
         "item items iid product products produkt produkte produit producto produto prodotto "
-        "artikel article articulo articolo artigo art sku asin isbn ean gtin upc movie movies "
+        "artikel article articulo articolo artigo artykul produktu vara vare tuote urun zbozi "
+        "reference referencia ref art sku asin isbn ean gtin upc movie movies "
         "film book books buch libro livre boek track tracks song songs album artist band "
         "game games spiel jeu juego anime manga show series serie video clip podcast stock "
         "beer wine recipe rezept dish restaurant hotel business venue poi place location course "
@@ -59,21 +63,25 @@ WORDS: Final[Mapping[Meaning, str]] = {
     Meaning.GRADE: (
         "rating ratings rate stars star sterne grade grades relevance rel label judgement "
         "judgment qrel bewertung note valoracion puntuacion calificacion estrellas evaluation "
-        "valutazione voto avaliacao beoordeling overall opinion liked"
+        "valutazione voto avaliacao beoordeling betyg vurdering arvosana puan ocena hodnoceni "
+        "overall opinion liked"
     ),
     Meaning.SCORE: "score scores sim similarity prediction predicted pred",
     Meaning.COUNT: (
         "count counts plays playcount playtime listens quantity qty menge anzahl stueck stuck stk "
         "stck pcs pieces unidades unites "
-        "cantidad quantite quantita quantidade aantal hours hrs minutes mins seconds secs duration "
+        "cantidad quantite qte quantita quantidade qtd cant aantal antal maara adet ilosc pocet "
+        "unidad unidade unite unita hours hrs minutes mins seconds secs duration "
         "stunden minuten sekunden clicks views visits purchases frequency freq weight"
     ),
     Meaning.RANK: "rank ranks position pos",
     Meaning.TIME: (
         "time timestamp date datetime dt ts zeit zeitpunkt zeitstempel datum uhrzeit fecha hora "
-        "tiempo heure tijd tijdstip unixtime at when"
+        "tiempo heure tijd tijdstip unixtime dato data pvm paivamaara tarih at when"
     ),
-    Meaning.EVENT: "event events action behavior behaviour interaction ereignis evento aktion",
+    Meaning.EVENT: (
+        "event events action activity behavior behaviour interaction ereignis evento aktion"
+    ),
     Meaning.SYSTEM: "system run tag model algorithm",
     Meaning.MEASURE: "measure metric",
     Meaning.SUBTOPIC: "subtopic subtopics intent intents iteration",
@@ -86,7 +94,9 @@ WORDS: Final[Mapping[Meaning, str]] = {
         "region gender sex age zip language type status email phone address helpful verified vote "
         "votes channel store shop order orders invoice transaction basket cart receipt flag "
         "reviewed read latitude longitude lat lon lng beleg bon bestellung auftrag rechnung "
-        "filiale bezeichnung beschreibung vk ek pedido commande facture ticket"
+        "filiale bezeichnung beschreibung vk ek pedido commande facture ticket designation "
+        "descripcion descrizione descricao omschrijving magasin tienda winkel negozio loja butik "
+        "sklep ttc tva iva btw cena precios importe importo bedrag montant vendedor vendeur"
     ),
 }
 """Words by what they mean. Of two users, or items, in a table the one that stands first counts."""
@@ -100,6 +110,9 @@ LIST: Final = ("list", "lists", "history", "sequence", "seq", "hist")
 THINGS: Final = (Meaning.USER, Meaning.TOPIC, Meaning.ITEM)
 """What has ids."""
 
+KINDS: Final = ("type", "kind", "typ", "tipo")
+"""Words behind one for events that say no more: event_type."""
+
 LASTING: Final = ("play", "watch", "dwell", "listen", "view", "reading", "session", "stay", "spent")
 """Words before "time" that make it a duration."""
 
@@ -110,7 +123,18 @@ OF_IDS: Final = (
 )
 """Words that say nothing of what a column holds."""
 
-ENDINGS_OF_IDS: Final = ("ids", "id", "nummer", "number", "code", "num", "no", "nr")
+ENDINGS_OF_IDS: Final = (
+    "ids",
+    "id",
+    "nummer",
+    "numero",
+    "number",
+    "code",
+    "kod",
+    "num",
+    "no",
+    "nr",
+)
 """Ends of words that are written together: visitorid, Artikelnummer."""
 
 FLAGS: Final = frozenset(("is", "has", "was"))
@@ -184,8 +208,8 @@ def hint_of(name: object) -> Hint | None:
     """
     all_words = words_of(name)
     if not all_words:
-        # pandas writes the numbers of rows under an empty name.
-        return Hint(0, 0, Meaning.INDEX)
+        # pandas writes the numbers of rows under an empty name. Other scripts are not known.
+        return None if str(name).strip() else Hint(0, 0, Meaning.INDEX)
     if all_words[0] in FLAGS and len(all_words) > 1:
         return Hint(1, 0, Meaning.ATTRIBUTE)
     words = [part for word in all_words for part in _without_id(word) if part not in OF_IDS]
@@ -201,6 +225,8 @@ def hint_of(name: object) -> Hint | None:
         meaning = _meaning_of(before[-1])
         is_thing = meaning in THINGS
         return Hint(2, WEAK.index(head), meaning) if meaning and is_thing else None
+    if head in KINDS and before and _meaning_of(before[-1]) == Meaning.EVENT:
+        return Hint(0, 0, Meaning.EVENT)
     if head == "time" and before and before[-1] in LASTING:
         return Hint(0, 0, Meaning.COUNT)
     meaning = _meaning_of(head)

@@ -13,7 +13,7 @@ from runs.shared.errors import InputError
 from runs.tables.hints import THINGS, Meaning, hint_of
 from runs.tables.layouts import WHITE_SPACE, Shape
 from runs.tables.roles import Kind
-from runs.tables.values import NO_NUMBER, Sample, is_date, is_number
+from runs.tables.values import NO_NUMBER, Sample, is_date, is_list, is_number
 
 BLANKS: Final = " \t"
 """What may stand around a field without being part of it."""
@@ -172,6 +172,7 @@ def _refuse_mixture(
 ) -> None:
     """Refuse lines that one separator parts into few fields, and white space into more."""
     chosen = fitting_separators[0]
+    _refuse_mark_in_first_field(lines, chosen, kind, label=label)
     if chosen == WHITE_SPACE or WHITE_SPACE not in fitting_separators:
         return
     last_line = lines[-1]
@@ -188,6 +189,27 @@ def _refuse_mixture(
             f"`{kind.prefix}separator {chosen!r}`."
         )
         raise InputError.at_line(label, 1, finding)
+
+
+def _refuse_mark_in_first_field(
+    lines: Sequence[str], chosen: str, kind: Kind, *, label: str
+) -> None:
+    """Refuse lines whose first field, between separators, holds one further mark in every line.
+
+    A mark with a blank beside it may be a part of a name, such as "Doe, Jane".
+    """
+    first_fields = [split_line(line, chosen)[0] for line in lines]
+    for mark in (",", ";", "|"):
+        parts_of_fields = [field.split(mark) for field in first_fields]
+        has_one_mark = all(len(parts) == 2 for parts in parts_of_fields)
+        is_tight = all(part == part.strip() for parts in parts_of_fields for part in parts)
+        if mark != chosen and has_one_mark and is_tight and len(lines) > 1:
+            finding = (
+                f"two separators part the lines, {chosen!r}, and {mark!r} in the first field, "
+                f"{first_fields[0]!r}; write one alone, or give the one that counts: "
+                f"`{kind.prefix}separator {chosen!r}`."
+            )
+            raise InputError.at_line(label, 1, finding)
 
 
 def _are_items(rows: Sequence[Sequence[str]]) -> bool:
@@ -209,8 +231,8 @@ def _is_id(field: str) -> bool:
 
 
 def _is_value(text: str) -> bool:
-    """Tell what may stand in a column of numbers or dates: such a value, or what marks a gap."""
-    return is_number(text) or is_date(text) or text in NO_NUMBER
+    """Tell what stands in a column of numbers, dates or lists, or marks a gap, from a name."""
+    return is_number(text) or is_date(text) or is_list(text) or text in NO_NUMBER
 
 
 def _is_heading(

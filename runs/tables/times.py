@@ -11,7 +11,7 @@ import numpy as np
 
 from runs.shared.arrays import Floats, Longs
 from runs.shared.errors import InputError, as_input_error
-from runs.tables.values import ISO, SHOP_DATE, UNITS, date_orders
+from runs.tables.values import HIGHEST_MONTH, ISO, SHOP_DATE, UNITS, date_orders
 
 DateOrder: TypeAlias = Literal["day-first", "month-first"]
 
@@ -23,6 +23,16 @@ LATEST: Final = 253_402_300_799
 
 FIRST_OF_FINER: Final = 10**7
 """Finer units are taken for such only from April 1970 on: before, they might be far seconds."""
+
+FIRST_DAY: Final = 19000101
+LAST_DAY: Final = 20991231
+"""Days that are written as numbers."""
+
+YEAR_END: Final = 4
+"""Where the year of a date ends that begins with it."""
+
+HOURS_OF_A_HALF: Final = 12
+"""Hours before noon, and behind it."""
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -38,12 +48,15 @@ def whole_seconds(numbers: Floats) -> Longs | None:
     Parameters
     ----------
     numbers
-        Seconds, milliseconds or microseconds since 1970, of any shape.
+        Seconds, milliseconds or microseconds since 1970, or days such as 20261122, of any shape.
 
     Returns
     -------
     Seconds since 1970; None if the times fit no unit.
     """
+    days = _seconds_of_days(numbers)
+    if days is not None:
+        return days
     for unit in UNITS:
         seconds = np.floor(numbers / unit)
         is_within = (seconds >= EARLIEST) & (seconds <= LATEST)
@@ -51,6 +64,25 @@ def whole_seconds(numbers: Floats) -> Longs | None:
         if is_within.all() and (unit == 1 or is_late.all()):
             return seconds.astype(np.int64)
     return None
+
+
+def _seconds_of_days(numbers: Floats) -> Longs | None:
+    """Read days such as 20261122 as seconds since 1970; None if one number is no such day.
+
+    ``numbers`` are of any shape. As seconds they would all be of August 1970.
+    """
+    is_near = numbers.size and numbers.min() >= FIRST_DAY and numbers.max() <= LAST_DAY
+    if not is_near or (numbers != np.floor(numbers)).any():
+        return None
+    days = numbers.astype(np.int64)
+    months = (days // 10_000 - 1970).astype("datetime64[Y]").astype("datetime64[M]")
+    months += days // 100 % 100 - 1
+    dates = months.astype("datetime64[D]") + (days % 100 - 1)
+    is_month = (days // 100 % 100 >= 1) & (days // 100 % 100 <= HIGHEST_MONTH)
+    is_day = (days % 100 >= 1) & (dates.astype("datetime64[M]") == months)
+    if not (is_month & is_day).all():
+        return None
+    return dates.astype("datetime64[s]").astype(np.int64)
 
 
 def iso_seconds(column: Any) -> Longs | None:
@@ -61,6 +93,10 @@ def iso_seconds(column: Any) -> Longs | None:
     import pyarrow as pa
     import pyarrow.compute as compute
 
+    if len(column) and column[0].as_py()[YEAR_END] != "-":
+        column = compute.replace_substring_regex(
+            column, r"^([0-9]{4})[/.]([0-9]{2})[/.]", r"\1-\2-"
+        )
     for kind in (pa.timestamp("us"), pa.timestamp("us", "UTC")):
         try:
             moments = column.cast(kind)
@@ -116,8 +152,15 @@ def _seconds_of_date(text: str, *, day_first: bool) -> int:
     year = int(parts[4])
     if not day_first:
         day, month = month, day
-    clock = re.split(r"[:.]", (parts[5] or "0:0").strip(" T"))
+    clock_text = (parts[5] or "0:0").strip(" T").upper()
+    clock = re.split(r"[:.]", clock_text.rstrip("APM "))
     hour, minute, second = (int(number) for number in [*clock, "0"][:3])
+    if clock_text.endswith("M"):
+        if not 1 <= hour <= HOURS_OF_A_HALF:
+            raise InputError(f"the time {text!r} does not exist: with AM or PM, hours end at 12.")
+        hour = hour % HOURS_OF_A_HALF
+        if clock_text.endswith("PM"):
+            hour += HOURS_OF_A_HALF
     with as_input_error(f"the time {text!r} does not exist", ValueError):
         moment = datetime(year, month, day, hour, minute, second, tzinfo=UTC)
     return (moment - EPOCH) // timedelta(seconds=1)
@@ -128,6 +171,8 @@ def seconds_of_iso(text: str) -> float:
     if re.fullmatch(ISO, text) is None:
         raise InputError(f"the time must be {A_TIME}, got {text!r}.")
     with as_input_error(f"the time {text!r} does not exist", ValueError, OverflowError):
-        moment = datetime.fromisoformat(text)
+        month_and_day = text[YEAR_END:].replace("/", "-").replace(".", "-", 2)
+        has_hyphens = text[YEAR_END] == "-"
+        moment = datetime.fromisoformat(text if has_hyphens else text[:YEAR_END] + month_and_day)
         aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
         return float((aware - EPOCH) // timedelta(seconds=1))

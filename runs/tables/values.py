@@ -21,12 +21,26 @@ WITH_COMMA: Final = NUMBER.replace(r"\.", ",")
 NO_NUMBER: Final = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")
 """What stands where a number is missing."""
 
-CLOCK: Final = r"[ T][0-9]{1,2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?"
+CLOCK: Final = r"[ T][0-9]{1,2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?( ?[AaPp][Mm])?"
 ISO: Final = (
-    r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+    r"[0-9]{4}(-[0-9]{2}-|/[0-9]{2}/|\.[0-9]{2}\.)[0-9]{2}"
     r"([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?(Z|[+-][0-9]{2}:?[0-9]{2})?)?"
 )
-"""A day, or a moment with or without a zone; without one it is in UTC."""
+"""A day, or a moment with or without a zone; without one it is in UTC. The year stands first."""
+
+COMPACT: Final = r"(19|20)[0-9]{2}(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])"
+"""A day as a number: 20261122."""
+
+THOUSANDS: Final = r"[+-]?[1-9][0-9]{0,2}(,[0-9]{3})+"
+"""A number whose commas may separate thousands."""
+
+EVENTS: Final = (
+    *("view", "views", "click", "clicks", "cart", "addtocart", "add_to_cart", "basket", "purchase"),
+    *("add_to_basket", "buy", "order", "transaction", "checkout", "remove_from_cart", "wishlist"),
+    *("favorite", "favourite", "like", "share", "play", "skip", "impression", "rate", "download"),
+    *("listen", "watch", "search", "detail", "pv", "fav"),
+)
+"""Events of logs, in small letters."""
 
 SHOP_DATE: Final = rf"([0-9]{{1,2}})([./-])([0-9]{{1,2}})\2([0-9]{{4}})({CLOCK})?"
 """A date whose year stands last, with the day or the month first."""
@@ -128,8 +142,14 @@ class Sample:
     @property
     def is_list(self) -> bool:
         """Whether most values are several ids: words with a digit each, or in brackets."""
-        lists = [text for text in self.values if _is_list(text)]
+        lists = [text for text in self.values if is_list(text)]
         return 2 * len(lists) > len(self.values)
+
+    @property
+    def are_events(self) -> bool:
+        """Whether the values are events of a log, and not all the same."""
+        events = {text.casefold() for text in self.values}
+        return len(events) > 1 and events.issubset(EVENTS)
 
     @property
     def has_repeats(self) -> bool:
@@ -140,7 +160,7 @@ class Sample:
         return bool(self.values) and all(map(holds, self.values))
 
 
-def _is_list(text: str) -> bool:
+def is_list(text: str) -> bool:
     """Tell several ids from a title: each has a digit, or they stand in brackets."""
     if re.fullmatch(r"\[.*\]|\(.*,.*\)", text):
         return True
@@ -154,8 +174,8 @@ def is_number(text: str) -> bool:
 
 
 def is_date(text: str) -> bool:
-    """Tell whether a text has the form of an ISO date, or of a date whose year stands last."""
-    return re.fullmatch(ISO, text) is not None or re.fullmatch(SHOP_DATE, text) is not None
+    """Tell whether a text has the form of a date: year first, year last, or as one number."""
+    return any(re.fullmatch(form, text) is not None for form in (ISO, SHOP_DATE, COMPACT))
 
 
 def date_orders(texts: Iterable[str]) -> set[str]:

@@ -7,10 +7,10 @@ from typing import Any
 
 from qrels.ratings.datasets.doubts import named_otherwise, unlikely_ids
 from qrels.ratings.datasets.rating_options import RatingOptions
-from qrels.ratings.datasets.rating_table import read_rating_table
+from qrels.ratings.datasets.rating_table import added_up, read_rating_table
 from qrels.ratings.ratings import Ratings
 from runs import InputError
-from runs.shared.errors import warn
+from runs.shared.errors import counted, warn
 from runs.shared.settings import check_settings
 from runs.tables.recognition import RecognisedTable, recognise_table
 from runs.tables.roles import RATINGS, Role, require_settled
@@ -69,10 +69,14 @@ def read_ratings(path: str | Path | Source, **options: Any) -> Ratings:
             f"{source.label}: {table.n_without_value:,} of {table.n_read:,} ratings "
             "are left out because a value is missing."
         )
-    adds_up = chosen.duplicates == "sum"
-    ratings = table.ratings(adds_up=adds_up)
+    if chosen.duplicates == "sum":
+        ratings, n_returned = added_up(table, label=source.label)
+        if n_returned:
+            warn(f"{source.label}: {returned_sentence(n_returned)}")
+    else:
+        ratings = table.ratings()
     n_dropped = len(table.user) - len(ratings)
-    if n_dropped and not adds_up:
+    if n_dropped and chosen.duplicates == "last":
         warn(
             f"{source.label}: {n_dropped:,} of {table.n_read:,} ratings are of pairs that are "
             "rated again: the last of each is kept."
@@ -80,6 +84,14 @@ def read_ratings(path: str | Path | Source, **options: Any) -> Ratings:
     for doubt in unlikely_ids(ratings):
         warn(f"{source.label}: {doubt}")
     return ratings
+
+
+def returned_sentence(n_returned: int) -> str:
+    """Write that ``n_returned`` pairs are left out, whose amounts come to 0 or less."""
+    return (
+        f"the amounts of {counted(n_returned, 'pair')} of user and item come to 0 or less, as of "
+        "goods that were returned: these are left out."
+    )
 
 
 def place_of(path: str | Path | Source, user: str, item: str, **options: Any) -> str:

@@ -21,7 +21,7 @@ class RatingOptions(TableOptions):
     duplicates: Literal["error", "last", "sum"] = Field(
         "error",
         description="Repeated pairs of user and item: report an error, keep the last rating, or, "
-        "of amounts, add them up.",
+        "of amounts, add them up and leave out what comes to 0 or less.",
     )
     events: tuple[str, ...] = Field(
         (), description="Events that are read, such as purchase; others are dropped; default: all."

@@ -20,7 +20,7 @@ from runs.shared.ids import LONGEST_ID
 from runs.tables.roles import Role
 from runs.tables.rows import NotPlain, Places, Rows
 from runs.tables.times import A_TIME, iso_seconds, seconds_of_dates, seconds_of_iso, whole_seconds
-from runs.tables.values import ISO, NO_NUMBER, NUMBER, SHOP_DATE
+from runs.tables.values import ISO, NO_NUMBER, NUMBER, SHOP_DATE, THOUSANDS
 
 IDS: Final = (Role.USER, Role.ITEM)
 NUMBERS: Final = (Role.RATING, Role.COUNT)
@@ -104,6 +104,47 @@ class RatingTable:
     @property
     def _pairs(self) -> Longs:
         return self.user.astype(np.int64) * len(self.items) + self.item
+
+
+def added_up(table: RatingTable, *, label: str) -> tuple[Ratings, int]:
+    """Add up the amounts of repeated pairs of user and item, and leave out what was returned.
+
+    Pairs whose amounts come to 0 or less are left out, and users and items without other pairs.
+
+    Parameters
+    ----------
+    table
+        The amounts, negative ones of what was returned.
+    label
+        The file, for errors.
+
+    Returns
+    -------
+    The sums, each pair once, with its last time; and the number of pairs that were left out.
+
+    Raises
+    ------
+    InputError
+        If no pair is left.
+    """
+    sums = table.ratings(adds_up=True)
+    is_positive = sums.rating > 0
+    n_returned = int(np.count_nonzero(~is_positive))
+    if not n_returned:
+        return sums, 0
+    if not is_positive.any():
+        raise InputError(f"{label}: the amounts of every pair of user and item are 0 or less.")
+    users, user = _renumbered(sums.users, sums.user[is_positive])
+    items, item = _renumbered(sums.items, sums.item[is_positive])
+    left = Ratings(
+        users=users,
+        items=items,
+        user=user,
+        item=item,
+        rating=sums.rating[is_positive],
+        time=None if sums.time is None else sums.time[is_positive],
+    )
+    return left, n_returned
 
 
 def read_rating_table(
@@ -575,6 +616,11 @@ def _checked(role: Role, text: str, options: RatingOptions) -> str | float:
     wanted = A_TIME if role == Role.TIME else f"a finite number{comma}"
     if text in NO_NUMBER:
         hint = " missing='drop' leaves such ratings out."
+    elif role in NUMBERS and re.fullmatch(THOUSANDS, text):
+        hint = (
+            " If the comma is the decimal sign: `--decimal ,`. Marks that separate thousands are "
+            "not read: leave them out."
+        )
     elif role == Role.TIME:
         hint = " Name another column: `--column time=NAME`."
     else:

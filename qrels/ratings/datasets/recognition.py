@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from qrels.ratings.datasets.doubts import named_otherwise, unlikely_ids
-from qrels.ratings.datasets.rating_file import recognise_ratings
+from qrels.ratings.datasets.rating_file import recognise_ratings, returned_sentence
 from qrels.ratings.datasets.rating_options import RatingOptions
-from qrels.ratings.datasets.rating_table import RatingTable, read_rating_table
+from qrels.ratings.datasets.rating_table import RatingTable, added_up, read_rating_table
 from qrels.ratings.ratings import Ratings
 from qrels.ratings.statistics import are_amounts
 from runs.tables.layouts import LAYOUTS, Shape
@@ -19,7 +19,7 @@ from runs.tables.recognition import RecognisedTable
 from runs.tables.roles import PROPOSALS, Column, Columns, Reason, Role, require_settled
 from runs.tables.screen import columns_as_text
 from runs.tables.source import Source
-from runs.tables.values import WITH_COMMA
+from runs.tables.values import THOUSANDS, WITH_COMMA
 
 MOST_EVENTS_SHOWN = 5
 
@@ -80,7 +80,13 @@ def read_recognised(source: Source, options: RatingOptions) -> RecognisedRatings
     )
     has_counts = columns.column(Role.COUNT) is not None
     options, notes = _with_gaps(options, table, is_amount=has_counts or are_amounts(table.rating))
-    ratings = table.ratings(adds_up=options.duplicates == "sum")
+    if options.duplicates == "sum":
+        ratings, n_returned = added_up(table, label=source.label)
+        if n_returned:
+            sentence = returned_sentence(n_returned)
+            notes.append(sentence[0].upper() + sentence[1:])
+    else:
+        ratings = table.ratings()
     notes = [
         *_remarks(columns),
         *named_otherwise(columns),
@@ -117,7 +123,8 @@ def _completed(options: RatingOptions, recognised: RecognisedTable) -> RatingOpt
     numbers = [columns.column(role) for role in (Role.RATING, Role.COUNT, Role.TIME)]
     samples = recognised.rows.samples()
     texts = [text for column in numbers if column for text in samples[column.place].values]
-    if any(_has_comma(text) for text in texts):
+    numbers_with_comma = [text for text in texts if _has_comma(text)]
+    if not all(re.fullmatch(THOUSANDS, text) for text in numbers_with_comma):
         changes["decimal"] = ","
     return options.model_copy(update=changes)
 
@@ -147,7 +154,11 @@ def _remarks(columns: Columns) -> list[str]:
             sentences.append(f"The column {column.name!r} is left out: {column.remark}.")
         elif column.remark:
             sentences.append(f"The column {column.name!r} holds {column.remark}.")
-        elif column.reason in (Reason.VALUES, Reason.LEFT, Reason.PROPOSED):
+        elif column.role != Role.EVENT and column.reason in (
+            Reason.VALUES,
+            Reason.LEFT,
+            Reason.PROPOSED,
+        ):
             sentences.append(
                 f"No column is called {column.role}; by its values, {column.name!r} is used."
             )

@@ -85,7 +85,7 @@ def test_a_wrong_encoding_of_judgements_names_their_option(
     tmp_path: Path, encoding: str, text: str
 ) -> None:
     path = write(tmp_path, "qrels", text, encoding)
-    with pytest.raises(InputError, match=r"`--qrels-encoding`, or `encoding` in \[qrels\]"):
+    with pytest.raises(InputError, match=r"`--qrels-encoding \S+`, or `encoding` in \[qrels\]"):
         judgements_of(path)
 
 
@@ -148,7 +148,7 @@ def test_scores_in_another_encoding_name_the_option(tmp_path: Path, command: str
     path = write(tmp_path, "ap.csv", SCORES, "latin-1")
     answer = harness(command, path)
     assert answer.exit_code == 2
-    assert "`--encoding`" in answer.stderr
+    assert "`--encoding latin-1`" in answer.stderr
     assert "study" not in answer.stderr
 
 

@@ -35,7 +35,7 @@ def test_a_byte_order_mark_decides_whatever_is_named(
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
 @pytest.mark.parametrize("named", ["utf-8", "latin-1"])
 def test_nuls_without_a_mark_name_the_encoding(encoding: str, named: str) -> None:
-    with pytest.raises(InputError, match=f"NUL bytes, as {encoding} has.*`--encoding`"):
+    with pytest.raises(InputError, match=f"NUL bytes, as {encoding} has.*`--encoding {encoding}`"):
         as_utf_8("a.csv", TEXT.encode(encoding), named)
 
 
@@ -67,7 +67,7 @@ def test_a_wrong_encoding_of_two_or_four_bytes_is_refused(
 def test_bytes_that_are_not_utf_8_propose_the_code_page_that_has_them(
     content: bytes, proposed: str
 ) -> None:
-    with pytest.raises(InputError, match=f"line 2: byte .*often {proposed}"):
+    with pytest.raises(InputError, match=f"line 2: byte .*`--encoding {proposed}`"):
         as_utf_8("a.csv", b"user\n" + content)
 
 
@@ -80,6 +80,16 @@ def test_what_is_no_encoding_of_text_is_refused(name: str) -> None:
 def test_bytes_that_an_encoding_lacks_are_refused() -> None:
     with pytest.raises(InputError, match="not ascii"):
         as_utf_8("a.csv", b"\xe9", "ascii")
+
+
+def test_lines_that_end_with_cr_alone_end_with_lf() -> None:
+    assert as_utf_8("a.csv", b"a,b\r1,2\r") == b"a,b\n1,2\n"
+    assert as_utf_8("a.csv", b"a,b\r\n1,2\r\n") == b"a,b\r\n1,2\r\n"
+
+
+def test_the_line_that_tells_excel_the_separator_is_blank() -> None:
+    assert as_utf_8("a.csv", b"sep=;\r\na;b\n") == b"\r\na;b\n"
+    assert as_utf_8("a.csv", b"sep=1;2\na;b\n") == b"sep=1;2\na;b\n"
 
 
 def test_an_empty_text_stays_empty() -> None:

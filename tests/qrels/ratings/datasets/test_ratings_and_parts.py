@@ -12,7 +12,7 @@ from qrels.ratings.datasets.rating_lines import format_rating_lines
 from qrels.ratings.datasets.rating_options import RatingOptions
 from qrels.ratings.datasets.recognition import RecognisedRatings, read_recognised
 from qrels.ratings.datasets.split_files import find_split_files
-from runs import InputError, Numbering
+from runs import InputError, InputWarning, Numbering
 from runs.tables.source import Source
 
 COAT = "0 0 4 \n5 0 0\n\n0 0 0\n1 2 3\n"
@@ -229,6 +229,19 @@ def test_amounts_are_not_added_up_where_a_person_keeps_the_last() -> None:
 def test_repeated_ratings_are_not_added_up() -> None:
     stars = SOLD.replace("qty", "stars")
     assert recognised(stars).options.duplicates == "last"
+
+
+def test_what_was_returned_is_left_out_of_sums() -> None:
+    text = "customer,sku,qty\na,x,2\na,x,-2\nb,x,-1\nb,y,3\nb,y,-1\na,y,1\n"
+    found = recognised(text)
+    assert found.ratings.rating.tolist() == [1.0, 2.0]
+    assert found.ratings.items.ids.tolist() == ["y"]
+    assert "amounts of 2 pairs of user and item come to 0 or less" in found.notes[-1]
+    with pytest.warns(InputWarning, match="goods that were returned: these are left out"):
+        ratings = read_ratings(Source("sold.csv", text.encode()), duplicates="sum")
+    assert ratings.rating.tolist() == [1.0, 2.0]
+    with pytest.raises(InputError, match="of every pair of user and item are 0 or less"):
+        recognised("customer,sku,qty\na,x,2\na,x,-2\n")
 
 
 def test_a_sum_has_the_latest_time() -> None:
