@@ -29,7 +29,7 @@ from analyses.shared.limits import (
     variance_stabilised,
 )
 from analyses.shared.measure import Measures, tidy
-from analyses.shared.measure_estimates import SYSTEM_LIMIT_COLUMNS, Estimates
+from analyses.shared.measure_estimates import Estimates
 from analyses.shared.number_format import Cell, rounded
 from analyses.shared.result import Result, figure, table
 from analyses.shared.scores import Scores
@@ -211,31 +211,25 @@ class Correlation(Result):
         """Values of the chosen coefficient."""
         return self.values[self.coefficient]
 
-    def limits_over_systems(self) -> dict[str, Floats]:
-        """Compute limits of report measures over systems, and over users and systems, by column.
+    def limit_columns(self) -> dict[str, Floats]:
+        """Compute limits of report measures over users and systems, by column.
 
-        Keys are systems_low, systems_high, both_low and both_high. Each is of shape (n_measures,
-        n_measures): the agreement of ``self.taus`` less or plus half the width of its 95 %
-        interval, cut to the range of the coefficient. NaN for other measures, and for all if only
-        the means are known (``self.within`` or ``self.over_users`` is None).
+        Keys are both_low and both_high. Each is of shape (n_measures, n_measures): the agreement of
+        ``self.taus`` less or plus half the width of its 95 % interval, cut to the range of the
+        coefficient. NaN for other measures, and for all if only the means are known
+        (``self.within`` or ``self.over_users`` is None).
         """
         shape = self.taus.shape
-        limits = {name: np.full(shape, np.nan) for name in SYSTEM_LIMIT_COLUMNS}
+        limits = {"both_low": np.full(shape, np.nan), "both_high": np.full(shape, np.nan)}
         if self.within is None or self.over_users is None:
             return limits
         reported = np.ix_(self.reported_indices, self.reported_indices)
         taus = self.taus[reported]
         lowest = find_coefficient(self.coefficient).lowest(len(self.systems))
         user_deviations = TAU_FACTOR * standard_deviations(self.over_users)
-        half_widths = {
-            "systems": self.within.half_widths(),
-            "both": self.within.half_widths_over_both(user_deviations**2),
-        }
-        for source, half_width in half_widths.items():
-            low = np.maximum(taus - half_width, lowest)
-            high = np.minimum(taus + half_width, 1.0)
-            limits[f"{source}_low"][reported] = low
-            limits[f"{source}_high"][reported] = high
+        half_widths = self.within.half_widths_over_both(user_deviations**2)
+        limits["both_low"][reported] = np.maximum(taus - half_widths, lowest)
+        limits["both_high"][reported] = np.minimum(taus + half_widths, 1.0)
         return limits
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
@@ -258,8 +252,8 @@ class Correlation(Result):
         """Tabulate all pairs of measures; the second is the reference.
 
         Columns metric_a, cutoff_a, metric_b, cutoff_b, tau (the chosen coefficient), low, high
-        (over users), of report measures the limits over systems (systems_low, systems_high) and
-        over both (both_low, both_high), and one for each further coefficient, by its name.
+        (over users), of report measures the limits over users and systems (both_low, both_high),
+        and one for each further coefficient, by its name.
         """
         import pandas as pd
 
@@ -274,7 +268,7 @@ class Correlation(Result):
             tau=self.taus,
             low=self.low,
             high=self.high,
-            **self.limits_over_systems(),
+            **self.limit_columns(),
             **further,
         )
 

@@ -27,7 +27,7 @@ from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import join_pairs, listed
 from analyses.shared.table import Table
 from analyses.significance.effects import effects
-from analyses.significance.permutation import Method, pair_differences, pair_indices
+from analyses.significance.permutation import Method, PairTests, pair_differences, pair_indices
 from analyses.significance.power_samples import REPLICATES, PowerSamples, resample_power
 from analyses.significance.question import (
     JOINT_TESTS,
@@ -108,6 +108,13 @@ MOST_PAIRS = 0.9
 """If a larger share of the pairs is significant, the size of the differences matters more."""
 
 UNORDERED = "unordered pairs of systems (Valcarce et al. 2018 count each pair twice)"
+
+MID_P = (
+    "Measures are compared by mid-p DP, the sum of the mid-p-values, which count half of the "
+    "sign assignments that tie with the observed one: its expectation does not depend on how "
+    "coarse the scores are."
+)
+"""What comparisons of measures are by, in a sentence."""
 
 CONVENTIONS = {
     "dp": f"DP is the sum of the p-values over {UNORDERED}; lower is better.",
@@ -222,7 +229,7 @@ def discrimination(work: Work, settings: Settings) -> Discrimination:
     n_steps = settings.draws if settings.test == "monte-carlo" else len(scores.measures)
     with work.progress("Testing pairs of systems", n_steps) as bar:
         tests = pair_tests(work, settings, pairs, advance=bar.advance)
-    samples = _resampled_power(work, settings, tests.p, pairs, families)
+    samples = _resampled_power(work, settings, tests, pairs, families)
     sizes = effects(scores.weighted_values, level=CONFIDENCE, runs=scores.runs)
     effect_sizes = {}
     for name in EFFECT_SIZES:
@@ -234,6 +241,7 @@ def discrimination(work: Work, settings: Settings) -> Discrimination:
         differences=pair_differences(scores.mean_values())[:, pairs],
         effects=effect_sizes,
         p=tests.p,
+        mid_p=tests.mid_p,
         methods=tests.methods,
         required=tests.required,
         p_adjusted=_adjusted(tests.p, work, settings),
@@ -262,14 +270,14 @@ def _adjusted(p_values: Floats, work: Work, settings: Settings) -> Floats | None
 
 
 def _resampled_power(
-    work: Work, settings: Settings, p_values: Floats, pairs: Numbers, families: Families
+    work: Work, settings: Settings, tests: PairTests, pairs: Numbers, families: Families
 ) -> PowerSamples:
     """Compute DP (the sum of p over pairs) and curves of p-values for resampled users.
 
-    DP is computed within subsets of the systems, too. Tests that are not of means have no
-    replicates; with a baseline, there are no subsets. ``p_values``, those of all users, are of
-    shape (n_measures, n_pairs), ``pairs`` the numbers of the tested pairs among all pairs i < j, of
-    shape (n_pairs,).
+    Mid-p DP is computed within subsets of the systems, too. Tests that are not of means have no
+    replicates; with a baseline, there are no subsets. ``tests``, those of all users, have arrays of
+    shape (n_measures, n_pairs); ``pairs`` are the numbers of the tested pairs among all pairs i <
+    j, of shape (n_pairs,).
     """
     scores = work.scores
     first, second = pair_indices(len(scores.systems))
@@ -281,7 +289,8 @@ def _resampled_power(
     scales = tuple(work.scales.get(measure) for measure in scores.measures)
     return resample_power(
         scores.weighted_values,
-        p_values,
+        tests.p,
+        tests.mid_p,
         systems_of_pairs,
         scales=scales,
         groups=subset_weights,
@@ -311,6 +320,10 @@ class Discrimination(Result):
         by name.
     p
         Two-sided p-values in (0, 1], of shape (n_measures, n_pairs).
+    mid_p
+        Of permutation tests, mid-p-values: half of the sign assignments that tie with the observed
+        one count, so that their mean is .5 for equal systems, whatever the grid of the scores. The
+        p-values of other tests. Of the same shape.
     methods
         How each was found, of shape (n_measures, n_pairs): the name of the test, or a label of
         :class:`analyses.significance.permutation.Method`.
@@ -334,6 +347,7 @@ class Discrimination(Result):
     differences: Floats
     effects: Mapping[str, Floats]
     p: Floats
+    mid_p: Floats
     methods: NDArray[np.str_]
     required: Floats
     p_adjusted: Floats | None
@@ -364,9 +378,18 @@ class Discrimination(Result):
         return np.asarray(self.p.sum(axis=1))
 
     @property
+    def dp_mid(self) -> Floats:
+        """Mid-p DP: sum of the mid-p-values over the unordered pairs, of shape (n_measures,).
+
+        Lower is better. Of equal systems half the number of pairs is expected by any measure, while
+        ``dp`` is larger the coarser scores are: measures are compared by this number.
+        """
+        return np.asarray(self.mid_p.sum(axis=1))
+
+    @property
     def significant(self) -> Floats:
-        """Share of the pairs with p < .05, of shape (n_measures,)."""
-        is_significant = self.p < LEVEL
+        """Share of the pairs with a mid-p-value below .05, of shape (n_measures,)."""
+        is_significant = self.mid_p < LEVEL
         return np.asarray(is_significant.mean(axis=1))
 
     @property
@@ -455,7 +478,7 @@ class Discrimination(Result):
         relative and standardised, the shares of users for whom a is better, worse, equal (see
         :class:`analyses.significance.effects.Effects`), p, p_adjusted (with a correction),
         required_difference, method, verdict (with a margin, see
-        `verdicts`).
+        `verdicts`), p_mid (the mid-p-value).
         """
         columns: dict[str, Any] = {"difference": self.differences, **self.effects, "p": self.p}
         if self.p_adjusted is not None:
@@ -465,6 +488,7 @@ class Discrimination(Result):
         verdicts = self.verdicts()
         if verdicts is not None:
             columns["verdict"] = verdicts
+        columns["p_mid"] = self.mid_p
         first, second = zip(*self.pairs, strict=True)
         pairs = {"system_a": first, "system_b": second}
         return tidy(self.measures, pairs, **columns)
@@ -478,9 +502,11 @@ class Discrimination(Result):
         only an upper bound of it is known), ``dp_mean`` (``dp`` divided by the number of pairs) and
         ``significant_01``; ``required_max`` and ``required_median`` over pairs of the smallest
         difference in means that is significant at ``alpha``; ``detectable`` (see `detectable`);
-        ``dp_sd``, ``dp_low`` and ``dp_high`` over resampled users (see `interval`), limits over
-        systems (``dp_systems_low``, ``dp_systems_high``) and over both (``dp_both_low``,
-        ``dp_both_high``); with a correction, ``significant_adjusted``,
+        ``dp_sd``, ``dp_low`` and ``dp_high`` over resampled users (see `interval`); the numbers by
+        which measures are compared (see `estimates`): ``dp_mid``, its limits over users
+        (``dp_mid_low``, ``dp_mid_high``) and over users and systems (``dp_mid_both_low``,
+        ``dp_mid_both_high``), and ``significant_mid``, the share of the pairs with a mid-p-value
+        below .05; with a correction, ``significant_adjusted``,
         the share of pairs with adjusted p at most ``alpha``; with a margin, the shares
         ``different``, ``equivalent`` and ``undecided`` (see `verdicts`); and, where there are pairs
         that are `alike`, ``dp_without_alike``.
@@ -488,16 +514,18 @@ class Discrimination(Result):
         import pandas as pd
 
         low, high = self.interval
+        estimates = self.estimates()
         required = pd.DataFrame(self.required)
         medians = np.median(self.p, axis=1)
         # The largest of the p-values of which only an upper bound is known.
         bounded_p = np.where(self.methods == Method.BOUND, self.p, 0.0)
         bounds = bounded_p.max(axis=1)
+        significant_05 = (self.p < LEVEL).mean(axis=1)
         significant_01 = (self.p < 0.01).mean(axis=1)
         columns: dict[str, Any] = {
             "dp": self.dp,
             "dp_ordered": 2 * self.dp,
-            "significant_05": self.significant,
+            "significant_05": significant_05,
             "median_p": medians,
             "median_p_is_bound": medians <= bounds,
             "dp_mean": self.p.mean(axis=1),
@@ -508,9 +536,13 @@ class Discrimination(Result):
             "dp_sd": standard_deviations(self.samples.powers),
             "dp_low": low,
             "dp_high": high,
+            "dp_mid": self.dp_mid,
+            "dp_mid_low": estimates.low,
+            "dp_mid_high": estimates.high,
         }
-        for name, limits in self.estimates().limit_columns().items():
-            columns[f"dp_{name}"] = limits
+        for name, limits in estimates.limit_columns().items():
+            columns[f"dp_mid_{name}"] = limits
+        columns["significant_mid"] = self.significant
         if self.p_adjusted is not None:
             is_significant = self.p_adjusted <= self.alpha
             columns["significant_adjusted"] = is_significant.mean(axis=1)
@@ -525,33 +557,35 @@ class Discrimination(Result):
     def estimates(self) -> Estimates:
         """Estimate discriminative power, with intervals over the same resampled users.
 
-        Values are the sums of p over unordered pairs, at most the number of pairs; lower is better,
-        and differences are ratios. Where all pairs were tested, there is DP in random subsets of
-        the systems, too: the sum over the pairs of a subset, scaled to the number of all pairs.
+        Values are mid-p DPs, the sums of mid-p-values over unordered pairs, at most the number of
+        pairs; lower is better, and differences are ratios. Where all pairs were tested, there is
+        the same in random subsets of the systems, too: the sum over the pairs of a subset, scaled
+        to the number of all pairs.
         """
-        low, high = self.interval
+        n_pairs = self.mid_p.shape[1]
+        low, high = ratio_limits(self.dp_mid, self.samples.mid_powers, highest=float(n_pairs))
         within = None
         if not self.baseline:
             weights = _pair_weights(self.families, seed=self.seed)
-            values = self.p @ weights.T
+            values = self.mid_p @ weights.T
             within = SubsetValues(self.families.n_families, values, self.samples.crossed)
         return Estimates(
-            name="DP",
-            quantity="DP over unordered pairs",
+            name="mid-p DP",
+            quantity="mid-p DP over unordered pairs",
             subject="Discriminative power",
             best="discriminative",
             measures=self.measures,
-            values=self.dp,
+            values=self.dp_mid,
             low=low,
             high=high,
-            replicates=self.samples.powers,
+            replicates=self.samples.mid_powers,
             lower_is_better=True,
             systems=within,
             by_ratio=True,
-            most=float(self.p.shape[1]),
+            most=float(n_pairs),
             threshold=SMALLEST_SIGNIFICANT_SHARE,
             shares=self.significant,
-            requirement="of the pairs with p < .05",
+            requirement="of the pairs with mid-p < .05",
             decimals=self.decimals,
         )
 
@@ -708,8 +742,8 @@ class Discrimination(Result):
         """Tabulate discriminative power by metric and cut-off, or at one cut-off: Table 3.
 
         Values are of the column ``convention`` of `summary`: DP over unordered or ordered pairs. In
-        each column the significantly best measures are bold; measures that are no full grid of
-        metrics and cut-offs are one column.
+        each column the significantly best measures, by mid-p DP, are bold; measures that are no
+        full grid of metrics and cut-offs are one column.
         """
         measures = self.measures if cutoff is None else self.measures.at_cutoff(cutoff)
         indices = self.measures.indices(measures)
@@ -724,7 +758,7 @@ class Discrimination(Result):
         return Table.from_cells(
             "power",
             f"Discriminative power by {labels}",
-            self._with_dominant_pairs(CONVENTIONS[convention]),
+            self._with_dominant_pairs(f"{CONVENTIONS[convention]} {MID_P}"),
             "metric",
             cells,
             bold=bold,
@@ -745,7 +779,7 @@ class Discrimination(Result):
 
     @table("conventions", "discriminative power in every convention, the most discriminative first")
     def conventions(self, *, cutoff: int | None = None) -> Table:
-        """Tabulate DP and other summaries of p-values, a row for each measure, rising by DP.
+        """Tabulate DP and other summaries of p-values, a row for each measure, rising by mid-p DP.
 
         Rows are the report measures, or those at a cut-off. Columns of `summary` that it does not
         have, or that are missing for all rows, are left out.
@@ -753,14 +787,16 @@ class Discrimination(Result):
         compared = self.measures.reported_or_at(cutoff)
         indices = self.measures.indices(compared)
         rows = self.summary().iloc[indices]
-        summary = rows.sort_values("dp", kind="stable")
+        summary = rows.sort_values("dp_mid", kind="stable")
         columns: dict[str, Any] = {
             "measure": [str(self.measures[index]) for index in summary.index],
-            "DP [95 %]": self._printed_powers(summary),
+            "mid-p DP [95 %]": self._printed_powers(summary, "dp_mid"),
+            "DP [95 %]": self._printed_powers(summary, "dp"),
             "mean p": summary["dp_mean"],
             "median p": _printed_medians(summary),
         }
         headings = {
+            "significant_mid": "share mid-p < .05",
             "significant_05": "share p < .05",
             "significant_01": "share p < .01",
             "significant_adjusted": f"share adjusted p ≤ {self.alpha:g}",
@@ -774,7 +810,7 @@ class Discrimination(Result):
         for name, heading in headings.items():
             if name in defined:
                 columns[heading] = defined[name]
-        note = f"{self._tests_in_words()} {CONVENTIONS['dp']}"
+        note = f"{self._tests_in_words()} {CONVENTIONS['dp']} {MID_P}"
         if "required_max" in defined:
             note += (
                 " Required difference: the smallest difference in means from which every pair is "
@@ -788,10 +824,11 @@ class Discrimination(Result):
         note = self._with_dominant_pairs(note)
         return Table.from_columns("discrimination", title, note, columns)
 
-    def _printed_powers(self, summary: pd.DataFrame) -> list[str]:
-        """Print DP with its interval, for each row of `summary`."""
+    def _printed_powers(self, summary: pd.DataFrame, name: str) -> list[str]:
+        """Print DP, or mid-p DP, with its interval, for each row of `summary`, by column name."""
         printed = []
-        for dp, low, high in summary[["dp", "dp_low", "dp_high"]].itertuples(index=False):
+        columns = [name, f"{name}_low", f"{name}_high"]
+        for dp, low, high in summary[columns].itertuples(index=False):
             estimate = Estimate(dp, low, high)
             printed.append(estimate.printed(self.decimals, by_ratio=True))
         return printed
@@ -932,8 +969,9 @@ class Discrimination(Result):
         )
 
     def caption(self) -> str:
-        """Write which pairs were tested, and what DP is."""
-        return self._with_dominant_pairs(f"{self._tests_in_words()} {CONVENTIONS['dp']}")
+        """Write which pairs were tested, what DP is, and by what measures are compared."""
+        text = f"{self._tests_in_words()} {CONVENTIONS['dp']} {MID_P}"
+        return self._with_dominant_pairs(text)
 
     def caption_of(self, part: str) -> str:
         """Write what p-values are of; figures explain their curves."""

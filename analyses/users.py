@@ -10,16 +10,20 @@ import numpy as np
 from pydantic import Field
 
 from analyses.intervals.percentile_intervals import percentiles
+from analyses.intervals.split_halves import resampled_split_half_taus, split_half_taus
 from analyses.ordering import tau_b
 from analyses.ordering.agreement import mean_of_defined
 from analyses.ordering.coefficients import mean_coefficients, stack_levels
 from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.drawing import Curve, curve_styles, draw_whiskers, label_curves, panel_title
 from analyses.shared.exact_sums import sums_on_grid
+from analyses.shared.limits import arcsine_limits, variance_stabilised
 from analyses.shared.measure import Measures, tidy
-from analyses.shared.number_format import common_decimals, rounded
+from analyses.shared.measure_estimates import Estimates
+from analyses.shared.number_format import MISSING, common_decimals, rounded
 from analyses.shared.result import Result, figure, table
 from analyses.shared.scores import Scores
+from analyses.shared.sentences import best_measures_sentence
 from analyses.shared.table import Table
 from analyses.significance.permutation import monte_carlo_test
 from runs.shared.arrays import Floats, Numbers
@@ -67,6 +71,9 @@ class Settings(AnalysisSettings):
 def users(work: Work, settings: Settings) -> Users:
     """Compare orderings on random subsets of the users with that on all, and test the pairs.
 
+    The orderings on two disjoint random halves of the users are compared, too (`repeats` splits):
+    system ranking consistency (Sakai 2021, On the instability of diminishing return IR measures).
+
     The smaller subsets are parts of the larger: subset k of a size has the first users in the k-th
     random order, which depends on the seed, the number of users and k alone. Orderings are of all
     measures, and tests of the report measures: by random sign flips at all sizes, as the exact test
@@ -99,6 +106,8 @@ def users(work: Work, settings: Settings) -> Users:
         measures=scores.measures,
         sizes=tuple(sizes),
         taus=np.stack(taus, axis=1),
+        half_taus=split_half_taus(scores.weighted_values, random_orders),
+        half_replicates=resampled_split_half_taus(scores.weighted_values, seed=work.seed),
         coefficients=stack_levels(coefficients),
         tested=tested.measures,
         dp=dp,
@@ -172,6 +181,11 @@ class Users(Result):
     taus
         Kendall's tau-b of a subset's ordering with that of all users, float64 of shape
         (n_measures, n_sizes, n_repeats); NaN where all systems tie.
+    half_taus
+        tau-b between the orderings on two disjoint halves of the users, of shape (n_measures,
+        n_repeats); NaN where all systems tie in a half.
+    half_replicates
+        The mean over splits of the same for resampled users, of shape (n_measures, n_replicates).
     coefficients
         By further coefficient: the mean of the subsets in which it is defined, float64 of shape
         (n_measures, n_sizes).
@@ -189,6 +203,8 @@ class Users(Result):
     measures: Measures
     sizes: tuple[int, ...]
     taus: Floats
+    half_taus: Floats
+    half_replicates: Floats
     coefficients: Mapping[str, Floats]
     tested: Measures
     dp: Floats
@@ -202,14 +218,39 @@ class Users(Result):
         """Number of subsets of each size."""
         return self.taus.shape[2]
 
+    def consistency(self) -> Estimates:
+        """Estimate the system ranking consistency of each measure, with intervals over users.
+
+        It is the mean tau-b between the orderings of the systems on two disjoint random halves of
+        the users: what agreement with the ordering of other users can be expected, if both have
+        half of the users. Intervals are on the scale of arcsines.
+        """
+        values = mean_of_defined(self.half_taus)
+        low, high = arcsine_limits(values, self.half_replicates)
+        return Estimates(
+            name="consistency",
+            quantity=f"mean tau-b between two halves of the {self.units}",
+            subject=f"Agreement of two halves of the {self.units}",
+            best="consistent",
+            measures=self.measures,
+            values=values,
+            low=low,
+            high=high,
+            replicates=variance_stabilised(values, self.half_replicates),
+            no_value="all systems tie on a half of the users",
+        )
+
     def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Tabulate ``users``: one row per measure and number of users.
+        """Tabulate ``users``: one row per measure and number of users, and ``consistency``.
 
         Columns metric, cutoff, users, repeats, tau (the mean), tau_low, tau_high (5 % and 95 %
         quantiles over the subsets), of report measures dp (sum of p over pairs), dp_low, dp_high,
         significant_05 (share of pairs with p < .05) and median_p (means over the subsets), and by
         its name one for each further coefficient (the mean of the subsets in which it is defined).
         The columns of dp to median_p are NaN for other measures.
+
+        ``consistency`` has a row per measure: metric, cutoff, consistency, low, high (95 %, over
+        users); see `consistency`.
         """
         sizes = {"users": self.sizes}
         tau_low, tau_high = percentiles(self.taus, confidence=CONFIDENCE)
@@ -235,15 +276,20 @@ class Users(Result):
         frame = orderings.merge(tests, how="left")
         for name, values in self.coefficients.items():
             frame[name] = values.ravel()
-        return {"users": frame}
+        estimates = self.consistency()
+        consistency = tidy(
+            self.measures, consistency=estimates.values, low=estimates.low, high=estimates.high
+        )
+        return {"users": frame, "consistency": consistency}
 
     @table("users", "agreement of subsets of the {units} with all {units}")
     def agreement(self, *, cutoff: int | None = None) -> Table:
         """Tabulate how subsets of the users order the systems, compared with all users.
 
         Cells are mean taus over the subsets of a size. Rows are the report measures, or the
-        measures at a cut-off; columns the sizes below all users. Decimals are those that the 5 %
-        and 95 % quantiles of all cells support.
+        measures at a cut-off; columns the sizes below all users, and the agreement of two halves of
+        the users with its interval. Decimals of means are those that the 5 % and 95 % quantiles of
+        all cells support.
         """
         compared = self.measures.reported_or_at(cutoff)
         # The last size is all users, which has a column only if it is the one size.
@@ -255,12 +301,19 @@ class Users(Result):
         columns: dict[str, Any] = {"metric": compared.labels}
         for size, means in zip(sizes, mean_of_defined(taus).T, strict=True):
             columns[f"{size} {self.units}"] = means
+        consistency = self.consistency().by_label(compared)
+        columns["two halves [95 %]"] = [
+            str(consistency[label]) if label in consistency else MISSING
+            for label in compared.labels
+        ]
         title = (
             f"Agreement of subsets of the {self.units} with all {self.units}{compared.title_suffix}"
         )
         note = (
             f"Kendall's tau-b between the orderings of the systems on random subsets of the "
-            f"{self.units} and on all {self.units}: mean of {self.n_repeats} subsets of each size."
+            f"{self.units} and on all {self.units}: mean of {self.n_repeats} subsets of each size. "
+            f"Two halves: mean tau-b between the orderings on two disjoint random halves of the "
+            f"{self.units} ({self.n_repeats} splits), with its interval over {self.units}."
         )
         return Table.from_columns("users", title, note, columns, decimals=decimals)
 
@@ -320,6 +373,15 @@ class Users(Result):
         label_curves(ax, ordered=not with_spread)
 
     def findings(self) -> Sequence[str]:
+        """Write how well halves of the users order the systems: compared with all, and each other.
+
+        A sentence on the largest subset of at most half of the users, and one on which measures may
+        be most consistent between two halves; without what is undefined, or has no such subset.
+        """
+        of_halves = best_measures_sentence(self.consistency(), self.units)
+        return [sentence for sentence in (self._largest_subset_sentence(), of_halves) if sentence]
+
+    def _largest_subset_sentence(self) -> str:
         """Write how well the largest subset of at most half of the users orders the systems.
 
         A sentence with the report measures of the lowest and the highest mean tau over the subsets
@@ -330,12 +392,12 @@ class Users(Result):
         half_indices = [index for index, size in enumerate(self.sizes) if 2 * size <= n_users]
         reported = self.measures.reported
         if not half_indices or not reported:
-            return ()
+            return ""
         largest = half_indices[-1]
         indices = self.measures.indices(reported)
         means = mean_of_defined(self.taus[indices, largest])
         if np.isnan(means).any():
-            return ()
+            return ""
         lowest = int(means.argmin())
         highest = int(means.argmax())
         least = rounded(float(means[lowest]), 2)
@@ -344,7 +406,7 @@ class Users(Result):
         users = counted(n_users, self.unit)
         return (
             f"On {size:,} of the {users}, tau-b with the ordering on all is {least} "
-            f"({reported[lowest]}) to {most} ({reported[highest]}).",
+            f"({reported[lowest]}) to {most} ({reported[highest]})."
         )
 
     def caption(self) -> str:
@@ -442,8 +504,8 @@ def _test(work: Work, settings: Settings, values: Floats, subsets: Numbers) -> F
         subset_scores = values[:, :, some_subsets].transpose(2, 0, 1, 3)
         # Of subsets and measures, of shape (n * n_measures, n_systems, size).
         tables = subset_scores.reshape(-1, n_systems, size)
-        p_values = monte_carlo_test(tables, permutations=settings.permutations, seed=work.seed)
-        return p_values.reshape(len(some_subsets), n_measures, -1)
+        tests = monte_carlo_test(tables, permutations=settings.permutations, seed=work.seed)
+        return tests.p.reshape(len(some_subsets), n_measures, -1)
 
     starts = range(0, len(subsets), at_once)
     blocks = [subsets[start : start + at_once] for start in starts]

@@ -162,7 +162,8 @@ def discriminate(
     -------
     Discrimination
         p-values of shape (n_measures, n_pairs), and DP, their sum over the pairs, of shape
-        (n_measures,). Lower is more discriminative.
+        (n_measures,). Lower is more discriminative. Comparisons of measures are by ``dp_mid``, the
+        sum of the mid-p-values.
 
     Raises
     ------

@@ -131,8 +131,7 @@ class Curves:
         The result: columns metric, cutoff, area, low, high (95 %, over users), rank (1 is the
         largest area of the report measures, or of those at the measure's cut-off; of equal areas
         the best rank; missing where the area is undefined), lowest_level, highest_level, and the
-        limits over systems (systems_low, systems_high) and over users and systems (both_low,
-        both_high). Limits that are not known are NaN.
+        limits over users and systems (both_low, both_high). Limits that are not known are NaN.
         """
         # Words and threshold are for sentences, of which there are none here.
         estimates = self.estimates(loss="", threshold=0.0)

@@ -296,17 +296,11 @@ class SubsetValues:
         n_left_out = max(self.n_families - self._subset_size, 1)
         return self._subset_size / n_left_out
 
-    def half_widths(self) -> Floats:
-        """Compute half-widths of 95 % intervals over systems, of shape (...).
-
-        They are by Student's t with F - 1 degrees of freedom, of F families. NaN without subsets.
-        """
-        return half_widths_from([(self.variances, self.n_families - 1)])
-
     def half_widths_over_both(self, user_variances: Floats) -> Floats:
         """Compute half-widths of 95 % intervals over users and systems, of shape (...).
 
-        ``user_variances``, of shape (...), are the variances over users. NaN without subsets.
+        ``user_variances``, of shape (...), are the variances over users; Student's t has F - 1
+        degrees of freedom for what systems add to them, with F families. NaN without subsets.
         """
         system_variances = self.added_variances(user_variances)
         return half_widths_from([(user_variances, np.inf), (system_variances, self.n_families - 1)])

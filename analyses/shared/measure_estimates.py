@@ -32,10 +32,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-SYSTEM_LIMIT_COLUMNS = ("systems_low", "systems_high", "both_low", "both_high")
-"""Columns of limits over systems, and over users and systems."""
-
-
 @dataclass(frozen=True, eq=False)
 class Estimates:
     """One number for each measure, with its 95 % interval; NaN where a limit is not known.
@@ -346,23 +342,13 @@ class Estimates:
         """
         return self._limits_around_values(self._half_widths_over_all_sources())
 
-    def limits_over_systems(self) -> Limits:
-        """Compute limits over systems, of shape (n_measures,) each; NaN where unknown."""
-        if self.systems is None:
-            half_widths = np.full(len(self.values), np.nan)
-        else:
-            half_widths = self.systems.transformed(self._scaled).half_widths()
-        return self._limits_around_values(half_widths)
-
     def limit_columns(self) -> dict[str, Floats]:
-        """Collect limits over systems, and over all sources, as columns of a table by name.
+        """Collect limits over all sources as columns of a table: both_low and both_high.
 
-        The names are `SYSTEM_LIMIT_COLUMNS`; each column has the shape (n_measures,).
+        Each column has the shape (n_measures,).
         """
-        systems_low, systems_high = self.limits_over_systems()
         both_low, both_high = self.limits_over_all_sources()
-        limits = (systems_low, systems_high, both_low, both_high)
-        return dict(zip(SYSTEM_LIMIT_COLUMNS, limits, strict=True))
+        return {"both_low": both_low, "both_high": both_high}
 
     def _limits_around_values(self, half_widths: Floats) -> Limits:
         """Compute the limits at half-widths, (n_measures,), around the values.
@@ -454,11 +440,11 @@ class Estimates:
         -------
         DataFrame
             Columns metric_a, cutoff_a, metric_b, cutoff_b, difference (a minus b; of DP, the ratio
-            of a to b), low and high (95 % interval over users), and beyond_noise: whether the
-            interval excludes 0 (of a ratio, 1). One in twenty equal pairs is expected to differ by
-            chance. The columns joint_low, joint_high and jointly_beyond_noise are those of
-            simultaneous 95 % intervals for all rows (maximum of absolute t), both_low, both_high
-            and beyond_both those over users and systems.
+            of a to b), low and high (95 % interval over users, for a pair that was chosen in
+            advance), joint_low and joint_high (simultaneous 95 % intervals for all rows, by the
+            maximum of absolute t) and jointly_beyond_noise: whether the joint interval excludes 0
+            (of a ratio, 1). The columns both_low, both_high and beyond_both are the same over users
+            and systems.
         """
         import pandas as pd
 
@@ -468,7 +454,7 @@ class Estimates:
         metrics = np.array([measure.metric for measure in self.measures], dtype=object)
         cutoffs = self.measures.cutoff_column
         heading = "ratio" if self.by_ratio else "difference"
-        limits = normal_limits(differences, replicates)
+        low, high = normal_limits(differences, replicates)
         joint_limits = self._limits(first, second)
         limits_over_both = self._limits(first, second, all_sources=True)
         columns: dict[str, Any] = {
@@ -477,8 +463,9 @@ class Estimates:
             "metric_b": metrics[second],
             "cutoff_b": cutoffs[second],
             heading: self._printed_scale(differences),
+            "low": self._printed_scale(low),
+            "high": self._printed_scale(high),
         }
-        columns |= self._difference_columns(limits, "low", "high", "beyond_noise")
         columns |= self._difference_columns(
             joint_limits, "joint_low", "joint_high", "jointly_beyond_noise"
         )

@@ -188,8 +188,8 @@ def threshold_in_words(estimates: Estimates) -> str:
 def compared_with_threshold(estimates: Estimates, measures: Sequence[Measure]) -> str:
     """Print the numbers of measures, and their shares where the threshold is of shares.
 
-    For instance "DP = 5 [4, 6]; 40 % of the pairs with p < .05". Of more than `MAX_VALUES_LISTED`
-    measures, the range is printed.
+    For instance "mid-p DP = 5 [4, 6]; 40 % of the pairs with mid-p < .05". Of more than
+    `MAX_VALUES_LISTED` measures, the range is printed.
     """
     numbers = values_in_words(estimates, measures)
     if estimates.shares is None:

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import comb
 
-from analyses.significance.exact import PAndCriticalSum, distinct_sizes, smallest_significant
+from analyses.significance.exact import PairTest, distinct_sizes, smallest_significant
 from runs.shared.arrays import Floats, Numbers
 
 MAX_ENUMERATED_USERS = 40
@@ -36,7 +36,7 @@ REFINEMENT = 1 << 10
 """Parts into which a step of the search is divided that holds more sums."""
 
 
-def by_enumeration(differences: Floats, *, alpha: float) -> PAndCriticalSum:
+def by_enumeration(differences: Floats, *, alpha: float) -> PairTest:
     """Count all 2^n sign assignments from the distinct signed sums of two parts of the users.
 
     Horowitz & Sahni (1974): both lists rise, so that the sums in the upper tail are counted by
@@ -45,18 +45,20 @@ def by_enumeration(differences: Floats, *, alpha: float) -> PAndCriticalSum:
     Differences are of shape (n_users,): at most 40 are not 0, and at least one. A list has at most
     about 2^20 sums: time grows as 2^(n/2), and memory is below 250 MB for any differences.
 
-    The result: the p-value of the observed sum, and the smallest sum that is significant at alpha;
-    NaN if no sum is significant.
+    The result: p-values of the observed sum, and the smallest sum that is significant at alpha; NaN
+    if no sum is significant.
     """
     sizes, n_users = distinct_sizes(differences)
     sums = _SumsOfParts.from_sizes(sizes, n_users)
     observed = float(np.abs(differences.sum()))
     p = sums.tail(observed)
+    mid_p = (p + sums.share_above(observed)) / 2
     smallest_p = 1 / sums.n_half
     if smallest_p > alpha:
-        return p, float("nan")
+        return PairTest(p, mid_p, float("nan"))
     deviation = float(np.sqrt((n_users * sizes * sizes).sum()))
-    return p, _smallest_significant_sum(sums, alpha=alpha, deviation=deviation)
+    critical_sum = _smallest_significant_sum(sums, alpha=alpha, deviation=deviation)
+    return PairTest(p, mid_p, critical_sum)
 
 
 def _smallest_significant_sum(sums: _SumsOfParts, *, alpha: float, deviation: float) -> float:
@@ -206,6 +208,13 @@ class _SumsOfParts:
         """
         n_extreme = self.count_from(total - self.tolerance)
         return min(1.0, n_extreme / self.n_half)
+
+    def share_above(self, total: float) -> float:
+        """Compute the share of the sign assignments whose absolute sum is above the total.
+
+        A sum that is larger by at most the tolerance is a tie, and does not count.
+        """
+        return self.count_from(total + self.tolerance) / self.n_half
 
     @property
     def are_long(self) -> bool:

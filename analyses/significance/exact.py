@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from math import copysign
 from statistics import NormalDist
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -169,8 +170,17 @@ def _next_guess(
     return round(min(max(guess, middle - radius), middle + radius))
 
 
-PAndCriticalSum = tuple[float, float]
-"""A p-value, and the smallest absolute sum whose p-value is at most alpha; NaN where none is."""
+class PairTest(NamedTuple):
+    """The test of one pair of systems, whose observed sum of differences is t, by random sums T.
+
+    ``p`` is P(abs(T) >= abs(t)). ``mid_p`` is P(abs(T) > abs(t)) + P(abs(T) = abs(t)) / 2: half of
+    the sign assignments that tie with the observed one count. ``critical_sum`` is the smallest
+    absolute sum whose p-value is at most alpha, NaN where none is.
+    """
+
+    p: float
+    mid_p: float
+    critical_sum: float
 
 
 def p_on_lattice(differences: Floats) -> float:
@@ -187,11 +197,11 @@ def p_on_lattice(differences: Floats) -> float:
     return tail(total)
 
 
-def by_lattice(differences: Floats, *, alpha: float) -> PAndCriticalSum:
-    """Compute the p-value of whole differences, and the smallest significant sum, from counts.
+def by_lattice(differences: Floats, *, alpha: float) -> PairTest:
+    """Test whole differences, and find the smallest significant sum, from counts.
 
     Differences are of shape (n_users,), not all 0; alpha is above 2 exp(-8.6^2 / 2). The p-value is
-    that of `p_on_lattice`. The smallest sum is NaN if no sum is significant.
+    that of `p_on_lattice`, and 1 for a sum of 0. The smallest sum is NaN if no sum is significant.
     """
     sizes, counts, divisor = _divided_sizes(differences)
     deviation = float(np.sqrt((counts * sizes**2).sum()))
@@ -202,25 +212,29 @@ def by_lattice(differences: Floats, *, alpha: float) -> PAndCriticalSum:
     n_steps = int(limit - parity + 1) // 2
     farthest = parity + 2 * n_steps
     total = abs(float(differences.sum())) / divisor
-    farthest_look = max(farthest, min(total, TAIL_DEVIATIONS * deviation))
+    # Divided sums are all even or all odd: the next larger one is 2 more.
+    farthest_look = max(farthest, min(total + 2, TAIL_DEVIATIONS * deviation))
     tail = _lattice_tail(sizes, counts, nearest=parity, farthest=farthest_look)
-    p = tail(total)
+    p = tail(total) if total > 0 else 1.0
+    mid_p = (p + tail(total + 2)) / 2
     smallest_p = np.ldexp(1.0, 1 - int(counts.sum()))
     if smallest_p > alpha:
-        return p, float("nan")
+        return PairTest(p, mid_p, float("nan"))
     critical = smallest_significant(
         tail, alpha=alpha, deviation=deviation, farthest=farthest, step=2.0, start=parity
     )
-    return p, divisor * critical
+    return PairTest(p, mid_p, divisor * critical)
 
 
-def by_product(differences: Floats, *, alpha: float) -> PAndCriticalSum:
-    """Compute the p-value, and the smallest significant sum, from a series of true cosines.
+def by_product(differences: Floats, *, alpha: float) -> PairTest:
+    """Test differences, and find the smallest significant sum, from a series of true cosines.
 
     Nothing is assumed about the differences: the series is doubled until the second half of its
-    terms adds up to less than 1e-8 in absolute value. Both are NaN if 65,536 terms do not suffice,
-    as where all differences are multiples of one size. Differences are of shape (n_users,); more
-    than 40 are not 0. The sum is at most 8.6 sigma, and so is a sum that is significant at alpha.
+    terms adds up to less than 1e-8 in absolute value. All results are NaN if 65,536 terms do not
+    suffice, as where all differences are multiples of one size. Where they do, no sum is likely
+    enough to matter as a tie: the mid-p-value is the p-value. Differences are of shape (n_users,);
+    more than 40 are not 0. The sum is at most 8.6 sigma, and so is a sum that is significant at
+    alpha.
     """
     deviation = float(np.sqrt((differences * differences).sum()))
     total = abs(float(differences.sum()))
@@ -229,12 +243,12 @@ def by_product(differences: Floats, *, alpha: float) -> PAndCriticalSum:
     tail = _product_tail(differences, farthest=farthest_look)
     p = tail(total)
     if np.isnan(p):
-        return p, p
+        return PairTest(p, p, p)
     step = deviation / STEPS_PER_DEVIATION
     critical = smallest_significant(
         tail, alpha=alpha, deviation=deviation, farthest=farthest, step=step
     )
-    return p, critical
+    return PairTest(p, p, critical)
 
 
 def p_by_series(totals: Floats, powers: Floats) -> Floats:

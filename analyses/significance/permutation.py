@@ -6,7 +6,9 @@ independent signs s, the two-sided p-value of the mean difference is
 .. math:: p = P\left( \Big|\sum_u s_u d_u\Big| \ge \Big|\sum_u d_u\Big| \right),
 
 ties included: the randomisation test of Fisher (1935), as Smucker, Allan & Carterette (2007)
-recommend it for information retrieval.
+recommend it for information retrieval. The mid-p-value counts half of the ties (Lancaster 1961):
+its mean is 1/2 under the null hypothesis, whatever the grid of the scores, while that of p is
+larger, the more sums tie.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property, partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -228,6 +231,10 @@ class PairTests:
     ----------
     p
         p-values in (0, 1]; NaN where no exact method is safe.
+    mid_p
+        Mid-p-values in (0, 1]: half of the sign assignments that tie with the observed one count.
+        NaN where no exact method is safe. Of tests that are not permutation tests of the means,
+        the p-values.
     methods
         Labels: "monte-carlo" where p is still to be drawn.
     required
@@ -236,6 +243,7 @@ class PairTests:
     """
 
     p: Floats
+    mid_p: Floats
     methods: NDArray[np.str_]
     required: Floats
 
@@ -245,14 +253,16 @@ def exact_test(
 ) -> PairTests:
     """Test pairs of systems, each by the first of these methods that is safe for it.
 
-    1. Equal means: p = 1.
+    1. Equal means: p = 1; the mid-p-value is by the methods below, and 1/2 if no user differs.
     2. More than 8.6 standard deviations: p < 2e-16; Hoeffding's bound stands for it.
     3. Scores on a lattice: counting for at most 200 differing users, a finite Fourier sum for more.
     4. At most 40 differing users: counting by enumeration.
     5. At least 200 differing users and no difference too large: a Fourier series from power sums,
        unless the characteristic function of one of the three riskiest such pairs has_revival.
     6. The Fourier series of a product of cosines, where it dies away.
-    7. Otherwise p is NaN, to be drawn by Monte-Carlo.
+    7. Otherwise p is NaN, to be drawn by Monte-Carlo; of equal means, the mid-p-value alone.
+
+    By 2, 5 and 6 the mid-p-value is p, as no sum is likely enough to matter as a tie.
 
     Parameters
     ----------
@@ -300,13 +310,23 @@ def exact_test(
     extremes = [sums.totals <= rounding, sums.standardised > TAIL_DEVIATIONS]
     methods = np.select(extremes, [Method.EQUAL_MEANS, Method.BOUND], default=regular)
     lower_bounds, upper_bounds = sums.bounds
-    p, critical_sums = _p_and_critical(sums, values, pairs, regular, alpha=alpha)
-    p = np.where(methods == Method.BOUND, upper_bounds, p)
+    tests = _test_pairs(sums, values, pairs, regular, alpha=alpha)
+    is_bound = methods == Method.BOUND
+    p = np.where(is_bound, upper_bounds, tests.p)
     p[methods == Method.EQUAL_MEANS] = 1.0
-    required = critical_sums * (unit / max(1, n_users))
+    mid_p = np.where(is_bound, upper_bounds, tests.mid_p)
+    mid_p[sums.n_differing == 0] = 0.5
+    required = tests.critical_sums * (unit / max(1, n_users))
     methods[np.isnan(p)] = Method.MONTE_CARLO
     required[methods == Method.MONTE_CARLO] = np.nan
-    return PairTests(np.clip(p, lower_bounds, upper_bounds), methods, required)
+    # At least half of the smallest p-value, but not 0.
+    lower_mid_bounds = np.maximum(lower_bounds / 2, np.finfo(np.float64).tiny)
+    return PairTests(
+        p=np.clip(p, lower_bounds, upper_bounds),
+        mid_p=np.clip(mid_p, lower_mid_bounds, upper_bounds),
+        methods=methods,
+        required=required,
+    )
 
 
 def _needed_nodes(scores: Floats, scale: int) -> float:
@@ -344,28 +364,41 @@ def _choose_off_lattice(sums: PairSums, values: Floats, pairs: Numbers) -> NDArr
     return methods
 
 
-def _p_and_critical(
+class _SumTests(NamedTuple):
+    """Tests of pairs of systems: the fields of `PairTest` as arrays of shape (n_pairs,)."""
+
+    p: Floats
+    mid_p: Floats
+    critical_sums: Floats
+
+
+def _test_pairs(
     sums: PairSums, values: Floats, pairs: Numbers, methods: NDArray[np.str_], *, alpha: float
-) -> tuple[Floats, Floats]:
+) -> _SumTests:
     """Compute p-values, and the smallest sums that are significant at alpha, by the methods.
 
     Scores are of shape (n_systems, n_users); ``pairs`` are numbers of pairs, with their sums and
-    methods, of shape (n_pairs,). Both results are of this shape; NaN where no user differs and
-    where the method finds none.
+    methods, of shape (n_pairs,). Arrays of the result are of this shape; NaN where no user differs
+    and where the method finds none.
     """
     p_values = np.full(len(pairs), np.nan)
+    mid_p_values = np.full(len(pairs), np.nan)
     critical_sums = np.full(len(pairs), np.nan)
     series = np.flatnonzero(methods == Method.SERIES)
     if len(series) > 0:
         powers = sums.powers[series]
         p_values[series] = p_by_series(sums.totals[series], powers)
+        mid_p_values[series] = p_values[series]
         critical_sums[series] = critical_by_series(powers, alpha=alpha)
     for method, test in PAIRWISE.items():
         tested = np.flatnonzero((methods == method) & (sums.n_differing > 0))
         differences_of_pairs = _differences(values, pairs[tested])
         for pair, differences in zip(tested, differences_of_pairs, strict=True):
-            p_values[pair], critical_sums[pair] = test(differences, alpha=alpha)
-    return p_values, critical_sums
+            result = test(differences, alpha=alpha)
+            p_values[pair] = result.p
+            mid_p_values[pair] = result.mid_p
+            critical_sums[pair] = result.critical_sum
+    return _SumTests(p_values, mid_p_values, critical_sums)
 
 
 def _differences(values: Floats, pairs: Numbers) -> Iterator[Floats]:
@@ -410,16 +443,24 @@ def flipped_sums(grid: Floats, start: int, stop: int, *, seed: int, block: int) 
         yield (rows @ signs.T).reshape(n_measures, n_systems, -1)
 
 
+class DrawnTests(NamedTuple):
+    """p-values and mid-p-values by random signs, each of shape (n_measures, n_pairs)."""
+
+    p: Floats
+    mid_p: Floats
+
+
 def monte_carlo_test(
     scores: Floats, *, permutations: int, seed: int, n_jobs: int = 1, advance: Advance | None = None
-) -> Floats:
+) -> DrawnTests:
     """Test all pairs of systems with the same random sign flips.
 
     p = (count + 1) / (permutations + 1) counts the observed signs (Phipson & Smyth 2010). Flipped
     sums are linear in the scores, so one matrix product gives those of all pairs. Scores are
     rounded to a grid on which every sum is exact in float64: the result does not depend on the
     BLAS library, the number of jobs or the order of summation. A sum closer to the observed one
-    than the grid can tell (below 1e-11 of the largest score, per user) is a tie, and counts.
+    than the grid can tell (below 1e-11 of the largest score, per user) is a tie, and counts. Of the
+    ties, the observed signs among them, mid-p-values count half.
 
     Parameters
     ----------
@@ -436,8 +477,9 @@ def monte_carlo_test(
 
     Returns
     -------
-    p-values of shape (n_measures, n_pairs), at least 1 / (permutations + 1). Their standard error
-    is sqrt(p (1 - p) / permutations); errors of different pairs are correlated.
+    p-values of shape (n_measures, n_pairs), at least 1 / (permutations + 1), and mid-p-values, at
+    least half of that. The standard error of p is sqrt(p (1 - p) / permutations); errors of
+    different pairs are correlated.
 
     Memory beyond scores on the grid and p-values is below 200 MB for each job, and 32 bytes for
     each measure and pair.
@@ -446,24 +488,28 @@ def monte_carlo_test(
     --------
     Equal systems cannot be told apart:
 
-    >>> monte_carlo_test(np.ones((1, 2, 5)), permutations=99, seed=0)
+    >>> monte_carlo_test(np.ones((1, 2, 5)), permutations=99, seed=0).p
     array([[1.]])
     """
     count = partial(count_as_extreme, to_grid(scores), seed=seed)
-    return monte_carlo_p(
+    p, p_of_farther = monte_carlo_p(
         count,
         permutations,
         draws_per_task=PERMUTATIONS_PER_TASK,
         n_jobs=n_jobs,
         advance=advance,
     )
+    # The observed signs are not farther than themselves, although they were counted so.
+    share_farther = p_of_farther - 1 / (permutations + 1)
+    return DrawnTests(p, (p + share_farther) / 2)
 
 
 def count_as_extreme(grid: Floats, start: int, stop: int, *, seed: int) -> Longs:
-    """Count the permutations whose sum is at least as far from 0 as the observed one.
+    """Count the permutations whose sum is as far from 0 as the observed one, and those farther.
 
     From gridded scores of shape (n_measures, n_systems, n_users), for the permutations ``start`` to
-    ``stop``. Counts are of shape (n_measures, n_pairs). Sums within 2 n_users of the grid tie.
+    ``stop``. Counts are of shape (2, n_measures, n_pairs): of sums at least as far, and of those
+    that are farther. Sums within 2 n_users of the grid tie.
     """
     from analyses.significance.permutation_loops import add_extreme
 
@@ -471,8 +517,8 @@ def count_as_extreme(grid: Floats, start: int, stop: int, *, seed: int) -> Longs
     totals = grid.sum(axis=2)
     observed = np.abs(totals[:, first] - totals[:, second])
     # The grid changes the observed and a flipped sum by at most one step a user each.
-    thresholds = observed - 2 * grid.shape[2]
-    counts = np.zeros(thresholds.shape, dtype=np.int64)
+    tolerance = 2 * grid.shape[2]
+    counts = np.zeros((2, *observed.shape), dtype=np.int64)
     for flipped in flipped_sums(grid, start, stop, seed=seed, block=BLOCK):
-        add_extreme(counts, flipped, thresholds)
+        add_extreme(counts, flipped, observed - tolerance, observed + tolerance)
     return counts

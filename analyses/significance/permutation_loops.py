@@ -83,12 +83,15 @@ def add_user(values: Floats, counts: Floats, size: float, width: float) -> tuple
 
 
 @jit()
-def add_extreme(counts: NDArray[np.int64], flipped: Floats, thresholds: Floats) -> None:
-    """Count the permutations whose sum for a pair of systems is at least its threshold from 0.
+def add_extreme(
+    counts: NDArray[np.int64], flipped: Floats, thresholds: Floats, farther_thresholds: Floats
+) -> None:
+    """Count the permutations whose sum for a pair of systems reaches thresholds from 0.
 
     Adds to the counts in place. Flipped sums of the systems' scores are of shape (n_measures,
-    n_systems, n_permutations), counts and thresholds of (n_measures, n_pairs), in the order of
-    `pair_indices`.
+    n_systems, n_permutations), both thresholds of (n_measures, n_pairs), in the order of
+    `pair_indices`. Counts are of shape (2, n_measures, n_pairs): of sums at least as far from 0 as
+    the threshold, and of sums farther than the farther threshold.
     """
     n_measures, n_systems, n_permutations = flipped.shape
     for measure in range(n_measures):
@@ -96,11 +99,15 @@ def add_extreme(counts: NDArray[np.int64], flipped: Floats, thresholds: Floats) 
         for first in range(n_systems):
             for second in range(first + 1, n_systems):
                 threshold = thresholds[measure, pair]
-                count = 0
+                farther_threshold = farther_thresholds[measure, pair]
+                n_extreme = 0
+                n_farther = 0
                 for place in range(n_permutations):
                     distance = flipped[measure, first, place] - flipped[measure, second, place]
-                    count += abs(distance) >= threshold
-                counts[measure, pair] += count
+                    n_extreme += abs(distance) >= threshold
+                    n_farther += abs(distance) > farther_threshold
+                counts[0, measure, pair] += n_extreme
+                counts[1, measure, pair] += n_farther
                 pair += 1
 
 

@@ -39,14 +39,17 @@ class PowerSamples:
     ----------
     powers
         Sum of p over the pairs, of shape (n_measures, replicates).
+    mid_powers
+        Sum of the mid-p-values over the pairs, of the same shape.
     crossed
-        The sum of p over groups of pairs, of shape (n_measures, n_replicates, n_groups): of the
-        first replicates.
+        The sum of mid-p-values over groups of pairs, of shape (n_measures, n_replicates, n_groups):
+        of the first replicates.
     curve_low, curve_high
         Bands of the p-values in falling order, of shape (n_measures, n_pairs).
     """
 
     powers: Floats
+    mid_powers: Floats
     crossed: Floats
     curve_low: Floats
     curve_high: Floats
@@ -55,6 +58,7 @@ class PowerSamples:
 def resample_power(
     values: Floats,
     p: Floats,
+    mid_p: Floats,
     pairs: Pairs,
     *,
     scales: tuple[int | None, ...],
@@ -68,24 +72,31 @@ def resample_power(
 
     The p-values of a replicate come from the normal approximation
     :math:`p \approx 2 \Phi(-z)`, :math:`z = (|\sum_u w_u d_u| - c) / \sqrt{\sum_u w_u d_u^2}`, with
-    the continuity correction c, one unit, for scores on a lattice. Powers are scaled to be that of
-    the users as they are in the mean: resampling adds noise, which makes them larger.
+    the continuity correction c, one unit, for scores on a lattice. The mid-p-value is the mean of p
+    and of the probability of the next larger sums, with -c in place of c. Powers are scaled to be
+    that of the users as they are in the mean: resampling adds noise, which makes them larger.
 
     Discriminative power is the sum of p over the pairs. Scores are of shape (n_measures, n_systems,
-    n_users), their p-values as observed (``p``) of (n_measures, n_pairs); ``pairs``: numbers of the
-    two systems of each pair. ``scales``: for each measure the factor that makes its scores
-    integers, None to look for it. ``groups``: weights of pairs, of shape (n_groups, n_pairs), by
-    which p is summed for the field ``crossed``. ``runs``: deviations of single runs of the systems,
-    from which noise of their means is drawn; None for no noise. With fewer than two replicates,
-    bands are NaN and powers empty. Memory beyond two copies of the scores: for each job, 3 numbers
-    for each pair and replicate and one for each pair and block of users (300 MB for 200 systems),
-    and 100 MB.
+    n_users), their p-values and mid-p-values as observed of (n_measures, n_pairs); ``pairs``:
+    numbers of the two systems of each pair. ``scales``: for each measure the factor that makes its
+    scores integers, None to look for it. ``groups``: weights of pairs, of shape (n_groups,
+    n_pairs), by which mid-p-values are summed for the field ``crossed``. ``runs``: deviations of
+    single runs of the systems, from which noise of their means is drawn; None for no noise. With
+    fewer than two replicates, bands are NaN and powers empty. Memory beyond two copies of the
+    scores: for each job, 3 numbers for each pair and replicate and one for each pair and block of
+    users (300 MB for 200 systems), and 100 MB.
     """
     if replicates < 2:
         no_band = np.full(p.shape, np.nan)
         no_powers = np.empty((len(p), 0))
         no_crossed = np.empty((len(p), 0, 0))
-        return PowerSamples(no_powers, no_crossed, curve_low=no_band, curve_high=no_band)
+        return PowerSamples(
+            powers=no_powers,
+            mid_powers=no_powers,
+            crossed=no_crossed,
+            curve_low=no_band,
+            curve_high=no_band,
+        )
     n_measures, n_systems, n_users = values.shape
     # The number of each user's block; the blocks are resampled as wholes.
     blocks = random_blocks(n_users, n_blocks=N_BLOCKS, seed=seed)
@@ -94,23 +105,37 @@ def resample_power(
     noise = np.zeros((n_measures, n_systems, replicates))
     noise[:] = run_noise(runs, replicates=replicates, seed=seed)
     resample_measure = delayed(_resample_measure)
-    by_measure = zip(values, p, scales, noise, strict=True)
+    by_measure = zip(values, p, mid_p, scales, noise, strict=True)
     tasks = (
-        resample_measure(scores, observed, pairs, scale, groups, blocks, weights, shifts)
-        for scores, observed, scale, shifts in by_measure
+        resample_measure(
+            scores,
+            observed=observed,
+            observed_mid=observed_mid,
+            pairs=pairs,
+            scale=scale,
+            groups=groups,
+            blocks=blocks,
+            weights=weights,
+            shifts=shifts,
+        )
+        for scores, observed, observed_mid, scale, shifts in by_measure
     )
     with single_threaded("blas"):
         samples = run_in_threads(tasks, n_jobs=n_jobs)
-    powers = np.array([sample.powers for sample in samples])
-    crossed = np.array([sample.crossed for sample in samples])
-    curve_low = np.array([sample.curve_low for sample in samples])
-    curve_high = np.array([sample.curve_high for sample in samples])
-    return PowerSamples(powers, crossed, curve_low, curve_high)
+    return PowerSamples(
+        powers=np.array([sample.powers for sample in samples]),
+        mid_powers=np.array([sample.mid_powers for sample in samples]),
+        crossed=np.array([sample.crossed for sample in samples]),
+        curve_low=np.array([sample.curve_low for sample in samples]),
+        curve_high=np.array([sample.curve_high for sample in samples]),
+    )
 
 
 def _resample_measure(
     values: Floats,
+    *,
     observed: Floats,
+    observed_mid: Floats,
     pairs: Pairs,
     scale: int | None,
     groups: Floats,
@@ -120,12 +145,12 @@ def _resample_measure(
 ) -> PowerSamples:
     """Compute discriminative power of one measure for resampled users.
 
-    Scores are of shape (n_systems, n_users), p-values as observed of (n_pairs,), weights of groups
-    of pairs of (n_groups, n_pairs), numbers of the users' blocks of (n_users,), weights of blocks
-    of (n_blocks, n_replicates), shifts of the systems' means of (n_systems, n_replicates).
-    ``scale``: factor that makes scores integers, None to look for it. Arrays of the result have no
-    axis of measures. Powers are scaled so that their mean is the sum of the observed p-values; the
-    sums over groups are not.
+    Scores are of shape (n_systems, n_users), p-values and mid-p-values as observed of (n_pairs,),
+    weights of groups of pairs of (n_groups, n_pairs), numbers of the users' blocks of (n_users,),
+    weights of blocks of (n_blocks, n_replicates), shifts of the systems' means of (n_systems,
+    n_replicates). ``scale``: factor that makes scores integers, None to look for it. Arrays of the
+    result have no axis of measures. Powers are scaled so that their mean is the sum of the observed
+    p-values, or mid-p-values; the sums over groups are not.
     """
     n_users = values.shape[1]
     lattice_scale = scale or find_scale(values)
@@ -139,20 +164,25 @@ def _resample_measure(
     scaled_shifts = np.ldexp(shifts * n_users, power)
     block_numbers = np.arange(len(weights))
     starts = np.searchsorted(blocks[order], block_numbers)
-    p = _normal_p(
+    p, mid_p = _normal_p(
         grid, pairs, unit=scaled_unit, starts=starts, weights=weights, shifts=scaled_shifts
     )
-    powers = p.sum(axis=0)
-    first_p = p[:, :N_CROSSED]
-    crossed = first_p.T @ groups.T
-    mean_power = max(powers.mean(), SMALLEST_RATIO)
-    powers *= observed.sum() / mean_power
+    powers = _scaled_to_mean(p.sum(axis=0), observed.sum())
+    mid_powers = _scaled_to_mean(mid_p.sum(axis=0), observed_mid.sum())
+    crossed = mid_p[:, :N_CROSSED].T @ groups.T
+    # The band needs room for copies of p.
+    del mid_p
     # The band is of the p-values in falling order, not of each pair.
     p.sort(axis=0)
     falling_p = p[::-1]
     falling_observed = -np.sort(-observed)
     low, high = normal_limits(falling_observed, falling_p, bounds=(0.0, 1.0))
-    return PowerSamples(powers, crossed, low, high)
+    return PowerSamples(powers, mid_powers, crossed, low, high)
+
+
+def _scaled_to_mean(powers: Floats, mean: float) -> Floats:
+    """Multiply positive numbers, (n_replicates,), by one factor so that they have this mean."""
+    return powers * (mean / max(powers.mean(), SMALLEST_RATIO))
 
 
 def _grid_power(values: Floats) -> int:
@@ -172,15 +202,16 @@ def _grid_power(values: Floats) -> int:
 
 def _normal_p(
     grid: Floats, pairs: Pairs, *, unit: float, starts: Numbers, weights: Floats, shifts: Floats
-) -> Floats:
-    """Approximate the p-values of weighted users, of shape (n_pairs, n_replicates).
+) -> tuple[Floats, Floats]:
+    """Approximate p-values and mid-p-values of weighted users: each (n_pairs, n_replicates).
 
     ``grid``: scores of shape (n_systems, n_users); the users of a block lie together, from its
     start on, of shape (n_blocks,). ``unit``: the continuity correction. Weights are those of the
     blocks, of shape (n_blocks, n_replicates); shifts are added to the totals of the systems,
     (n_systems, n_replicates). p is 2 Phi(-z), with z the absolute weighted sum of differences, less
     the correction, over the root of the weighted sum of their squares; 1 for a sum of 0 (at most
-    the correction).
+    the correction). The mid-p-value is the mean of p and of the same with the correction added in
+    place of taken off; 1/2 where no user differs.
     """
     from scipy.special import erfc
 
@@ -191,6 +222,7 @@ def _normal_p(
     n_pairs = len(squares)
     n_replicates = weights.shape[1]
     p = np.empty((n_pairs, n_replicates))
+    mid_p = np.empty((n_pairs, n_replicates))
     at_once = max(1, NUMBERS_AT_ONCE // n_replicates)
     for start in range(0, n_pairs, at_once):
         rows = slice(start, start + at_once)
@@ -199,13 +231,20 @@ def _normal_p(
         variances = squares[rows] @ weights
         differences = totals[first] - totals[second]
         sizes = np.abs(differences, out=differences)
-        sizes -= unit
-        np.maximum(sizes, 0.0, out=sizes)
         # 2 Phi(-z) is erfc(z / sqrt 2); a difference of 0 has z = 0, and p = 1.
         scaled_deviations = np.sqrt(2 * variances)
-        z = np.divide(sizes, scaled_deviations, out=sizes, where=variances > 0)
+        nearer = np.maximum(sizes - unit, 0.0)
+        z = np.divide(nearer, scaled_deviations, out=nearer, where=variances > 0)
         erfc(z, out=p[rows])
-    return p
+        mid_rows = mid_p[rows]
+        mid_rows[:] = p[rows]
+        if unit > 0:
+            sizes += unit
+            farther_z = np.divide(sizes, scaled_deviations, out=sizes, where=variances > 0)
+            mid_rows += erfc(farther_z, out=farther_z)
+            mid_rows /= 2
+        mid_rows[variances == 0] = 0.5
+    return p, mid_p
 
 
 def _squared_differences(grid: Floats, pairs: Pairs, starts: Numbers) -> Floats:

@@ -23,7 +23,13 @@ from analyses.significance.corrections import (
     tukey_test,
 )
 from analyses.significance.paired_tests import sakai_test, sign_test, t_test, wilcoxon_test
-from analyses.significance.permutation import PairTests, exact_test, monte_carlo_test, on_lattice
+from analyses.significance.permutation import (
+    DrawnTests,
+    PairTests,
+    exact_test,
+    monte_carlo_test,
+    on_lattice,
+)
 from runs import InputError
 from runs.shared.arrays import Floats, Numbers
 from runs.shared.parallel import delayed, run_in_threads
@@ -94,14 +100,16 @@ def pair_tests(work: Work, question: Question, pairs: Numbers, *, advance: Advan
 
     ``work`` has the scores, seed and number of jobs; ``question`` the name and settings of the
     test. ``advance`` is called with the number of permutations (monte-carlo) or measures finished.
-    The result has p-values, labels of methods, and required differences, the smallest significant
-    ones: arrays of shape (n_measures, n_pairs). p-values are not adjusted; required differences are
-    NaN but for the test "exact".
+    The result has p-values, mid-p-values, labels of methods, and required differences, the smallest
+    significant ones: arrays of shape (n_measures, n_pairs). p-values are not adjusted; mid-p-values
+    are p-values but for the tests "exact" and "monte-carlo"; required differences are NaN but for
+    the test "exact".
     """
     if question.test == "exact":
         return _exact_tests(work, question, pairs, advance=advance)
+    mid_p = None
     if question.test == "monte-carlo":
-        p = _draw_p_values(by_user_id(work.scores), work, question, advance=advance)
+        p, mid_p = _draw_p_values(by_user_id(work.scores), work, question, advance=advance)
     elif question.test == "bootstrap":
         scores = by_user_id(work.scores)
         p = sakai_test(scores, replicates=question.draws, seed=work.seed, n_jobs=work.n_jobs)
@@ -110,10 +118,15 @@ def pair_tests(work: Work, question: Question, pairs: Numbers, *, advance: Advan
         test = DETERMINISTIC_TESTS[question.test]
         p = test(work.scores.weighted_values)
         advance(len(p))
-    p = p[:, pairs]
-    methods = np.full(p.shape, question.test)
-    no_required_difference = np.full(p.shape, np.nan)
-    return PairTests(p, methods, no_required_difference)
+    if mid_p is None:
+        mid_p = p
+    shape = (len(p), len(pairs))
+    return PairTests(
+        p=p[:, pairs],
+        mid_p=mid_p[:, pairs],
+        methods=np.full(shape, question.test),
+        required=np.full(shape, np.nan),
+    )
 
 
 def correct(p: Floats, work: Work, question: Question) -> Floats | None:
@@ -163,22 +176,24 @@ def _exact_tests(work: Work, question: Question, pairs: Numbers, *, advance: Adv
         results.append(result)
         advance(1)
     p = np.array([result.p for result in results])
+    mid_p = np.array([result.mid_p for result in results])
     methods = np.array([result.methods for result in results])
     required = np.array([result.required for result in results])
-    # The exact test leaves NaN where no exact method is safe.
-    is_missing = np.isnan(p)
-    measures = np.flatnonzero(is_missing.any(axis=1))
+    # The exact test leaves NaN where no exact method is safe: of equal means, in mid-p alone.
+    measures = np.flatnonzero(np.isnan(mid_p).any(axis=1))
     if len(measures) > 0:
         values = by_user_id(scores)[measures]
-        sampled_p = _draw_p_values(values, work, question, advance=None)
-        p[measures] = np.where(is_missing[measures], sampled_p[:, pairs], p[measures])
-    return PairTests(p, methods, required)
+        drawn = _draw_p_values(values, work, question, advance=None)
+        p[measures] = np.where(np.isnan(p[measures]), drawn.p[:, pairs], p[measures])
+        is_missing = np.isnan(mid_p[measures])
+        mid_p[measures] = np.where(is_missing, drawn.mid_p[:, pairs], mid_p[measures])
+    return PairTests(p, mid_p, methods, required)
 
 
 def _draw_p_values(
     values: Floats, work: Work, question: Question, *, advance: Advance | None
-) -> Floats:
-    """Compute p-values of all pairs by random signs, of shape (n_measures, n_pairs).
+) -> DrawnTests:
+    """Compute p-values and mid-p-values of all pairs by random signs: (n_measures, n_pairs).
 
     Scores are of shape (n_measures, n_systems, n_users), in the order of user ids; ``work`` has the
     seed and number of jobs, ``question`` the number of draws.

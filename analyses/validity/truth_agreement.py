@@ -39,23 +39,21 @@ class Uncertain:
     ----------
     values
         The numbers.
-    users, systems, both
-        Lower and upper limits over users, over systems, and over users and systems; NaN where
-        they are not known.
+    users, both
+        Lower and upper limits over users, and over users and systems; NaN where they are not known.
     """
 
     values: Floats
     users: tuple[Floats, ...]
-    systems: tuple[Floats, ...]
     both: tuple[Floats, ...]
 
     def columns(self, name: str, prefix: str = "") -> dict[str, Floats]:
-        """Collect columns of a frame: the numbers, and their limits over users, systems and both.
+        """Collect columns of a frame: the numbers, and their limits over users and over both.
 
-        ``prefix`` begins the names of limits: low, high, systems_low, ..., both_high.
+        ``prefix`` begins the names of limits: low, high, both_low, both_high.
         """
         columns = {name: self.values}
-        limits_by_source = {"": self.users, "systems_": self.systems, "both_": self.both}
+        limits_by_source = {"": self.users, "both_": self.both}
         for source, (low, high) in limits_by_source.items():
             columns[f"{prefix}{source}low"] = low
             columns[f"{prefix}{source}high"] = high
@@ -64,10 +62,9 @@ class Uncertain:
     def part(self, number: int) -> Uncertain:
         """Select one position of the first axis."""
         users = tuple(limits[number] for limits in self.users)
-        systems = tuple(limits[number] for limits in self.systems)
         over_both = tuple(limits[number] for limits in self.both)
         values = self.values[number]
-        return Uncertain(values, users, systems, over_both)
+        return Uncertain(values, users, over_both)
 
 
 def _limits_around(values: Floats, half_widths: Floats, bounds: Bounds) -> Limits:
@@ -179,18 +176,17 @@ class ResampledComparison:
         taus = _tau_b(self.means, self.true_means)
         scaled_replicates = TAU_FACTOR * self.tau_replicates
         user_variances = standard_deviations(scaled_replicates) ** 2
-        half_widths = self.within.half_widths()
         half_widths_over_both = self.within.half_widths_over_both(user_variances)
         user_limits = arcsine_limits(taus, self.tau_replicates)
-        system_limits = _limits_around(taus, half_widths, TAU_BOUNDS)
         limits_over_both = _limits_around(taus, half_widths_over_both, TAU_BOUNDS)
-        return Uncertain(taus, user_limits, system_limits, limits_over_both)
+        return Uncertain(taus, user_limits, limits_over_both)
 
     def regret(self) -> Uncertain:
         """Compute the regret of every measure, (n_truths, n_measures), with limits over users.
 
-        Those over systems are NaN: the best of other systems is no smooth function of them. Upper
-        limits are at most the widest range between the best and the worst system in any resample.
+        Those over systems, too, are NaN: the best of other systems is no smooth function of them.
+        Upper limits are at most the widest range between the best and the worst system in any
+        resample.
         """
         regrets = regret(self.means, self.true_means)
         resampled = regret(self.resampled_means, self.resampled_true_means)
@@ -201,8 +197,7 @@ class ResampledComparison:
         widest_ranges = np.maximum(widest_resampled, true_ranges)
         user_limits = (low, np.minimum(high, widest_ranges))
         no_limits = np.full(regrets.shape, np.nan)
-        unknown = (no_limits, no_limits)
-        return Uncertain(regrets, user_limits, systems=unknown, both=unknown)
+        return Uncertain(regrets, user_limits, both=(no_limits, no_limits))
 
     def rates(self, p: Floats, true_p: Floats, question: Question) -> Uncertain:
         """Compute power, type III and inverted, of shape (n_rates, n_truths, n_measures).
@@ -232,17 +227,14 @@ class ResampledComparison:
         rates_by_subset = verdicts.rates(is_pair)
         rates_in_subsets = np.moveaxis(rates_by_subset, 0, -1)
         within = SubsetValues(self.families.n_families, rates_in_subsets, crossed)
-        half_widths = within.half_widths()
         user_variances = standard_deviations(resampled) ** 2
         half_widths_over_both = within.half_widths_over_both(user_variances)
-        half_widths_over_both = np.where(half_widths > 0, half_widths_over_both, np.nan)
+        half_widths_over_both = np.where(within.variances > 0, half_widths_over_both, np.nan)
         user_limits = symmetric_interval(rates, resampled, bounds=SHARE_BOUNDS)
         user_limits = nan_if_constant(user_limits)
-        system_limits = _limits_around(rates, half_widths, SHARE_BOUNDS)
-        system_limits = nan_if_constant(system_limits)
         limits_over_both = _limits_around(rates, half_widths_over_both, SHARE_BOUNDS)
         limits_over_both = nan_if_constant(limits_over_both)
-        return Uncertain(rates, user_limits, system_limits, limits_over_both)
+        return Uncertain(rates, user_limits, limits_over_both)
 
     def _subsets(self) -> Masks:
         """Draw subsets of the systems, (n_subsets, n_systems), or look them up."""

@@ -56,7 +56,7 @@ class Power:
     measures
         The measures.
     apart
-        Number of pairs of systems with p < .05, of shape (n_measures,).
+        Number of pairs of systems with a mid-p-value below .05, of shape (n_measures,).
     detectable
         The difference in means that is found with power .8 in the median pair, likewise.
     n_pairs, n_users
@@ -77,7 +77,7 @@ class Power:
         """Take the report measures."""
         measures = found.measures.reported
         chosen = found.measures.indices(measures)
-        apart = (found.p[chosen] < 0.05).sum(axis=1).astype(np.float64)
+        apart = (found.mid_p[chosen] < 0.05).sum(axis=1).astype(np.float64)
         detectable, test = found.detectable()[chosen], found.test_in_words()
         return cls(measures, apart, detectable, found.p.shape[1], found.n_users, test)
 
@@ -95,7 +95,7 @@ class Power:
         return (
             f"Under {name}, {self.apart[number]:.0f} of {counted(self.n_pairs, 'pair of systems')} "
             f"{'differs' if self.apart[number] == 1 else 'differ'} significantly{under} "
-            f"({self.test}; p < .05, not corrected). With "
+            f"({self.test}; mid-p < .05, not corrected). With "
             f"{counted(self.n_users, unit)}, this test finds a difference of "
             f"{rounded(found, decimals)} in mean {name} "
             "with power .8 (median over the pairs)."
@@ -423,8 +423,8 @@ class Answer(Result):
             "between the orderings on all judgements and on the part; the parts differ between "
             "random loss and loss of popular items, so that their areas are not "
             "comparable.": any("area" in each.quantity for each in self.every),
-            "DP (discriminative power) is the sum of the p-values of all pairs of systems: lower "
-            "is more discriminative.": "discrimination" in self.keys,
+            "mid-p DP (discriminative power) is the sum of the mid-p-values of all pairs of "
+            "systems: lower is more discriminative.": "discrimination" in self.keys,
         }
         parts = [
             f"The measures (metrics at a cut-off) by {listed(subjects)}{order}, with 95 % "

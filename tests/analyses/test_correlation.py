@@ -20,7 +20,7 @@ from analyses.shared.work import ScoresWork
 from tests.analyses.made import Totals, correlate, unrelated
 
 MEASURES = Measures(Measure(metric, cutoff) for metric in ("P", "AP") for cutoff in (5, 10))
-LIMITS = ["low", "high", "systems_low", "systems_high", "both_low", "both_high"]
+LIMITS = ["low", "high", "both_low", "both_high"]
 NUMBERS = ["tau", *LIMITS, *(name for name in COEFFICIENTS if name != "tau-b")]
 
 
@@ -87,14 +87,15 @@ def test_report_measures_have_intervals_over_systems_by_the_jackknife(
     means = rng.random((3, 8))
     measures = Measures(MEASURES[:3], reported=[MEASURES[0], MEASURES[2]])
     scores = Scores(means[:, :, None], measures, tuple("abcdefgh"), np.array(["u"]))
-    found = correlate(scores, replicates=0, seed=5)
+    found = correlate(scores, replicates=2, seed=5)
     subsets = unrelated(8).subsets(seed=5)
     taus = np.array([tau_b(means[0, some], means[2, some]) for some in subsets])
     reach = stdtrit(7, 0.975) * np.sqrt(3 * taus.var())
-    limits = found.limits_over_systems()
-    assert limits["systems_high"][0, 2] == pytest.approx(min(found.taus[0, 2] + reach, 1))
-    assert limits["systems_low"][2, 0] == pytest.approx(max(found.taus[0, 2] - reach, -1))
-    assert np.isnan(limits["systems_low"][1]).all()
+    # One user is the same in every resample.
+    limits = found.limit_columns()
+    assert limits["both_high"][0, 2] == pytest.approx(min(found.taus[0, 2] + reach, 1))
+    assert limits["both_low"][2, 0] == pytest.approx(max(found.taus[0, 2] - reach, -1))
+    assert np.isnan(limits["both_low"][1]).all()
 
 
 def test_undefined_agreement_of_resampled_users_is_counted() -> None:
@@ -192,7 +193,7 @@ def test_limits_over_both_add_the_variances_over_users_a_tenth_wider_and_over_sy
     found = stated(
         [[1.0, 0.5], [0.5, 1.0]], over_users=over_users, within=SubsetValues(12, of_subsets)
     )
-    limits = found.limits_over_systems()
+    limits = found.limit_columns()
     of_users = (1.1 * 0.1) ** 2
     of_systems = 3 * (2 * 0.08**2 / 3)
     total = of_users + of_systems
@@ -200,9 +201,6 @@ def test_limits_over_both_add_the_variances_over_users_a_tenth_wider_and_over_sy
     reach = t.ppf(0.975, freedom) * np.sqrt(total)
     assert limits["both_low"][0, 1] == pytest.approx(0.5 - reach)
     assert limits["both_high"][1, 0] == pytest.approx(0.5 + reach)
-    over_systems = t.ppf(0.975, 11) * np.sqrt(of_systems)
-    assert limits["systems_low"][0, 1] == pytest.approx(0.5 - over_systems)
-    assert limits["systems_high"][0, 1] == pytest.approx(0.5 + over_systems)
 
 
 def test_limits_over_systems_end_at_the_lowest_and_the_highest_tau() -> None:
@@ -212,7 +210,7 @@ def test_limits_over_systems_end_at_the_lowest_and_the_highest_tau() -> None:
         over_users=np.broadcast_to(of_subsets, (2, 2, 2)),
         within=SubsetValues(12, of_subsets),
     )
-    for name, limits in found.limits_over_systems().items():
+    for name, limits in found.limit_columns().items():
         assert limits[0, 1] == (-1 if name.endswith("low") else 1)
 
 
@@ -440,7 +438,7 @@ def test_limits_over_systems_are_not_known_without_subsets_or_replicates() -> No
     over_users = np.ones((2, 2, 3))
     for changes in ({}, {"over_users": over_users}, {"within": SubsetValues(12, over_users)}):
         found = stated([[1.0, 0.5], [0.5, 1.0]], **changes)
-        assert np.isnan([*found.limits_over_systems().values()]).all()
+        assert np.isnan([*found.limit_columns().values()]).all()
         assert found.headline() is None
 
 

@@ -51,9 +51,11 @@ def test_the_summary_names_every_convention(exact: Discrimination) -> None:
     assert summary.columns.tolist() == [
         "metric", "cutoff", "dp", "dp_ordered", "significant_05", "median_p", "median_p_is_bound",
         "dp_mean", "significant_01", "required_max", "required_median", "detectable", "dp_sd",
-        "dp_low", "dp_high", "dp_systems_low", "dp_systems_high", "dp_both_low", "dp_both_high",
+        "dp_low", "dp_high", "dp_mid", "dp_mid_low", "dp_mid_high", "dp_mid_both_low",
+        "dp_mid_both_high", "significant_mid",
     ]  # fmt: skip
-    p = exact.to_frame().query("metric == 'nDCG' and cutoff == 10").p
+    pairs = exact.to_frame().query("metric == 'nDCG' and cutoff == 10")
+    p = pairs.p
     row = summary.iloc[3]
     assert row.dp == pytest.approx(p.sum())
     assert row.dp_ordered == pytest.approx(2 * p.sum())
@@ -61,6 +63,8 @@ def test_the_summary_names_every_convention(exact: Discrimination) -> None:
     assert row.median_p == p.median()
     assert row.significant_05 == (p < 0.05).mean()
     assert row.significant_01 == (p < 0.01).mean()
+    assert row.dp_mid == pytest.approx(pairs.p_mid.sum())
+    assert row.significant_mid == (pairs.p_mid < 0.05).mean()
 
 
 @pytest.mark.slow
@@ -68,6 +72,8 @@ def test_a_p_of_the_level_itself_is_not_below_it(exact: Discrimination) -> None:
     for level in ("0.05", "0.01"):
         p = np.full_like(exact.p, float(level))
         p[:, 0] = np.nextafter(float(level), 0)
+        if level == "0.05":
+            assert replace(exact, mid_p=p).significant.tolist() == [0.1] * 4
         shares = replace(exact, p=p).summary()[f"significant_{level[2:]}"]
         assert shares.tolist() == [0.1] * 4
 
@@ -203,7 +209,7 @@ def test_measures_are_compared_over_the_same_users(rng: np.random.Generator) -> 
         ["one", "same"], ["one", "noisy"], ["same", "noisy"],
     ]  # fmt: skip
     assert table.iloc[0][["ratio", "low", "high"]].tolist() == [1, 1, 1]
-    assert table.beyond_noise.tolist() == [False, True, True]
+    assert table.jointly_beyond_noise.tolist() == [False, True, True]
     assert (table.high[1:] < 1).all()
 
 
@@ -248,13 +254,16 @@ def test_dp_over_systems_is_a_jackknife_of_its_logarithm(rng: np.random.Generato
     users = np.array([f"u{number}" for number in range(80)])
     scores = Scores(values, Measures([Measure("nDCG", 10)]), tuple("abcdefghi"), users)
     found = discriminate(scores, replicates=50)
+    # Without any variance over users.
+    same_users = np.broadcast_to(found.dp_mid[:, np.newaxis], (1, 50))
+    found = replace(found, samples=replace(found.samples, mid_powers=same_users))
     row = found.summary().iloc[0]
     p = np.zeros((9, 9))
-    p[np.triu_indices(9, k=1)] = found.p[0]
+    p[np.triu_indices(9, k=1)] = found.mid_p[0]
     logs = [np.log(p[np.ix_(some, some)].sum()) for some in unrelated(9).subsets(seed=found.seed)]
     reach = stdtrit(8, 0.975) * np.sqrt(7 / 2 * np.var(logs))
-    assert row.dp_systems_high == pytest.approx(min(row.dp * np.exp(reach), 36.0))
-    assert row.dp_systems_low == pytest.approx(row.dp * np.exp(-reach))
+    assert row.dp_mid_both_high == pytest.approx(min(row.dp_mid * np.exp(reach), 36.0))
+    assert row.dp_mid_both_low == pytest.approx(row.dp_mid * np.exp(-reach))
 
 
 def test_with_a_margin_pairs_are_different_equivalent_or_undecided(
@@ -292,11 +301,15 @@ def test_dp_has_the_same_decimals_in_names_of_curves_tables_and_sentences(scores
     result = discriminate(scores, test="t", replicates=50)
     number = result.measures.indices(result.measures.reported)[0]
     printed = rounded(float(result.dp[number]), result.decimals)
+    compared = rounded(float(result.dp_mid[number]), result.decimals)
     (line,) = [line for line in result.plot().lines if str(line.get_label()).startswith("P")]
     assert f"(DP {printed})" in str(line.get_label())
-    cells = [row[1] for row in result.conventions().rows]
-    assert any(str(cell).startswith(f"{printed} [") for cell in cells)
-    assert f"= {printed} [" in values_in_words(result.estimates(), [result.measures[number]])
+    conventions = result.conventions()
+    for heading, number_in_cell in (("DP", printed), ("mid-p DP", compared)):
+        column = conventions.headings.index(f"{heading} [95 %]")
+        cells = [str(row[column]) for row in conventions.rows]
+        assert any(cell.startswith(f"{number_in_cell} [") for cell in cells)
+    assert f"= {compared} [" in values_in_words(result.estimates(), [result.measures[number]])
 
 
 @pytest.mark.slow
@@ -367,11 +380,16 @@ def stated(p: list[list[float]], *, names: tuple[str, ...] = ("P", "AP"), **chan
         "differences": zeros,
         "effects": dict.fromkeys(EFFECT_SIZES, zeros),
         "p": values,
+        "mid_p": values,
         "methods": np.full(values.shape, "exact-sums"),
         "required": np.full(values.shape, np.nan),
         "p_adjusted": None,
         "samples": PowerSamples(
-            np.empty((n_measures, 0)), np.empty((n_measures, 0, 0)), zeros * np.nan, zeros * np.nan
+            powers=np.empty((n_measures, 0)),
+            mid_powers=np.empty((n_measures, 0)),
+            crossed=np.empty((n_measures, 0, 0)),
+            curve_low=zeros * np.nan,
+            curve_high=zeros * np.nan,
         ),
         "n_users": 11,
         "test": "exact",
@@ -452,7 +470,7 @@ def test_the_median_p_is_a_bound_if_it_is_as_low_as_a_bound() -> None:
 
 def test_the_interval_of_dp_is_of_the_deviation_of_its_logarithm() -> None:
     powers = np.array([[0.8, 1.2, 1.0, 2.0], [0.1, 2.9, 0.5, 1.0]])
-    samples = replace(stated([[0.2, 0.3, 0.4]] * 2).samples, powers=powers)
+    samples = replace(stated([[0.2, 0.3, 0.4]] * 2).samples, powers=powers, mid_powers=powers[::-1])
     found = stated([[0.2, 0.3, 0.4], [0.9, 0.8, 1.0]], samples=samples)
     reach = norm.ppf(0.975) * np.log(powers).std(axis=1, ddof=1)
     low, high = found.interval
@@ -464,20 +482,22 @@ def test_the_interval_of_dp_is_of_the_deviation_of_its_logarithm() -> None:
     np.testing.assert_allclose(summary.dp_sd, powers.std(axis=1, ddof=1))
     assert summary.dp_low.tolist() == low.tolist()
     assert summary.dp_high.tolist() == high.tolist()
+    np.testing.assert_allclose(summary.dp_mid_low, np.array([0.9, 2.7]) * np.exp(-reach[::-1]))
 
 
 def test_subsets_of_families_of_unequal_size_count_as_if_all_pairs_were_there() -> None:
-    """DP of a subset is the mean p of its pairs times all 45 pairs."""
+    """DP of a subset is the mean p of its pairs times all 45 pairs; users add no variance here."""
     families = Families(np.array([0, 0, 0, 0, 1, 1, 2, 3, 4, 5]))
     p = np.random.default_rng(2).random((1, 45))
-    found = stated(p.tolist(), families=families)
+    samples = replace(stated(p.tolist()).samples, mid_powers=np.ones((1, 2)))
+    found = stated(p.tolist(), families=families, samples=samples)
     first, second = np.triu_indices(10, k=1)
     subsets = families.subsets(seed=3)
     dps = [45 * p[0, marks[first] & marks[second]].mean() for marks in subsets]
     reach = t.ppf(0.975, 5) * np.sqrt(4 / 2 * np.var(np.log(dps)))
     row = found.summary().iloc[0]
-    assert row.dp_systems_low == pytest.approx(p.sum() * np.exp(-reach))
-    assert row.dp_systems_high == pytest.approx(min(p.sum() * np.exp(reach), 45))
+    assert row.dp_mid_both_low == pytest.approx(p.sum() * np.exp(-reach))
+    assert row.dp_mid_both_high == pytest.approx(min(p.sum() * np.exp(reach), 45))
 
 
 @pytest.mark.slow
@@ -487,9 +507,9 @@ def test_pairs_with_a_baseline_give_no_interval_over_systems(rng: np.random.Gene
     scores = Scores(values, Measures([Measure("P", 5)]), tuple("abcdefghi"), users)
     row = discriminate(scores, test="t", baseline="c", replicates=20).summary().iloc[0]
     assert row[["dp_low", "dp_high"]].notna().all()
-    assert row[["dp_systems_low", "dp_both_high"]].isna().all()
+    assert row[["dp_mid_both_low", "dp_mid_both_high"]].isna().all()
     row = discriminate(scores, test="t", replicates=20).summary().iloc[0]
-    assert row[["dp_systems_low", "dp_both_high"]].notna().all()
+    assert row[["dp_mid_both_low", "dp_mid_both_high"]].notna().all()
 
 
 def test_pairs_with_any_of_several_baselines_are_tested(scores: Scores) -> None:
@@ -846,7 +866,7 @@ def test_measures_that_no_other_beats_at_their_cutoff_are_bold() -> None:
     measures = Measures([Measure(name, k) for name in ("P", "AP") for k in (5, 10)])
     dps = np.array([0.03, 0.12, 0.12, 0.03])
     powers = dps[:, None] * np.exp(0.01 * np.random.default_rng(1).normal(size=(4, 60)))
-    samples = replace(stated([[0.5] * 3] * 4, names=tuple("abcd")).samples, powers=powers)
+    samples = replace(stated([[0.5] * 3] * 4, names=tuple("abcd")).samples, mid_powers=powers)
     found = stated(
         np.repeat(dps / 3, 3).reshape(4, 3).tolist(),
         names=tuple("abcd"),

@@ -10,7 +10,7 @@ from analyses.shared.evidence import to_evidence
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.scores import Scores
 from analyses.shared.work import ScoresWork
-from analyses.significance.permutation import monte_carlo_test
+from analyses.significance.permutation import DrawnTests, monte_carlo_test
 from analyses.users import Settings, Users, random_order, users, usual_sizes
 from runs import InputError
 from tests.analyses.made import discriminate
@@ -57,6 +57,24 @@ def test_further_coefficients_are_means_over_the_subsets(name: str) -> None:
     np.testing.assert_allclose(study().coefficients[name][:, 0], expected)
 
 
+def test_two_halves_of_the_users_are_compared() -> None:
+    """The splits are those of the random orders; the estimate is their mean, with an interval."""
+    result = study()
+    order = random_order(N_USERS, 3, 7)
+    values = scores().values
+    first, second = (values[:, :, half].mean(axis=2) for half in (order[:60], order[60:]))
+    np.testing.assert_array_equal(result.half_taus[:, 7], tau_b(first, second))
+    found = result.consistency()
+    np.testing.assert_allclose(found.values, result.half_taus.mean(axis=1))
+    assert (found.low < found.values).all()
+    assert (found.values < found.high).all()
+    frame = result.frames()["consistency"]
+    assert frame.consistency.tolist() == found.values.tolist()
+    assert frame[["low", "high"]].to_numpy().T.tolist() == [found.low.tolist(), found.high.tolist()]
+    # Two noisy measures differ in it.
+    assert any("halves" in sentence for sentence in result.findings())
+
+
 @pytest.mark.slow
 def test_power_at_all_users_is_that_of_the_exact_test() -> None:
     exact = discriminate(scores()).dp[1:]
@@ -95,6 +113,8 @@ def test_a_single_user_may_be_all() -> None:
     result = study_users(scores(n_users=1), repeats=2, permutations=99)
     assert result.sizes == (1,)
     assert result.median_p.tolist() == [[[1.0, 1.0]]] * 2
+    assert np.isnan(result.consistency().values).all()
+    assert result.findings() == []
 
 
 def test_one_system_is_refused() -> None:
@@ -170,7 +190,7 @@ def test_pairs_are_tested_on_the_users_of_each_subset(size: int) -> None:
     for repeat in range(3):
         subset = random_order(12, 3, repeat)[:size]
         values = scores(n_users=12).values[1:, :, subset]
-        p = monte_carlo_test(values, permutations=99, seed=3)
+        p = monte_carlo_test(values, permutations=99, seed=3).p
         np.testing.assert_allclose(result.median_p[:, 0, repeat], np.median(p, axis=1))
         np.testing.assert_allclose(result.significant[:, 0, repeat], (p < 0.05).mean(axis=1))
         np.testing.assert_allclose(result.dp[:, 0, repeat], ((100 * p - 1) / 99).sum(axis=1))
@@ -184,6 +204,8 @@ def by_hand() -> Users:
         measures=Measures([Measure("a", 5)]),
         sizes=(10, 20),
         taus=taus,
+        half_taus=np.array([[0.2, 0.4]]),
+        half_replicates=np.array([[0.2, 0.3, 0.4]]),
         coefficients={"rbo": np.array([[0.7, 1.0]])},
         tested=Measures([Measure("a", 5)]),
         dp=10 * shares,
@@ -223,21 +245,29 @@ def test_sizes_are_labelled_that_are_far_enough_from_all_users() -> None:
 
 def test_the_table_has_subsets_without_all_users() -> None:
     table = by_hand().agreement()
-    assert list(table.headings) == ["metric", "10 users"]
+    assert list(table.headings) == ["metric", "10 users", "two halves [95 %]"]
     assert table.rows[0][1] == pytest.approx(0.3)
+    assert str(table.rows[0][2]).startswith(".3")
 
 
 def test_the_table_has_the_mean_of_each_size() -> None:
     table = with_taus([[0.2, 0.7, 1.0], [0.3, 0.6, 1.0]], sizes=(4, 10, 20)).agreement()
-    assert list(table.headings) == ["metric", "4 users", "10 users"]
-    assert [[*row] for row in table.rows] == [["a", 0.2, 0.7], ["b", 0.3, 0.6]]
+    assert list(table.headings)[:3] == ["metric", "4 users", "10 users"]
+    assert [[*row][:3] for row in table.rows] == [["a", 0.2, 0.7], ["b", 0.3, 0.6]]
 
 
 def with_taus(taus: list[list[float]], *, sizes: tuple[int, ...]) -> Users:
-    """Two metrics with one subset of each size."""
+    """Two metrics with one subset of each size; nothing is known of halves."""
     measures = Measures([Measure("a", 5), Measure("b", 5)])
-    values = np.array(taus)[:, :, None]
-    return replace(by_hand(), measures=measures, tested=measures, sizes=sizes, taus=values)
+    return replace(
+        by_hand(),
+        measures=measures,
+        tested=measures,
+        sizes=sizes,
+        taus=np.array(taus)[:, :, None],
+        half_taus=np.full((2, 1), np.nan),
+        half_replicates=np.full((2, 3), np.nan),
+    )
 
 
 @pytest.mark.parametrize(("size", "named"), [(10, 10), (11, 4)])
@@ -253,8 +283,8 @@ def test_the_finding_is_of_the_largest_subset_of_at_most_half_of_the_users(
 
 
 def test_without_a_subset_of_half_of_the_users_or_a_tau_there_is_no_finding() -> None:
-    assert with_taus([[0.2, 1.0], [0.3, 1.0]], sizes=(11, 20)).findings() == ()
-    assert with_taus([[0.2, 1.0], [np.nan, 1.0]], sizes=(10, 20)).findings() == ()
+    assert with_taus([[0.2, 1.0], [0.3, 1.0]], sizes=(11, 20)).findings() == []
+    assert with_taus([[0.2, 1.0], [np.nan, 1.0]], sizes=(10, 20)).findings() == []
 
 
 def test_the_caption_counts_unordered_pairs() -> None:
@@ -328,9 +358,10 @@ def test_no_more_scores_are_held_at_a_time_than_stated(monkeypatch: pytest.Monke
     """Of 2 systems and 2,000 users, 4,000 scores; of 20 users, sums as of 1,024 users."""
     held: list[int] = []
 
-    def tested(values: np.ndarray, **settings: Any) -> np.ndarray:
+    def tested(values: np.ndarray, **settings: Any) -> DrawnTests:
         held.append(len(values))
-        return np.ones((len(values), 1))
+        ones = np.ones((len(values), 1))
+        return DrawnTests(ones, ones)
 
     monkeypatch.setattr("analyses.users.monte_carlo_test", tested)
     monkeypatch.setattr("analyses.users.SCORES_AT_ONCE", 2 * 2 * 1024)

@@ -79,7 +79,7 @@ def _rejections(quantity: str, pair: NDArray[np.float64], drawn: Draw) -> Tallie
 def _tests(pair: NDArray[np.float64], drawn: Draw) -> Mapping[str, float]:
     """Give the p-values of two systems' scores (2, n_users)."""
     scores = pair[np.newaxis]
-    by_signs = monte_carlo_test(scores, permutations=drawn.draws, seed=drawn.seed)
+    by_signs = monte_carlo_test(scores, permutations=drawn.draws, seed=drawn.seed).p
     exact = exact_test(pair).p
     tests = {
         EXACT: np.where(np.isnan(exact), by_signs[0], exact),
@@ -98,7 +98,7 @@ def family_errors(drawn: Draw) -> Tallied:
     Of Benjamini & Hochberg, all rejections are false then, or there is none.
     """
     scores = drawn.alike(MOST_SYSTEMS, number=1)[np.newaxis]
-    p = monte_carlo_test(scores, permutations=drawn.draws, seed=drawn.seed)
+    p = monte_carlo_test(scores, permutations=drawn.draws, seed=drawn.seed).p
     # What needs no p-value as small as level / pairs needs half the draws.
     fewer = drawn.draws // 2
     corrected = {
@@ -125,7 +125,7 @@ def false_discoveries(drawn: Draw) -> Tallied:
     first, second = pair_indices(len(scores))
     alike = better[first] == better[second]
     p_values = {
-        FALSE_DISCOVERY: monte_carlo_test(mixture, permutations=drawn.draws, seed=drawn.seed),
+        FALSE_DISCOVERY: monte_carlo_test(mixture, permutations=drawn.draws, seed=drawn.seed).p,
         f"Wilcoxon, {FALSE_DISCOVERY}": wilcoxon_test(mixture),
     }
     for name, p in p_values.items():

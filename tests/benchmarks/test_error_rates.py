@@ -128,8 +128,8 @@ def test_random_sums_that_must_be_larger_and_not_tie_are_seen(monkeypatch: Patch
     assert broken("null", users=FEW_USERS) == set()
     sound = permutation_loops.add_extreme
 
-    def strictly(counts: Any, flipped: Floats, thresholds: Floats) -> None:
-        sound(counts, flipped, thresholds + 4 * FEW_USERS)
+    def strictly(counts: Any, flipped: Floats, thresholds: Floats, farther: Floats) -> None:
+        sound(counts, flipped, thresholds + 4 * FEW_USERS, farther)
 
     monkeypatch.setattr(permutation_loops, "add_extreme", strictly)
     assert broken("null", users=FEW_USERS) == {("type-I error", "Monte-Carlo permutation")}

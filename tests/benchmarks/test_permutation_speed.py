@@ -95,7 +95,7 @@ def _p_of_pair(differences: Floats, *, permutations: int) -> float:
 def test_the_plain_loop_computes_the_same(benchmark: Any, scores: Scores) -> None:
     few = scores.values[:7, :3]
     plain = benchmark.pedantic(plain_loop, args=(few,), kwargs={"permutations": 200})
-    np.testing.assert_array_equal(plain, monte_carlo_test(few, permutations=200, seed=0))
+    np.testing.assert_array_equal(plain, monte_carlo_test(few, permutations=200, seed=0).p)
 
 
 def test_exact(benchmark: Any, scores: Scores) -> None:
@@ -144,7 +144,7 @@ def test_resampling_users(benchmark: Any, scores: Scores) -> None:
     few = scores.values[:n_few]
     settings: Any = {"scales": (None,) * n_few, "replicates": REPLICATES, "seed": 0}
     settings["groups"] = np.empty((0, p.shape[1]))
-    arguments = (few, p[:n_few], pair_indices(N_SYSTEMS))
+    arguments = (few, p[:n_few], p[:n_few], pair_indices(N_SYSTEMS))
     seconds = cpu_seconds(lambda: resample_power(*arguments, **settings))
     benchmark.pedantic(resample_power, args=arguments, kwargs=settings)
     print(

@@ -24,7 +24,7 @@ from tests.analyses.made import unrelated
 def test_the_interval_of_a_mean_is_student_s(rng: np.random.Generator) -> None:
     values = rng.normal(size=20)
     within = np.array([values[some].mean() for some in unrelated(20).subsets(seed=1)])
-    reach = SubsetValues(20, within).half_widths()
+    reach = SubsetValues(20, within).half_widths_over_both(np.zeros(()))
     error = values.std(ddof=1) / np.sqrt(20)
     # 200 subsets say a standard deviation to 5 %, and 2.093 is the quantile of t on 19 degrees.
     assert float(reach) == pytest.approx(2.093 * error, rel=0.2)
@@ -72,7 +72,9 @@ def test_the_interaction_of_users_and_systems_counts_once(
 def test_few_systems_or_families_have_no_interval(families: np.ndarray) -> None:
     few = Families(families)
     assert len(few.subsets(seed=1)) == 0
-    assert np.isnan(SubsetValues(few.n_families, np.empty((3, 0))).half_widths()).all()
+    assert np.isnan(
+        SubsetValues(few.n_families, np.empty((3, 0))).half_widths_over_both(np.zeros(3))
+    ).all()
     (caution,) = few.cautions()
     assert "too few for an interval" in caution
 
@@ -138,7 +140,8 @@ def test_intervals_over_systems_hold_tau_of_the_population(
         subsets = families.subsets(seed=draw)
         within = subset_taus(measured[None, None], true[None, None], subsets)[0, :, 0]
         tau = tau_b(measured, true)
-        held += abs(tau - truly) <= float(SubsetValues(families.n_families, within).half_widths())
+        found = SubsetValues(families.n_families, within)
+        held += abs(tau - truly) <= float(found.half_widths_over_both(np.zeros(())))
     assert held >= 88
 
 
@@ -166,7 +169,7 @@ def test_the_variance_over_systems_is_a_delete_d_jackknife() -> None:
     found = SubsetValues(8, values)
     assert found.variances.tolist() == pytest.approx([3 * 2.5, 3 * 1.0])
     # Student's t of 7 degrees of freedom.
-    assert found.half_widths().tolist() == pytest.approx(
+    assert found.half_widths_over_both(np.zeros(2)).tolist() == pytest.approx(
         [2.364624 * np.sqrt(7.5), 2.364624 * np.sqrt(3)]
     )
 

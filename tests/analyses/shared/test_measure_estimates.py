@@ -12,7 +12,7 @@ import pytest
 from analyses.shared.families import SubsetValues, half_widths_from
 from analyses.shared.limits import NORMAL_QUANTILE, joint_quantile, standard_deviations
 from analyses.shared.measure import Measure, Measures
-from analyses.shared.measure_estimates import SYSTEM_LIMIT_COLUMNS, Estimates
+from analyses.shared.measure_estimates import Estimates
 from analyses.shared.sentences import (
     best_measures_sentence,
     compared_with_threshold,
@@ -107,11 +107,7 @@ def test_no_limit_of_dp_is_above_the_number_of_pairs(rng: np.random.Generator) -
         "DP", "q", "s", "good", Measures([Measure("P")]), *limits, numbers,
         systems=systems, by_ratio=True, most=45.0,
     )  # fmt: skip
-    assert (
-        found.limits_over_all_sources()[1].tolist()
-        == found.limits_over_systems()[1].tolist()
-        == [45.0]
-    )
+    assert found.limits_over_all_sources()[1].tolist() == [45.0]
 
 
 def test_a_metric_without_a_number_is_not_compared_between_cutoffs() -> None:
@@ -143,8 +139,8 @@ def test_intervals_of_measures_that_sentences_name_hold_for_all_at_once(
 def test_power_and_its_threshold_have_one_unit() -> None:
     p = {("P", 5): [0.01, 0.5, 0.5], ("AP", 5): [0.2, 0.5, 0.5]}
     sentence = best_measures_sentence(discrimination_of(p).estimates())
-    assert "threshold, 50 % of the pairs with p < .05" in sentence
-    assert "; 33 % of the pairs with p < .05" in sentence
+    assert "threshold, 50 % of the pairs with mid-p < .05" in sentence
+    assert "; 33 % of the pairs with mid-p < .05" in sentence
 
 
 MEASURES = Measures([Measure(name, 5) for name in ("P", "AP", "RR", "nDCG")])
@@ -326,14 +322,13 @@ def test_what_intervals_are_over_beside_users_is_named() -> None:
 def test_limits_over_systems_are_by_the_jackknife_and_end_at_1() -> None:
     """Variances over subsets of .02² times 6 / 2, and Student's t of 7 degrees: 2.3646."""
     values = np.array([0.5, 0.98])[:, None] + np.array([-0.02, 0.02])
-    found = stated([0.5, 0.98], systems=SubsetValues(8, values))
+    found = stated([0.5, 0.98], spread=0.0, systems=SubsetValues(8, values))
     width = 2.364624 * np.sqrt(3) * 0.02
-    low, high = found.limits_over_systems()
+    low, high = found.limits_over_all_sources()
     np.testing.assert_allclose(low, [0.5 - width, 0.98 - width], rtol=1e-6)
     np.testing.assert_allclose(high, [0.5 + width, 1.0], rtol=1e-6)
     turned = replace(found, values=-found.values)
-    assert turned.limits_over_systems()[0][1] == -1
-    assert np.isnan(stated([0.5]).limits_over_systems()).all()
+    assert turned.limits_over_all_sources()[0][1] == -1
     assert np.isnan(stated([0.5]).limits_over_all_sources()).all()
 
 
@@ -345,7 +340,7 @@ def test_limits_over_settings_add_their_variance_to_that_over_users() -> None:
     (expected,) = half_widths_from([(users, np.inf), (np.array([0.01]), 2)])
     low, high = found.limits_over_all_sources()
     assert [*low, *high] == pytest.approx([0.5 - expected, 0.5 + expected])
-    assert [*found.limit_columns()] == [*SYSTEM_LIMIT_COLUMNS]
+    assert [*found.limit_columns()] == ["both_low", "both_high"]
     assert found.limit_columns()["both_high"] == pytest.approx(high)
 
 
@@ -390,12 +385,11 @@ def test_all_pairs_that_can_be_compared_have_their_differences() -> None:
     np.testing.assert_allclose(frame.low, [-0.1, -0.15] - NORMAL_QUANTILE * width)
     np.testing.assert_allclose(frame.high, [-0.1, -0.15] + NORMAL_QUANTILE * width)
     np.testing.assert_allclose(frame.joint_low, [-0.1, -0.15] - joint_quantile(drawn) * width)
-    assert frame.beyond_noise.tolist() == [True, True]
     assert frame.jointly_beyond_noise.tolist() == [True, True]
     assert not frame.beyond_both.any()
     assert np.isnan(frame.both_low).all()
     level = replace(found, values=np.array([0.5, 0.5, 0.75])).differences()
-    assert level.beyond_noise.tolist() == [False, True]
+    assert level.jointly_beyond_noise.tolist() == [False, True]
 
 
 def test_what_is_compared_by_ratio_has_ratios() -> None:
@@ -410,7 +404,7 @@ def test_what_is_compared_by_ratio_has_ratios() -> None:
     width = NORMAL_QUANTILE * np.log(replicates[0] / replicates[1]).std(ddof=1)
     assert row["ratio"] == pytest.approx(np.exp(-1))
     assert [row["low"], row["high"]] == pytest.approx([np.exp(-1 - width), np.exp(-1 + width)])
-    assert row["beyond_noise"]
+    assert row["jointly_beyond_noise"]
 
 
 def test_measures_may_be_best_that_no_other_beats() -> None:

@@ -48,6 +48,13 @@ def p_by_all_signs(differences: Floats) -> float:
     return float((sums >= abs(differences.sum()) - TIE).mean())
 
 
+def mid_p_by_all_signs(differences: Floats) -> float:
+    """Count half of the sign assignments, of all 2^n, that tie with the observed one."""
+    sums = sums_of(differences)
+    total = abs(differences.sum())
+    return float(((sums > total + TIE).mean() + (sums >= total - TIE).mean()) / 2)
+
+
 def smallest_sum(differences: Floats, alpha: float) -> float:
     """The smallest absolute sum that so small a share of all sums reaches, or nearly."""
     sums, tolerance = sums_of(differences), TIE * np.abs(differences).max()
@@ -74,6 +81,13 @@ def distribution(differences: Floats) -> tuple[Floats, Floats]:
 def p_by_dynamic_programming(differences: Floats) -> float:
     sums, chances = distribution(differences)
     return float(chances[np.abs(sums) >= abs(differences.sum())].sum())
+
+
+def mid_p_by_dynamic_programming(differences: Floats) -> float:
+    sums, chances = distribution(differences)
+    total = abs(differences.sum())
+    farther = chances[np.abs(sums) > total].sum()
+    return float(farther + chances[np.abs(sums) == total].sum() / 2)
 
 
 def smallest_sum_by_dynamic_programming(differences: Floats, alpha: float) -> float:

@@ -11,6 +11,8 @@ from analyses.significance.enumeration import by_enumeration
 from tests.analyses.conftest import WithinMemory
 from tests.analyses.significance.references import (
     Floats,
+    mid_p_by_all_signs,
+    mid_p_by_dynamic_programming,
     p_by_all_signs,
     p_by_dynamic_programming,
     smallest_sum,
@@ -25,12 +27,14 @@ levels = st.sampled_from([0.001, 0.01, 0.05, 0.2, 0.5])
 
 @given(arrays(np.float64, st.integers(1, 12), elements=tied).filter(np.any))
 def test_off_a_lattice_all_sign_assignments_are_counted(differences: Floats) -> None:
-    assert by_enumeration(differences, alpha=ALPHA)[0] == p_by_all_signs(differences)
+    found = by_enumeration(differences, alpha=ALPHA)
+    assert found.p == p_by_all_signs(differences)
+    assert found.mid_p == mid_p_by_all_signs(differences)
 
 
 @given(arrays(np.float64, st.integers(1, 12), elements=tied).filter(np.any), levels)
 def test_the_smallest_significant_sum_is_among_all_sums(differences: Floats, alpha: float) -> None:
-    _, smallest = by_enumeration(differences, alpha=alpha)
+    smallest = by_enumeration(differences, alpha=alpha).critical_sum
     assert smallest == pytest.approx(smallest_sum(differences, alpha), nan_ok=True)
 
 
@@ -39,7 +43,7 @@ def test_finer_steps_find_the_same_sum(differences: Floats, alpha: float) -> Non
     """If no sum may be listed, the search goes on to the tolerance of ties."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(enumeration, "MAX_LISTED_SUMS", 0)
-        _, smallest = by_enumeration(differences, alpha=alpha)
+        smallest = by_enumeration(differences, alpha=alpha).critical_sum
     assert smallest == pytest.approx(smallest_sum(differences, alpha), nan_ok=True)
 
 
@@ -83,7 +87,8 @@ def test_ties_of_many_users_agree_with_dynamic_programming(
 ) -> None:
     """By a factor that no lattice has, sums tie but for rounding."""
     whole = WHOLE[kind](n_users, rng)
-    p, smallest = by_enumeration(whole * np.pi / 1000, alpha=alpha)
+    p, mid_p, smallest = by_enumeration(whole * np.pi / 1000, alpha=alpha)
+    assert mid_p == pytest.approx(mid_p_by_dynamic_programming(whole), abs=1e-14)
     assert p == p_by_dynamic_programming(whole)
     if n_users == 2:
         assert np.isnan(smallest)
@@ -107,8 +112,8 @@ def test_memory_is_within_the_bound_that_is_stated(within_memory: WithinMemory) 
             np.append(np.full(n // 2, np.pi), rng.normal(0, 1e-10, n // 2)),
         ]
         for differences in cases:
-            p, smallest = by_enumeration(differences, alpha=0.05)
-            assert 0 < p <= 1
+            p, mid_p, smallest = by_enumeration(differences, alpha=0.05)
+            assert 0 < mid_p <= p <= 1
             assert smallest > 0
         """,
         preparation="""

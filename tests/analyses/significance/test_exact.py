@@ -30,6 +30,7 @@ from analyses.significance.exact import (
 from analyses.significance.permutation import PairSums
 from tests.analyses.significance.references import (
     Floats,
+    mid_p_by_dynamic_programming,
     one_pair,
     p_by_all_signs,
     p_by_dynamic_programming,
@@ -60,8 +61,10 @@ def with_total(differences: Floats) -> bool:
 def test_the_fourier_sum_agrees_with_dynamic_programming(differences: Floats) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(exact, "MAX_CONVOLVED_USERS", 0)
-        found = p_on_lattice(differences)
-    assert found == pytest.approx(p_by_dynamic_programming(differences), abs=1e-13)
+        found = by_lattice(differences, alpha=ALPHA)
+        assert p_on_lattice(differences) == pytest.approx(found.p, abs=1e-13)
+    assert found.p == pytest.approx(p_by_dynamic_programming(differences), abs=1e-13)
+    assert found.mid_p == pytest.approx(mid_p_by_dynamic_programming(differences), abs=1e-13)
 
 
 def test_the_smallest_value_of_two_hundred_users_is_precise() -> None:
@@ -95,7 +98,7 @@ def test_counts_of_many_subsets_do_not_overflow(n_users: int) -> None:
 def test_from_the_critical_value_of_a_lattice_sums_are_significant(
     differences: Floats, alpha: float
 ) -> None:
-    _, found = by_lattice(differences, alpha=alpha)
+    found = by_lattice(differences, alpha=alpha).critical_sum
     sums = sums_of(differences)
     from_there = sums[sums >= found].min(initial=np.inf)
     assert from_there == smallest_sum(differences, alpha) or np.isnan(found)
@@ -242,8 +245,9 @@ def test_five_users_are_significant_at_a_sixteenth_at_least(
     n_users: int, alpha: float, is_known: bool
 ) -> None:
     """All signs alike have a chance of 2 / 2^5."""
-    p, required = by_lattice(np.full(n_users, 3.0), alpha=alpha)
+    p, mid_p, required = by_lattice(np.full(n_users, 3.0), alpha=alpha)
     assert p == 0.0625
+    assert mid_p == 0.03125
     assert required == 15 if is_known else np.isnan(required)
 
 
@@ -253,12 +257,13 @@ def test_critical_values_of_counts_and_of_fourier_sums_are_the_same(
     alpha: float, rng: np.random.Generator
 ) -> None:
     differences: Floats = 3.0 * rng.integers(-9, 10, 60).astype(np.float64)
-    p, by_sums = by_lattice(differences, alpha=alpha)
+    p, mid_p, by_sums = by_lattice(differences, alpha=alpha)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(exact, "MAX_CONVOLVED_USERS", 200)
         by_counts = by_lattice(differences, alpha=alpha)
-    assert p == pytest.approx(by_counts[0], abs=1e-13)
-    assert by_sums == by_counts[1]
+    assert p == pytest.approx(by_counts.p, abs=1e-13)
+    assert mid_p == pytest.approx(by_counts.mid_p, abs=1e-13)
+    assert by_sums == by_counts.critical_sum
 
 
 @pytest.mark.parametrize("alpha", [0.3, 0.05, 1e-4])
@@ -276,10 +281,10 @@ def test_critical_values_of_the_product_have_the_level(
     alpha: float, rng: np.random.Generator
 ) -> None:
     sizes = rng.lognormal(0, 1, 80)
-    _, required = by_product(sizes, alpha=alpha)
+    required = by_product(sizes, alpha=alpha).critical_sum
     # A series asks for the sum of signed differences: move the signs and the last size.
     signs = np.where(np.cumsum(sizes) < (sizes.sum() - required) / 2, -1.0, 1.0)
-    p, _ = by_product(signs * sizes, alpha=alpha)
+    p = by_product(signs * sizes, alpha=alpha).p
     total = abs((signs * sizes).sum())
     assert (p <= alpha) == (total >= required)
     turn = 2 * np.pi / (required + 12 * np.sqrt((sizes**2).sum()))
@@ -291,7 +296,7 @@ def test_critical_values_of_the_product_have_the_level(
 
 def test_a_product_that_never_dies_away_has_no_p_value() -> None:
     """Differences of one size: the characteristic function is 1 at each of its multiples."""
-    p, required = by_product(np.repeat([1.0, -1.0], [60, 40]), alpha=ALPHA)
+    p, _, required = by_product(np.repeat([1.0, -1.0], [60, 40]), alpha=ALPHA)
     assert np.isnan(p)
     assert np.isnan(required)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,8 @@ from analyses.significance.permutation import (
 )
 from tests.analyses.significance.references import (
     Floats,
+    mid_p_by_all_signs,
+    mid_p_by_dynamic_programming,
     one_pair,
     p_by_all_signs,
     p_by_dynamic_programming,
@@ -83,7 +86,49 @@ elements = st.sampled_from([-2.0, -1.0, 0.0, 0.0, 1.0, 1 / 3, np.sqrt(2), 0.1])
 
 @given(arrays(np.float64, st.integers(1, 12), elements=elements))
 def test_few_users_agree_with_all_sign_assignments(differences: Floats) -> None:
-    assert p_of(differences) == pytest.approx(p_by_all_signs(differences), abs=1e-13)
+    found = exact_test(one_pair(differences))
+    assert found.p[0] == pytest.approx(p_by_all_signs(differences), abs=1e-13)
+    assert found.mid_p[0] == pytest.approx(mid_p_by_all_signs(differences), abs=1e-13)
+
+
+@given(arrays(np.float64, st.integers(1, 7), elements=elements))
+def test_over_all_signs_the_mean_mid_p_is_a_half(differences: Floats) -> None:
+    """Whatever the sizes are, and however many sums tie."""
+    signs = np.array([*product([-1.0, 1.0], repeat=len(differences))])
+    found = [exact_test(one_pair(row)).mid_p[0] for row in signs * differences]
+    assert np.mean(found) == pytest.approx(0.5, abs=1e-13)
+
+
+GRIDS: dict[str, Callable[[np.random.Generator, int], Floats]] = {
+    "continuous": lambda rng, n: rng.beta(0.5, 2.0, (2, n)),
+    "P@5 with one relevant item": lambda rng, n: rng.binomial(1, 0.3, (2, n)) / 5,
+    "P@10": lambda rng, n: rng.binomial(10, 0.2, (2, n)) / 10,
+    "RR@10": lambda rng, n: rng.choice([*(1 / np.arange(1.0, 11)), 0.0, 0.0], (2, n)),
+    "success of 5 %": lambda rng, n: rng.binomial(1, 0.05, (2, n)).astype(np.float64),
+    "4 decimals": lambda rng, n: np.round(rng.beta(0.5, 2.0, (2, n)), 4),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("grid", GRIDS)
+def test_of_equal_systems_the_mean_mid_p_is_a_half_on_every_grid(
+    grid: str, rng: np.random.Generator
+) -> None:
+    """Of 600 pairs with the same distribution; that of p is larger the coarser scores are."""
+    tests = [exact_test(GRIDS[grid](rng, 50)) for _ in range(600)]
+    mid_p = np.concatenate([test.mid_p for test in tests])
+    p = np.concatenate([test.p for test in tests])
+    assert abs(mid_p.mean() - 0.5) < 4 * mid_p.std() / np.sqrt(600)
+    if grid == "success of 5 %":
+        assert p.mean() > 0.7
+
+
+@pytest.mark.parametrize("draws", [19, 400])
+def test_the_mean_drawn_mid_p_is_a_half(draws: int, rng: np.random.Generator) -> None:
+    """Of 2,000 pairs of systems by a success of 20 %: the observed signs count as a tie."""
+    scores = rng.binomial(1, 0.2, (2000, 2, 12)).astype(np.float64)
+    mid_p = monte_carlo_test(scores, permutations=draws, seed=1).mid_p
+    assert abs(mid_p.mean() - 0.5) < 4 * mid_p.std() / np.sqrt(2000)
 
 
 def test_far_means_get_the_bound_of_hoeffding() -> None:
@@ -114,6 +159,8 @@ def test_a_declared_scale_makes_an_unusual_lattice_exact() -> None:
     assert result.methods[0] == Method.LATTICE
     expected = p_by_dynamic_programming(differences * 10_007)
     assert result.p[0] == pytest.approx(expected, abs=1e-13)
+    expected = mid_p_by_dynamic_programming(differences * 10_007)
+    assert result.mid_p[0] == pytest.approx(expected, abs=1e-13)
 
 
 def continuous(n_systems: int, n_users: int, seed: int) -> Floats:
@@ -136,6 +183,7 @@ def test_scaling_by_powers_of_two_changes_no_bit(seed: int, n_users: int, power:
     scores = continuous(3, n_users, seed)
     scaled = exact_test(np.ldexp(scores, power))
     np.testing.assert_array_equal(scaled.p, exact_test(scores).p)
+    np.testing.assert_array_equal(scaled.mid_p, exact_test(scores).mid_p)
 
 
 @given(seeds, users)
@@ -153,7 +201,7 @@ def test_monte_carlo_errors_are_as_large_as_theory_says(
     scores = np.round(rng.beta(0.5, 2.0, size=(40, 12, 300)), decimals)
     draws = 2000
     exact = np.array([exact_test(values).p for values in scores])
-    drawn = monte_carlo_test(scores, permutations=draws, seed=1)
+    drawn = monte_carlo_test(scores, permutations=draws, seed=1).p
     unbiased = (drawn * (draws + 1) - 1) / draws
     tested = (exact > 0.01) & (exact < 1)
     exact, unbiased = exact[tested], unbiased[tested]
@@ -251,8 +299,8 @@ def scores(rng: np.random.Generator) -> Floats:
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_the_number_of_jobs_changes_no_bit(n_jobs: int, scores: Floats) -> None:
     expected = count_as_extreme(to_grid(scores), 0, 5000, seed=9)
-    p = monte_carlo_test(scores, permutations=5000, seed=9, n_jobs=n_jobs)
-    np.testing.assert_array_equal(p, (expected + 1) / 5001)
+    p = monte_carlo_test(scores, permutations=5000, seed=9, n_jobs=n_jobs).p
+    np.testing.assert_array_equal(p, (expected[0] + 1) / 5001)
 
 
 def test_it_counts_what_a_plain_loop_counts(scores: Floats) -> None:
@@ -262,9 +310,14 @@ def test_it_counts_what_a_plain_loop_counts(scores: Floats) -> None:
     differences = tied[first] - tied[second]
     signs = random_signs(0, 500, n_users=tied.shape[1], seed=4)
     sums = np.abs((differences[:, np.newaxis] * signs).sum(axis=2))
-    expected = (sums >= np.abs(differences.sum(axis=1))[:, np.newaxis]).sum(axis=1)
-    p = monte_carlo_test(tied[np.newaxis] / 10, permutations=500, seed=4)
-    np.testing.assert_array_equal(p[0], (expected + 1) / 501)
+    observed = np.abs(differences.sum(axis=1))[:, np.newaxis]
+    n_extreme = (sums >= observed).sum(axis=1)
+    n_ties = (sums == observed).sum(axis=1)
+    p, mid_p = monte_carlo_test(tied[np.newaxis] / 10, permutations=500, seed=4)
+    np.testing.assert_array_equal(p[0], (n_extreme + 1) / 501)
+    # The observed signs are a tie, too.
+    expected = (n_extreme - n_ties + (n_ties + 1) / 2) / 501
+    np.testing.assert_allclose(mid_p[0], expected, rtol=1e-14)
 
 
 @pytest.mark.parametrize("n_users", [1, 64, 256, 257, 1000])
@@ -307,7 +360,7 @@ def test_all_topics_agree_with_monte_carlo_within_its_error(name: str) -> None:
     scores, draws = scores_of(name)[:12], 5000
     exact = exact_test(scores)
     assert set(exact.methods) <= {Method.CONVOLUTION, Method.EQUAL_MEANS}
-    drawn = monte_carlo_test(scores[np.newaxis], permutations=draws, seed=1)[0]
+    drawn = monte_carlo_test(scores[np.newaxis], permutations=draws, seed=1).p[0]
     error = np.sqrt(np.maximum(exact.p * (1 - exact.p), 1 / draws) / draws)
     assert np.abs((drawn - exact.p) / error).max() < 5
 

@@ -274,10 +274,13 @@ def scores_of(rng: np.random.Generator, *, n_systems: int, n_users: int) -> Floa
 
 
 def resampled(values: Floats, *, replicates: int, seed: int = 0, n_jobs: int = 1) -> PowerSamples:
-    p = np.array([exact_test(scores).p for scores in values])
+    tests = [exact_test(scores) for scores in values]
+    p = np.array([test.p for test in tests])
+    mid_p = np.array([test.mid_p for test in tests])
     return resample_power(
         values,
         p,
+        mid_p,
         pair_indices(values.shape[1]),
         scales=(None,) * len(values),
         groups=np.empty((0, p.shape[1])),
@@ -288,7 +291,7 @@ def resampled(values: Floats, *, replicates: int, seed: int = 0, n_jobs: int = 1
 
 
 def plain_power(values: Floats, weights: Floats, *, unit: float) -> float:
-    """DP of users repeated as often as they were drawn."""
+    """DP of users repeated as often as they were drawn, with the correction of so many units."""
     first, second = pair_indices(len(values))
     repeated = np.repeat(values, weights.astype(int), axis=1)
     differences = repeated[first] - repeated[second]
@@ -304,13 +307,17 @@ def test_replicates_are_those_of_repeated_users(
     """In proportion: resampling makes powers larger, and they are scaled to what was observed."""
     monkeypatch.setattr("analyses.significance.power_samples.N_BLOCKS", n_blocks)
     values = np.round(scores_of(rng, n_systems=5, n_users=70), decimals)
-    found = resampled(values[np.newaxis], replicates=6, seed=3).powers[0]
+    found = resampled(values[np.newaxis], replicates=6, seed=3)
     ((_, of_blocks),) = draw_weights(n_blocks, replicates=6, seed=3)
     weights = of_blocks[:, random_blocks(70, n_blocks=n_blocks, seed=3)]
     unit = 0.1 if decimals == 1 else 0.0
     expected = np.array([plain_power(values, row, unit=unit) for row in weights])
+    farther = np.array([plain_power(values, row, unit=-unit) for row in weights])
+    mid = (expected + farther) / 2
     expected *= exact_test(values).p.sum() / expected.mean()
-    np.testing.assert_allclose(found, expected, atol=1e-5)
+    np.testing.assert_allclose(found.powers[0], expected, atol=1e-5)
+    mid *= exact_test(values).mid_p.sum() / mid.mean()
+    np.testing.assert_allclose(found.mid_powers[0], mid, atol=1e-5)
 
 
 def test_bands_of_p_values_in_falling_order_are_two_deviations_of_each_place(
@@ -339,7 +346,14 @@ def test_groups_of_pairs_have_the_sums_of_their_p_in_the_first_replicates(
     p = exact_test(values).p[np.newaxis]
     groups = np.array([[1.0, 0.0, 0.0], [0.0, 2.0, 1.0], [1.0, 1.0, 1.0]])
     found = resample_power(
-        values[np.newaxis], p, pair_indices(3), scales=(None,), groups=groups, replicates=30, seed=4
+        values[np.newaxis],
+        p,
+        p,
+        pair_indices(3),
+        scales=(None,),
+        groups=groups,
+        replicates=30,
+        seed=4,
     )
     assert found.crossed.shape == (1, 20, 3)
     ratios = found.powers[0, :20] / found.crossed[0, :, 2]
@@ -354,7 +368,7 @@ def test_groups_of_pairs_have_the_sums_of_their_p_in_the_first_replicates(
 @pytest.mark.parametrize("replicates", [0, 1])
 def test_fewer_than_two_replicates_give_no_bands(replicates: int) -> None:
     found = resampled(np.random.default_rng(1).random((1, 3, 9)), replicates=replicates)
-    assert found.powers.shape == (1, 0)
+    assert found.powers.shape == found.mid_powers.shape == (1, 0)
     assert np.isnan(found.curve_low).all()
     assert np.isnan(found.curve_high).all()
 
@@ -363,6 +377,7 @@ def test_equal_systems_have_no_power_for_any_users() -> None:
     values = np.full((1, 3, 40), 0.5)
     found = resampled(values, replicates=10)
     np.testing.assert_array_equal(found.powers, 3.0)
+    np.testing.assert_array_equal(found.mid_powers, 1.5)
     np.testing.assert_array_equal(found.curve_low, 1.0)
 
 
@@ -524,6 +539,7 @@ def test_four_hundred_resamples_and_five_hundred_blocks_are_made() -> None:
     values = np.random.default_rng(1).random((1, 2, 700))
     found = resample_power(
         values,
+        np.full((1, 1), 0.5),
         np.full((1, 1), 0.5),
         pair_indices(2),
         scales=(None,),

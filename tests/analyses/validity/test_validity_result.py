@@ -27,12 +27,9 @@ REPLICATES = 0.3 + 0.4 * np.random.default_rng(5).random((2, 3, 30))
 
 
 def uncertain(values: Any, *, users: float = 0.1, both: float = 0.2) -> Uncertain:
-    """Numbers with limits at a distance over users, and over both; none over systems."""
+    """Numbers with limits at a distance over users, and over both."""
     known = np.asarray(values, dtype=np.float64)
-    unknown = np.full(known.shape, np.nan)
-    return Uncertain(
-        known, (known - users, known + users), (unknown, unknown), (known - both, known + both)
-    )
+    return Uncertain(known, (known - users, known + users), (known - both, known + both))
 
 
 def curves_of_loss(first: float) -> TruthCurves:
@@ -127,7 +124,6 @@ def test_the_frame_has_every_number_of_a_measure_and_a_truth(stated: Validity) -
             {
                 **{"truth": "nDCG@10", "metric": "P", "cutoff": 5, "kept": "all", "level": 1.0},
                 **{"tau": 0.2, "low": 0.1, "high": 0.3, "both_low": 0.0, "both_high": 0.4},
-                **{"systems_low": np.nan, "systems_high": np.nan},
                 **{"tau_ap": 0.21, "attainable": 0.85, "true_differences": 4, "inversions": 3},
                 **{"regret": 0.3, "regret_low": 0.25, "regret_high": 0.35},
                 # Of the range from .4 to .8.
@@ -136,13 +132,10 @@ def test_the_frame_has_every_number_of_a_measure_and_a_truth(stated: Validity) -
                 "no_difference": 1 / 6,
                 **{"power": 0.25, "power_low": 0.15, "power_high": 0.35},
                 **{"power_both_low": 0.05, "power_both_high": 0.45},
-                **{"power_systems_low": np.nan, "power_systems_high": np.nan},
                 **{"type_iii": 0.5, "type_iii_low": 0.4, "type_iii_high": 0.6},
                 **{"type_iii_both_low": 0.3, "type_iii_both_high": 0.7},
-                **{"type_iii_systems_low": np.nan, "type_iii_systems_high": np.nan},
                 **{"inverted": 0.75, "inverted_low": 0.65, "inverted_high": 0.85},
                 **{"inverted_both_low": 0.55, "inverted_both_high": 0.95},
-                **{"inverted_systems_low": np.nan, "inverted_systems_high": np.nan},
                 **{"chosen": "a", "itself": np.nan},
             },
             nan_ok=True,

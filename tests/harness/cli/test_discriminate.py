@@ -56,7 +56,7 @@ def test_the_most_discriminative_measure_stands_first(tables: list[Path]) -> Non
     assert answer.exit_code == 0
     title, heading, *rows = answer.stdout.splitlines()
     assert title == "Discriminative power"
-    assert heading.split()[:2] == ["measure", "DP"]
+    assert heading.split()[:3] == ["measure", "mid-p", "DP"]
     assert [row.split()[0] for row in rows[:2]] == ["sharp", "blunt"]
 
 

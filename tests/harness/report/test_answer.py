@@ -166,7 +166,7 @@ def test_what_the_users_show_follows_from_the_p_values(finished: Path) -> None:
     of_tests = read_frame(finished, "discrimination").set_index(["metric", "cutoff"])
     for number, measure in enumerate(answer.power.measures):
         own = pairs[(pairs.metric == measure.metric) & (pairs.cutoff == measure.cutoff)]
-        assert answer.power.apart[number] == (own.p < 0.05).sum()
+        assert answer.power.apart[number] == (own.p_mid < 0.05).sum()
         detectable = of_tests.detectable[measure.metric][measure.cutoff]
         errors = (own.upper - own.lower) / 2 / t.ppf(0.975, answer.power.n_users - 1)
         needed = sum(t.ppf(level, answer.power.n_users - 1) for level in (0.975, 0.8))

@@ -401,11 +401,11 @@ def three(tmp_path: Path) -> Comparison:
 
 def test_the_measure_of_the_lowest_dp_has_rank_1(three: Comparison) -> None:
     (ranks,) = three.mean_ranks[1].rankings
-    assert ranks.label == "DP"
+    assert ranks.label == "mid-p DP"
     assert ranks.ranks.tolist() == [[3, 1, 2], [3, 1, 2], [1, 3, 2]]
     frame = three.frame().set_index(["quantity", "measure", "study"]).value
-    assert frame["mean rank by DP", "AP@20", "all"] == pytest.approx(5 / 3)
-    assert frame["DP", "AP@20", "six"] == pytest.approx(1.2)
+    assert frame["mean rank by mid-p DP", "AP@20", "all"] == pytest.approx(5 / 3)
+    assert frame["mid-p DP", "AP@20", "six"] == pytest.approx(1.2)
 
 
 def test_the_system_of_the_highest_mean_has_rank_1(three: Comparison) -> None:

@@ -152,7 +152,7 @@ def test_results_of_every_seed_are_gathered_by_report_measure() -> None:
     for seed in (1, 2):
         tested = discrimination_of(p[seed])
         drawn = np.array(powers[seed], dtype=np.float64)
-        samples = replace(tested.samples, powers=drawn)
+        samples = replace(tested.samples, mid_powers=drawn)
         results.append([correlation_of({("P", "AP"): 0.5}), replace(tested, samples=samples)])
     means = [
         means_of([[1, 2, 3], [0, 0, 0], [4, 5, 6]]),
@@ -160,7 +160,7 @@ def test_results_of_every_seed_are_gathered_by_report_measure() -> None:
     ]
     found = combine_repeats(means, results, seeds=[7, 8])
     assert [*map(str, found.measures)] == ["AP@20", "P@20"]
-    assert (found.quantities, found.seeds, found.systems) == (("DP",), (7, 8), SYSTEMS)
+    assert (found.quantities, found.seeds, found.systems) == (("mid-p DP",), (7, 8), SYSTEMS)
     np.testing.assert_allclose(found.values, [[[1.2, 0.9], [0.6, 1.5]]])
     # Deviations of two powers are their distance over the root of 2.
     of_ap = np.sqrt((0 + 2**2 / 2) / 2)

@@ -103,8 +103,8 @@ def test_a_metric_at_two_depths_is_two_measures(found: Repeats) -> None:
 def test_users_contribute_what_each_seed_s_study_resamples(repeated: Path, found: Repeats) -> None:
     folders = [repeated, *(repeated / "seeds").iterdir()]
     result = [FinishedStudy.open(f).read_result("discrimination", Discrimination) for f in folders]
-    deviations = np.array([each.samples.powers.std(axis=1, ddof=1) for each in result])
-    place = found.quantities.index("DP")
+    deviations = np.array([each.samples.mid_powers.std(axis=1, ddof=1) for each in result])
+    place = found.quantities.index("mid-p DP")
     numbers = result[0].measures.indices(found.measures)
     expected = np.sqrt((deviations**2).mean(axis=0))[numbers]
     np.testing.assert_allclose(found.users[place], expected, rtol=1e-9)
@@ -136,7 +136,7 @@ def test_every_repetition_draws_other_settings_from_their_ranges(varied: Path) -
     assert repeats.varied == "settings"
     # What a single analysis says holds over the settings, too.
     power = found.result("discrimination")
-    own = repeats.values[repeats.quantities.index("DP")]
+    own = repeats.values[repeats.quantities.index("mid-p DP")]
     assert power.over_settings is not None
     shown = power.over_settings[[n for n, row in enumerate(power.over_settings) if row[0] > 0]]
     np.testing.assert_array_equal(shown, own)
