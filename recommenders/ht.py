@@ -84,9 +84,9 @@ def ht(ratings: Ratings, settings: HTSettings, *, seed: int) -> BatchScorer:
 
     with sums over the connected component of u, and the best item at 0. Above ``max_gigabytes``
     walks end after :math:`\tau` steps, and the score is :math:`\tau - h`, by the recursion on
-    blocks of users. Exact scores are rounded to a 1e-12th of :math:`2 \sum R`, above the errors of
-    rounding. An item from which no walk leads to the user cannot be scored. The walk
-    favours the long tail, and does poorly where popular items are relevant.
+    blocks of users. Exact scores are rounded to multiples of :math:`2 \sum R` times 1e-12, which is
+    above the errors of rounding. An item from which no walk leads to the user cannot be scored.
+    The walk favours the long tail, and does poorly where popular items are relevant.
 
     Notes
     -----

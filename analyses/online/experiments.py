@@ -92,7 +92,8 @@ def read_experiments(
     """Read a table of values and one of rates, which must have the same models, by experiment.
 
     Experiments are in the order of the table of values; errors of values are None if one is not
-    known. See `read_values` and `read_rates`, which refuse wrong tables. Refuse, with InputError, a
+    known. The path of the values may be the folder of a study, whose means are read then. See
+    `read_values` and `read_rates`, which refuse wrong tables. Refuse, with InputError, a
     model that is in one table alone, too few models, and models that all have one rate.
     """
     values = _table_path(values)
@@ -446,7 +447,8 @@ class LinkedSystems(NamedTuple):
         The scores are of all systems of the study, with shape (n_measures, n_systems, n_users).
         Means of metrics of which less is better are taken negative, so that rho is positive where
         they agree with the rates. Standard errors of means are over users, without what moves all
-        systems together; 0 for a single user. InputError if an error is NaN.
+        systems together; 0 for a single user. ``scores.weighted_values`` are the scores times the
+        weights of the users, if they have any. InputError if an error is NaN.
         """
         columns = [scores.systems.index(system) for system in self.systems]
         means = scores.mean_values()[:, columns]

@@ -114,6 +114,7 @@ def match_lists(
         if first_time is None:
             raise InputError(f"{logs.recommendations}: there are no recommendations in the file.")
         set_aside |= _read_events(tables["interactions"], logs.types)
+        # The table ``accepted`` of the numbers of these lists.
         _accept_lists(tables, window)
         arm_names = _number_arms(database, arms)
         models = None
@@ -246,7 +247,8 @@ def _list_columns(
 def _arm_column(table: LogTable, name: str, *, arms: Sequence[str] | None) -> ColumnQuery:
     """Make the query of a column of arms as ids, with its rules.
 
-    ``name`` is that of the column. If arms are given, a rule refuses others.
+    ``name`` is that of the column. If arms are given, a rule refuses others: its condition holds
+    for rows that break it.
     """
     column = id_column(table, name)
     if not arms:
@@ -267,7 +269,10 @@ def _position_column(table: LogTable, name: str) -> ColumnQuery:
 
 
 def _clicked_column(table: LogTable, name: str) -> ColumnQuery:
-    """Query a column of clicks as truth values, or lists of them; refuse what is none."""
+    """Query a column of clicks as truth values, or lists of them; refuse what is none.
+
+    The rule has a condition that holds for rows that break it, and the words of the error.
+    """
     sql_type = "BOOLEAN[]" if table.types[name].endswith("[]") else "BOOLEAN"
     flag = f"TRY_CAST({quote_name(name)} AS {sql_type})"
     rule = Rule(name, f"{flag} IS NULL", "a click must be true or false, got {!r}.")
@@ -277,7 +282,9 @@ def _clicked_column(table: LogTable, name: str) -> ColumnQuery:
 def _items_column(table: LogTable, name: str) -> ColumnQuery:
     """Query a column of lists of items as ids.
 
-    Refuse a column of another type, empty lists, empty ids and an item that a list has twice.
+    Refuse a column of another type, empty lists, empty ids and an item that a list has twice. A
+    rule has a condition that holds for rows that break it, the words of the error, and, if it is
+    not the column, the SQL expression of the value in the error.
     """
     column_type = table.types[name]
     if not column_type.endswith("[]"):
@@ -298,7 +305,9 @@ def _items_column(table: LogTable, name: str) -> ColumnQuery:
 def _refuse_item_rows(table: LogTable) -> None:
     """Refuse rows of one list that disagree, repeated items and wrong positions.
 
-    All with InputError. The view ``shown`` has a row for each item of a list.
+    All with InputError. The view ``shown`` has a row for each item of a list. A rule has a
+    condition that holds for rows that break it, the words of the error, and, if it is not the
+    column, the SQL expression of the value in the error.
     """
     shared_names = [name for name in ("user", "arm", "time", "model_version") if name in table]
     shared = ", ".join(shared_names)

@@ -93,8 +93,11 @@ class Corrected(Result):
         Bootstrap intervals, symmetric about the estimates, and widened from a normal quantile to
         that of Student's t for the number of users. Both limits are of shape (n_metrics,
         n_systems), in [0, 1]; NaN for systems of fewer than 15 users with another rank than the
-        most common one.
+        most common one, whose number is ``self.differing``, (n_systems,). ``self.values`` are the
+        estimates, and ``self.replicates``, (n_metrics, n_systems, n_replicates), those of resampled
+        users.
         """
+        # Its half-width is taken for 1.96 (`HALF_WIDTH`) standard errors.
         _, high = symmetric_interval(self.values, self.replicates)
         quantile = students(HALF_WIDTH, self.n_users)
         normal_half_widths = high - self.values
@@ -159,7 +162,8 @@ class Corrected(Result):
 
         A tuple for each metric, with a text for each system: "" for a system that is not tested, as
         fewer than 15 of its users have another rank than the most common one. Letters start from
-        the system of the highest ``contrasted`` value.
+        the system of the highest ``contrasted`` value, the estimate for tests, (n_metrics,
+        n_systems). A pair differs significantly if its p, adjusted for all pairs, is below .05.
         """
         tested = np.flatnonzero(self.differing >= MIN_DIFFERING_USERS)
         p_values = self.differences()["p"]
@@ -190,6 +194,7 @@ class Corrected(Result):
         # Pairs that do not differ significantly get no shorter intervals than most of them have.
         alike = tested["p"] >= 1 - CONFIDENCE
         columns = compare(self.values, self.replicates, n_users=self.n_users, alike=alike)
+        # Of 0 and the guesses, (n_metrics, n_systems).
         smallest_bias, largest_bias = self._bias_limits
         low = columns["lower"] - largest_bias[:, a] + smallest_bias[:, b]
         high = columns["upper"] - smallest_bias[:, a] + largest_bias[:, b]

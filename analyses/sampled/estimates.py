@@ -221,6 +221,9 @@ class Estimates(Result):
         ``users_needed`` the least number of users tried with which nine in ten pairs are in order.
         NaN for shares of pairs if all truly tie, for the winner if several systems are truly best,
         and everywhere for a metric that a way does not estimate.
+
+        ``self.exact`` is of shape (n_metrics, n_systems), ``self.expected`` and ``self.sd`` of
+        (n_ways, n_metrics, n_systems).
         """
         true_signs, expected_differences, _ = self._pairs
         biases = self.expected - self.exact
@@ -276,6 +279,7 @@ class Estimates(Result):
         in order: that of a normal difference, with the expected difference and the standard
         deviation over repeats, which falls with the root of the number of users.
         """
+        # By pair, (n_metrics, n_pairs) and twice (n_ways, n_metrics, n_pairs).
         true_signs, expected_differences, noise = self._pairs
         # Without noise the chance is 1 or 0.
         z = np.where(expected_differences > 0, np.inf, -np.inf)
@@ -322,6 +326,8 @@ class Estimates(Result):
         in %; ``sd`` and ``error_sd`` are over the repeats. ``sampled_repeats`` has one for each
         repeat, too; ``sampled_orders`` for each way, metric and pair; ``sampled_advice`` for each
         way and metric. ``sampled_adaptive`` (see `growth`) is there if some samples are adaptive.
+        Estimates and errors are of shape (n_ways, n_metrics, n_systems, n_repeats), items scored
+        likewise, for one metric.
         """
         systems = {"system": self.systems}
         sampled = self._frame(
@@ -382,7 +388,8 @@ class Estimates(Result):
         """Tabulate exact values, and means and deviations of estimates, by metric and system.
 
         A column for each way, as "mean ± standard deviation over repeats"; a dash for a metric that
-        the way does not estimate.
+        the way does not estimate. ``self.estimated`` is of shape (n_ways, n_metrics, n_systems,
+        n_repeats).
         """
         row_names = map(", ".join, product(self.measures.metrics, self.systems))
         columns: dict[str, Any] = {"metric, system": row_names, "exact": self.exact.ravel()}
@@ -426,7 +433,10 @@ class Estimates(Result):
 
     @figure("aaai2023-figure1a", "Ranks of the relevant items in the samples")
     def plot_sampled_ranks(self, ax: Axes) -> None:
-        """Draw the shares of the items at each rank of the samples, by system."""
+        """Draw the shares of the items at each rank of the samples, by system.
+
+        ``self.sampled_shares`` is of shape (n_ranks, n_systems). Shares of 0 are not drawn.
+        """
         shares = np.where(self.sampled_shares > 0, self.sampled_shares, np.nan)
         curves = dict(zip(self.systems, shares.T, strict=True))
         draw_curves(ax, curves, xlabel="rank in the sample", ylabel="share of the items")
@@ -447,7 +457,8 @@ class Estimates(Result):
         """Draw relative errors (%) of a metric by cut-off, in the mean over systems and repeats.
 
         ``part``: one of `parts`, by default the first. Only ways whose samples have the drawing and
-        number of negatives of the first way are drawn, a curve for each.
+        number of negatives of the first way are drawn, a curve for each. ``self.errors_by_cutoff``
+        is of shape (n_ways, n_metrics, n_systems, n_cutoffs), a mean over repeats.
         """
         name = self.parts[panel_index(self.parts, part)]
         metric = self.measures.metrics.index(name)

@@ -71,7 +71,8 @@ class Equations:
 
         D is the diagonal matrix of the prior, b the exact values. The scaled matrix, positive
         definite, is of shape (n_negatives + 1, n_negatives + 1), scales of (n_negatives + 1,), and
-        the solution v of (n_negatives + 1, n_columns).
+        the solution v of (n_negatives + 1, n_columns). ``self.weighted`` is DP, (n_nodes,
+        n_negatives + 1), and ``self.exact`` b, (n_nodes, n_columns).
         """
         products = self.weighted.T @ self.exact
         scaled_products = scales[:, np.newaxis] * products

@@ -57,6 +57,7 @@ class RankMetric:
     cutoff: int | None = None
 
     def __post_init__(self) -> None:
+        """Refuse, with InputError, an unknown name, a cut-off of AUC, and one below 1."""
         require_known("no metric of ranks is called", [self.name], NAMES)
         if self.cutoff is not None and self.name == "AUC":
             raise InputError(f"AUC uses all ranks and has no cut-off, got {self.cutoff}.")

@@ -202,7 +202,9 @@ def _aaai_errors(result: Estimates, *, metric: str, adaptive: bool = False) -> R
 
     ``metric``: a name without cut-off; its first occurrence in the result is used. A curve has the
     cut-offs 1 to 50. ``adaptive``: whether the table has adaptive samples, whose rows are followed
-    by those of their mean size. Nothing if the result does not have the metric.
+    by those of their mean size, ``result.scored`` (the same for all metrics). Nothing if the result
+    does not have the metric. Errors are of shape (n_ways, n_metrics, n_systems, n_repeats), sizes
+    likewise, for one metric.
     """
     metrics = [rank_metric(name) for name in result.measures.metrics]
     with_name = [number for number, read in enumerate(metrics) if read.name == metric]
@@ -358,7 +360,11 @@ def orderings(values: Floats) -> list[tuple[int, str]]:
 
 
 def _exact_rows(example: Example) -> Rows:
-    """Yield the rows of table 1: ranks and metrics of each list."""
+    """Yield the rows of table 1: ranks and metrics of each list.
+
+    `LISTS` are the full ranks by the name of the list; exact metrics are of shape (n_metrics,
+    n_lists).
+    """
     for number, (system, ranks) in enumerate(LISTS.items()):
         place: Labels = {"dataset": f"toy (n={N_CANDIDATES})", "system": system}
         for user, rank in enumerate(ranks.rank.tolist(), start=1):
@@ -375,7 +381,11 @@ def _exact_rows(example: Example) -> Rows:
 
 
 def _sampled_rows(example: Example) -> Rows:
-    """Yield the rows of table 2: those of table 1, with sampled metrics and their deviation."""
+    """Yield the rows of table 2: those of table 1, with sampled metrics and their deviation.
+
+    Expected metrics and standard deviations are of shape (n_metrics, n_lists). Rows of ranks, which
+    name a user (instance), have no deviation.
+    """
     sampling: Labels = {
         "estimator": "uncorrected",
         "m_negatives": TABLE_NEGATIVES,
@@ -405,7 +415,11 @@ class Example(Result):
     sides = (f"the first {LAST_SAMPLED_RANK} ranks in the sample", "true ranks")
 
     def __init__(self) -> None:
-        """Compute exact and expected metrics of the lists, and standard deviations."""
+        """Compute exact and expected metrics of the lists, and standard deviations.
+
+        ``exact``, ``expected`` and ``sd`` are of shape (n_metrics, n_lists): means over users, and
+        the standard deviation of such a mean over samples of `TABLE_NEGATIVES` negatives.
+        """
         metrics = [rank_metric(name) for name in self.names]
         lists = list(LISTS.values())
         n_sampled = TABLE_NEGATIVES + 1

@@ -312,7 +312,8 @@ class Cells:
 
         Only columns, numbers of sampled negatives above, that have items in some sample. Columns
         are of shape (n_nodes, n_columns), shares of (n_columns, n_samples); shares of a sample add
-        up to 1 over all kernels.
+        up to 1 over all kernels. ``self.counts`` is of shape (n_cells, n_samples); the columns of
+        ``self.cells`` are kernel, place, number of relevant items, and negatives above.
         """
         cell_shares = self.counts / self.counts.sum(axis=0)
         by_kernel = []
@@ -397,7 +398,8 @@ class Cells:
         or a steep start (see `most_likely`), for each place alone, as first items rank higher than
         all together. For each number of relevant items they are those given the sampled ranks, as
         after one more iteration of EM. The second result: the exact metrics of these ranks,
-        (n_metrics,), a mean over users.
+        (n_metrics,), a mean over users. The columns of ``self.cells`` are kernel, place, number of
+        relevant items, and sampled negatives above; ``self.counts`` is of (n_cells, n_samples).
         """
         groups, group_of_cell = _distinct_rows(*self.cells[:, :3].T)
         places = np.unique(groups[:, 1]).tolist()

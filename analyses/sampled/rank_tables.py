@@ -59,6 +59,7 @@ def read_rank_table(path: Path, *, candidates: int | None = None) -> dict[str, F
     """
     rows = _Rows.read(path, read_lines(path), {})
     rows.read_ranks({CANDIDATES: candidates})
+    # Columns in braces are those of the first row where the mask is true.
     rule = "a rank must not be above the candidates, {n_candidates}, got {rank}."
     rows.refuse(rows.frame["rank"] > rows.frame[CANDIDATES], rule)
     systems = {}
@@ -239,7 +240,8 @@ class _Rows:
 
         A user has the same number in all tables, in ``user_numbers``, to which new users are added.
         Refuse, with InputError, a missing user or system, and a rank that two relevant items of a
-        user share under one system. Adds the column "before", the line of the first such rank.
+        user share under one system. Adds the column "before", the line of the first such rank. In a
+        rule, columns in braces stand for their values in the first row that breaks it.
         """
         for name in ("user", "system"):
             is_missing = self.frame[name].str.strip() == ""
@@ -302,7 +304,7 @@ class _Rows:
         candidates of all users; None to count negatives and read candidates. Refuse, with
         InputError, a table without users, labels other than 1 and 0, scores and probabilities that
         are no numbers, users without a relevant item or a negative, and those with another number
-        of negatives.
+        of negatives: ``self.refuse`` names the first row where a mask is true.
         """
         import pandas as pd
 
@@ -364,7 +366,7 @@ class _Rows:
         Rows of a user and system must agree in negatives and candidates; negatives must not exceed
         the irrelevant candidates, nor ranks the negatives and relevant items; sums of 1 /
         probability must be at least the number of negatives above. Adds columns to the frame that
-        messages name: before, most, length and above.
+        messages name in braces: before, most, length and above.
         """
         frame = self.frame
         by_user = frame.groupby(["system", "user"], sort=False)

@@ -356,7 +356,8 @@ class Negatives:
         weights. Fixed items are the first n of the user's, in all repeats. Else items are drawn
         from the candidates of the user but his relevant items, whose ``rows`` are given: uniformly,
         with replacement or without, or by weights with replacement. ``key`` goes into the key of
-        the random numbers, beside seed and user.
+        the random numbers, beside seed and user. ``self.ranks`` has the rank of each candidate by
+        user and item, (n_users, n_items), 0 for items that are none.
         """
         if self.fixed is not None:
             return np.broadcast_to(self.fixed[user, :n], (self.repeats, n)), None
@@ -506,6 +507,7 @@ class RankSettings(AnalysisSettings):
             )
             raise SettingError("studies", rule)
         try:
+            # The ranks of a perfect system: the samples depend on numbers of candidates alone.
             self.samples(study.best_ranks())
         except InputError as error:
             raise SettingError("negatives", str(error)) from None

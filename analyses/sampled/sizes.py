@@ -254,7 +254,11 @@ class RankDistributions(Result):
 
     @table("sampled_ranks", "distribution of the ranks of relevant items")
     def at_the_top(self) -> Table:
-        """Tabulate median ranks, and shares of the items in the first 1, 10 and 100, by system."""
+        """Tabulate median ranks, and shares of the items in the first 1, 10 and 100, by system.
+
+        ``self.shares`` has a column of ranks ("last"), and for each system that of the shares of
+        the items with at most this rank.
+        """
         top_shares = self.shares.set_index("last").filter([1, 10, 100], axis=0)
         rows: list[tuple[Cell, ...]] = []
         for system, median in zip(top_shares, self.medians, strict=True):
@@ -266,7 +270,11 @@ class RankDistributions(Result):
 
     @figure("kdd2020-figure5", "Ranks of the relevant items among all candidates")
     def plot(self, ax: Axes) -> None:
-        """Draw the share of the items in each of the bins of equal width, by system."""
+        """Draw the share of the items in each of the bins of equal width, by system.
+
+        ``self.shares`` has a column of ranks ("last"), the ends of bins among them, and for each
+        system that of the shares of the items with at most this rank.
+        """
         frame = self.shares.set_index("last")
         bins = equal_bins(int(frame.index[-1]))
         edges = np.append(0.5, bins + 0.5)

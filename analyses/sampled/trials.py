@@ -252,7 +252,11 @@ class Trial:
         }
 
     def draw(self, design: SampleDesign) -> list[SampledRanks]:
-        """Draw the samples of all repeats."""
+        """Draw the samples of all repeats, a list.
+
+        If the ranks of all candidates are known, items are drawn, which systems share, by weights
+        if there are any; otherwise the numbers of negatives above the relevant items.
+        """
         if self.candidate_ranks is None:
             return [
                 design.draw(ranks, seed=self.seed, repeat=repeat)
@@ -292,6 +296,8 @@ class Trial:
         first axis (see `WayEstimates`); "exact" is of shape (n_metrics,), and "sampled_shares", of
         the samples of the first way, of (n_ranks,). "expected" is the estimate from expected counts
         for uniform samples of one size and ties in one order, else the mean over the repeats.
+        ``self.columns`` are the metrics of the study, then those of their curves, and
+        ``self.truth`` are their exact values, (n_columns,).
         """
         designs = dict.fromkeys(design for _, design in ways)
         samples = {design: self.draw(design) for design in designs}

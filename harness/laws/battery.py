@@ -155,6 +155,7 @@ def _differs_in_a_file(bench: Bench, case: Case) -> Counterexample:
     if not user_list.judgements:
         return None
     judged = judged_in_files(user_list, bench.shape)
+    # Without a warning of scores outside the range, which is another law.
     score_from_file, _ = bench.unbounded(judged, cutoff=bench.cutoff).tolist()
     if not _differ(bench, score_in_memory, score_from_file):
         return None

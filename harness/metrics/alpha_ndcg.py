@@ -52,6 +52,7 @@ def alpha_ndcg(
     the same gain the greedy list takes the last by id, as ndeval does.
     """
     dcg = judged.total(_discounted_gains, cutoff=cutoff, alpha=alpha)
+    # Running sums over the ranks of the ideal list, (n_users, n_judged).
     ideal_sums = judged.once_for_all(_ideal_sums, alpha=alpha)
     longest = ideal_sums.shape[1]
     n_ranks = longest if cutoff is None else min(cutoff, longest)

@@ -48,6 +48,7 @@ def calibration(
     """
     profiles = judged.catalogue.once(_profile_distributions)[judged.users]
     of_empty_lists = _divergence(profiles, np.zeros_like(profiles), alpha)
+    # Of the list down to each rank, (n_users, n_ranks).
     divergences = judged.once(_divergences_at_ranks, alpha=alpha, discount=discount)
     return np.where(judged.n_retrieved > 0, judged.down_to(cutoff, divergences), of_empty_lists)
 
@@ -59,6 +60,7 @@ def _divergences_at_ranks(judged: Judged, *, alpha: float, discount: Discount) -
     distribution p of the categories of the items that the user rated in training, and q of those
     down to the rank, weighted by the discounts of the ranks.
     """
+    # Of each item, and 0 in the last row, of item number -1.
     item_shares = judged.catalogue.once(_item_distributions)
     profiles = judged.catalogue.once(_profile_distributions)[judged.users]
     discounts = np.broadcast_to(rank_discounts(judged.ranks, discount), judged.grades.shape)
@@ -102,6 +104,7 @@ def _profile_distributions(catalogue: Catalogue) -> Floats:
     profiles = catalogue.require("profiles")
     ones = np.ones(profiles.nnz)
     rated = csr_array((ones, profiles.indices, profiles.indptr), shape=profiles.shape)
+    # Without the last row, of no item.
     item_shares = catalogue.once(_item_distributions)[:-1]
     return _normalised(rated @ item_shares)
 

@@ -48,6 +48,7 @@ def compatibility(judged: Judged, *, cutoff: int | None = None, p: Share = 0.95)
     """
     depths = np.maximum(judged.n_retrieved, judged.n_relevant) if cutoff is None else cutoff
     deepest = max(int(np.max(depths, initial=0)), _deepest_rank(judged))
+    # At place k the sum of the weights p^(d - 1) / d of the ranks d = 1 to k.
     cumulative = _cumulative_weights(deepest, p)
     weights_to_end = cumulative[depths]
     # An item that both lists hold from rank k on has the weights of the ranks k to the end.

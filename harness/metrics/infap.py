@@ -49,7 +49,7 @@ def _expected_precisions(judged: Judged) -> Floats:
 
     .. math:: \frac{1}{k} \left(1 + (k - 1) \frac{r + \epsilon}{r + n + 2 \epsilon}\right)
 
-    at rank k, with r relevant and n judged non-relevant items above it.
+    at rank k, with r relevant and n judged non-relevant items above it, and epsilon 1e-5.
     """
     smoothed_above = judged.relevant_so_far - judged.relevant + SMOOTHING
     precisions_above = smoothed_above / (smoothed_above + judged.nonrelevant_so_far + SMOOTHING)

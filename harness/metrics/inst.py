@@ -57,7 +57,9 @@ def _relevant_weights(judged: Judged, *, target: float) -> Floats:
     """Compute the probability that the user reaches the rank of each relevant item, over (2T)^2.
 
     Of shape (n_users, n_ranks), 0 where the item is not relevant; ``target`` is T, the number of
-    relevant items that the user looks for.
+    relevant items that the user looks for. The base of rank k is k + 2T - 1 less the relevant items
+    above; the scale of a rank is the factor of inverse squares below it, by the relevant items down
+    to it.
     """
     bases = judged.once(_bases, target=target)
     scales = judged.once(_scales, target=target)
@@ -71,7 +73,8 @@ def _weight_changes(judged: Judged, *, target: float) -> Floats:
 
     Of shape (n_users, n_ranks), over (2T)^2; ``target`` is T. Without relevant items the weights
     are inverse squares. From each relevant item on, they fall as inverse squares of numbers that
-    are smaller by 1.
+    are smaller by 1. The base of rank k is such a number, k + 2T - 1 less the relevant items above;
+    the scale of a rank is the factor of the inverse squares below it.
     """
     bases = judged.once(_bases, target=target)
     scales = judged.once(_scales, target=target)

@@ -34,5 +34,6 @@ def intra_list_diversity(judged: Judged, *, cutoff: int | None = None) -> Floats
     deepest = judged.depth if cutoff is None else cutoff
     n_items = np.minimum(judged.n_retrieved, deepest)
     n_pairs = n_items * (n_items - 1) / 2
+    # A similarity is the sum of the cosines of an item with those above it.
     distances = n_pairs - judged.total(similarities, cutoff=cutoff)
     return ratio(np.maximum(distances, 0.0), n_pairs)

@@ -74,13 +74,14 @@ def ndcg(
     >>> ndcg(judged, discount="lenskit").round(4)
     array([0.6667])
     """
+    # None if all items have the same weight.
     weighting = weighting_of(beta, propensity, clip)
     dcg = judged.total(
         discounted_gains, cutoff=cutoff, gains=gains, discount=discount, weighting=weighting
     )
     gains_rise_with_grades = weighting is None and not isinstance(gains, Mapping)
     if gains_rise_with_grades:
-        ideal = judged.best
+        ideal = judged.best  # All judged items by falling grade.
         ideal_gains = gains
     else:
         ideal = judged.once_for_all(_ideal_by_gain, gains=gains, weighting=weighting)

@@ -59,6 +59,7 @@ def recall(
     >>> recall(Judged(lists, np.array([[1.0, 1.0], [0.0, np.nan]])))
     array([0.5, 0. ])
     """
+    # None if all items have the same weight.
     weighting = weighting_of(beta, propensity, clip)
     if weighting is None:
         return ratio(judged.hits(cutoff), judged.n_relevant)

@@ -46,7 +46,11 @@ class NeighbourModel:
     similarity: Similarity
 
     def fit(self, history: Interactions) -> NeighbourRecommender:
-        """Learn from a history the votes of items for items, and which items are popular."""
+        """Learn from a history the votes of items for items, and which items are popular.
+
+        Votes are the similarities, (n_items, n_items), that ``self.similarity`` computes, in fixed
+        point.
+        """
         from recommenders.kernels.hidden_ranks import FixedPoint
 
         similarity = self.similarity(history)
@@ -76,8 +80,10 @@ class NeighbourRecommender:
     def recommend(self, profiles: Sparse, *, depth: int) -> Ints:
         """Recommend items for profiles, rows of ones of shape (n, n_items).
 
-        Items are ordered by falling votes, then by number. The result has the shape (n, depth); -1
-        where all items are in the profile.
+        Items are ordered by falling votes, then by number; those without votes follow, the most
+        popular first (``self.by_popularity``, all item numbers). The result has the shape (n,
+        depth); -1 where all items are in the profile. ``self.votes`` are similarities in fixed
+        point.
         """
         from recommenders.kernels.hidden_ranks_loop import list_highest
 

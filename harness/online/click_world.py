@@ -132,7 +132,8 @@ class ClickWorld:
 
         ``users`` are numbers, of shape (n,); ``moment``, one or (n,), is from 0 (the begin of the
         history) to 1 (now). In this time the second of a user's two tastes takes the place of a
-        share of the first, `FIRST_TOPIC_LOSS` by now.
+        share of the first, `FIRST_TOPIC_LOSS` (0.8) by now; both are of shape (n_all_users,
+        dimensions).
         """
         moments = np.broadcast_to(moment, users.shape)
         fading = FIRST_TOPIC_LOSS * moments[:, np.newaxis]

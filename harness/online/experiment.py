@@ -108,7 +108,8 @@ class ExperimentRun(StudyRun):
         """Make the record and all analyses of it, or those that are not complete.
 
         Writes them into the study folder. A record is made anew if the section [experiment], the
-        seed, the tables of a log or the deepest cut-off changed.
+        seed, the tables of a log or the deepest cut-off changed, an analysis if the record, the
+        tables or settings changed.
         """
         study = self.study
         logs = study.experiment.logs

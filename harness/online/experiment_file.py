@@ -118,8 +118,10 @@ class ExperimentStudy(StudyFile):
     def read_tables(cls, values: dict[str, Any], origin: Origin) -> dict[str, Any]:
         """Read the settings of the analyses; all those of experiments are made by default.
 
-        ``values`` are the tables of the study file. Sections of other analyses add these. Raises
-        InputError, with file and line, if a setting breaks a rule.
+        ``values`` are the tables of the study file. Sections of other analyses add these. Those of
+        experiments are a group with one section, [analyses.online], whose key `STUDIES` lists them;
+        the key `NAMES` of [analyses] lists the sections. Raises InputError, with file and line, if
+        a setting breaks a rule.
         """
         tables = values.get("analyses", {})
         group_names = [

@@ -177,6 +177,7 @@ def simulate(
     names = [arm.name for arm in arms]
     if not names or len({*names}) < len(names):
         raise InputError(f"an experiment needs arms of different names, got {names}.")
+    # The number of the arm of each user, by a hash of the id.
     arm_of_user = assign(world.users, len(arms))
     log = world.history()
     n_lists = 0

@@ -88,6 +88,8 @@ class Samples:
     def of_masks(cls, qrels: Qrels, catalogue: Catalogue, is_kept: Masks) -> Samples:
         """Add the row for no judgement to masks of shape (n_judgements, n_samples).
 
+        It is the last, number -1, of the masks and of the grades.
+
         Raises ValueError if there is not one row for each judgement.
         """
         n_judgements = len(qrels.items)
@@ -116,6 +118,7 @@ class Samples:
         ``judgements`` are numbers in the qrels, or -1, of shape (n_ranks, n_users). The result has
         the shape (n_users * n_samples, n_ranks): all samples of a user, then of the next. One rank
         of all users stands in memory after the other: metrics then add whole columns at a time.
+        ``self.grades`` and ``self.is_kept`` have a last row, for -1, of NaN and False.
         """
         if self.n_samples == 1:
             return self._grades_of_only_sample[judgements].T
@@ -148,7 +151,8 @@ class Block:
 
         Rows of the judged lists, (n_users * n_samples, n_ranks), are the samples of the first user
         of the block, then those of the next. Grades are NaN where nothing is judged or a sample
-        does not have the judgement.
+        does not have the judgement. ``self.judgements`` are numbers of the judgements of each user,
+        (n, n_users), and ``self.systems`` has those of each system's lists, (n_ranks, n_users).
         """
         grades_by_user = samples.grades_of(self.judgements)
         no_lists = np.empty((len(grades_by_user), 0))
@@ -200,6 +204,11 @@ def divide(
         Number of samples in which a block is judged at once: the more, the fewer users it has.
     hits_only
         Whether to leave out ranks that hold nothing judged; the result knows which remain.
+
+    Returns
+    -------
+    Blocks, from users with few judgements to those with many, each with the numbers of its users,
+    of their judgements, and of the judgement at each rank of each list.
     """
     blocks: list[Block] = []
     systems_of_blocks: list[list[Columns]] = []

@@ -184,6 +184,7 @@ def group_sums(
     group_offsets = offsets_of(np.bincount(groups))
     n_groups = len(group_offsets) - 1
     n_samples = is_kept.shape[1]
+    # Loops over a multiple of `PADDED_TO` samples are faster.
     padding = 0 if n_samples < PADDED_TO else -n_samples % PADDED_TO
     width = n_samples + padding
     sums_per_group = hits.n_systems * len(cutoffs) * N_SUMS * width

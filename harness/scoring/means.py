@@ -63,7 +63,8 @@ def deviations(scores: Scores, replicates: Replicates) -> RunDeviations:
 
     Means are over users for whom all runs of the system rank. Scores are of runs, in place of
     systems; deviations have the shape (n_measures, n_runs), 0 for the only run of a system and
-    where there are no such users.
+    where there are no such users. The result also has the number of the system of each run,
+    (n_runs,), and for each system whether all its runs rank for every user, (n_systems,).
     """
     values = scores.weighted_values
     n_measures, n_runs, _ = values.shape
@@ -251,7 +252,11 @@ class Coverage(Result):
 
     @classmethod
     def of_runs(cls, runs: Sequence[Run], qrels: Qrels) -> Coverage:
-        """Count the lists and items that runs have for the users of the qrels."""
+        """Count the lists and items that runs have for the users of the qrels.
+
+        For each run, (n_runs,): users without a list, users with one that is shorter than the
+        depth of the run, distinct items, and the share of the listed items that are judged.
+        """
         without_list = []
         with_short_list = []
         n_items = []

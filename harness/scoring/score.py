@@ -73,7 +73,7 @@ def score(
         raise ValueError(f"{len(users):,} ids do not fit the {qrels.n_users:,} users of the qrels.")
     values = np.empty((len(measures), len(runs), qrels.n_users))
     depth = depth_needed(runs, measures, metrics)
-    catalogue = Catalogue(0) if catalogue is None else catalogue
+    catalogue = Catalogue(n_items=0) if catalogue is None else catalogue
     all_kept = _one_sample_of_all(len(qrels.items))
     all_judgements = Samples.of_masks(qrels, catalogue, all_kept)
     for system, run in enumerate(runs):
@@ -151,7 +151,11 @@ class SampleScorer:
     replicates: Replicates | None = None
 
     def __post_init__(self) -> None:
-        """Compute the factor of each score in the sums, (n_runs, n_users), and the depth."""
+        """Compute the factor of each score in the sums, (n_runs, n_users), and the depth.
+
+        It is the weight of the user, (n_users,), times that of the run in the mean of its system;
+        both are 1 without weights and replicates.
+        """
         self._are_factors_one = self.weights is None and self.replicates is None
         self._factors = np.ones((len(self.runs), self.qrels.n_users))
         if self.replicates is not None:

@@ -371,7 +371,8 @@ def script(
 
     ``study`` is its name. Metrics are named with options, as in its table of means; the level is
     the lowest relevant grade where a metric does not name its own with ``rel``. Metrics that the
-    tool lacks, or with other options, are named in a comment instead. What comes from the study is
+    tool lacks, or with other options, are named in a comment instead. For a measure that takes no
+    cut-off in the tool, the run is cut before at each of the cut-offs. What comes from the study is
     quoted in commands, and is one line in comments.
     """
     commands_for_whole_run = ""

@@ -170,6 +170,11 @@ def read_measures(
     rounding
         How recall points become numbers of items: "up" or "nearest".
 
+    Returns
+    -------
+    A column for each measure and parameter. `SCORERS` make the metric of a measure whose value
+    depends on its parameters, such as gains; other parameters are cut-offs or recall points.
+
     Raises
     ------
     InputError

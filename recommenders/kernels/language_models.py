@@ -207,10 +207,10 @@ class RelevanceModelScorer(TrainedOnRatings):
     def score_best(self, user_numbers: Ints, candidates: Masks, *, depth: int) -> Singles:
         """Score the items that may be among the best ``depth`` candidates; see `BestScorer`.
 
-        Candidates are a mask over the items, (n_items,). With a depth of 0 all items are scored.
-        Scores are float32 of shape (n_rows, n_items), 0 for the best item that the user has not
-        rated; minus infinity for items that are surely not among the best, NaN for items without
-        ratings and for users without neighbours.
+        Candidates are a mask over the items, (n_items,). Scores are float32 of shape (n_rows,
+        n_items), 0 for the best item that the user has not rated, and minus infinity for items that
+        are surely not among the best. With a depth of 0 all items are scored, but NaN without
+        ratings. Users without neighbours have NaN.
 
         ``self._ratios``, (n_users, n_items), are the models of users divided by the probabilities
         of items in the collection, whose logarithms are ``self._log_collection``, (n_items,);

@@ -111,7 +111,7 @@ def recommend(
     This is the protocol known as AllItems; with the items of the test part as candidates, it is
     TestItems (Bellogín, Castells & Cantador, RecSys 2011). Equal scores are settled by
     :func:`runs.top_items`; items that the system cannot score (NaN or minus infinity) are left out,
-    so a list may be short and ends with -1.
+    so a list may be short: then it ends with -1.
 
     Parameters
     ----------

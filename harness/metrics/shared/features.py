@@ -91,6 +91,7 @@ def n_aspects(judged: Judged) -> Floats:
     """
     from harness.metrics.shared.features_loop import count_new
 
+    # Of judged items, or of judgements where these have subtopics: (n_judged, n_users).
     numbers, relevant = _judged_numbers(judged)
     # With alpha 1 only the first item of an aspect counts.
     counts = count_new(numbers, relevant, _aspects_by_number(judged), 1.0)

@@ -235,7 +235,7 @@ class Metric:
         """Return the metric with some options set, by name; options that were set stay.
 
         Options with their default are not part of the name. With geometric means, the range becomes
-        that of the logarithms.
+        that of the logarithms, and no lattice of scores is known any more.
 
         Raises
         ------

@@ -44,9 +44,9 @@ def user_metric(name: str, *, source: str, **facts: Any) -> Callable[[UserFuncti
     """Declare a function of one user's list as a metric (decorator).
 
     The function takes the grades at the ranks down to the cut-off or the end of the list, of shape
-    (n_ranks,), NaN where the item is unjudged, and a `User`. It returns the score. Its keyword-only
-    parameters are options of the metric. It is called once for each user, which takes 30 to 200
-    times as long as a function of all lists (see `harness.metric`).
+    (n_ranks,), NaN where the item is unjudged or its grade below 0, and a `User`. It returns the
+    score. Its keyword-only parameters are options of the metric. It is called once for each user,
+    which takes 30 to 200 times as long as a function of all lists (see `harness.metric`).
 
     Parameters
     ----------

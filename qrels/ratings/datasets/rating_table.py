@@ -167,8 +167,8 @@ def read_rating_table(
 
     Returns
     -------
-    Ratings in the order of the file. Repeated pairs stay, but within the lists (histories) of a
-    file that has a list of items a row.
+    Ratings in the order of the file. Repeated pairs stay, unless the rows of the file are
+    histories: lists of items.
 
     Raises
     ------

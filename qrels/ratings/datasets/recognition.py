@@ -105,8 +105,8 @@ def _confirmed(column: Column) -> Column:
 def _completed(options: RatingOptions, recognised: RecognisedTable) -> RatingOptions:
     """Write down how the file is read, as far as that is not the default.
 
-    Returns the options with the recognised columns, separator, header and decimal sign, and with
-    ``implicit`` if there is a column of counts and nobody said whether they are ratings.
+    Returns the options with the recognised columns, separator, header and decimal sign; and with
+    ``implicit`` true if there is a column of counts, unless a person has set it.
     """
     changes: dict[str, Any] = {}
     columns = recognised.columns

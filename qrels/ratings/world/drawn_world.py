@@ -530,7 +530,7 @@ def _popularity(settings: WorldSettings, appeal: Appeal, counts: Numbers, fame: 
     InputError
         If no power from 0 to 16 gives this coefficient.
     """
-    # Of so many users, the first ones, as fit into memory: (n_first_users, n_items).
+    # To the first users, as many as fit into memory: (n_first_users, n_items).
     appeal_without_popularity = appeal.of_first_users()
 
     def reached_gini(power: float) -> float:
