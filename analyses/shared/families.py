@@ -36,7 +36,10 @@ MANY_TIES = 0.5
 """A larger share of users for whom all systems score the same has a caution: see there."""
 
 FAMILY_CORRELATION = 0.3
-"""Correlation of two systems' scores from which they are taken to be of one family."""
+"""Correlation of two systems' scores from which they are taken to be of one family.
+
+A convention: docs/methods/intervals.md has how often intervals hold at .2 and .4.
+"""
 
 
 @dataclass(frozen=True, eq=False)
