@@ -100,7 +100,10 @@ class MeasuredRecalls(Result):
         return {"values": self.values, "recalls": self.recalls}
 
     def caption(self) -> str:
-        """Describe what values are means of."""
+        """Describe what values are means of.
+
+        The numbers of hidden items and users are those of the first row of ``self.recalls``.
+        """
         models = ", ".join(self.ranks)
         first_row = self.recalls.iloc[0]
         n_hidden_items = first_row["hidden_items"]
@@ -125,9 +128,9 @@ class MeasuredRecalls(Result):
     def recall_table(self) -> Table:
         """Tabulate a few exponents by a few cut-offs, or by the models if there are several.
 
-        All exponents or cut-offs are rows or columns unless there are more than `MAX_PRINTED`. Of
-        several models, the recalls are those at the cut-off nearest to `COMPARED_CUTOFF`. Rows have
-        weights, validation and exponent (beta); of a single model also ceiling and effective share.
+        All exponents or cut-offs are rows or columns unless there are more than `MAX_PRINTED` (8).
+        Of several models, the recalls are those at the cut-off nearest to 10. Rows have weights,
+        validation and exponent (beta); of a single model also ceiling and effective share.
         """
         rows = self.recalls
         if rows["beta"].nunique() > MAX_PRINTED:

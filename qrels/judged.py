@@ -492,6 +492,7 @@ def _condensed(judged: Judged) -> Judged:
     if "_find_items" in vars(judged):
 
         def find_items() -> ItemsOfLists:
+            """Move the items, and their judgements where these have subtopics, likewise."""
             items = moved(judged.items, missing=NO_ITEM)
             condensed_items = replace(judged._items_of_lists, listed=items.T)
             if judged.subtopics is None:

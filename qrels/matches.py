@@ -110,6 +110,7 @@ def judge(run: Run, qrels: Qrels, catalogue: Catalogue | None = None) -> Judged:
         return judged
 
     def find_items() -> ItemsOfLists:
+        """Lay items and numbers of judgements in columns of users, when a metric asks for them."""
         judged_items = _rows(qrels.items, qrels, missing=int(NO_ITEM))
         numbers = np.arange(len(qrels.items))
         judgements = _rows(numbers, qrels, missing=NO_JUDGEMENT)

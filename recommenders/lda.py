@@ -55,8 +55,8 @@ def lda(ratings: Ratings, settings: LDASettings, *, seed: int) -> FactorScorer:
               \theta_u \sim \mathrm{Dir}(\alpha), \quad \phi_z \sim \mathrm{Dir}(\eta)
 
     with posterior means for :math:`\theta` and :math:`\phi`, from variational Bayes in online
-    form (Hoffman, Blei & Bach, 2010) by scikit-learn, with 128 users between two updates; a rating
-    of r counts like r words.
+    form (Hoffman, Blei & Bach, 2010) by scikit-learn, with 128 users between two updates, and 20
+    steps at most for a user's topics; a rating of r counts like r words.
 
     Notes
     -----

@@ -175,7 +175,10 @@ class RankedLists:
         return Run(self.system, items, tied)
 
     def _too_long(self, n_topics: int, depth: int) -> InputError:
-        """Word the error of a table of (n_topics, depth) that would be nearly empty."""
+        """Word the error of a table of (n_topics, depth) that would be nearly empty.
+
+        ``self.lengths`` has the number of lines of each topic, (n_topics,).
+        """
         longest = int(self.lengths.argmax())
         bytes_per_cell = np.dtype(np.int32).itemsize + np.dtype(np.bool_).itemsize
         n_bytes = n_topics * depth * bytes_per_cell

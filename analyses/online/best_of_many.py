@@ -85,7 +85,10 @@ class BestOfMany:
         )
 
     def caption(self) -> str:
-        """Describe the test, the orders of the rates, and the data sets."""
+        """Describe the test, the orders of the rates, and the data sets.
+
+        ``self.maxima`` has a number for each order of the rates.
+        """
         n_orders = len(self.maxima)
         orders = f"all {n_orders:,}" if self.is_exact else f"{n_orders:,} random"
         n_measures = len(self.measures)
@@ -149,6 +152,7 @@ def best_of_many(
     random_orders = _random_orders(permutations, names=names, models=models, seed=seed)
     orders = _all_orders(models) if is_exact else random_orders
     n_extreme_alone, maxima = _permute_rates(orderings, rates, orders, chosen_sets, statistics)
+    # Maxima that reach each statistic, rounding aside.
     n_extreme = len(maxima) - np.searchsorted(maxima, statistics - TOLERANCE)
     # All orders have the observed one among them; random orders need not.
     extra = 0 if is_exact else 1
@@ -215,6 +219,7 @@ def _permute_rates(
     the data sets of its largest rhos, as many as were chosen.
     """
     n_chosen = len(chosen_sets)
+    # Rounding aside.
     thresholds = statistics[:, np.newaxis] - TOLERANCE
     n_extreme = np.zeros(len(statistics), dtype=np.int64)
     maxima = []

@@ -330,7 +330,8 @@ def _errors_of_shares(n_accepted: Floats, n_lists: Floats) -> Floats:
     """Compute the standard errors of shares of independent lists, of the shape of the counts.
 
     It is that of the binomial distribution. Where none or all are accepted, the normal 95 %
-    interval is as long as that of Clopper and Pearson. Every number of lists is at least 1.
+    interval, 1.96 errors to one side, is as long as that of Clopper and Pearson. Every number of
+    lists is at least 1.
     """
     exact_length = 1 - TAIL ** (1 / n_lists)
     exact = exact_length / NORMAL_QUANTILE

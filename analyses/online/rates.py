@@ -71,6 +71,7 @@ def click_through(
     )
     rates = rates_of(cells, over_time=over_time)
     sums = cells.groupby("arm").sum()
+    # The derivative of the rate with respect to the weight of each user, by arm and user.
     by_user = _user_influences(counts, cells, rates, over_time=over_time)
     by_arm = by_user.groupby("arm").agg(
         users="size", squares=lambda user_influences: (user_influences**2).sum()

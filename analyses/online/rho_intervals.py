@@ -157,7 +157,7 @@ def _draw_cells(log_likelihoods: Floats) -> Numbers:
 def _draw_normals(n_models: int, *, seed: int) -> Floats:
     """Draw standard normal numbers for the mean, then each model: (DRAWS, n_models + 1, 2).
 
-    All are finite. The seed keys the stream; measures share it.
+    There are 2,000 draws. All are finite. The seed keys the stream; measures share it.
     """
     from scipy.special import ndtri
 

@@ -283,7 +283,11 @@ class Corrected(Result):
             ax.text(1.02, row, format_cell(value), transform=transform, va="center")
 
     def caption(self) -> str:
-        """Describe what is estimated, from which samples, and what ranges and groups are."""
+        """Describe what is estimated, from which samples, and what ranges and groups are.
+
+        ``self.negatives`` are the smallest and the largest number of negatives, ``self.population``
+        says in words whose ranks these are; ``self.bias`` is NaN where it is not guessed.
+        """
         negatives = " to ".join(f"{m:,}" for m in dict.fromkeys(self.negatives))
         interval = "interval over users (bootstrap, as wide as Student's t)"
         has_bias = bool(np.isfinite(self.bias).any())

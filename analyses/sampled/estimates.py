@@ -186,7 +186,10 @@ class Estimates(Result):
 
     @property
     def names(self) -> list[str]:
-        """Short names of the ways, with the number of negatives m if the ways differ in it."""
+        """Short names of the ways, with the number of negatives m if the ways differ in it.
+
+        ``self.ways`` has a row for each way, in their order, with the column m.
+        """
         has_several_sizes = self.ways["m"].nunique() > 1
         if not has_several_sizes:
             return self._names_without_sizes
@@ -196,7 +199,10 @@ class Estimates(Result):
 
     @property
     def _names_without_sizes(self) -> list[str]:
-        """Names of the ways: the estimator without a uniform prior, and a drawing not uniform."""
+        """Names of the ways: the estimator without a uniform prior, and a drawing not uniform.
+
+        ``self.ways`` has a row for each way with both, such as "BV(gamma=0.1,prior=uniform)".
+        """
         names = []
         for estimator, drawing in self.ways[["estimator", "drawing"]].to_numpy():
             name = estimator.replace(",prior=uniform", "")
@@ -507,7 +513,10 @@ class Estimates(Result):
         return f"Scores computed for samples that reach a size, per user. {self.population}."
 
     def caption(self) -> str:
-        """Describe the samples: numbers of systems, negatives and repeats, users, and ties."""
+        """Describe the samples: numbers of systems, negatives and repeats, users, and ties.
+
+        ``self.population`` says in words whose ranks these are.
+        """
         sizes = self.ways["m"].unique()
         negatives = " or ".join(f"{m:,}" for m in sizes)
         caption = (

@@ -245,7 +245,8 @@ class Estimator:
         """Learn a distribution of ranks, up to a factor: (n_nodes, n_samples), or (n_nodes, 1).
 
         ``cells``: counts of samples. A uniform prior has the weights of the nodes. Else EM
-        (``mle@N``: N iterations) or the most entropy (``mes``) learns one from each sample, as the
+        (``mle@N``: N iterations) or the most entropy (``mes``, whose weight is 0.01 unless the
+        option ``eta`` is set) learns one from each sample, as the
         option ``prior`` says, or for MLE and MES, which have none, the estimator itself. A pooled
         prior is the mean of those of all samples, one for all, as in the released code of Li et al.
         (2023).

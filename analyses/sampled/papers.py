@@ -268,6 +268,7 @@ def paper_table(title: str, make_rows: Callable[..., Rows], *names: str) -> Any:
     """
 
     def make(self: Any) -> Table:
+        """Make the table of the rows; its headings are the columns of the first row."""
         rows = list(make_rows(self))
         estimators = {row.get("estimator") for row in rows}
         # Exact values and BV alone are no table: BV is an estimator of both papers.
@@ -418,7 +419,7 @@ class Example(Result):
         """Compute exact and expected metrics of the lists, and standard deviations.
 
         ``exact``, ``expected`` and ``sd`` are of shape (n_metrics, n_lists): means over users, and
-        the standard deviation of such a mean over samples of `TABLE_NEGATIVES` negatives.
+        the standard deviation of such a mean over samples of 99 negatives, of 10,000 candidates.
         """
         metrics = [rank_metric(name) for name in self.names]
         lists = list(LISTS.values())
@@ -442,7 +443,7 @@ class Example(Result):
         by_metric = {}
         for name in self.names:
             metric = rank_metric(name)
-            curves = [expected_by_size(metric, ranks, True) for ranks in LISTS.values()]
+            curves = [expected_by_size(metric, ranks, replace=True) for ranks in LISTS.values()]
             by_metric[name] = np.array(curves)
         return by_metric
 
@@ -479,7 +480,7 @@ class Example(Result):
 
     @figure("kdd2020-figure1", "Metrics by rank", panels="view", comparable=False, wide=True)
     def plot_metrics(self, ax: Axes, *, view: str) -> None:
-        """Draw the metrics against all ranks, or the first."""
+        """Draw the metrics against all ranks, or the first 100; ``view`` is one of `views`."""
         all_ranks, _ = self.views
         ranks = ALL_RANKS if view == all_ranks else ALL_RANKS[:LAST_METRIC_RANK]
         curves = {name: rank_metric(name)(ranks, n=N_CANDIDATES) for name in self.names}
@@ -524,8 +525,8 @@ class Example(Result):
     def plot_corrections(self, ax: Axes, *, side: str) -> None:
         """Draw corrected values of AP by some estimators, from 100 negatives.
 
-        Against the rank in the sample; or, on the other side, their expectation against the true
-        rank, with exact AP. ``side``: one of `sides`.
+        Against the rank in the sample, 1 to 20; or, on the other side, their expectation against
+        the true rank, with exact AP. ``side``: one of `sides`.
         """
         sample = SampledRanks.of([1], n_negatives=CORRECTION_NEGATIVES, n_candidates=N_CANDIDATES)
         values = {}

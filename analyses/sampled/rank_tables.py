@@ -149,6 +149,7 @@ class _Rows:
     """
 
     def __init__(self, path: Path, frame: pd.DataFrame, user_numbers: dict[str, int]) -> None:
+        """Take the path, for messages, the rows, and numbers of users by id, which are added to."""
         self.path = path
         self.frame = frame
         self.user_numbers = user_numbers

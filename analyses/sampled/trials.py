@@ -406,7 +406,8 @@ def trials_of(work: Work, settings: Settings) -> tuple[dict[str, Trial], Draws]:
 
     The second result: "items" (sampled items), "shared" (the random number of each user) or
     "independent" (nothing). Independent systems have other numbers of repeats, which key their
-    random numbers. Weights of items are there if a drawing is not uniform. InputError if items are
+    random numbers. Weights of items, by popularity in training to the power 0.75, are there if a
+    drawing is not uniform. InputError if items are
     to be shared or weighted, and no system ranks all candidates, and if the last number of
     negatives is above a user's irrelevant candidates.
     """

@@ -35,6 +35,7 @@ def _breaks_by_scores(labels: tuple[str, ...], is_broken: Callable[..., bool]) -
     """
 
     def breaks(bench: Bench, case: Case) -> Counterexample:
+        """Score the lists of a case; return them with labels and scores if the law is broken."""
         scores = [bench.score(user_list) for user_list in case]
         if not is_broken(bench, *scores):
             return None

@@ -153,6 +153,7 @@ def graded_and_binary(shape: Shape) -> SearchStrategy[Case]:
     """Draw a list, and the same where all relevant items have the grade of the relevance level."""
 
     def with_binary(user_list: UserList) -> Case:
+        """Lower the grades of a list, and those that it misses, to the level: before, after."""
         ranked = [None if grade is None else min(grade, shape.level) for grade in user_list.ranked]
         missed = [min(grade, shape.level) for grade in user_list.missed]
         return user_list, UserList(tuple(ranked), tuple(missed))

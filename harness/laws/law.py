@@ -164,6 +164,7 @@ def draw_cases(cases: Strategy, shape: Shape, tries: int) -> tuple[Case, ...]:
         collected.append(case)
         return False
 
+    # The search calls the function for case after case until it is true: never.
     with suppress(NoSuchExample):
         search(cases(shape), collect, tries=tries)
     return tuple(collected)

@@ -29,7 +29,7 @@ DIGITS = 9
 def resolution(metric: Metric, cutoff: int | None) -> Table | None:
     """Tabulate ties, distinct scores and mean of random lists, of a metric and well-known ones.
 
-    The lists, of one user each, are the same for all metrics; without a cut-off they are scored
+    The 500 lists, of one user each, are the same for all metrics; without a cut-off they are scored
     whole. Tied pairs are those of users with the same score, as a share of all pairs. None if one
     of the metrics cannot score the lists.
     """
@@ -55,7 +55,7 @@ def resolution(metric: Metric, cutoff: int | None) -> Table | None:
 
 @lru_cache(maxsize=16)
 def _random_lists(shape: Shape) -> Judged:
-    """Draw `N_LISTS` lists of items in random order, one user each: the same every time.
+    """Draw 500 (`N_LISTS`) lists of items in random order, one user each: the same every time.
 
     Items are drawn by their grades: unjudged, non-relevant or relevant, with `SHARES`. A list has
     ``shape.depth`` items. Judgements that it misses are drawn in the same way; unjudged ones among

@@ -190,8 +190,9 @@ class ClickWorld:
     def history(self) -> pd.DataFrame:
         """Draw what all users did before now, at any time in 90 days, by their taste at that time.
 
-        The number of a user's events is log-normal, then cut to limits. Columns user, item and type
-        (numbers), time (milliseconds) and led_by (-1), in no order of time; see `action_table`.
+        The number of a user's events is log-normal, of mean 18, then cut to limits. Columns user,
+        item and type (numbers), time (milliseconds) and led_by (-1), in no order of time; see
+        `action_table`.
         """
         settings = self.settings
         rng = np.random.default_rng([settings.seed, 1])

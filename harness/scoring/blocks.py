@@ -311,10 +311,10 @@ def needs_of(
 ) -> list[Needs]:
     """Find out what each measure needs of the lists when judgements are lost.
 
-    Some users are scored from all ranks and from judged ranks alone: on all their judgements, on
-    half of them, on a tenth, and on none. Of few users several such samples are tried. The result
-    has one of "nothing" (scores are the same in all samples), "judged ranks" (these alone give the
-    same scores) and "all ranks" for each measure.
+    Some users, about 400, are scored from all ranks and from judged ranks alone: on all their
+    judgements, on half of them, on a tenth, and on none. Of few users several such samples are
+    tried. The result has one of "nothing" (scores are the same in all samples), "judged ranks"
+    (these alone give the same scores) and "all ranks" for each measure.
 
     Parameters
     ----------

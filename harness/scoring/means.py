@@ -188,7 +188,10 @@ class Means(Result):
         return {"means": pd.DataFrame(columns)}
 
     def caption(self) -> str:
-        """Describe over which users and runs the means are."""
+        """Describe over which users and runs the means are.
+
+        ``self.sizes`` are the numbers of runs of the systems, None if each has one.
+        """
         users = counted(self.n_users, self.unit)
         over = f"all {users} with judgements (0 without recommendations)"
         if self.average == "judgements":

@@ -117,7 +117,9 @@ def orders_of_tied_lines(lists: RankedLists, qrels: Qrels) -> tuple[RankedLists,
 
 
 def warn_of_ranges(system: str, share: float, measures: Sequence[str], means: Floats) -> None:
-    """Warn of the ranges of means over the orders of tied items, unless all are small.
+    """Warn of the ranges of means over the orders of tied items, unless all are below .001.
+
+    The four largest are named.
 
     Parameters
     ----------

@@ -202,8 +202,8 @@ def _warn_of_ties(
 ) -> None:
     """Warn if many lists have items of equal score whose order matters for a mean.
 
-    Nothing happens if less than `MIN_TIED_SHARE` of the topics that count have such items in the
-    ranks that are read. Else the run is scored with tied items in other orders, too, and the
+    Nothing happens if less than `MIN_TIED_SHARE` (5 %) of the topics that count have such items in
+    the ranks that are read. Else the run is scored with tied items in other orders, too, and the
     warning shows the range of each mean that differs.
 
     Parameters
@@ -383,7 +383,10 @@ def _as_table(evaluations: Evaluations, *, per_topic: bool) -> Table:
 
 
 def print_evaluations(evaluations: Evaluations, format_: str, *, per_topic: bool) -> str:
-    """Print in one of the formats: trec, csv, json, or another of those of tables."""
+    """Print in one of the formats: trec, csv, json, or another of those of tables.
+
+    `FORMATS` print a list of tables, by the name of the format.
+    """
     match format_:
         case "trec":
             return as_trec(evaluations, per_topic=per_topic)

@@ -102,6 +102,7 @@ def tune(
     check(study)
     metric_to_optimise = find_metric(metric, available_metrics(study.metrics.plugins))
     cutoff = parse_name(metric).cutoff or study.systems.depth
+    # A metric that fails is refused before anything slow.
     try_out(metric_to_optimise, cutoff)
     spaces = _search_spaces(study, systems)
     _import_optuna()
@@ -124,7 +125,7 @@ def tune(
     search_by_label = {search.label: search for search in searches}
     with Store(study.folder).locked():
         for search in searches:
-            search.read()
+            search.read()  # The trials of earlier searches.
         n_earlier_trials = sum(min(len(search.trials), n_trials) for search in searches)
         with progress("Tuning", n_trials * len(searches)) as bar, restarts_in_silence():
             bar.advance(n_earlier_trials)
@@ -360,8 +361,8 @@ class Search:
         ``random`` draws every setting by itself (Bergstra & Bengio 2012). ``tpe`` draws settings
         that are likelier among good trials than among bad ones (Bergstra et al. 2011); a failed
         trial counts as worse than all others. Each draw has a random seed of its own, by the seed
-        of the study and the number of earlier trials. After `TPE_DRAWS` draws that are not new, TPE
-        gives way to random draws; after `MAX_DRAWS`, the result is None.
+        of the study and the number of earlier trials. After `TPE_DRAWS` (10) draws that are not
+        new, TPE gives way to random draws; after `MAX_DRAWS` (200), the result is None.
         """
         for attempt in range(MAX_DRAWS):
             stream = content_key("search", self.study.seed, len(earlier_settings), attempt)

@@ -86,7 +86,7 @@ def hidden_to_parquet(hidden: Interactions) -> bytes:
     user = pa.DictionaryArray.from_arrays(hidden.user, user_ids)
     item = pa.DictionaryArray.from_arrays(hidden.item, item_ids)
     time = pa.array(hidden.time)
-    return _written({"user": user, "item": item, "time": time}, {})
+    return _written({"user": user, "item": item, "time": time}, metadata={})
 
 
 def hidden_from_parquet(content: bytes, *, users: Numbering, items: Numbering) -> Interactions:
@@ -126,7 +126,7 @@ def ranks_to_parquet(ranks: HiddenRanks) -> bytes:
     rank_loo = pa.array(ranks.rank_loo)
     rank_lloo = pa.array(ranks.rank_lloo)
     columns = {"rank_loo": rank_loo, "rank_lloo": rank_lloo}
-    return _written(columns, {"deepest": str(ranks.deepest)})
+    return _written(columns, metadata={"deepest": str(ranks.deepest)})
 
 
 def ranks_from_parquet(content: bytes, hidden: Interactions) -> HiddenRanks:

@@ -98,12 +98,12 @@ def rank_hidden(
 
     Leave one out sums the whole profile once, and takes the votes of the hidden item back from
     those that it votes for; leave last one out adds votes in the order of time. Items of the
-    profile are no candidates; only items with a score above 0 are recommended. Scores are
-    whole numbers of 2^-24. Row i of :math:`S`, of shape (n_items, n_items), holds the neighbours
-    that item i votes for; the diagonal is ignored. The test users come with all their events, over
-    the items of the model; the first of each user and item is hidden. Chunks of users, of about
-    `CHUNK_ROWS` hidden items, are ranked in threads or in what `joblib.parallel_config` says; the
-    result depends on neither.
+    profile are no candidates; only items with a score above 0 are recommended. Scores are whole
+    numbers of 2^-24. Row i of :math:`S`, of shape (n_items, n_items), holds the neighbours that
+    item i votes for; the diagonal is ignored. The test users come with all their events, over the
+    items of the model; the first of each user and item is hidden. Chunks of users, of about
+    `CHUNK_ROWS` (100,000) hidden items, are ranked in threads or in what `joblib.parallel_config`
+    says; the result depends on neither.
 
     Parameters
     ----------

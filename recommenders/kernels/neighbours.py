@@ -359,6 +359,7 @@ class NeighbourSumScorer(TrainedOnRatings):
     averaged: bool = False
 
     def __post_init__(self) -> None:
+        """Raise InputError for matrices that are not of as many users and items."""
         n_users = len(self.users)
         require_shape("weights of neighbours", self.neighbour_weights, (n_users, n_users))
         require_shape("values of neighbours", self.values, (n_users, len(self.items)))

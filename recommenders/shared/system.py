@@ -50,6 +50,7 @@ class Range:
     log: bool = False
 
     def __post_init__(self) -> None:
+        """Raise ValueError for bounds that do not rise, and logarithms of numbers up to 0."""
         if not self.low < self.high:
             raise ValueError(f"the bounds of a range must rise, got {self.low} and {self.high}.")
         if self.log and self.low <= 0:
@@ -111,6 +112,7 @@ class Choice:
     values: tuple[Value, ...]
 
     def __post_init__(self) -> None:
+        """Raise ValueError for fewer than two values, or two that are printed alike."""
         texts = {str(value) for value in self.values}
         if len(texts) < max(len(self.values), 2):
             raise ValueError(f"a choice needs two different values or more, got {self.values}.")

@@ -114,7 +114,7 @@ def _with_usual_lines(text: bytes) -> bytes:
 
 
 def _codec(encoding: str) -> str:
-    """Look up Python's name of an encoding of text; refuses a name that it does not know."""
+    """Look up Python's name of an encoding of text; InputError if it does not know the encoding."""
     try:
         codec = codecs.lookup(encoding).name
         # Some of Python's codecs, such as base64, are not of text.

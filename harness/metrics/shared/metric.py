@@ -413,6 +413,7 @@ def metric(name: str, *, source: str, **facts: Any) -> Callable[[Callable[..., A
         require_choice("needs", need, get_args(Validation))
 
     def declare(function: Callable[..., Any]) -> Metric:
+        """Make the metric of the function, whose keyword-only parameters are its options."""
         options = options_of(function)
         shared_names = {option.name for option in SHARED_OPTIONS}
         duplicates = shared_names & {option.name for option in options}

@@ -64,6 +64,8 @@ def user_metric(name: str, *, source: str, **facts: Any) -> Callable[[UserFuncti
     """
 
     def declare(function: UserFunction) -> Metric:
+        """Make the metric that calls the function for each user."""
+
         @wraps(function)
         def score_users(judged: Judged, *, cutoff: int | None = None, **options: Any) -> Floats:
             """Call the function for one user after the other; scores of shape (n_users,).

@@ -397,7 +397,8 @@ def _numbered(column: Any) -> tuple[Numbering, Ints]:
     """Number the ids of an Arrow column in code-point order.
 
     Returns the numbering, and the number of the id of each row, int32 of shape (n_rows,). Raises
-    `NotPlain` if an id is missing, empty, too long, or has a NUL, or there are no rows.
+    `NotPlain` if an id is missing, empty, above 1,000 characters, or has a NUL, or there are no
+    rows.
     """
     import pyarrow as pa
     import pyarrow.compute as compute

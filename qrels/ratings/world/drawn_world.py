@@ -429,8 +429,8 @@ def _draw_familiarity(
 
     Returns
     -------
-    Familiarity as the product of factors, of shapes (n_users, topics + 1) and (n_items, topics +
-    1): one for each topic, and one for fame. Biases of users and items are 0.
+    Familiarity as the product of factors, of shapes (n_users, 9) and (n_items, 9): eight topics,
+    and fame; or one factor of 0. Biases of users and items are 0.
     """
     n_users = settings.n_users
     n_items = settings.n_items
@@ -477,7 +477,8 @@ def _draw_preferences(settings: WorldSettings, rng: np.random.Generator) -> Pref
 
     Products of user and item factors, of shapes (n_users, dimensions) and (n_items, dimensions),
     have the variance 1; the weight of dimension k is proportional to its number, from 1, to the
-    power of -1/2. Biases of users and items, (n_users,) and (n_items,), are normal deviates.
+    power of -1/2. Biases of users and items, (n_users,) and (n_items,), are normal, with the
+    standard deviations 0.5 and 0.8.
     """
     n_users = settings.n_users
     n_items = settings.n_items

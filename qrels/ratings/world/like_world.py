@@ -173,9 +173,9 @@ def fit_world(ratings: Ratings, settings: LikeSettings) -> FittedWorld:
     Gumbel top-k with weights ``exp(popularity + leaning + liking * preference + familiarity)``;
     popularity and leaning are found by alternation (`Exposure`), so that users' counts are met
     exactly and those of items but for a few in a thousand. Each strength is fitted by its own
-    moment (`Moments`): the world is drawn `N_ROUNDS` times with the same deviates, and between two
-    draws each strength is changed by what its moment lacks: multiplied by a power of the ratio of
-    wanted to reached; or, if it may be negative, shifted in proportion to their difference.
+    moment (`Moments`): the world is drawn `N_ROUNDS` (5) times with the same deviates, and between
+    two draws each strength is changed by what its moment lacks: multiplied by a power of the ratio
+    of wanted to reached; or, if it may be negative, shifted in proportion to their difference.
 
     Raises
     ------
@@ -205,8 +205,8 @@ def fit_world(ratings: Ratings, settings: LikeSettings) -> FittedWorld:
 def _check(ratings: Ratings) -> None:
     """Raise an InputError for ratings to which no world can be fitted.
 
-    These have too few users or well-rated items, fewer than 2 or too many distinct values, or too
-    many pairs of a user and an item.
+    These have fewer than 20 users or than 11 items of 10 ratings, fewer than 2 or more than 100
+    distinct values, or more than 150 million pairs of a user and an item.
     """
     n_users = len(ratings.users)
     n_items = len(ratings.items)
@@ -269,9 +269,9 @@ class _Deviates:
 def _neighbourhoods(counts: Numbers, rng: np.random.Generator) -> Numbers:
     """Put items of about the same popularity together, 25 in a neighbourhood.
 
-    Items are sorted by log popularity plus normal noise. ``counts``: number of ratings of each
-    item, at least 1, of shape (n_items,). The result, of the same shape, holds numbers of
-    neighbourhoods, from 0.
+    Items are sorted by log popularity plus normal noise, of standard deviation 0.7. ``counts``:
+    number of ratings of each item, at least 1, of shape (n_items,). The result, of the same shape,
+    holds numbers of neighbourhoods, from 0.
     """
     deviates = rng.standard_normal(len(counts))
     order = np.argsort(np.log(counts) + POPULARITY_SPREAD * deviates)
@@ -319,7 +319,8 @@ class _Draft:
 
         Each user rates as many items as in the real data. Ratings have the variance 1 before they
         are cut into those of the scale: that of the preferences, and logistic noise for the rest.
-        What is felt is the preference of a pair plus this noise; its quantiles are the cuts.
+        What is felt is the preference of a pair plus this noise, of a variance of at least 0.1; its
+        quantiles are the cuts.
         """
         observation = self._observation(strengths, exposure)
         preferences = observation.preferences
@@ -414,6 +415,7 @@ class _Draft:
         Each is a deviate of ``self.deviates`` times its strength. Exposure is the popularity of
         items, (n_items,), and the leaning of users to bands of it, (n_users, n_bands).
         ``familiarity`` multiplies interests, this leaning, and familiarity with neighbourhoods.
+        ``self._bands.band`` is the band of each item; `heavy_tailed` raises deviates to a power.
         """
         deviates = self.deviates
         interests = (
