@@ -115,6 +115,12 @@ def _from_text(source: Source, kind: Kind, options: TextOptions | None) -> Table
 
     table_options = TableOptions(columns=columns or None, separator=separator)
     recognised = recognise_table(source, kind, table_options)
+    if not columns and not recognised.columns.has_heading:
+        separator = recognised.rows.layout.separator
+        columns = _columns_of_trec(source, separator, kind)
+        if columns is not None:
+            table_options = TableOptions(columns=columns, separator=separator)
+            recognised = recognise_table(source, kind, table_options)
     frame = _frame_of(recognised.rows)
     if frame.empty:
         raise InputError(f"{source.label}: the table has a heading but no rows.")
@@ -125,6 +131,25 @@ def _from_text(source: Source, kind: Kind, options: TextOptions | None) -> Table
     frame = frame.set_axis(frame.index - 1)
     table = Table(frame, roles, source.label, "line")
     return _with_ranks(table) if kind is RUNS and not columns else table
+
+
+TREC_COLUMNS: Mapping[str, dict[str, str | int]] = {
+    "a TREC run": {"user": 0, "item": 2, "score": 4, "system": 5},
+    "a qrels file": {"user": 0, "item": 2, "grade": 3},
+}
+"""Places of the columns in lines of TREC."""
+
+
+def _columns_of_trec(source: Source, separator: str, kind: Kind) -> dict[str, str | int] | None:
+    """Look up the columns of lines of TREC that another separator than blanks parts.
+
+    None for other lines, and for those of another kind than the file should hold.
+    """
+    with_blanks = source.data.replace(separator.encode(), b" ")
+    columns = TREC_COLUMNS.get(trec_kind(with_blanks))
+    if columns is None or not set(columns) <= set(kind.roles):
+        return None
+    return columns
 
 
 def _is_trec(source: Source, separator: str | None) -> bool:
@@ -139,7 +164,7 @@ def _is_trec(source: Source, separator: str | None) -> bool:
         return True
     if any(names_pairs(split_line(first_line, separator)) for separator in SEPARATORS):
         return False
-    is_parted = any(mark in first_line for mark in "\t,;| ")
+    is_parted = any(separator in first_line for separator in SEPARATORS)
     return not is_parted or len(first_line.split()) >= FIELDS_OF_TREC
 
 

@@ -99,6 +99,15 @@ def test_a_separator_that_nobody_recognises_is_named(tmp_path: Path, separator: 
         judgements_of(qrels_path, TextOptions(columns={"user": "topic"}))
 
 
+@pytest.mark.parametrize("separator", [",", ";", "|", "::"])
+def test_lines_of_trec_may_have_other_separators(tmp_path: Path, separator: str) -> None:
+    run = write(tmp_path, "s.csv", TREC_RUN.replace(" ", separator))
+    qrels_path = write(tmp_path, "q.csv", TREC_QRELS.replace(" ", separator))
+    scores = score(run, qrels_path, "RR")
+    assert scores.systems == ("s",)
+    np.testing.assert_array_equal(scores.values, [[[1.0, 0.5]]])
+
+
 def test_a_study_names_encoding_and_separator_of_runs_and_judgements(tmp_path: Path) -> None:
     first = write(tmp_path, "a.csv", RUN.replace(",", "~"), "latin-1")
     second = write(tmp_path, "b.csv", RUN.replace(",", "~").replace("2.5", "0.5"), "latin-1")
