@@ -345,7 +345,8 @@ class Judged:
         """Number of the judgement of the item at each rank, (n_users, n_ranks), -1 without one.
 
         Samples that lack a judgement have its number, too: their grade is NaN. Raises ValueError
-        where items are judged for whole topics.
+        where items are judged for whole topics. `_rows_of_samples` repeats columns, (n_ranks,
+        n_lists), for all samples of the judgements, as rows.
         """
         listed_judgements = self._items_of_lists.listed_judgements
         if listed_judgements is None:
@@ -356,7 +357,8 @@ class Judged:
     def judgement_numbers(self) -> Integers:
         """Number of each judgement, of shape (n_users, n), -1 where there is none.
 
-        Raises ValueError if numbers are not known.
+        Raises ValueError if numbers are not known. `_rows_of_samples` repeats columns, (n,
+        n_lists), for all samples of the judgements, as rows.
         """
         judgements = self._items_of_lists.judgements
         if judgements is None:

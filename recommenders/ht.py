@@ -123,7 +123,7 @@ class HittingTimes(HistoryBasedScorer):
         less that of the best item of the row, which scores 0, rounded to ``self.resolution`` steps.
         It is the mean of ``self.weights``, (n_items, n_items), over the rated items, weighted by
         their ratings, plus ``self.item_offsets``, (n_items,). NaN for items that are not connected
-        with the items rated above 0.
+        with the items rated above 0: ``self.components`` has the number of each item's component.
         """
         shares = row_shares(histories)
         scores = shares @ self.weights + self.item_offsets
@@ -150,7 +150,8 @@ class TruncatedHittingTimes(TrainedOnRatings):
         A walk of ``self.steps`` steps from the item ends early when it meets the user. The matrices
         ``self._from_users`` and ``self._from_items`` have the probabilities of a step, of shapes
         (n_users, n_items) and (n_items, n_users). Scores are float32 of shape (n_rows, n_items);
-        NaN for items from which no walk leads to the user.
+        NaN for items from which no walk leads to the user, as they are of another component of the
+        graph of ratings, ``self.histories``, (n_users, n_items).
         """
         column = np.arange(len(user_numbers))
         saved_from_items = np.zeros((len(self.items), len(user_numbers)))

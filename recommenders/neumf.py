@@ -164,7 +164,9 @@ class NeuMFScorer(TrainedOnRatings):
         """Score every item for training users: float32 of shape (n_rows, n_items).
 
         Scores are those of the embeddings and the perceptron in ``self.layers``, without the last
-        offset, which changes no order. NaN for a user without training ratings.
+        offset, which changes no order. NaN for a user without training ratings. The layers are four
+        embeddings, (n_users, n_factors) or (n_items, n_factors), then weights, (n_inputs,
+        n_outputs), and offsets, (n_outputs,), of two hidden layers and the last one.
         """
         user_product, item_product, user_deep, item_deep = self.layers[:4]
         first, first_offset, second, second_offset, last, _ = self.layers[4:]

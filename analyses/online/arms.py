@@ -274,7 +274,8 @@ class ArmRecalls(Result):
         """Draw the recall of an arm over the periods, in colour, with those of all others in grey.
 
         It is LLOO with the largest beta, at the cut-off nearest to 5. The band is a 95 % interval
-        over users, as wide in all periods: the standard error is that of the arm's last model.
+        over users, as wide in all periods: the standard error is that of the arm's last model, in
+        ``self.values`` (columns model, measure, value, error).
         """
         recall = self.recall
         beta = recall["beta"].max()

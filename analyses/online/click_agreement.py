@@ -84,7 +84,8 @@ class Settings(AnalysisSettings):
 def click_agreement(work: Work, settings: Settings) -> ClickStudy:
     """Correlate every measure with the click-through rates of the systems.
 
-    Systems without a rate are left out. Refuse, with InputError, a table of rates that cannot be
+    Systems without a rate are left out: ``settings.link`` reads the rates, and looks up the model
+    that each system is. Refuse, with InputError, a table of rates that cannot be
     read, or that has fewer than 3 of the systems.
     """
     linked = settings.link(work.scores.systems)

@@ -137,7 +137,8 @@ class Corrected(Result):
 
         Columns metric, system, estimator, uncorrected, estimate, standard_error, lower and upper
         (95 %), bias and steep_bias that may be left, range_low and range_high (see `range`), and
-        groups: systems that share a letter do not differ significantly.
+        groups: systems that share a letter do not differ significantly. Arrays are of shape
+        (n_metrics, n_systems).
         """
         lower, upper = self.limits
         range_low, range_high = self.range
@@ -347,7 +348,8 @@ class Corrected(Result):
     def cautions(self) -> Sequence[str]:
         """State which metrics the samples cannot tell, and where users or negatives are few.
 
-        Empty if there is nothing to warn of.
+        Empty if there is nothing to warn of. ``self.differing`` has the number of users of each
+        system, (n_systems,), whose ranks are not the most common one.
         """
         sentences = []
         for text, mask in self._cautions_of_metrics().items():
@@ -370,8 +372,10 @@ class Corrected(Result):
     def _cautions_of_metrics(self) -> dict[str, Masks]:
         """Map each caution, a text with {} for names of metrics, to a mask of where it applies.
 
-        Masks are of shape (n_metrics, n_systems). Intervals are useless if they are wider than
-        their estimate. ``limits`` are over users alone; a ``range`` has the guessed bias, too.
+        Masks are of shape (n_metrics, n_systems), as are estimates, errors and guesses of the bias.
+        Intervals are useless if they are wider than their estimate. ``limits`` are over users
+        alone; a ``range`` has the guessed bias, too. ``self.negatives`` are the smallest and the
+        largest number of negatives, ``self.n_irrelevant`` the mean number of irrelevant candidates.
         """
         has_wide_limits = self._is_useless(*self.limits)
         has_wide_range = self._is_useless(*self.range)

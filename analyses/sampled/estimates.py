@@ -299,6 +299,7 @@ class Estimates(Result):
 
         Signs are of shape (n_metrics, n_pairs). Expected differences are positive in the true
         order; they and standard deviations over the repeats are of (n_ways, n_metrics, n_pairs).
+        Values are rounded to 12 decimals before they are compared.
         """
         a, b = pair_indices(len(self.systems))
         true_signs = np.sign(pair_differences(np.round(self.exact, DECIMALS)))
@@ -313,7 +314,8 @@ class Estimates(Result):
         in ten pairs in order, else that of the way with the most pairs in order. Of the ways with
         so many negatives, the first result has most pairs in order, and the second the least root
         of squared bias plus squared noise. ``metric`` is an index of metrics; both results are
-        indices of rows of ``ways``.
+        indices of rows of ``ways``. Bias, noise and shares of pairs in order are arrays of
+        ``self.advice``, (n_ways, n_metrics).
         """
         in_order = np.round(np.nan_to_num(self.advice["in_samples"][:, metric]), 4)
         errors = np.hypot(self.advice["bias"], self.advice["noise"])[:, metric]
@@ -414,7 +416,8 @@ class Estimates(Result):
     def distances(self) -> Table:
         """Tabulate bias and noise, and how often systems are in the true order.
 
-        A row for each metric and way, but for metrics that the way does not estimate.
+        A row for each metric and way, but for metrics that the way does not estimate. The numbers
+        are arrays of ``self.advice``, (n_ways, n_metrics), in the order of the columns.
         """
         note = (
             "Bias and noise: root mean squares over systems. Expected, in order: share of the "
@@ -532,7 +535,8 @@ class Estimates(Result):
         """State for each metric what to compare systems by, and what to report as a level.
 
         A sentence for each metric names two ways (see `chosen`) with the same number of negatives:
-        one to compare systems by, one to report values by.
+        one to compare systems by, one to report values by. Arrays of ``self.advice`` are of shape
+        (n_ways, n_metrics).
         """
         sentences = []
         way_names = self._names_without_sizes

@@ -469,7 +469,8 @@ class Example(Result):
         """Tabulate the expected orders of the lists by each metric, as ``B > A = C``.
 
         A row for each order, with the least number of negatives from which on it holds, until the
-        next row.
+        next row. ``self.by_size`` has values from 1, 2, ... negatives by metric, (n_lists,
+        n_sizes).
         """
         rows: list[list[Cell]] = []
         for metric, values in self.by_size.items():
@@ -491,6 +492,7 @@ class Example(Result):
         """Draw an expected metric of the lists against the number of negatives (Rendle: 2).
 
         ``name``: that of the metric. Vertical lines are where the order of the lists changes.
+        Values from 1, 2, ... negatives are of shape (n_lists, n_sizes).
         """
         values = self.by_size[name]
         curves = dict(zip(LISTS, values, strict=True))

@@ -333,7 +333,9 @@ class Cells:
         with w the shares of the items in the cells c, and L[c, r] the chance of the cell given the
         rank r (Li et al., 2023, eq. 12, 21 and 22). Masses of a sample add up to 1. Stopping early
         smooths the estimate. A steep start has rank r as likely as 1 / r, not uniform: it fits as
-        well, but has many items at the very first ranks. Results are kept for another call.
+        well, but has many items at the very first ranks. Results are kept for another call. All
+        kernels have the same nodes; ``self.shares`` has, for each kernel, columns of its matrix and
+        shares of the items.
         """
         key = (iterations, steep)
         if key not in self._learned:

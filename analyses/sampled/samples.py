@@ -353,11 +353,11 @@ class Negatives:
 
         The first result has numbers of items, the second 1 / the probability of each in a single
         draw; both are of shape (n_repeats, n), and the second is None if items are not drawn by
-        weights. Fixed items are the first n of the user's, in all repeats. Else items are drawn
-        from the candidates of the user but his relevant items, whose ``rows`` are given: uniformly,
-        with replacement or without, or by weights with replacement. ``key`` goes into the key of
-        the random numbers, beside seed and user. ``self.ranks`` has the rank of each candidate by
-        user and item, (n_users, n_items), 0 for items that are none.
+        weights. Fixed items, (n_users, m), are the first n of the user's, in all repeats. Else
+        items are drawn from the candidates of the user but his relevant items, whose ``rows`` are
+        given: uniformly, with replacement or without, or by weights with replacement. ``key`` goes
+        into the key of the random numbers, beside seed and user. ``self.ranks`` has the rank of
+        each candidate by user and item, (n_users, n_items), 0 for items that are none.
         """
         if self.fixed is not None:
             return np.broadcast_to(self.fixed[user, :n], (self.repeats, n)), None

@@ -177,6 +177,8 @@ class ItemWeights(NamedTuple):
 
         For "popular" and "half hard" ``weigh``, a function of a user and numbers of items (n,) to
         weights (n,); for "hard" ``fixed``, the first m items of each user, (n_users, m); else none.
+        ``self.popularity`` is the weight of each item, (n_items,), and ``self.hard`` the first
+        irrelevant items of each user, (n_users, n), by the ranking of one system.
         """
         m = design.sizes[0]
         hard_items = self.hard[:, :m]

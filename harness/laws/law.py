@@ -102,7 +102,8 @@ class Law:
         ``bench`` is the metric at a cut-off, with the number of cases. The law does not apply if
         there is a reason against it, if no case can be scored, or if scores change from call to
         call. Else a law passes or fails; a property that is reported has a sentence instead. The
-        smallest case that breaks it is the evidence.
+        smallest case that breaks it is the evidence. Sentences of a property are ``self.if_kept``,
+        which is empty for a law, and ``self.if_broken``.
         """
         reason = self.reason_against(bench)
         if reason:

@@ -148,9 +148,9 @@ class ClickWorld:
                   \sigma(s \langle \theta_u, v_i \rangle + b_i - c_0 - \gamma z(e_i))
 
         Users are numbers of shape (n,), lists of item numbers of shape (n, k), rank 1 first, as are
-        the chances. :math:`\theta_u` is the taste of now, :math:`v_i` the vector and :math:`b_i`
-        the quality of the item, :math:`z(e_i)` its standardised log exposure; the other symbols are
-        settings of the world.
+        the chances. :math:`\theta_u` is the taste of now, (dimensions,), :math:`v_i` the vector and
+        :math:`b_i` the quality of the item, :math:`z(e_i)` its standardised log exposure,
+        ``self.familiarity``, (n_items,); the other symbols are settings of the world.
         """
         from scipy.special import expit
 

@@ -266,8 +266,8 @@ class _ArmPeriod:
     def serve(self, history: Interactions, log: pd.DataFrame, requests: _Requests) -> _Service:
         """Let the arm learn, and answer the first request of every user, then the second, ...
 
-        Clicks on earlier lists are in the profile of a later request. Raises InputError if the
-        model lists what it may not.
+        Clicks on earlier lists are in the profile of a later request. ``self.number`` is that of
+        the arm, from 0. Raises InputError if the model lists what it may not.
 
         Parameters
         ----------

@@ -369,7 +369,11 @@ class SampleScorer:
 
     @cached_property
     def _needs(self) -> list[Needs]:
-        """What the measures that the kernel does not know need of the lists, one by one."""
+        """What the measures that the kernel does not know need of the lists, one by one.
+
+        ``self._not_fused`` are the positions of these measures. Each needs "nothing" (its scores
+        are the same in all samples), "judged ranks" or "all ranks".
+        """
         if not self._not_fused:
             return []
         measures = [self.measures[number] for number in self._not_fused]

@@ -45,8 +45,8 @@ def _expected_precisions(judged: Judged) -> Floats:
     """Estimate the precision at the rank of every relevant item; 0 at other ranks.
 
     The share of relevant items among those of the pool above is estimated from the judged ones,
-    smoothed. Arrays of ``judged`` and the result have the shape (n_users, n_ranks); grades are NaN
-    for items outside the qrels, and negative for unjudged items of the pool.
+    smoothed by 1e-5. Arrays of ``judged`` and the result have the shape (n_users, n_ranks); grades
+    are NaN for items outside the qrels, and negative for unjudged items of the pool.
     """
     relevant_above = judged.relevant_so_far - judged.relevant
     judged_above = relevant_above + judged.nonrelevant_so_far

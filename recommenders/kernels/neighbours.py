@@ -87,7 +87,7 @@ class Baselines:
         """Compute the damped mean by which each row of ratings exceeds the item baselines.
 
         Ratings are of shape (n_rows, n_items), the offsets :math:`b_u` of shape (n_rows,); an empty
-        row has 0.
+        row has 0. The mean is damped as by ``self.user_damping`` further ratings without excess.
         """
         expected = self.item_baselines[histories.indices]
         excess = with_data(histories, histories.data - expected)
@@ -231,7 +231,8 @@ class ItemCosines(Section):
         """Compute the cosines of the neighbours of a block of items, of shape (n_block, n_items).
 
         Row r belongs to item ``first + r``. ``common_users``, (n_block, n_items), is the number of
-        users who had both items; ``item_counts``, (n_items,), the number who had each.
+        users who had both items; ``item_counts``, (n_items,), the number who had each. A cosine is
+        halved where ``self.shrinkage`` users had both.
         """
         from scipy.sparse import csr_array
 

@@ -106,7 +106,10 @@ def as_utf_8(
 
 
 def _with_usual_lines(text: bytes) -> bytes:
-    """End lines with LF if all end with CR alone, and leave the line for Excel blank."""
+    """End lines with LF if all end with CR alone, and leave the line for Excel blank.
+
+    That is a first line such as ``sep=;``, whose end stays.
+    """
     if b"\n" not in text:
         text = text.replace(b"\r", b"\n")
     line_of_excel = OF_EXCEL.match(text)

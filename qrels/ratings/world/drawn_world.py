@@ -375,7 +375,8 @@ class Appeal:
         """Yield a slice of user numbers, and the appeal of items to these users, block by block.
 
         Appeal is the logarithm of the weight of an item plus a Gumbel deviate, of shape
-        (users of the block, n_items). The deviates are the same in each call.
+        (users of the block, n_items). The logarithms are those of ``self.observation``; the
+        deviates are the same in each call.
         """
         rng = np.random.default_rng(self.gumbel_seed)
         n_users = len(self.observation.familiarity.generosity)
