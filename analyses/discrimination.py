@@ -81,8 +81,11 @@ CORRECTIONS_IN_WORDS = {
     "bonferroni": "Bonferroni's method",
     "holm": "Holm's method",
     "bh": "the method of Benjamini and Hochberg",
-    "max-t": "the step-down max-T permutation test",
-    "tukey": "the randomised Tukey HSD test",
+    "max-t": "the step-down max-T bootstrap test of the differences in means",
+    "max-t-sign-flip": "the step-down max-T test by sign flips, whose null hypothesis is that a "
+    "user's scores are exchangeable",
+    "tukey": "the randomised Tukey HSD test, whose null hypothesis is that a user's scores are "
+    "exchangeable",
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 from pydantic import Field
@@ -16,11 +16,18 @@ from analyses.shared.families import CONFIDENCE
 from analyses.shared.measure import Measures, tidy
 from analyses.shared.number_format import Cell, rounded
 from analyses.shared.result import Result, figure, table
-from analyses.shared.sentences import letter_groups, letters_by_system, listed
+from analyses.shared.sentences import (
+    MOST_LETTERS,
+    MOST_NAMED,
+    letter_groups,
+    letters_by_system,
+    listed,
+)
 from analyses.shared.table import Table
+from analyses.significance.bootstrap_max_t import MIN_DIFFERING_USERS
 from analyses.significance.effects import mean_limits
 from analyses.significance.permutation import pair_differences, pair_indices
-from analyses.significance.question import JOINT_TESTS, by_user_id
+from analyses.significance.question import JOINT_TESTS, Simultaneous, by_user_id
 from runs.shared.arrays import Floats, Masks, Numbers
 from runs.shared.errors import counted
 from runs.shared.settings import Permutations
@@ -35,8 +42,11 @@ BARS_FROM = 1.02
 BARS_APART = 0.02
 """Where bars over groups stand beside the panel, and how far apart, as shares of its width."""
 
-Simultaneous = Literal["max-t", "tukey"]
-"""Tests of all pairs of systems at once."""
+MIN_SCORING_USERS = 5
+"""Of a system with fewer users whose score is not its most common one, differences err too often.
+
+See docs/methods/tests.md.
+"""
 
 
 class Settings(AnalysisSettings):
@@ -44,8 +54,10 @@ class Settings(AnalysisSettings):
 
     correction: Simultaneous = Field(
         "max-t",
-        description="Simultaneous test of all pairs of systems: the step-down max-T permutation "
-        "test, or the randomised Tukey HSD test.",
+        description="Simultaneous test of all pairs of systems: max-t, the step-down max-T "
+        "bootstrap test (null hypothesis: means are equal); max-t-sign-flip, the same by sign "
+        "flips, or tukey, the randomised Tukey HSD test (null hypothesis of both: a user's scores "
+        "are exchangeable).",
     )
     alpha: float = Field(
         0.05,
@@ -53,7 +65,9 @@ class Settings(AnalysisSettings):
         lt=1,
         description="Chance of at least one wrong difference among all pairs of a measure.",
     )
-    permutations: Permutations = Field(10_000, ge=99, description="Number of random permutations.")
+    permutations: Permutations = Field(
+        10_000, ge=99, description="Number of bootstrap replicates or random permutations."
+    )
 
 
 @analysis(
@@ -87,10 +101,24 @@ def systems(work: Work, settings: Settings) -> Systems:
         low=low,
         high=high,
         p_adjusted=p_adjusted,
+        n_scoring_users=count_scoring_users(scores.weighted_values),
         n_users=len(scores.users),
         seed=work.seed,
         **settings.model_dump(),
     )
+
+
+def count_scoring_users(values: Floats) -> Numbers:
+    """Count for each system the users whose score is not its most common score.
+
+    Scores are of shape (n_measures, n_systems, n_users), the result of (n_measures, n_systems).
+    """
+    n_users = values.shape[2]
+    counts = np.empty(values.shape[:2], dtype=np.intp)
+    for measure, system in np.ndindex(*counts.shape):
+        _, n_by_score = np.unique(values[measure, system], return_counts=True)
+        counts[measure, system] = n_users - n_by_score.max()
+    return counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +134,9 @@ class Systems(Result):
         For a measure that is averaged geometrically, of the logarithms.
     p_adjusted
         Adjusted p-values of all pairs i < j, first by i, then by j, of shape (n_measures, n_pairs).
+    n_scoring_users
+        Number of users whose score is not the most common score of the system under the measure,
+        which often is 0: of shape (n_measures, n_systems).
     n_users
         Number of users (topics).
     correction, alpha, permutations, seed
@@ -118,6 +149,7 @@ class Systems(Result):
     low: Floats
     high: Floats
     p_adjusted: Floats
+    n_scoring_users: Numbers
     n_users: int
     correction: str
     alpha: float
@@ -178,7 +210,8 @@ class Systems(Result):
         """Assign letters to the systems under a measure: two that share one do not differ.
 
         ``number`` is the position of the measure. The result has a text such as "ab" for each
-        system; letters begin with the systems of the best means.
+        system; letters begin with the systems of the best means. All texts are empty if there would
+        be more than 12 letters.
 
         Piepho (2004), An algorithm for a letter-based representation of all-pairwise comparisons.
         """
@@ -225,6 +258,20 @@ class Systems(Result):
             f"seed {self.seed}), which compares systems {self.unit} by {self.unit}: the intervals "
             "of single means do not show which systems differ, and a system with a lower mean may "
             f"have fewer possible ranks. Systems are ordered by {self.measures[0]}."
+            f"{self._missing_letters_sentence()}"
+        )
+
+    def _missing_letters_sentence(self) -> str:
+        """Write under which measures there are no letters, after a space; empty if under none."""
+        measures = []
+        for number in self.reported_indices:
+            if not any(self.letters(number)):
+                measures.append(str(self.measures[number]))
+        if not measures:
+            return ""
+        return (
+            f" Under {listed(measures)}, letters are left out, as there would be more than "
+            f"{MOST_LETTERS}: ranks alone are shown."
         )
 
     def caption_of(self, part: str) -> str:
@@ -237,9 +284,10 @@ class Systems(Result):
         )
 
     def _test_in_words(self) -> str:
-        """Name the simultaneous test, and the number of its permutations."""
+        """Name the simultaneous test, and the number of its replicates or permutations."""
         name = CORRECTIONS_IN_WORDS[self.correction]
-        return f"{name}, {self.permutations:,} permutations"
+        draws = "bootstrap replicates" if self.correction == "max-t" else "permutations"
+        return f"{name}, {self.permutations:,} {draws}"
 
     def findings(self) -> Sequence[str]:
         """Write how many systems may be the best under each measure: their lowest rank is 1."""
@@ -252,13 +300,36 @@ class Systems(Result):
         n_systems = len(self.systems)
         return (f"Systems that may rank first, of {n_systems:,}: {listed(counts)}.",)
 
+    def cautions(self) -> Sequence[str]:
+        """Write that there are too few users for the test, or for the means of some systems."""
+        if self.correction == "max-t" and self.n_users < MIN_DIFFERING_USERS:
+            return (
+                f"{counted(self.n_users, self.unit)} are too few for the bootstrap: with fewer "
+                f"than {MIN_DIFFERING_USERS}, letters and ranks tell no systems apart.",
+            )
+        cautions = []
+        for number in self.reported_indices:
+            sparse = np.flatnonzero(self.n_scoring_users[number] < MIN_SCORING_USERS)
+            if len(sparse) > 0:
+                names = [self.systems[system] for system in sparse[:MOST_NAMED]]
+                if len(sparse) > MOST_NAMED:
+                    names.append(f"{len(sparse) - MOST_NAMED:,} others")
+                cautions.append(
+                    f"Under {self.measures[number]}, ranks of {listed(names)} are uncertain: "
+                    f"fewer than {MIN_SCORING_USERS} {self.units} have another score than the most "
+                    "common one. In simulations with such systems, up to 23 % of the studies found "
+                    "a difference between equal means, not 5 %."
+                )
+        return cautions
+
     @table("systems", "means of the systems with intervals, letters and ranks")
     def tabulate(self, *, measure: str | None = None) -> Table:
         """Tabulate the systems from the best under the first measure, or under one measure.
 
         Without a measure, each report measure has a column, whose cells hold mean, letters, ranks
         and interval. ``measure`` is the label of a report measure, of which each of these has a
-        column of its own; InputError if there is none of this label.
+        column of its own; InputError if there is none of this label. Letters are left out where
+        there would be more than 12.
         """
         title = "Comparison of the systems"
         cells: list[Sequence[str]]
@@ -272,6 +343,9 @@ class Systems(Result):
             first = self.reported_indices[panel_index(self.labels, measure)]
             headings = ("mean", "95 %", "letters", "ranks")
             cells = list(self._cells(first))
+            if not any(self.letters(first)):
+                headings = ("mean", "95 %", "ranks")
+                cells = [(mean, interval, ranks) for mean, interval, _, ranks in self._cells(first)]
             title += f" under {measure}"
         rows: list[list[Cell]] = []
         for system in self.order(first):
@@ -280,10 +354,11 @@ class Systems(Result):
 
     def _joined_cells(self, number: int) -> list[str]:
         """Write the values of `_cells` under a measure, in a cell of two lines for each system."""
-        return [
-            f"{mean} {letters} {ranks}\n{interval}"
-            for mean, interval, letters, ranks in self._cells(number)
-        ]
+        joined_cells = []
+        for mean, interval, letters, ranks in self._cells(number):
+            values = f"{mean} {letters} {ranks}" if letters else f"{mean} {ranks}"
+            joined_cells.append(f"{values}\n{interval}")
+        return joined_cells
 
     def _cells(self, number: int) -> list[tuple[str, str, str, str]]:
         """Write mean, 95 % interval, letters and ranks of every system under a measure.
@@ -350,6 +425,8 @@ def draw_ranks(
 ) -> None:
     """Draw ranks with their limits, from the top; bars join names of which no two differ.
 
+    There are no bars if it would take more than 12 groups of names.
+
     Parameters
     ----------
     ax
@@ -371,10 +448,10 @@ def draw_ranks(
     ax.hlines(rows, low, high, colour, linewidth=1.2)
     ax.plot(ranks, rows, "o", color=colour, markersize=4)
     explanation = f"Grey bars, on the right, connect {kind} that do not differ significantly."
-    # Sets of positions of names of which no two differ.
+    # Positions of names of which no two differ.
     groups = [group for group in letter_groups(differs) if len(group) > 1]
     for column, group in enumerate(groups):
-        member_rows = [member + 1 for member in sorted(group)]
+        member_rows = [member + 1 for member in group]
         x = BARS_FROM + BARS_APART * column
         positions = [x] * len(group)
         (bar,) = ax.plot(positions, member_rows, ".-", color="0.4", markersize=3)

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from analyses.popularity import Cut, Popularity
     from analyses.shared.judgement_samples import Mode
     from analyses.shared.work import CountedIn
-    from analyses.significance.question import Correction, Standard, Test
+    from analyses.significance.question import Correction, Simultaneous, Standard, Test
     from analyses.sparsity import Sparsity
-    from analyses.systems import Simultaneous, Systems
+    from analyses.systems import Systems
     from analyses.validity import Validity
     from harness.study.scored_runs import MeasureNames
 
@@ -136,14 +136,14 @@ def discriminate(
         "sign" or "bootstrap".
     correction
         Correction of the p-values of one measure for the number of pairs: "none", "bonferroni",
-        "holm", "bh" (Benjamini-Hochberg), "max-t" or "tukey".
+        "holm", "bh" (Benjamini-Hochberg), "max-t", "max-t-sign-flip" or "tukey".
     across_measures
         Correct for the pairs of all measures at once, by "bonferroni", "holm" or "bh".
     alpha
         Significance level, in (0, 1).
     permutations
         Number of random draws of a test that draws, at least 99. Default: 100,000 for
-        "monte-carlo" and "max-t", 10,000 for "bootstrap", 5,000 for "tukey".
+        "monte-carlo" and "max-t-sign-flip", 10,000 for "bootstrap" and "max-t", 5,000 for "tukey".
     replicates
         Number of resamples of the users for the intervals; 0 for no intervals.
     baseline
@@ -211,12 +211,14 @@ def compare_systems(
     scores, seed, n_jobs
         See `discriminate`.
     correction
-        Simultaneous test of all pairs of systems: "max-t" (step-down max-T permutation test) or
-        "tukey" (randomised Tukey HSD test).
+        Simultaneous test of all pairs of systems. "max-t": the step-down max-T bootstrap test of
+        the differences in means, for at least 10 users. "max-t-sign-flip" (step-down max-T by sign
+        flips) and "tukey" (randomised Tukey HSD): tests of whether a user's scores are
+        exchangeable.
     alpha
         Chance of at least one wrong difference among all pairs under one measure.
     permutations
-        Number of random permutations, at least 99.
+        Number of bootstrap replicates or random permutations, at least 99.
 
     Returns
     -------
@@ -234,8 +236,9 @@ def compare_systems(
     The best system, "a", is significantly better than "c" alone:
 
     >>> import pandas as pd
-    >>> users = [0.1, 0.3, 0.2, 0.4, 0.2, 0.3, 0.1, 0.4]
-    >>> frame = pd.DataFrame({"a": users, "b": [0.2, 0.2, 0.2, 0.3, 0.3, 0.2, 0.2, 0.3]})
+    >>> users = [0.1, 0.3, 0.2, 0.4, 0.2, 0.3, 0.1, 0.4, 0.2, 0.3]
+    >>> others = [0.2, 0.2, 0.2, 0.3, 0.3, 0.2, 0.2, 0.3, 0.2, 0.3]
+    >>> frame = pd.DataFrame({"a": users, "b": others})
     >>> compared = compare_systems({"AP": frame.assign(c=[u / 9 for u in users])})
     >>> compared.frame()[["system", "groups", "rank_low", "rank_high"]]
       system groups  rank_low  rank_high

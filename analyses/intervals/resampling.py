@@ -173,13 +173,12 @@ def resampled_users(
     The result: whole numbers as float64, of shape (stop - start, n_users); every row adds up to
     n_users.
     """
+    from analyses.intervals.resampling_loop import add_draws
+
     halves = random_uint32(start, stop, n_halves=n_users, seed=seed, purpose=purpose)
-    # Numbers of the users that are drawn; with those of earlier rows, of the cells of the result.
-    cells = whole_numbers_below(halves, n_users)
-    first_cells = n_users * np.arange(stop - start)
-    cells += first_cells[:, np.newaxis]
-    counts = np.bincount(cells.ravel(), minlength=cells.size)
-    return counts.reshape(cells.shape).astype(np.float64)
+    counts = np.zeros(halves.shape)
+    add_draws(counts, halves)
+    return counts
 
 
 def resample_means(values: Floats, *, replicates: int, seed: int) -> Floats:

@@ -19,7 +19,7 @@ from analyses.shared.families import CONFIDENCE
 from analyses.shared.measure import Measures, pair_labels, tidy
 from analyses.shared.number_format import MISSING, Cell, format_cell
 from analyses.shared.result import Result, figure, table
-from analyses.shared.sentences import MOST_NAMED, letters_by_system, listed
+from analyses.shared.sentences import MOST_LETTERS, MOST_NAMED, letters_by_system, listed
 from analyses.shared.table import Table
 from analyses.significance.permutation import pair_differences, pair_indices
 from runs.shared.arrays import Floats, Integers, Longs, Masks
@@ -164,7 +164,8 @@ class Corrected(Result):
         A tuple for each metric, with a text for each system: "" for a system that is not tested, as
         fewer than 15 of its users have another rank than the most common one. Letters start from
         the system of the highest ``contrasted`` value, the estimate for tests, (n_metrics,
-        n_systems). A pair differs significantly if its p, adjusted for all pairs, is below .05.
+        n_systems); all are "" if there would be more than 12. A pair differs significantly if its
+        p, adjusted for all pairs, is below .05.
         """
         tested = np.flatnonzero(self.differing >= MIN_DIFFERING_USERS)
         p_values = self.differences()["p"]
@@ -299,7 +300,8 @@ class Corrected(Result):
             f"Metrics among all candidates, estimated by {self.estimator} from {negatives} "
             f"negatives, sampled {replacement(self.replace)}. {self.population}. Range: the 95 % "
             f"{interval}. Groups: systems that share a letter do not differ significantly, for all "
-            f"pairs at once, by {self.test_estimator}. Sampled: the metric of the sampled ranks."
+            f"pairs at once, by {self.test_estimator}; none where there would be more than "
+            f"{MOST_LETTERS} letters. Sampled: the metric of the sampled ranks."
         )
 
     def findings(self) -> Sequence[str]:

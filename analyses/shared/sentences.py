@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from string import ascii_letters
+from string import ascii_lowercase
 
 import numpy as np
 
@@ -24,8 +24,11 @@ MOST_NAMED = 5
 SMALLEST_P = 0.001
 """Smaller p-values are printed as "p < .001"."""
 
-MOST_GROUPS = 500
-"""Groups of systems up to which all largest ones are given."""
+MOST_LETTERS = 12
+"""More letters are not printed."""
+
+MOST_GROUPS = 5 * MOST_LETTERS
+"""Groups of systems, some of them redundant, up to which it is tried to leave some out."""
 
 
 def best_measures_sentence(estimates: Estimates, units: str = "users") -> str:
@@ -299,7 +302,7 @@ def user_count(n_users: float) -> str:
 
 
 def letters_by_system(differs: Masks, order: Numbers) -> tuple[str, ...]:
-    """Assign letters to systems: two that share a letter do not differ.
+    """Assign letters to systems: two share a letter if, and only if, they do not differ.
 
     Parameters
     ----------
@@ -310,29 +313,30 @@ def letters_by_system(differs: Masks, order: Numbers) -> tuple[str, ...]:
 
     Returns
     -------
-    The letters of each system, such as "ab", by its number. After z come A to Z, then a1.
+    The letters of each system, such as "ab", by its number. All are empty if there would be more
+    than 12 letters: nobody can read these.
     """
-    groups = letter_groups(differs[np.ix_(order, order)])
-    n_letters = len(ascii_letters)
-    names = []
-    for number in range(len(groups)):
-        suffix = number // n_letters or ""
-        names.append(f"{ascii_letters[number % n_letters]}{suffix}")
     letters = [""] * len(order)
-    # Members of groups are positions in the order.
-    for position, system in enumerate(order):
-        shared = [name for name, group in zip(names, groups, strict=True) if position in group]
-        letters[system] = "".join(shared)
+    groups = letter_groups(differs[np.ix_(order, order)])
+    for letter, group in zip(ascii_lowercase, groups, strict=False):
+        # Members of groups are positions in the order.
+        for position in group:
+            letters[order[position]] += letter
     return tuple(letters)
 
 
-def letter_groups(differs: Masks) -> list[frozenset[int]]:
-    """Find the groups of systems of which no two differ and that no other such group contains.
+def letter_groups(differs: Masks) -> list[list[int]]:
+    """Choose groups of systems: two are in a common group if, and only if, they do not differ.
+
+    Groups are added until all pairs that do not differ are covered; then those are left out whose
+    pairs the others cover. Every system has a group, if need be of its own.
 
     ``differs`` says which two systems differ: symmetric, of shape (n_systems, n_systems). The
-    result has the numbers of the systems in each group, and is sorted. There may be 3^(n/3) such
-    groups. If more than `MOST_GROUPS` are found, groups are chosen of which every two systems that
-    do not differ share one: fewer than n^2 / 2, and with n systems in n^2 / 2 steps.
+    result has the numbers of the systems in each group, and is sorted. It is empty if more than 12
+    groups are left. The work grows as the square of the number of systems.
+
+    Piepho (2004), An algorithm for a letter-based representation of all-pairwise comparisons, whose
+    sweep leaves redundant letters out.
 
     Examples
     --------
@@ -340,48 +344,74 @@ def letter_groups(differs: Masks) -> list[frozenset[int]]:
 
     >>> apart = np.zeros((3, 3), dtype=bool)
     >>> apart[0, 2] = apart[2, 0] = True
-    >>> [sorted(group) for group in letter_groups(apart)]
+    >>> letter_groups(apart)
     [[0, 1], [1, 2]]
     """
-    groups = {frozenset(range(len(differs)))}
-    for pair in np.argwhere(np.triu(differs)).tolist():
-        # A group with both systems becomes two, each without one of them.
-        divided = {group for group in groups if group.issuperset(pair)}
-        groups -= divided
-        parts = [group - {system} for group in divided for system in pair]
-        for part in sorted(parts, key=len, reverse=True):
-            is_within_another = any(part <= group for group in groups)
-            if not is_within_another:
-                groups.add(part)
-        if len(groups) > MOST_GROUPS:
-            return _covering_groups(differs)
-    return sorted(groups, key=sorted)
+    groups = _covering_groups(differs)
+    if len(groups) > MOST_GROUPS:
+        return []
+    necessary_groups = _necessary_groups(groups, n_systems=len(differs))
+    return necessary_groups if len(necessary_groups) <= MOST_LETTERS else []
 
 
-def _covering_groups(differs: Masks) -> list[frozenset[int]]:
+def _covering_groups(differs: Masks) -> list[list[int]]:
     """Choose groups of systems of which no two differ, until every two such systems share one.
 
-    Each group is as large as it can be: every other system differs from a member. ``differs`` says
-    which two systems differ: symmetric, of shape (n_systems, n_systems). The result has the numbers
-    of the systems in each group, each group once, and is sorted.
+    Each group is as large as it can be: every other system differs from a member. It begins with
+    the first pair that shares no group, and goes on with the system that shares none with most
+    members. ``differs`` says which two systems differ: symmetric, of shape (n_systems, n_systems).
+    The result has the rising numbers of the systems in each group; it stops once there are more
+    than `MOST_GROUPS`.
     """
-    groups = []
-    is_alike = ~differs
+    groups: list[list[int]] = []
     is_done = differs.copy()
     n_systems = len(differs)
     for first in range(n_systems):
         for second in range(first, n_systems):
             if is_done[first, second]:
                 continue
-            # With first and second the same, a system that differs from all others.
-            members = [first, second]
-            candidates = is_alike[first] & is_alike[second]
-            candidates[members] = False
-            while candidates.any():
-                member = int(candidates.argmax())
-                members.append(member)
-                candidates &= is_alike[member]
-                candidates[member] = False
-            is_done[np.ix_(members, members)] = True
-            groups.append(frozenset(members))
-    return sorted(set(groups), key=sorted)
+            group = _group_with(first, second, differs, is_done)
+            is_done[np.ix_(group, group)] = True
+            groups.append(group)
+            if len(groups) > MOST_GROUPS:
+                return groups
+    return groups
+
+
+def _group_with(first: int, second: int, differs: Masks, is_done: Masks) -> list[int]:
+    """Choose a group of systems, with the two given, of which no two differ; in rising order.
+
+    ``differs`` says which two systems differ, ``is_done`` which differ or share a group already,
+    both symmetric, of shape (n_systems, n_systems). The two systems may be the same: such a system
+    may differ from all others.
+    """
+    members = sorted({first, second})
+    is_candidate: Masks = np.asarray(~differs[members].any(axis=0))
+    is_candidate[members] = False
+    # How many members share no group with each system.
+    n_gained = np.count_nonzero(~is_done[members], axis=0)
+    while is_candidate.any():
+        member = int(np.where(is_candidate, n_gained, -1).argmax())
+        members.append(member)
+        is_candidate &= ~differs[member]
+        is_candidate[member] = False
+        n_gained += ~is_done[member]
+    return sorted(members)
+
+
+def _necessary_groups(groups: list[list[int]], *, n_systems: int) -> list[list[int]]:
+    """Leave out groups of which all pairs of systems are in other groups, the smallest first.
+
+    Groups are of numbers of systems, and so is the result, which is sorted.
+    """
+    n_common = np.zeros((n_systems, n_systems), dtype=np.intp)
+    for group in groups:
+        n_common[np.ix_(group, group)] += 1
+    necessary_groups = []
+    for group in sorted(groups, key=len):
+        pairs = np.ix_(group, group)
+        if (n_common[pairs] > 1).all():
+            n_common[pairs] -= 1
+        else:
+            necessary_groups.append(group)
+    return sorted(necessary_groups)

@@ -1,8 +1,8 @@
 """Corrections for testing many pairs of systems at once.
 
 A family is the pairs of one measure: do not pool measures, and count no pair twice. Bonferroni,
-Holm and Benjamini-Hochberg adjust any test's p-values; max-T and Tukey's HSD are permutation tests
-of their own.
+Holm and Benjamini-Hochberg adjust any test's p-values; max-T by random signs and Tukey's HSD are
+permutation tests of their own. `analyses.significance.bootstrap_max_t` has max-T by the bootstrap.
 """
 
 from __future__ import annotations
@@ -24,7 +24,14 @@ from analyses.shared.exact_sums import to_grid
 from analyses.significance.permutation import PairSums, flipped_sums, pair_indices
 from runs.shared.arrays import Floats, Longs, Numbers
 
-__all__ = ["benjamini_hochberg", "bonferroni", "holm", "max_t_test", "tukey_test"]
+__all__ = [
+    "benjamini_hochberg",
+    "bonferroni",
+    "holm",
+    "sign_flip_max_t_test",
+    "step_down",
+    "tukey_test",
+]
 
 
 def bonferroni(p: Floats) -> Floats:
@@ -94,10 +101,14 @@ SWAPS_AT_ONCE = 1 << 21
 """Swaps of users' scores that are held at a time."""
 
 
-def max_t_test(
+def sign_flip_max_t_test(
     scores: Floats, *, permutations: int, seed: int, n_jobs: int = 1, advance: Advance | None = None
 ) -> Floats:
     r"""Test all pairs of each measure against the largest statistic that random signs give.
+
+    The null hypothesis of a pair: a user's two scores are exchangeable, so that the differences are
+    symmetric about 0. Where means are equal and distributions are not, it is false, and rejected
+    more often than the level says.
 
     The signs are those of :func:`analyses.significance.permutation.monte_carlo_test` with this
     seed. With
@@ -128,8 +139,20 @@ def max_t_test(
         count, permutations, draws_per_task=SIGNS_PER_TASK, n_jobs=n_jobs, advance=advance
     )
     by_measure = zip(families, p_values, strict=True)
-    adjusted = [family.step_down(measure_p) for family, measure_p in by_measure]
+    adjusted = [step_down(measure_p, family.order) for family, measure_p in by_measure]
     return np.array(adjusted)
+
+
+def step_down(p: Floats, order: Numbers) -> Floats:
+    """Raise p-values, (n_pairs,), that are below the p-value of a pair of a larger statistic.
+
+    ``order``: the numbers of the pairs, from the largest statistic to the smallest, of the same
+    shape. p-values go in and out by the numbers of the pairs.
+    """
+    raised = np.empty_like(p)
+    p_by_falling_statistic = p[order]
+    raised[order] = np.maximum.accumulate(p_by_falling_statistic)
+    return raised
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,16 +219,6 @@ class Family:
         maxima = np.maximum.accumulate(distances[::-1], axis=0)[::-1]
         is_extreme = maxima >= self.observed[:, np.newaxis]
         return np.count_nonzero(is_extreme, axis=1)
-
-    def step_down(self, p: Floats) -> Floats:
-        """Raise p-values, of shape (n_pairs,), that are below the p-value of a pair of larger z.
-
-        p-values go in and out in the order of `pair_indices`.
-        """
-        raised = np.empty_like(p)
-        p_by_falling_z = p[self.order]
-        raised[self.order] = np.maximum.accumulate(p_by_falling_z)
-        return raised
 
 
 def _count_maxima(

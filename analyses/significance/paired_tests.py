@@ -368,7 +368,7 @@ class _CentredPairs:
         differences = grid[:, first] - grid[:, second]
         means = _zero_if_within(ROUNDING_STEPS / 2, differences.sum(axis=2) / n_users)
         differences -= means[:, :, np.newaxis]
-        squares, powers = _gridded_squares(differences)
+        squares, powers = gridded_squares(differences)
         return cls(first, second, means, squares, powers)
 
     def count_as_extreme(self, sums: Floats, weights: Floats) -> Longs:
@@ -398,15 +398,15 @@ class _CentredPairs:
         return np.ldexp(sums, self.powers) / n_users
 
 
-def _gridded_squares(centred: Floats) -> tuple[Floats, NDArray[np.intc]]:
+def gridded_squares(centred: Floats) -> tuple[Floats, NDArray[np.intc]]:
     """Square numbers, and round every row to whole numbers whose sums are exact in float64.
 
-    Squares, of shape (n_measures, n_pairs, n_users) as the numbers are, are the whole numbers times
-    2^powers; the powers are of shape (n_measures, n_pairs, 1).
+    The squares, of shape (..., n_users) as the numbers are, are the whole numbers times 2^powers;
+    the powers are of shape (..., 1).
     """
     squares = centred**2
-    n_users = squares.shape[2]
-    largest = squares.max(axis=2, keepdims=True, initial=0.0)
+    n_users = squares.shape[-1]
+    largest = squares.max(axis=-1, keepdims=True, initial=0.0)
     _, sum_powers = np.frexp(largest * n_users)
     powers = sum_powers - 52
     return np.rint(np.ldexp(squares, -powers)), powers

@@ -1,4 +1,4 @@
-"""Compiled loops of the exact permutation test and of Tukey's HSD test; imported when needed."""
+"""Compiled loops of permutation tests and of max-T by the bootstrap; imported when needed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runs.shared.arrays import Floats
-from runs.shared.compiled import jit
+from runs.shared.compiled import jit, jit_like_numpy
 
 
 @jit()
@@ -135,3 +135,67 @@ def add_permuted_scores(
                 target = targets[system]
                 for measure in range(n_measures):
                     sums[permutation, target, measure] += by_user[user, system, measure]
+
+
+@jit_like_numpy
+def add_extreme_maxima(
+    counts: NDArray[np.int64],
+    maxima: Floats,
+    sums: Floats,
+    square_sums: Floats,
+    systems: NDArray[np.intp],
+    observed_sums: Floats,
+    factors: Floats,
+    observed_variances: Floats,
+    tolerances: Floats,
+    thresholds: Floats,
+    n_users: int,
+) -> None:
+    """Count the replicates whose largest squared statistic, over the pairs so far, is extreme.
+
+    Adds to the counts, (n_pairs,), and raises the maxima over earlier pairs, (n_replicates,), in
+    place. Pairs are in rising order of their observed statistic.
+
+    Parameters
+    ----------
+    counts
+        How many replicates are at least as extreme as what was observed, (n_pairs,).
+    maxima
+        The largest squared statistic over the pairs so far, (n_replicates,).
+    sums
+        Sums of the systems' scores over the users of each replicate, (n_systems, n_replicates).
+    square_sums
+        Sums of the pairs' squared centred differences, as whole numbers, over the users of each
+        replicate, (n_pairs, n_replicates).
+    systems
+        Numbers of the two systems of each pair, (n_pairs, 2).
+    observed_sums
+        Sums of the pairs' differences over all users, (n_pairs,).
+    factors
+        What makes mean squares of the sums of squares, (n_pairs,): a power of two over the users.
+    observed_variances
+        Variances of the differences of all users, (n_pairs,); infinite for a pair without
+        statistics.
+    tolerances
+        Variances that can be rounding alone, (n_pairs,): the observed one then takes their place.
+    thresholds
+        The squared statistic from which a replicate counts, (n_pairs,).
+    n_users
+        Number of users.
+    """
+    n_pairs, n_replicates = square_sums.shape
+    for pair in range(n_pairs):
+        first = systems[pair, 0]
+        second = systems[pair, 1]
+        count = 0
+        for replicate in range(n_replicates):
+            difference = sums[first, replicate] - sums[second, replicate]
+            shift = (difference - observed_sums[pair]) / n_users
+            square = shift * shift
+            variance = square_sums[pair, replicate] * factors[pair] - square
+            if variance <= tolerances[pair]:
+                variance = observed_variances[pair]
+            maximum = max(maxima[replicate], square / variance)
+            maxima[replicate] = maximum
+            count += maximum >= thresholds[pair]
+        counts[pair] += count

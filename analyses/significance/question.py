@@ -15,11 +15,12 @@ from analyses.shared.analysis import AnalysisSettings
 from analyses.shared.measure import Measure
 from analyses.shared.scores import Scores
 from analyses.shared.work import ScoresWork
+from analyses.significance.bootstrap_max_t import max_t_test
 from analyses.significance.corrections import (
     benjamini_hochberg,
     bonferroni,
     holm,
-    max_t_test,
+    sign_flip_max_t_test,
     tukey_test,
 )
 from analyses.significance.paired_tests import sakai_test, sign_test, t_test, wilcoxon_test
@@ -41,7 +42,9 @@ if TYPE_CHECKING:
 
 Test = Literal["exact", "monte-carlo", "t", "wilcoxon", "sign", "bootstrap"]
 Standard = Literal["normal", "uniform", "empirical"]
-Correction = Literal["none", "bonferroni", "holm", "bh", "max-t", "tukey"]
+Correction = Literal["none", "bonferroni", "holm", "bh", "max-t", "max-t-sign-flip", "tukey"]
+Simultaneous = Literal["max-t", "max-t-sign-flip", "tukey"]
+"""Corrections that are tests of all pairs of systems at once."""
 
 DETERMINISTIC_TESTS = {"t": t_test, "wilcoxon": wilcoxon_test, "sign": sign_test}
 """Tests without a setting."""
@@ -49,14 +52,18 @@ DETERMINISTIC_TESTS = {"t": t_test, "wilcoxon": wilcoxon_test, "sign": sign_test
 ADJUSTMENTS = {"bonferroni": bonferroni, "holm": holm, "bh": benjamini_hochberg}
 """Corrections of p-values, along the last axis."""
 
-JOINT_TESTS: Mapping[str, Callable[..., Floats]] = {"max-t": max_t_test, "tukey": tukey_test}
-"""Corrections that are tests of all pairs of systems at once."""
+JOINT_TESTS: Mapping[str, Callable[..., Floats]] = {
+    "max-t": max_t_test,
+    "max-t-sign-flip": sign_flip_max_t_test,
+    "tukey": tukey_test,
+}
+"""The tests of all pairs of systems at once."""
 
 TESTS_OF_MEANS = ("exact", "monte-carlo", "t", "bootstrap")
 """Tests of the difference in means; the others are of ranks or signs."""
 
 DRAWS = {"exact": 100_000, "monte-carlo": 100_000, "bootstrap": 10_000}
-DRAWS_OF_CORRECTION = {"max-t": 100_000, "tukey": 5_000}
+DRAWS_OF_CORRECTION = {"max-t": 10_000, "max-t-sign-flip": 100_000, "tukey": 5_000}
 SCALE_TOLERANCE = 1e-6
 
 UNIFORM_SLOPE = 0.15
@@ -86,7 +93,7 @@ class Question(AnalysisSettings):
         None,
         ge=99,
         description="Number of random permutations or bootstrap replicates; default: 100,000 for "
-        "monte-carlo and max-t, 10,000 for bootstrap, 5,000 for tukey.",
+        "monte-carlo and max-t-sign-flip, 10,000 for bootstrap and max-t, 5,000 for tukey.",
     )
 
     @property

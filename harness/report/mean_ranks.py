@@ -18,7 +18,7 @@ from analyses.shared.estimate import Estimate
 from analyses.shared.figures import draw_panels
 from analyses.shared.number_format import Cell, rounded
 from analyses.shared.result import FigureDeclaration
-from analyses.shared.sentences import letters_by_system, listed, plural
+from analyses.shared.sentences import MOST_LETTERS, letters_by_system, listed, plural
 from analyses.shared.table import Table
 from analyses.systems import draw_ranks
 
@@ -77,10 +77,10 @@ class MeanRanks:
             "Rank 1 is best; ties share their mean rank. 95 %: bootstrap over four or more data "
             "sets, as wide as Student's t; none where the rank is the same in all. Place: in the "
             "order of the mean ranks, likewise. Letters: two that share one do not differ "
-            "significantly (Friedman's and Nemenyi's tests, family-wise error rate .05). Strength: "
-            "Plackett-Luce model; the strengths add up to 1, and have intervals over five or more "
-            "data sets (bootstrap). Each study counts as an independent "
-            f"data set.{excluded}"
+            "significantly (Friedman's and Nemenyi's tests, family-wise error rate .05); none "
+            f"where there would be more than {MOST_LETTERS}. Strength: Plackett-Luce model; the "
+            "strengths add up to 1, and have intervals over five or more data sets (bootstrap). "
+            f"Each study counts as an independent data set.{excluded}"
         )
         first_heading = f"{self._criterion}, {self.noun}"
         headings = [first_heading, "mean rank", "95 %", "place", "letters", "strength"]

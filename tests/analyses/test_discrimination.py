@@ -180,7 +180,8 @@ def test_adjusted_values_stand_beside_raw_ones(correction: Correction, scores: S
     result = discriminate(scores, correction=correction, permutations=999, replicates=0)
     frame = result.to_frame()
     np.testing.assert_array_equal(frame.p, discriminate(scores, replicates=0).p.ravel())
-    assert (frame.p_adjusted >= frame.p - 0.06).all()
+    # max-T resamples users: the p-value of a single pair is close to that of sign flips.
+    assert (frame.p_adjusted >= frame.p - 0.1).all()
     share = (frame.p_adjusted[:10] <= 0.05).mean()
     assert result.summary().significant_adjusted[0] == share
 

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
+from analyses.significance.bootstrap_max_t import max_t_test
 from analyses.significance.corrections import (
     benjamini_hochberg,
     bonferroni,
     holm,
-    max_t_test,
+    sign_flip_max_t_test,
     tukey_test,
 )
 from analyses.significance.effects import effects
@@ -106,6 +107,7 @@ def family_errors(drawn: Draw) -> Tallied:
         "Holm": holm(p),
         FALSE_DISCOVERY: benjamini_hochberg(p),
         "max-T": max_t_test(scores, permutations=fewer, seed=drawn.seed),
+        "max-T by sign flips": sign_flip_max_t_test(scores, permutations=fewer, seed=drawn.seed),
         TUKEY: tukey_test(scores, permutations=fewer, seed=drawn.seed),
     }
     for name, adjusted in corrected.items():

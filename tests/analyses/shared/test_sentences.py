@@ -1,8 +1,9 @@
 """Sentences about estimates, lists and numbers in sentences, and letters of groups."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, count, product
 from typing import Any
 
 import numpy as np
@@ -239,66 +240,84 @@ def test_two_that_share_a_letter_do_not_differ() -> None:
     assert letters_by_system(differing(3, (0, 1), (0, 2), (1, 2)), order) == ("b", "c", "a")
 
 
-def test_the_53rd_group_is_called_a1() -> None:
-    n = 105
-    differs = ~np.eye(n, dtype=np.bool_)
-    letters = letters_by_system(differs, np.arange(n))
-    assert [letters[place] for place in (0, 25, 26, 51, 52, 103, 104)] == [
-        *("a", "z", "A", "Z", "a1", "Z1", "a2")
-    ]
+def sharing(letters: Sequence[Any]) -> Any:
+    """Mark which two texts or groups have a member in common, of shape (n, n)."""
+    return np.array([[bool({*one} & {*other}) for other in letters] for one in letters])
 
 
-def largest_groups(differs: Any) -> list[list[int]]:
-    """By brute force: all sets of which no two differ, and to which nothing can be added."""
+def fewest_groups(differs: Any) -> int:
+    """By brute force: the fewest sets without a difference that cover all pairs without one."""
     n = len(differs)
     alike = [
-        {*some}
+        {(one, other) for one in members for other in members}
         for size in range(1, n + 1)
-        for some in combinations(range(n), size)
-        if not differs[np.ix_(some, some)].any()
+        for members in combinations(range(n), size)
+        if not differs[np.ix_(members, members)].any()
     ]
-    return sorted(sorted(one) for one in alike if not any(one < other for other in alike))
+    largest = [pairs for pairs in alike if not any(pairs < others for others in alike)]
+    all_pairs = {pair for pair in product(range(n), repeat=2) if not differs[pair]}
+    for size in count(1):
+        if any(set().union(*chosen) == all_pairs for chosen in combinations(largest, size)):
+            return size
+    raise AssertionError
 
 
-def test_groups_are_all_largest_ones(rng: np.random.Generator) -> None:
-    for _ in range(20):
-        upper = np.triu(rng.random((7, 7)) < 0.4, 1)
+@pytest.mark.parametrize("share", [0.1, 0.4, 0.8])
+def test_two_share_a_letter_only_if_they_do_not_differ(
+    share: float, rng: np.random.Generator
+) -> None:
+    for n in (1, 2, 5, 8, 11):
+        upper = np.triu(rng.random((n, n)) < share, 1)
         differs = upper | upper.T
-        assert [sorted(group) for group in letter_groups(differs)] == largest_groups(differs)
+        letters = letters_by_system(differs, rng.permutation(n))
+        np.testing.assert_array_equal(sharing(letters), ~differs)
 
 
-def test_up_to_500_groups_are_given_and_fewer_where_there_would_be_more() -> None:
-    """Of n pairs that differ, 2^n groups take one of each; of 9 there are 512."""
-    of_eight = differing(16, *((2 * n, 2 * n + 1) for n in range(8)))
-    assert len(letter_groups(of_eight)) == 256
-    of_nine = differing(18, *((2 * n, 2 * n + 1) for n in range(9)))
-    groups = letter_groups(of_nine)
-    assert len(groups) < 18**2 / 2
-    for one, other in combinations(range(18), 2):
-        share = any({one, other} <= group for group in groups)
-        assert share == (not of_nine[one, other])
-    # Nothing can be added to any of them.
-    for group in groups:
-        others = set(range(18)) - group
-        assert all(of_nine[[*group], other].any() for other in others)
-    assert [*map(sorted, groups)] == sorted(map(sorted, groups))
+def test_hardly_more_letters_are_given_than_are_needed(rng: np.random.Generator) -> None:
+    for _ in range(20):
+        upper = np.triu(rng.random((6, 6)) < 0.4, 1)
+        differs = upper | upper.T
+        assert len(letter_groups(differs)) <= fewest_groups(differs) + 1
 
 
-def test_five_hundred_groups_are_not_too_many() -> None:
-    """Of three sets of five that differ, and one of four, a group takes one of each."""
-    blocks = (5, 5, 5, 4)
-    differs = np.zeros((19, 19), dtype=np.bool_)
-    start = 0
-    for size in blocks:
-        differs[start : start + size, start : start + size] = ~np.eye(size, dtype=np.bool_)
-        start += size
-    assert len(letter_groups(differs)) == 5 * 5 * 5 * 4
+def test_no_group_is_redundant_and_none_can_be_larger(rng: np.random.Generator) -> None:
+    for _ in range(30):
+        upper = np.triu(rng.random((9, 9)) < 0.3, 1)
+        differs = upper | upper.T
+        groups = letter_groups(differs)
+        assert groups
+        for group in groups:
+            others = set(range(9)) - {*group}
+            assert all(differs[group, other].any() for other in others)
+            is_shared = np.zeros((9, 9), dtype=np.bool_)
+            for other_group in groups:
+                if other_group != group:
+                    is_shared[np.ix_(other_group, other_group)] = True
+            assert not is_shared[np.ix_(group, group)].all()
 
 
-def test_a_system_that_differs_from_all_has_a_group_of_its_own() -> None:
-    n = 20
-    pairs = [(2 * number, 2 * number + 1) for number in range(9)]
-    alone = [(19, other) for other in range(19)]
-    groups = letter_groups(differing(n, *pairs, *alone))
-    assert frozenset({19}) in groups
-    assert len(groups) < n**2 / 2
+def test_systems_of_a_scale_have_a_letter_for_each_largest_run() -> None:
+    """Means a tenth apart, of which those differ that are .25 apart: each run of three."""
+    n = 10
+    places = np.arange(n)
+    differs = np.abs(places[:, np.newaxis] - places) > 2
+    assert letter_groups(differs) == [[first, first + 1, first + 2] for first in range(n - 2)]
+
+
+@pytest.mark.parametrize(("n_alone", "n_letters"), [(12, 12), (13, 0), (200, 0)])
+def test_more_than_twelve_letters_are_left_out(n_alone: int, n_letters: int) -> None:
+    differs = ~np.eye(n_alone, dtype=np.bool_)
+    letters = letters_by_system(differs, np.arange(n_alone))
+    assert len({*letters} - {""}) == n_letters
+    assert len(letter_groups(differs)) == n_letters
+
+
+@pytest.mark.parametrize("n", [24, 200])
+def test_systems_that_differ_from_one_other_take_few_steps(n: int) -> None:
+    """There are 2^(n / 2) largest groups, of which few are needed."""
+    differs = differing(n, *((2 * pair, 2 * pair + 1) for pair in range(n // 2)))
+    letters = letters_by_system(differs, np.arange(n))
+    if any(letters):
+        np.testing.assert_array_equal(sharing(letters), ~differs)
+    # 7 letters are the fewest for 24 systems (Gregory & Pullman 1982).
+    assert n > 24 or any(letters)

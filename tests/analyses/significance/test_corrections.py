@@ -16,8 +16,8 @@ from analyses.significance.corrections import (
     benjamini_hochberg,
     bonferroni,
     holm,
-    max_t_test,
     random_swaps,
+    sign_flip_max_t_test,
     tukey_test,
 )
 from analyses.significance.permutation import pair_indices, random_signs
@@ -96,7 +96,7 @@ def by_the_book(scores: Floats, signs: Floats) -> Floats:
 
 def test_max_t_gives_what_a_plain_loop_gives(scores: Floats) -> None:
     signs = np.vstack([np.ones(30), random_signs(0, 499, n_users=30, seed=4)])
-    p = max_t_test(scores, permutations=499, seed=4)
+    p = sign_flip_max_t_test(scores, permutations=499, seed=4)
     expected = [by_the_book(one, signs) for one in scores]
     np.testing.assert_allclose(p, expected, rtol=1e-12)
 
@@ -104,10 +104,10 @@ def test_max_t_gives_what_a_plain_loop_gives(scores: Floats) -> None:
 def test_a_copy_of_a_system_changes_nothing(scores: Floats) -> None:
     """Ties between the copies' statistics count, whatever rounding does."""
     copied = np.concatenate([scores, scores[:, 3:]], axis=1)
-    p = max_t_test(copied, permutations=999, seed=4)
+    p = sign_flip_max_t_test(copied, permutations=999, seed=4)
     first, second = pair_indices(5)
     np.testing.assert_array_equal(
-        p[:, (first < 4) & (second < 4)], max_t_test(scores, permutations=999, seed=4)
+        p[:, (first < 4) & (second < 4)], sign_flip_max_t_test(scores, permutations=999, seed=4)
     )
 
 
@@ -115,9 +115,9 @@ def test_a_copy_of_a_system_changes_nothing(scores: Floats) -> None:
 def test_jobs_and_blocks_change_no_bit_of_max_t(
     n_jobs: int, scores: Floats, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    expected = max_t_test(scores, permutations=5000, seed=9)
+    expected = sign_flip_max_t_test(scores, permutations=5000, seed=9)
     monkeypatch.setattr("analyses.significance.corrections.SIGNS_AT_ONCE", 700)
-    p = max_t_test(scores, permutations=5000, seed=9, n_jobs=n_jobs)
+    p = sign_flip_max_t_test(scores, permutations=5000, seed=9, n_jobs=n_jobs)
     np.testing.assert_array_equal(p, expected)
 
 
@@ -126,7 +126,7 @@ def test_stepping_down_follows_the_book_where_p_values_would_fall(seed: int) -> 
     """Few users, so that a smaller z among fewer pairs is often the rarer event."""
     scores = np.random.default_rng(seed).integers(0, 5, size=(1, 5, 8)).astype(float)
     signs = np.vstack([np.ones(8), random_signs(0, 199, n_users=8, seed=seed)])
-    p = max_t_test(scores, permutations=199, seed=seed)
+    p = sign_flip_max_t_test(scores, permutations=199, seed=seed)
     np.testing.assert_allclose(p[0], by_the_book(scores[0], signs), rtol=1e-12)
 
 
@@ -136,7 +136,7 @@ def test_systems_that_differ_by_rounding_alone_are_equal() -> None:
     scores = np.array([[[border] * 20, [border + 2.0**-53] * 20, [1.0] * 20]])
     gridded = to_grid(scores)
     assert (gridded[0, 1] - gridded[0, 0] == 1.0).all()
-    p = max_t_test(scores, permutations=99, seed=0)
+    p = sign_flip_max_t_test(scores, permutations=99, seed=0)
     np.testing.assert_array_equal(p, [[1.0, 0.01, 0.01]])
 
 
@@ -213,7 +213,7 @@ def test_max_t_of_many_systems_keeps_within_its_memory(
     rng: np.random.Generator, peak_megabytes: Callable[[], float]
 ) -> None:
     """Distances of 19,900 pairs under 512 signs take 81 MB, and four such arrays were held."""
-    p = max_t_test(rng.random((1, 200, 10)), permutations=512, seed=1)
+    p = sign_flip_max_t_test(rng.random((1, 200, 10)), permutations=512, seed=1)
     assert p.shape == (1, 19_900)
     assert peak_megabytes() < 100
 
@@ -230,10 +230,12 @@ def test_tukey_of_many_users_keeps_within_its_memory(
 def test_short_blocks_change_no_bit_of_both_tests(
     scores: Floats, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    expected = [max_t_test(scores, permutations=99, seed=9)]
+    expected = [sign_flip_max_t_test(scores, permutations=99, seed=9)]
     expected.append(tukey_test(scores, permutations=99, seed=9))
     monkeypatch.setattr("analyses.significance.corrections.DISTANCES_AT_ONCE", 1)
     monkeypatch.setattr("analyses.significance.corrections.SWAPS_AT_ONCE", 1)
     monkeypatch.setattr("analyses.significance.permutation.NUMBERS_AT_ONCE", 1)
-    np.testing.assert_array_equal(max_t_test(scores, permutations=99, seed=9), expected[0])
+    np.testing.assert_array_equal(
+        sign_flip_max_t_test(scores, permutations=99, seed=9), expected[0]
+    )
     np.testing.assert_array_equal(tukey_test(scores, permutations=99, seed=9), expected[1])
