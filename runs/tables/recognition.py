@@ -9,7 +9,7 @@ from typing import Final
 from runs.shared.errors import require_choice
 from runs.tables.assignment import assign_roles
 from runs.tables.columnar_rows import ColumnarRows
-from runs.tables.layouts import COLUMNAR, FORMATS, LAYOUTS, Layout, Shape
+from runs.tables.layouts import COLUMNAR, FORMATS, IN_ORDER, LAYOUTS, Layout, Shape
 from runs.tables.options import TableOptions, require_separator
 from runs.tables.roles import Columns, Kind, Role, named_roles
 from runs.tables.rows import DelimitedRows, ItemsRows, MatrixRows, Rows
@@ -165,7 +165,8 @@ def _sniffed_layout(
     )
     if sniffed.shape == Shape.ITEMS:
         return LAYOUTS["user-items"], "user-items", None, False
-    if is_movielens(lines, sniffed):
+    has_roles_of_ratings = set(kind.roles) >= set(IN_ORDER)
+    if has_roles_of_ratings and is_movielens(lines, sniffed):
         format = "movielens-dat" if sniffed.separator == "::" else "movielens-u.data"
         return LAYOUTS[format], format, None, False
     layout = Layout(
