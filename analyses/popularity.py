@@ -16,12 +16,14 @@ from pydantic import Field
 
 from analyses.intervals.areas import HIGHER_IS_BETTER, Curves, area
 from analyses.intervals.block_resampling import Resampling
+from analyses.intervals.contested_loss import ContestedComparison
 from analyses.intervals.resampling import sum_over_runs
 from analyses.intervals.systems import subset_taus
 from analyses.ordering import tau_b
 from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
 from analyses.ordering.coefficients import further_coefficients
 from analyses.shared.analysis import analysis
+from analyses.shared.contested_shares import ContestedShares
 from analyses.shared.families import Families, SubsetValues
 from analyses.shared.judgement_samples import RATINGS_IN_WORDS, CountedSettings, percent_grid
 from analyses.shared.measure import Measures, tidy
@@ -144,6 +146,9 @@ class Removal:
         shape (n_measures, n_levels, n_replicates).
     within
         Areas under the curves in random subsets of the systems.
+    contested
+        Shares of the contested pairs of systems that keep their order; None if nothing is lost, and
+        for checks.
     n_kept
         Judgements left, in the mean over the orders, of shape (n_levels,).
     """
@@ -156,6 +161,7 @@ class Removal:
     coefficients: Mapping[str, Floats]
     replicates: Floats
     within: SubsetValues
+    contested: ContestedShares | None
     n_kept: Floats
 
 
@@ -208,6 +214,13 @@ class Popularity(Result):
         return self.curves.estimates(
             loss="loss of the judgements of popular items", threshold=LEAST_AREA
         )
+
+    def contested_estimates(self) -> Estimates | None:
+        """Compute the shares of the contested pairs that keep their order; None without a loss."""
+        if self.chosen.contested is None:
+            return None
+        loss = "loss of the judgements of popular items"
+        return self.chosen.contested.estimates(f"Robustness to {loss}", f"robust to {loss}")
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Tabulate ``popularity`` with ``..._areas`` and ``..._area_differences``, and the checks.
@@ -342,6 +355,9 @@ def _removal(
     areas = _areas(agreements.within, indices, levels)
     crossed_areas = _areas(agreements.crossed, indices, levels)
     areas_within = SubsetValues(work.families.n_families, areas, crossed_areas)
+    contested = None
+    if is_chosen:
+        contested = _contested_shares(sums, work, resampling, indices, levels)
     n_kept = is_kept.sum(axis=0)[indices]
     return Removal(
         cut=rule.cut,
@@ -352,6 +368,7 @@ def _removal(
         coefficients=coefficients,
         replicates=mean_of_defined(replicates),
         within=areas_within,
+        contested=contested,
         n_kept=n_kept.mean(axis=-1),
     )
 
@@ -425,6 +442,20 @@ def _compare_masks(sums: Floats, work: Work, resampling: Resampling, subsets: Ma
         within=within.swapaxes(1, 2),
         crossed=crossed,
     )
+
+
+def _contested_shares(
+    sums: Floats, work: Work, resampling: Resampling, indices: Numbers, levels: Sequence[float]
+) -> ContestedShares | None:
+    """Compute shares of the contested pairs that keep their order, in the mean over levels.
+
+    ``sums`` and the resampling are those of `_compare_masks`, ``indices``, (n_levels, n_orders),
+    the numbers of the masks. None if no level is below 1.
+    """
+    comparison = ContestedComparison.of(work, resampling)
+    by_mask = comparison.compare(sums[..., :-1], sums[..., -1])
+    by_level = by_mask.transformed(lambda shares: shares[..., indices].mean(axis=-1))
+    return comparison.over_levels(levels, by_level)
 
 
 def _kept_by_order(

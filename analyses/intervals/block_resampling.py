@@ -64,6 +64,11 @@ class Resampling:
         weights_of_runs = np.where(is_complete, drawn_runs, once_each)
         return cls(blocks, block_weights, weights_of_runs)
 
+    def first(self, n_replicates: int) -> Resampling:
+        """Select the first replicates; all, if there are fewer."""
+        runs = None if self.runs is None else self.runs[:n_replicates]
+        return replace(self, weights=self.weights[:n_replicates], runs=runs)
+
     def taus(self, sums: Floats, reference: Floats) -> Floats:
         """Compare samples with the reference, among the users of every replicate, by tau-b.
 
@@ -88,7 +93,7 @@ class Resampling:
         with single_threaded("blas"):
             for measure in range(n_measures):
                 # Totals over users in units: whole numbers, which are exact sums.
-                samples, of_reference, unit = self._totals(sums[measure], reference[measure])
+                samples, of_reference, unit = self.totals(sums[measure], reference[measure])
                 # From units of means to DECIMALS, to which scores are compared.
                 scale = unit * 10.0**DECIMALS
                 taus[measure] = sample_taus(samples, of_reference, scale).T
@@ -119,15 +124,13 @@ class Resampling:
         subsets that were compared; NaN by other measures, and where all systems of a subset tie.
         """
         first_subsets = subsets[:N_CROSSED]
-        first_weights = self.weights[:N_CROSSED]
-        first_runs = None if self.runs is None else self.runs[:N_CROSSED]
-        first_replicates = replace(self, weights=first_weights, runs=first_runs)
-        n_replicates = len(first_weights)
+        first_replicates = self.first(N_CROSSED)
+        n_replicates = len(first_replicates.weights)
         n_subsets = len(first_subsets)
         n_measures, _, _, n_samples = sums.shape
         taus = np.full((n_measures, n_samples, n_replicates, n_subsets), np.nan)
         for measure in measures:
-            samples, of_reference, unit = first_replicates._totals(
+            samples, of_reference, unit = first_replicates.totals(
                 sums[measure], reference[measure]
             )
             # Samples in the place of measures, replicates in that of samples.
@@ -155,7 +158,7 @@ class Resampling:
         totals = np.concatenate([observed, resampled])
         return totals / n_users
 
-    def _totals(self, samples: Floats, reference: Floats) -> tuple[Floats, Floats, float]:
+    def totals(self, samples: Floats, reference: Floats) -> tuple[Floats, Floats, float]:
         """Add up the scores of one measure over the users, and runs, of each replicate.
 
         Sums are rounded to whole units first, so that totals are exact.

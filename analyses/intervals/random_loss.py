@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -12,11 +12,13 @@ import numpy as np
 
 from analyses.intervals.areas import HIGHER_IS_BETTER, Curves, area
 from analyses.intervals.block_resampling import Resampling
+from analyses.intervals.contested_loss import ContestedComparison, KeptShares
 from analyses.intervals.resampling import RESAMPLING_SAMPLES, resampled_users, sum_over_runs
 from analyses.intervals.systems import subset_taus
 from analyses.ordering import tau_b
 from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
 from analyses.ordering.coefficients import mean_coefficients, stack_levels
+from analyses.shared.contested_shares import ContestedShares
 from analyses.shared.families import Families, SubsetValues
 from analyses.shared.judgement_samples import LossSettings
 from analyses.shared.limits import RANDOM_LOSS_FACTOR
@@ -97,6 +99,8 @@ def lose_at_random(
     crossed = np.stack([level.crossed for level in by_level], axis=-1)
     n_without_relevant = np.array([level.n_without_relevant for level in by_level])
     n_kept = np.array([level.n_kept for level in by_level])
+    kept = KeptShares.stacked([level.kept for level in by_level])
+    contested = samples.contested.over_levels(levels, kept, factor=RANDOM_LOSS_FACTOR)
     areas_within = area(levels, within)
     areas_crossed = area(levels, crossed)
     areas_in_subsets = SubsetValues(
@@ -109,6 +113,7 @@ def lose_at_random(
         coefficients=coefficients,
         replicates=replicates,
         within=areas_in_subsets,
+        contested=contested,
         without_relevant=n_without_relevant,
         n_kept=n_kept,
         families=work.families,
@@ -135,6 +140,8 @@ class _LevelAgreement:
     crossed
         The same with other users, of shape (n_measures, n_resamples, n_subsets); NaN for measures
         that are not reported.
+    kept
+        Shares of the contested pairs that keep their order, in the mean over samples.
     n_without_relevant
         Mean number of users left without a relevant item.
     n_kept
@@ -146,6 +153,7 @@ class _LevelAgreement:
     replicates: Floats
     within: Floats
     crossed: Floats
+    kept: KeptShares
     n_without_relevant: float
     n_kept: float
 
@@ -177,6 +185,8 @@ class _LossSamples:
         Random subsets of the systems, of shape (n_subsets, n_systems).
     reported
         Positions of the report measures.
+    contested
+        Compares the contested pairs of systems.
     """
 
     qrels: Qrels
@@ -189,6 +199,7 @@ class _LossSamples:
     reference: Floats
     subsets: Masks
     reported: Sequence[int]
+    contested: ContestedComparison
 
     @classmethod
     def of(cls, work: Work, settings: LossSettings, draw: Callable[[float], Masks]) -> _LossSamples:
@@ -219,6 +230,7 @@ class _LossSamples:
             reference=sums_of_all[..., 0],
             subsets=subsets,
             reported=reported,
+            contested=ContestedComparison.of(work, resampling),
         )
 
     def compare_levels(self, levels: Sequence[float]) -> list[_LevelAgreement]:
@@ -267,6 +279,7 @@ class _LossSamples:
         # Samples last, to average over them.
         crossed = np.moveaxis(crossed, 1, -1)
         within = subset_taus(means, reference_means, self.subsets)
+        kept = self._keep_order(level, sums)
         # One sample that stands for all is repeated.
         n_repeats = self.n_samples // n_scored
         n_kept = np.count_nonzero(is_kept) / n_scored
@@ -277,9 +290,21 @@ class _LossSamples:
             replicates=replicates,
             within=mean_of_defined(within),
             crossed=mean_of_defined(crossed),
+            kept=kept,
             n_without_relevant=n_without_relevant,
             n_kept=n_kept,
         )
+
+    def _keep_order(self, level: float, sums: Floats) -> KeptShares:
+        """Compute shares of contested pairs that keep their order, in the mean over samples.
+
+        ``sums`` are those of `_compare_level`. Replicates average over samples that are drawn anew.
+        """
+        shares = self.contested.compare(sums, self.reference)
+        resampled = shares.replicates.swapaxes(1, 2)
+        replicates = _resample_samples(resampled, level=level, seed=self.seed)
+        means = shares.transformed(mean_of_defined)
+        return replace(means, replicates=replicates)
 
     def _means(self, sums: Floats) -> Floats:
         """Average sums over blocks, (n_measures, n_blocks, n_systems, n_samples), over users.
@@ -316,6 +341,8 @@ class RandomLoss(Result):
         Mean number of users left without a relevant item, of shape (n_levels,).
     n_kept
         Mean number of judgements left, of shape (n_levels,).
+    contested
+        Shares of the contested pairs of systems that keep their order; None if nothing is lost.
     families
         The families of the systems.
     n_users, n_judgements
@@ -336,6 +363,7 @@ class RandomLoss(Result):
     within: SubsetValues
     without_relevant: Floats
     n_kept: Floats
+    contested: ContestedShares | None
     families: Families
     n_users: int
     n_judgements: int
@@ -375,6 +403,12 @@ class RandomLoss(Result):
     def estimates(self) -> Estimates:
         """Estimate the areas under the curves with their intervals."""
         return self.curves.estimates(loss=self.loss, threshold=self.least_area)
+
+    def contested_estimates(self) -> Estimates | None:
+        """Compute the shares of the contested pairs that keep their order; None without a loss."""
+        if self.contested is None:
+            return None
+        return self.contested.estimates(f"Robustness to {self.loss}", f"robust to {self.loss}")
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Tabulate the curves (see `to_frame`), the areas under them, and differences of areas.

@@ -381,3 +381,65 @@ def sample_taus(estimates: Floats, references: Rows, scale: float) -> Floats:
             agreement, common_agreement, n_untied, n_common, n_untied_in_reference, taus[replicate]
         )
     return taus
+
+
+@jit(error_model="numpy", inline="always")
+def _compare_pair(first: Floats, second: Floats, sign: float, products: Floats) -> None:
+    """Compare two systems in every sample with the reference: 1.0 if alike, -1.0 if opposite.
+
+    ``first`` and ``second`` are their scores, ``sign`` is 1.0 if the first is better in the
+    reference, -1.0 if it is worse, 0.0 if they tie there. The products, 0.0 for a tie in either,
+    are written into ``products``; arrays are of shape (n_samples,). The function is inlined, so
+    that it vectorises.
+    """
+    for sample in range(len(first)):
+        is_above = 1.0 if first[sample] > second[sample] else 0.0
+        is_below = 1.0 if first[sample] < second[sample] else 0.0
+        products[sample] = sign * (is_above - is_below)
+
+
+@jit(error_model="numpy")
+def pair_agreements(
+    estimates: Floats, references: Rows, scale: float, is_counted: NDArray[np.bool_]
+) -> Floats:
+    """Count the pairs of some sets that samples order as the reference does, less the opposite.
+
+    Parameters
+    ----------
+    estimates
+        Scores of shape (n_replicates, n_systems, n_samples).
+    references
+        Scores of shape (n_replicates, n_systems).
+    scale
+        Scores that are the same whole number when multiplied by the scale, and rounded, are tied. A
+        pair that is tied in a sample or in the reference counts as 0.
+    is_counted
+        Marks of the pairs i < j of each set, first by i, then by j: (n_sets, n_pairs).
+
+    Returns
+    -------
+    Numbers of pairs in the same order less those in the opposite one, of shape (n_replicates,
+    n_sets, n_samples).
+    """
+    n_replicates, n_systems, n_samples = estimates.shape
+    n_sets = len(is_counted)
+    agreements = np.zeros((n_replicates, n_sets, n_samples))
+    rounded = np.empty((n_systems, n_samples))
+    lowest = np.empty(n_systems)
+    highest = np.empty(n_systems)
+    products = np.empty(n_samples)
+    for replicate in range(n_replicates):
+        reference = np.rint(references[replicate] * scale)
+        _round_samples(estimates[replicate], scale, rounded, lowest, highest)
+        pair = -1
+        for i in range(n_systems):
+            for j in range(i + 1, n_systems):
+                pair += 1
+                if not is_counted[:, pair].any():
+                    continue
+                sign = np.sign(reference[i] - reference[j])
+                _compare_pair(rounded[i], rounded[j], sign, products)
+                for number in range(n_sets):
+                    if is_counted[number, pair]:
+                        agreements[replicate, number] += products
+    return agreements

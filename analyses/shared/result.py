@@ -302,6 +302,13 @@ class Result:
         """Compute the values whose sources of chance are separated; by default the estimates."""
         return self.estimates()
 
+    def contested_estimates(self) -> Estimates | None:
+        """Compute the share of the contested pairs that each candidate gets right; None if unknown.
+
+        See `analyses.shared.contested_pairs`: the answer of a report compares measures by these.
+        """
+        return None
+
     def under_settings(self, estimates: Estimates) -> Estimates:
         """Add to estimates their values under all settings of the systems, if these are known."""
         return replace(estimates, over_settings=self.over_settings)

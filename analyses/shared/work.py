@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, Protocol, 
 import numpy as np
 from numpy.typing import NDArray
 
+from analyses.shared.contested_pairs import ContestedPairs, contested_pairs
 from analyses.shared.families import Families, families_by_similarity
 from analyses.shared.measure import Measure
 from analyses.shared.scores import Scores
@@ -168,6 +169,18 @@ class Work:
     def families(self) -> Families:
         """The families of the systems."""
         return families_by_similarity(self.scores)
+
+    @cached_property
+    def contested(self) -> ContestedPairs:
+        """The pairs of systems that the report measures do not agree on."""
+        return contested_pairs(self.scores, uses_judgements=self.uses_judgements)
+
+    def uses_judgements(self, measure: Measure) -> bool:
+        """Tell whether a relevant item in place of a non-relevant one can raise the score.
+
+        True where that cannot be tried, as in tables of scores.
+        """
+        return True
 
     @cached_property
     def scales(self) -> Mapping[Measure, int]:

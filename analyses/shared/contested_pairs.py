@@ -1,0 +1,216 @@
+"""The pairs of systems that measures do not agree on: what the choice of a measure decides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+
+from analyses.shared.measure import Measure, Measures
+from analyses.shared.scores import Scores
+from analyses.significance.paired_tests import t_test
+from analyses.significance.permutation import pair_differences, pair_indices
+from runs.shared.arrays import Floats, Masks
+
+AGREED_P = 0.001
+"""A pair that every candidate tells apart with a smaller p, in one direction, is not contested."""
+
+OPPOSED_P = 0.05
+"""A measure with a smaller p in the other direction speaks against a pair being apart."""
+
+REACH_P = (1e-3, 1e-4, 1e-5, 1e-6, 1e-8, 1e-10, 1e-12, 1e-15)
+"""Levels at which pairs are told apart, to find the systems within reach; the largest that does."""
+
+LEAST_SYSTEMS = 8
+"""The group of systems within reach has so many at least, and half of all."""
+
+IGNORES_JUDGEMENTS = "uses no judgements"
+"""Why a measure cannot be recommended: robustness and agreement with itself tell nothing of it."""
+
+
+@dataclass(frozen=True, eq=False)
+class ContestedPairs:
+    """The pairs of systems within reach that the candidate measures do not all order alike.
+
+    Pairs are i < j, first by i, then by j.
+
+    Parameters
+    ----------
+    measures
+        The candidates: report measures that use the judgements, and are no other one.
+    excluded
+        Other report measures, by name, with the reason.
+    systems
+        Names of all systems.
+    is_within_reach
+        Marks of the systems that are compared, of shape (n_systems,): the others are far from them
+        by most measures, as trivial baselines are, and would make every measure look better.
+    is_contested
+        Marks of the contested pairs of systems, of shape (n_pairs,).
+    """
+
+    measures: Measures
+    excluded: Mapping[str, str]
+    systems: tuple[str, ...]
+    is_within_reach: Masks
+    is_contested: Masks
+
+    @property
+    def n_contested(self) -> int:
+        """Number of contested pairs."""
+        return int(np.count_nonzero(self.is_contested))
+
+    @cached_property
+    def is_pair_within_reach(self) -> Masks:
+        """Marks of the pairs of which both systems are within reach, of shape (n_pairs,)."""
+        return _has_both(self.is_within_reach)
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of pairs within reach."""
+        return int(np.count_nonzero(self.is_pair_within_reach))
+
+    @property
+    def out_of_reach(self) -> tuple[str, ...]:
+        """Names of the systems that are not compared."""
+        return tuple(
+            system
+            for system, is_within in zip(self.systems, self.is_within_reach, strict=True)
+            if not is_within
+        )
+
+    def within(self, subsets: Masks) -> Masks:
+        """Mark the contested pairs of each subset of the systems: (n_subsets, n_pairs).
+
+        ``subsets`` marks the systems of each, of shape (n_subsets, n_systems).
+        """
+        return _has_both(subsets) & self.is_contested
+
+
+def _has_both(is_in_group: Masks) -> Masks:
+    """Mark the pairs i < j of which both systems are in a group: (..., n_systems) to n_pairs."""
+    first, second = pair_indices(is_in_group.shape[-1])
+    return np.asarray(is_in_group[..., first] & is_in_group[..., second])
+
+
+def contested_pairs(
+    scores: Scores, *, uses_judgements: Callable[[Measure], bool]
+) -> ContestedPairs:
+    """Find the pairs of systems that the report measures do not all order alike.
+
+    Systems are compared by paired t-tests, whose p-values may be as small as a definition of
+    "far apart" needs. `ContestedPairs` has all pairs within reach that not every candidate tells
+    apart at `AGREED_P` in one direction. Without a candidate, none is contested.
+
+    Parameters
+    ----------
+    scores
+        Scores of every user.
+    uses_judgements
+        Tells whether a measure depends on the judgements.
+    """
+    reported = scores.measures.reported
+    candidates, excluded = _candidates(scores, uses_judgements)
+    if not candidates:
+        n_systems = len(scores.systems)
+        n_pairs = n_systems * (n_systems - 1) // 2
+        return ContestedPairs(
+            measures=Measures(()),
+            excluded=excluded,
+            systems=scores.systems,
+            is_within_reach=np.ones(n_systems, dtype=np.bool_),
+            is_contested=np.zeros(n_pairs, dtype=np.bool_),
+        )
+    measures = reported.restricted_to(candidates)
+    chosen = scores.measures.indices(measures)
+    values = scores.weighted_values[chosen]
+    p_values = t_test(values)
+    differences = pair_differences(values.mean(axis=2))
+    directions = measures.signs[:, np.newaxis] * np.sign(differences)
+    is_within_reach = systems_within_reach(p_values, directions, n_systems=len(scores.systems))
+    is_agreed = np.zeros(p_values.shape[1], dtype=np.bool_)
+    for direction in (-1.0, 1.0):
+        is_agreed |= ((p_values < AGREED_P) & (directions == direction)).all(axis=0)
+    return ContestedPairs(
+        measures=measures,
+        excluded=excluded,
+        systems=scores.systems,
+        is_within_reach=is_within_reach,
+        is_contested=_has_both(is_within_reach) & ~is_agreed,
+    )
+
+
+def _candidates(
+    scores: Scores, uses_judgements: Callable[[Measure], bool]
+) -> tuple[list[Measure], dict[str, str]]:
+    """Select the report measures that may be recommended; the others by name, with the reason.
+
+    A measure that has the scores of an earlier candidate, for all systems and users, is left out.
+    """
+    candidates: list[Measure] = []
+    excluded: dict[str, str] = {}
+    for measure in scores.measures.reported:
+        if not uses_judgements(measure):
+            excluded[str(measure)] = IGNORES_JUDGEMENTS
+            continue
+        values = scores.values[scores.measures.index(measure)]
+        for candidate in candidates:
+            if np.array_equal(values, scores.values[scores.measures.index(candidate)]):
+                excluded[str(measure)] = f"equals {candidate} for all {scores.unit}s"
+                break
+        else:
+            candidates.append(measure)
+    return candidates, excluded
+
+
+def systems_within_reach(p_values: Floats, directions: Floats, *, n_systems: int) -> Masks:
+    """Mark the largest group of systems that are not all far from each other: (n_systems,).
+
+    Two systems are far apart if at least half of the measures tell them apart at a level, in one
+    direction, and none does at `OPPOSED_P` in the other. All others are joined, and the largest
+    group of joined systems is taken, at the highest level of `REACH_P` at which it has
+    `LEAST_SYSTEMS` systems and half of all. With fewer systems, or without such a level, all are
+    within reach.
+
+    Parameters
+    ----------
+    p_values, directions
+        p-values of the pairs i < j, and which system is better: 1.0 for i, -1.0 for j, 0.0 for
+        none; of shape (n_measures, n_pairs).
+    n_systems
+        Number of systems.
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    everything = np.ones(n_systems, dtype=np.bool_)
+    least_size = max(LEAST_SYSTEMS, n_systems / 2)
+    if n_systems < least_size:
+        return everything
+    first, second = pair_indices(n_systems)
+    for level in REACH_P:
+        is_apart = _are_apart(p_values, directions, level)
+        is_joined = ~is_apart
+        links = (np.ones(is_joined.sum()), (first[is_joined], second[is_joined]))
+        graph = coo_array(links, shape=(n_systems, n_systems))
+        _, group_numbers = connected_components(graph, directed=False)
+        sizes = np.bincount(group_numbers)
+        if sizes.max() >= least_size:
+            return np.asarray(group_numbers == sizes.argmax())
+    return everything
+
+
+def _are_apart(p_values: Floats, directions: Floats, level: float) -> Masks:
+    """Mark the pairs that measures tell apart at a level, with no measure against it: (n_pairs,).
+
+    p-values and directions (1.0, -1.0, or 0.0) are of shape (n_measures, n_pairs).
+    """
+    is_apart = np.zeros(p_values.shape[1], dtype=np.bool_)
+    for direction in (-1.0, 1.0):
+        says_so = (p_values < level) & (directions == direction)
+        is_opposed = (p_values < OPPOSED_P) & (directions == -direction)
+        is_apart |= (says_so.mean(axis=0) >= 0.5) & ~is_opposed.any(axis=0)
+    return is_apart
