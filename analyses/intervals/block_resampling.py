@@ -130,9 +130,7 @@ class Resampling:
         n_measures, _, _, n_samples = sums.shape
         taus = np.full((n_measures, n_samples, n_replicates, n_subsets), np.nan)
         for measure in measures:
-            samples, of_reference, unit = first_replicates.totals(
-                sums[measure], reference[measure]
-            )
+            samples, of_reference, unit = first_replicates.totals(sums[measure], reference[measure])
             # Samples in the place of measures, replicates in that of samples.
             estimates = np.moveaxis(samples * unit, -1, 0)
             references = (of_reference * unit)[np.newaxis]

@@ -12,7 +12,7 @@ from analyses.intervals.block_resampling import Resampling
 from analyses.intervals.resampling import mark_runs
 from analyses.ordering import DECIMALS
 from analyses.shared.contested_pairs import ContestedPairs
-from analyses.shared.contested_shares import ContestedShares, shares_of_counts
+from analyses.shared.contested_shares import ContestedShares, shares_in_order
 from analyses.shared.families import N_CROSSED, SubsetValues
 from analyses.shared.limits import TAU_FACTOR
 from analyses.shared.work import Work
@@ -127,9 +127,7 @@ class ContestedComparison:
         first_replicates = self.resampling.first(N_CROSSED)
         observed = self._shares(self.observed, sums, reference, sets)[:, 0]
         replicates = self._shares(self.resampling, sums, reference, contested)
-        crossed = self._shares(
-            first_replicates, sums, reference, contested_in_subsets[:N_CROSSED]
-        )
+        crossed = self._shares(first_replicates, sums, reference, contested_in_subsets[:N_CROSSED])
         return KeptShares(
             contested=observed[:, 0],
             within_reach=observed[:, 1],
@@ -146,17 +144,14 @@ class ContestedComparison:
         ``sets`` marks the pairs, of shape (n_sets, n_pairs); sums and reference are those of
         `compare`. The result: (n_candidates, n_replicates, n_sets, n_samples).
         """
-        from analyses.ordering.loops import pair_agreements
-
-        n_pairs_of_sets = np.count_nonzero(sets, axis=1).astype(np.float64)
         n_samples = sums.shape[-1]
         n_replicates = len(resampling.weights)
         shape = (len(self.candidate_indices), n_replicates, len(sets), n_samples)
         shares = np.empty(shape)
         for candidate, measure in enumerate(self.candidate_indices):
             samples, references, unit = resampling.totals(sums[measure], reference[measure])
-            agreements = pair_agreements(samples, references, unit * 10.0**DECIMALS, sets)
-            shares[candidate] = shares_of_counts(agreements, n_pairs_of_sets[:, np.newaxis])
+            scale = unit * 10.0**DECIMALS
+            shares[candidate] = shares_in_order(samples, references, sets, scale=scale)
         return shares
 
     def over_levels(

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from analyses.ordering.agreement import DECIMALS, ratio_or_nan
 from analyses.shared.contested_pairs import ContestedPairs
 from analyses.shared.families import SubsetValues
 from analyses.shared.limits import TAU_FACTOR, arcsine_limits, variance_stabilised
 from analyses.shared.measure_estimates import Estimates
-from runs.shared.arrays import Floats
+from runs.shared.arrays import Floats, Masks
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -69,12 +70,30 @@ class ContestedShares:
         )
 
 
-def shares_of_counts(agreements: Floats, n_pairs: Floats) -> Floats:
-    """Turn counts of pairs in order less those not in order into shares of pairs in order.
+def shares_in_order(
+    estimates: Floats, references: Floats, sets: Masks, *, scale: float = 10.0**DECIMALS
+) -> Floats:
+    """Compute the share of the pairs of each set that samples order as the reference does.
 
-    ``agreements`` and the numbers of pairs, whose shapes broadcast, give shares in [0, 1], in which
-    a tied pair counts half; NaN where there is no pair.
+    A pair that ties in a sample or in the reference counts half. NaN for a set without pairs.
+
+    Parameters
+    ----------
+    estimates
+        Scores of shape (n_replicates, n_systems, n_samples), of which higher ones are better.
+    references
+        Scores of shape (n_replicates, n_systems), likewise.
+    sets
+        Marks of the pairs of each set, of shape (n_sets, n_pairs).
+    scale
+        Scores that are the same whole number when multiplied by the scale, and rounded, are tied.
+
+    Returns
+    -------
+    Shares in [0, 1], of shape (n_replicates, n_sets, n_samples).
     """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        balance = agreements / n_pairs
-    return np.asarray((1 + balance) / 2)
+    from analyses.ordering.loops import pair_agreements
+
+    n_pairs_of_sets = np.count_nonzero(sets, axis=1)[:, np.newaxis]
+    agreements = pair_agreements(estimates, references, scale, sets)
+    return (1 + ratio_or_nan(agreements, n_pairs_of_sets)) / 2

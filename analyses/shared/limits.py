@@ -143,12 +143,15 @@ def variance_stabilised(
     return np.asarray(estimates[..., np.newaxis] + moved)
 
 
-def joint_quantile(replicates: Floats, *, one_sided: bool = False) -> float:
+def joint_quantile(
+    replicates: Floats, *, one_sided: bool = False, confidence: float = CONFIDENCE
+) -> float:
     """Compute the half-width, in standard deviations, with which all intervals hold at once.
 
-    It is the 95th percentile of the largest of the rows' deviations from their means, each in its
-    standard deviations (max ``|t|``, or one-sided max t, for lower limits), and never less than for
-    one row alone. Of so many replicates, a new one exceeds it with a chance of exactly 5 %.
+    It is a percentile, by default the 95th, of the largest of the rows' deviations from their
+    means, each in its standard deviations (max ``|t|``, or one-sided max t, for lower limits), and
+    never less than for one row alone. Of so many replicates, a new one exceeds it with a chance of
+    exactly 1 - ``confidence``.
 
     Parameters
     ----------
@@ -157,12 +160,15 @@ def joint_quantile(replicates: Floats, *, one_sided: bool = False) -> float:
         vary, or have fewer than two defined replicates, are left out.
     one_sided
         Whether only lower limits are to hold at once.
+    confidence
+        Chance with which all hold.
 
     References
     ----------
     Westfall & Young (1993), Resampling-based multiple testing.
     """
-    single_quantile = ONE_SIDED_QUANTILE if one_sided else NORMAL_QUANTILE
+    single_tail = 1 - confidence if one_sided else (1 - confidence) / 2
+    single_quantile = NormalDist().inv_cdf(1 - single_tail)
     deviations = standard_deviations(replicates)
     is_varying = deviations > 0
     varying = replicates[is_varying]
@@ -175,5 +181,5 @@ def joint_quantile(replicates: Floats, *, one_sided: bool = False) -> float:
         standardised = np.abs(standardised)
     # Of each replicate over the rows in which it is defined.
     largest = np.fmax.reduce(standardised, axis=0)
-    percentile = np.nanquantile(largest, CONFIDENCE, method="weibull")
+    percentile = np.nanquantile(largest, confidence, method="weibull")
     return max(single_quantile, float(percentile))

@@ -383,6 +383,32 @@ class Estimates:
             estimates.append(Estimate(float(difference), float(lower), float(upper)))
         return estimates
 
+    def deviations_of_differences(
+        self, first: Numbers, second: Numbers, *, all_sources: bool = False
+    ) -> Floats:
+        """Compute standard deviations of differences of measures: first less second, (n_pairs,).
+
+        ``first`` and ``second`` are positions of measures. Deviations are over users, or, with
+        ``all_sources``, over users, systems and settings: then they are those of a normal
+        distribution with the same 95 % interval. NaN without replicates, or where they are unknown.
+        """
+        if not all_sources:
+            return standard_deviations(self._differences(self.replicates, first, second))
+        half_widths = self._half_widths_over_all_sources(
+            lambda numbers: numbers[first] - numbers[second]
+        )
+        return half_widths / NORMAL_QUANTILE
+
+    def quantile_of_differences(
+        self, first: Numbers, second: Numbers, *, confidence: float
+    ) -> float:
+        """Compute how many deviations lower limits of differences need to hold at once.
+
+        ``first`` and ``second`` are positions of measures, (n_pairs,); see `joint_quantile`.
+        """
+        replicates = self._differences(self.replicates, first, second)
+        return joint_quantile(replicates, one_sided=True, confidence=confidence)
+
     def _differences(self, numbers: Floats, first: Numbers, second: Numbers) -> Floats:
         """Subtract numbers of measures, on the scale of comparison: those of first minus second.
 

@@ -14,7 +14,7 @@ from analyses.significance.question import Question, Test
 from analyses.validity.comparison import Comparison, JointUsers
 from analyses.validity.loss_curves import LossOfJudgements
 from analyses.validity.truth_agreement import ITSELF, ResampledComparison
-from analyses.validity.validity_result import Validity
+from analyses.validity.validity_result import FIRST_REFERENCE, Validity
 from runs.shared.settings import Levels, Repeats
 
 if TYPE_CHECKING:
@@ -76,6 +76,7 @@ def validity(work: Work, settings: Settings) -> Validity:
         p, true_p = comparison.p_values(work, settings)
         bar.advance()
         rates = resampled.rates(p, true_p, settings)
+        contested = resampled.contested_shares(work.contested, truth=FIRST_REFERENCE)
         bar.advance()
         if settings.judgements:
             loss = LossOfJudgements(work, comparison, settings.replicates // 2)
@@ -102,6 +103,7 @@ def validity(work: Work, settings: Settings) -> Validity:
         tau_replicates=resampled.tau_replicates,
         within=resampled.within,
         rates=rates,
+        contested=contested,
         p=p,
         true_p=true_p,
         attainable=attainable,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
 
@@ -11,6 +11,8 @@ import numpy as np
 from analyses.intervals.percentile_intervals import nan_if_constant, symmetric_interval
 from analyses.intervals.systems import pair_masks, subset_taus
 from analyses.ordering import tau_b
+from analyses.shared.contested_pairs import ContestedPairs
+from analyses.shared.contested_shares import ContestedShares, shares_in_order
 from analyses.shared.estimate import Estimate
 from analyses.shared.families import N_CROSSED, Families, SubsetValues
 from analyses.shared.limits import TAU_FACTOR, Limits, arcsine_limits, standard_deviations
@@ -169,6 +171,47 @@ class ResampledComparison:
             values=values,
             crossed=crossed,
             resampled=self.tau_replicates,
+        )
+
+    def contested_shares(self, pairs: ContestedPairs, *, truth: int) -> ContestedShares | None:
+        """Compute, for each candidate, the share of the contested pairs that are in the true order.
+
+        ``truth`` is the position of the truth. Candidates without a value on the truth are left
+        out; None if none is left.
+        """
+        measures = self.comparison.measured.measures
+        on_truth = [measure for measure in pairs.measures if measure in measures]
+        if not on_truth:
+            return None
+        indices = measures.indices(on_truth)
+        subsets = self._subsets()
+        contested_in_subsets = pairs.within(subsets)
+        contested = pairs.is_contested[np.newaxis]
+        within_reach = pairs.is_pair_within_reach[np.newaxis]
+        sets = np.concatenate([contested, within_reach, contested_in_subsets])
+        means = self.means[indices]
+        true_means = self.true_means[truth, indices]
+        observed = shares_in_order(means[..., np.newaxis], true_means, sets)[..., 0]
+        replicates = []
+        crossed = []
+        for index in indices:
+            # Of shape (n_replicates, n_systems, 1), and the truth without the last axis.
+            estimates = self.resampled_means[index][..., np.newaxis]
+            references = self.resampled_true_means[truth, index]
+            shares = shares_in_order(estimates, references, contested)
+            replicates.append(shares[:, 0, 0])
+            in_subsets = shares_in_order(
+                estimates[:N_CROSSED], references[:N_CROSSED], contested_in_subsets[:N_CROSSED]
+            )
+            crossed.append(in_subsets[..., 0])
+        return ContestedShares(
+            pairs=replace(pairs, measures=pairs.measures.restricted_to(on_truth)),
+            shares=observed[:, 0],
+            shares_within_reach=observed[:, 1],
+            replicates=np.stack(replicates),
+            within=SubsetValues(
+                self.families.n_families, values=observed[:, 2:], crossed=np.stack(crossed)
+            ),
         )
 
     def tau(self) -> Uncertain:

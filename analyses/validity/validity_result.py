@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.discrimination import CORRECTIONS_IN_WORDS, TESTS_IN_WORDS
+from analyses.shared.contested_shares import ContestedShares
 from analyses.shared.drawing import (
     THICK,
     THIN,
@@ -61,6 +62,9 @@ WITH_TRUTH = "tau-b with the true ordering"
 LEAST_TAU = 0.7
 """Measures that agree less with the truth are not valid; see docs/methods/thresholds.md."""
 
+FIRST_REFERENCE = 1
+"""Position among the truths of the first reference, by which tables and sentences compare."""
+
 OVER_USERS_AND_SYSTEMS = "95 %, users and families of systems"
 """Heading of intervals over users and systems."""
 
@@ -90,6 +94,9 @@ class Validity(Result):
     rates
         Power, type III and inverted, of shape (n_rates, n_truths, n_measures): see `PairVerdicts`.
         Limits over users are of the report measures alone.
+    contested
+        Shares of the contested pairs of systems that are in the true order by the first reference;
+        None if no candidate measure has a value on the truth.
     p, true_p
         p-values of measured and true differences, corrected if that is asked for; of shapes
         (n_measures, n_pairs) and (n_truths, n_measures, n_pairs).
@@ -121,6 +128,7 @@ class Validity(Result):
     tau_replicates: Floats
     within: SubsetValues
     rates: Uncertain
+    contested: ContestedShares | None
     p: Floats
     true_p: Floats
     attainable: Floats
@@ -151,7 +159,7 @@ class Validity(Result):
     @property
     def main(self) -> str:
         """The truth of tables and sentences that take one: the first reference."""
-        return self.truths[1]
+        return self.truths[FIRST_REFERENCE]
 
     def rate(self, name: str) -> Uncertain:
         """Select power, type III or inverted by its name, of shape (n_truths, n_measures)."""
@@ -214,6 +222,12 @@ class Validity(Result):
             systems=in_subsets,
             threshold=LEAST_TAU,
         )
+
+    def contested_estimates(self) -> Estimates | None:
+        """Compute the shares of the contested pairs in the true order; None without a candidate."""
+        if self.contested is None:
+            return None
+        return self.contested.estimates("Validity", "valid")
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Tabulate ``validity``: a row per truth and measure, and per level of what is kept.

@@ -16,6 +16,7 @@ from analyses.shared.measure import Measure
 from analyses.shared.scores import Scores
 from analyses.shared.work import CountedIn, OtherWorld, StudyWorld, SumSamples, Truth, Work
 from harness.metrics.shared.metric import Metric
+from harness.scoring.judgement_use import measures_that_use_judgements
 from harness.scoring.score import SampleScorer
 from harness.study.collection import Collection
 from qrels import Catalogue, FullRanks, Judged, Qrels
@@ -87,6 +88,17 @@ class StudyWork(Work):
     def families(self) -> Families:
         """The families of the systems, found by likeness where they are not known."""
         return families_by_similarity(self.scores, self.known_families)
+
+    @cached_property
+    def _measures_that_use_judgements(self) -> list[Measure]:
+        """The report measures that are better with a relevant item in place of another one."""
+        return measures_that_use_judgements(
+            self.runs, self.qrels, self.scores.measures.reported, self.metrics, self.catalogue
+        )
+
+    def uses_judgements(self, measure: Measure) -> bool:
+        """Tell whether a report measure is better with a relevant item in place of another one."""
+        return measure in self._measures_that_use_judgements
 
     @cached_property
     def scales(self) -> Mapping[Measure, int]:

@@ -164,6 +164,7 @@ def by_hand() -> Sparsity:
         coefficients={"rbo": np.array([[1.0, 0.8], [1.0, 0.7]])},
         replicates=resampled,
         within=SubsetValues(3, np.empty((2, 0))),
+        contested=None,
         without_relevant=np.array([0.0, 2.5]),
         n_kept=np.array([24.0, 12.0]),
         families=unrelated(3),

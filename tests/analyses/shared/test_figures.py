@@ -47,6 +47,7 @@ def curves(
             coefficients={},
             replicates=np.full((len(measures), len(levels), replicates), 0.5),
             within=SubsetValues(3, np.empty((len(measures), 0))),
+            contested=None,
             n_kept=np.arange(len(levels), dtype=np.float64),
         ),
         checks=(),

@@ -75,6 +75,7 @@ def stated() -> Validity:
         tau_replicates=REPLICATES,
         within=SubsetValues(4, np.empty((2, 3, 0))),
         rates=uncertain(rates),
+        contested=None,
         p=np.array(P_VALUES),
         true_p=np.repeat(np.array(TRUE_P)[:, np.newaxis], 3, axis=1),
         attainable=np.array([[0.95, 0.94, 0.93], [0.85, 0.84, 0.83]]),
