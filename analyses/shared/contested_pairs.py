@@ -26,6 +26,9 @@ REACH_P = (1e-3, 1e-4, 1e-5, 1e-6, 1e-8, 1e-10, 1e-12, 1e-15)
 LEAST_SYSTEMS = 8
 """The group of systems within reach has so many at least, and half of all."""
 
+SAME_SCORE = 1e-9
+"""Scores, as shares of the largest, that differ by less are equal: rounding."""
+
 IGNORES_JUDGEMENTS = "uses no judgements"
 """Why a measure cannot be recommended: robustness and agreement with itself tell nothing of it."""
 
@@ -147,7 +150,8 @@ def _candidates(
 ) -> tuple[list[Measure], dict[str, str]]:
     """Select the report measures that may be recommended; the others by name, with the reason.
 
-    A measure that has the scores of an earlier candidate, for all systems and users, is left out.
+    A measure is left out if it uses no judgements, or if its scores are a multiple of those of an
+    earlier candidate.
     """
     candidates: list[Measure] = []
     excluded: dict[str, str] = {}
@@ -155,14 +159,29 @@ def _candidates(
         if not uses_judgements(measure):
             excluded[str(measure)] = IGNORES_JUDGEMENTS
             continue
-        values = scores.values[scores.measures.index(measure)]
-        for candidate in candidates:
-            if np.array_equal(values, scores.values[scores.measures.index(candidate)]):
-                excluded[str(measure)] = f"equals {candidate} for all {scores.unit}s"
-                break
+        equal = [
+            candidate for candidate in candidates if _are_multiples(scores, candidate, measure)
+        ]
+        if equal:
+            excluded[str(measure)] = f"compares systems exactly as {equal[0]} does"
         else:
             candidates.append(measure)
     return candidates, excluded
+
+
+def _are_multiples(scores: Scores, first: Measure, second: Measure) -> bool:
+    """Check whether scores by one measure are a multiple, above 0, of those by another.
+
+    Rounding aside; also if both are 0 for all systems and users.
+    """
+    first_values = scores.values[scores.measures.index(first)]
+    second_values = scores.values[scores.measures.index(second)]
+    largest = np.abs(first_values).max(initial=0.0)
+    largest_of_second = np.abs(second_values).max(initial=0.0)
+    if largest == 0 or largest_of_second == 0:
+        return bool(largest == largest_of_second)
+    difference = first_values / largest - second_values / largest_of_second
+    return bool(np.abs(difference).max() < SAME_SCORE)
 
 
 def systems_within_reach(p_values: Floats, directions: Floats, *, n_systems: int) -> Masks:

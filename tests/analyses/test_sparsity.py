@@ -1,4 +1,5 @@
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -54,6 +55,32 @@ def test_undefined_taus_are_counted_and_left_out_of_the_mean() -> None:
     assert result.undefined.tolist() == [[0, 0, 0], [30, 30, 30]]
     assert np.isnan(result.means()[1]).all()
     assert f"In {result.undefined.sum()} samples" in result.caption()
+
+
+def test_shares_of_contested_pairs_are_means_over_samples_and_levels_below_one() -> None:
+    # Scores of all judgements are 0 in this work: all pairs are contested, by the first measure.
+    result = study(levels=(1.0, 0.5, 0.05), replicates=3)
+    everything = np.ones((N_JUDGEMENTS, 1), dtype=np.bool_)
+    one_block = np.zeros(20, dtype=np.intp)
+    reference = sum_samples(everything, blocks=one_block)[0, 0, :, 0]
+    by_level = []
+    for level in (0.5, 0.05):
+        is_kept = Sampling("all").draw(judgements(), level, n_samples=30, seed=7)
+        sums = sum_samples(is_kept, blocks=one_block)[0, 0]
+        shares = []
+        for i, j in combinations(range(4), 2):
+            agreement = np.sign(sums[i] - sums[j]) * np.sign(reference[i] - reference[j])
+            shares.append((1 + agreement) / 2)
+        by_level.append(np.mean(shares))
+    assert result.contested is not None
+    assert result.contested.pairs.measures == (MEASURES[0],)
+    assert result.contested.shares == pytest.approx([np.mean(by_level)])
+    assert result.contested.shares_within_reach == pytest.approx([np.mean(by_level)])
+    assert result.contested.replicates.shape == (1, 3)
+
+
+def test_without_a_loss_there_are_no_shares_of_contested_pairs() -> None:
+    assert study(levels=(1.0,)).contested_estimates() is None
 
 
 @pytest.mark.parametrize("name", ["tau-ap", "rbo"])
