@@ -215,12 +215,9 @@ class Popularity(Result):
             loss="loss of the judgements of popular items", threshold=LEAST_AREA
         )
 
-    def contested_estimates(self) -> Estimates | None:
-        """Compute the shares of the contested pairs that keep their order; None without a loss."""
-        if self.chosen.contested is None:
-            return None
-        loss = "loss of the judgements of popular items"
-        return self.chosen.contested.estimates(f"Robustness to {loss}", f"robust to {loss}")
+    def contested_shares(self) -> ContestedShares | None:
+        """Look up the shares of the contested pairs that keep their order; None without a loss."""
+        return self.chosen.contested
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Tabulate ``popularity`` with ``..._areas`` and ``..._area_differences``, and the checks.

@@ -404,11 +404,9 @@ class RandomLoss(Result):
         """Estimate the areas under the curves with their intervals."""
         return self.curves.estimates(loss=self.loss, threshold=self.least_area)
 
-    def contested_estimates(self) -> Estimates | None:
-        """Compute the shares of the contested pairs that keep their order; None without a loss."""
-        if self.contested is None:
-            return None
-        return self.contested.estimates(f"Robustness to {self.loss}", f"robust to {self.loss}")
+    def contested_shares(self) -> ContestedShares | None:
+        """Look up the shares of the contested pairs that keep their order; None without a loss."""
+        return self.contested
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Tabulate the curves (see `to_frame`), the areas under them, and differences of areas.

@@ -52,6 +52,8 @@ class ContestedPairs:
         by most measures, as trivial baselines are, and would make every measure look better.
     is_contested
         Marks of the contested pairs of systems, of shape (n_pairs,).
+    n_users
+        Number of users for whom systems differ in score, by some candidate.
     """
 
     measures: Measures
@@ -59,6 +61,7 @@ class ContestedPairs:
     systems: tuple[str, ...]
     is_within_reach: Masks
     is_contested: Masks
+    n_users: int
 
     @property
     def n_contested(self) -> int:
@@ -125,6 +128,7 @@ def contested_pairs(
             systems=scores.systems,
             is_within_reach=np.ones(n_systems, dtype=np.bool_),
             is_contested=np.zeros(n_pairs, dtype=np.bool_),
+            n_users=0,
         )
     measures = reported.restricted_to(candidates)
     chosen = scores.measures.indices(measures)
@@ -133,6 +137,8 @@ def contested_pairs(
     differences = pair_differences(values.mean(axis=2))
     directions = measures.signs[:, np.newaxis] * np.sign(differences)
     is_within_reach = systems_within_reach(p_values, directions, n_systems=len(scores.systems))
+    ranges = np.ptp(scores.values[chosen], axis=1)
+    is_user_informative = (ranges > 0).any(axis=0)
     is_agreed = np.zeros(p_values.shape[1], dtype=np.bool_)
     for direction in (-1.0, 1.0):
         is_agreed |= ((p_values < AGREED_P) & (directions == direction)).all(axis=0)
@@ -142,6 +148,7 @@ def contested_pairs(
         systems=scores.systems,
         is_within_reach=is_within_reach,
         is_contested=_has_both(is_within_reach) & ~is_agreed,
+        n_users=int(np.count_nonzero(is_user_informative)),
     )
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from analyses.shared.contested_shares import ContestedShares
     from analyses.shared.measure_estimates import Estimates
 
 DeclarationParameters = ParamSpec("DeclarationParameters")
@@ -302,12 +303,23 @@ class Result:
         """Compute the values whose sources of chance are separated; by default the estimates."""
         return self.estimates()
 
-    def contested_estimates(self) -> Estimates | None:
-        """Compute the share of the contested pairs that each candidate gets right; None if unknown.
+    def contested_shares(self) -> ContestedShares | None:
+        """Look up what each measure does with the contested pairs of systems; None if unknown.
 
-        See `analyses.shared.contested_pairs`: the answer of a report compares measures by these.
+        The answer of a report compares measures by these: `analyses.shared.contested_pairs`.
         """
         return None
+
+    def contested_estimates(self) -> Estimates | None:
+        """Compute the shares of the contested pairs, with intervals; None if they are unknown.
+
+        They are about the same subject as `estimates`.
+        """
+        shares = self.contested_shares()
+        estimates = self.estimates()
+        if shares is None or estimates is None:
+            return None
+        return shares.estimates(estimates.subject, estimates.best)
 
     def under_settings(self, estimates: Estimates) -> Estimates:
         """Add to estimates their values under all settings of the systems, if these are known."""

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.discrimination import CORRECTIONS_IN_WORDS, TESTS_IN_WORDS
+from analyses.ordering.agreement import ratio_or_nan
 from analyses.shared.contested_shares import ContestedShares
 from analyses.shared.drawing import (
     THICK,
@@ -223,11 +224,9 @@ class Validity(Result):
             threshold=LEAST_TAU,
         )
 
-    def contested_estimates(self) -> Estimates | None:
-        """Compute the shares of the contested pairs in the true order; None without a candidate."""
-        if self.contested is None:
-            return None
-        return self.contested.estimates("Validity", "valid")
+    def contested_shares(self) -> ContestedShares | None:
+        """Look up the shares of the contested pairs in the true order; None without a candidate."""
+        return self.contested
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Tabulate ``validity``: a row per truth and measure, and per level of what is kept.
@@ -625,6 +624,27 @@ class Validity(Result):
         )
         sentences = [best_measures, disagreement, choices, signs]
         return [sentence for sentence in sentences if sentence]
+
+    def wrong_sign_sentence(self) -> str:
+        """State how many of the significant differences are wrong by the first reference.
+
+        Over the report measures: "Of the pairs that differ significantly, 8 to 14 % have the wrong
+        sign by true nDCG@10." The sentence says so if no pair differs significantly.
+        """
+        place = self.place()
+        numbers = self._reported
+        n_wrong = self.verdicts.wrong[place, numbers].sum(axis=-1)
+        n_significant = self.verdicts.significant[place, numbers].sum(axis=-1)
+        shares = ratio_or_nan(n_wrong, n_significant)
+        if np.isnan(shares).all():
+            return "By no measure does a pair of systems differ significantly."
+        least = round(100 * float(np.nanmin(shares)))
+        most = round(100 * float(np.nanmax(shares)))
+        share = f"{least} %" if least == most else f"{least} to {most} %"
+        return (
+            f"Of the pairs of systems that differ significantly by a measure, {share} have the "
+            f"wrong sign by true {self.main}."
+        )
 
     def cautions(self) -> Sequence[str]:
         """State what the truth cannot show, its own notes first.

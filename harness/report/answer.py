@@ -1,29 +1,35 @@
-"""The answer of a study: the measures that its results support, in words, a figure and a table."""
+"""The answer of a study: the measures that its results confirm or rule out, and why."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import compress
-from math import floor, log10, nan
+from functools import cached_property
+from math import nan
 from textwrap import fill
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from analyses.shared.contested_pairs import LEAST_SYSTEMS, ContestedPairs
 from analyses.shared.drawing import THICK, THIN, colours, draw_intervals, explain, panel_index
+from analyses.shared.families import MIN_FAMILIES
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.measure_estimates import Estimates
 from analyses.shared.number_format import Cell, rounded
 from analyses.shared.result import Result, figure, table
-from analyses.shared.sentences import (
-    applicable,
-    compared_with_threshold,
-    listed,
-    threshold_in_words,
-    values_in_words,
-)
+from analyses.shared.sentences import applicable, listed
 from analyses.shared.table import Table
+from harness.report.answer_facts import Depth, Disagreement, Power
+from harness.report.verdicts import (
+    CONFIRMED,
+    FEWEST_PAIRS,
+    OPEN,
+    RULED_OUT,
+    Verdict,
+    Verdicts,
+    margin_of_pairs,
+)
 from runs.shared.arrays import Floats
 from runs.shared.errors import counted
 
@@ -31,14 +37,35 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from analyses.discrimination import Discrimination
-
 
 TRUTH = "validity"
 """The analysis that compares measures with a truth: where it was made, it decides alone."""
 
-WITHOUT_TRUTH = ("sparsity", "popularity", "discrimination")
+TESTS = "discrimination"
+"""The analysis that tests pairs of systems."""
+
+WITHOUT_TRUTH = ("sparsity", "popularity", TESTS)
 """The analyses that decide where no truth is known, all of them together."""
+
+RESPECTS_IN_WORDS = {
+    "sparsity": "random loss of judgements",
+    "popularity": "loss of popular items",
+    TESTS: "discriminative power",
+    TRUTH: "validity",
+}
+"""Headings of the respects in the matrix of verdicts."""
+
+MARKS: Mapping[Verdict, str] = {CONFIRMED: "●", OPEN: "○", RULED_OUT: "✕"}
+"""Marks of verdicts, of different shapes."""
+
+LEAST_USERS = 20
+"""With fewer users for whom systems differ in score, nothing is said of measures."""
+
+POOR_SHARES = {"sparsity": 0.75, "popularity": 0.75, TRUTH: 0.85}
+"""Where the best measure gets a smaller share of the pairs within reach right, that comes first.
+
+A share of .75 is a tau of .5. Of discriminative power there is none: pairs may truly be equal.
+"""
 
 TITLE = 26
 """Characters in a line of a panel's title."""
@@ -48,243 +75,135 @@ Linked = tuple[str, str]
 
 
 @dataclass(frozen=True, eq=False)
-class Power:
-    """Significant and detectable differences between systems, for each report measure.
-
-    Parameters
-    ----------
-    measures
-        The measures.
-    apart
-        Number of pairs of systems with a mid-p-value below .05, of shape (n_measures,).
-    detectable
-        The difference in means that is found with power .8 in the median pair, likewise.
-    n_pairs, n_users
-        Numbers of pairs and users.
-    test
-        How pairs were tested.
-    """
-
-    measures: Measures
-    apart: Floats
-    detectable: Floats
-    n_pairs: int
-    n_users: int
-    test: str
-
-    @classmethod
-    def of(cls, found: Discrimination) -> Power:
-        """Take the report measures."""
-        measures = found.measures.reported
-        chosen = found.measures.indices(measures)
-        apart = (found.mid_p[chosen] < 0.05).sum(axis=1).astype(np.float64)
-        detectable, test = found.detectable()[chosen], found.test_in_words()
-        return cls(measures, apart, detectable, found.p.shape[1], found.n_users, test)
-
-    def sentence(self, measure: Measure | None, unit: str) -> str:
-        """Say whether the users are enough, for a measure or the most discriminative one."""
-        number = int(self.apart.argmax()) if measure is None else self.measures.index(measure)
-        name, others = self.measures[number], np.delete(self.apart, number)
-        found = float(self.detectable[number])
-        decimals = max(3, 1 - floor(log10(found))) if 0 < found < 1 else 3
-        under = ""
-        if others.size:
-            fewest, most = (f"{limit:.0f}" for limit in (others.min(), others.max()))
-            span = fewest if fewest == most else f"{fewest} to {most}"
-            under = f", and {span} under the other measures"
-        return (
-            f"Under {name}, {self.apart[number]:.0f} of {counted(self.n_pairs, 'pair of systems')} "
-            f"{'differs' if self.apart[number] == 1 else 'differ'} significantly{under} "
-            f"({self.test}; mid-p < .05, not corrected). With "
-            f"{counted(self.n_users, unit)}, this test finds a difference of "
-            f"{rounded(found, decimals)} in mean {name} "
-            "with power .8 (median over the pairs)."
-        )
-
-
-@dataclass(frozen=True, eq=False)
 class Answer(Result):
-    """Which report measures the results of a study support, and the numbers that decide.
+    """Which report measures the results of a study confirm, and the numbers that decide.
 
     Parameters
     ----------
     keys, every
         The analyses that have a number for each measure, and these numbers, from the best.
-    without_number
-        Analyses that were made and have no number for any report measure, each with the reason.
     measures
         The report measures.
-    power
-        Significant and detectable differences; None where pairs of systems were not tested.
+    share_keys, shares
+        The analyses that say what measures do with the contested pairs of systems, and the shares
+        of these pairs.
+    shares_within_reach
+        By analysis: the same of all pairs of systems within reach, (n_candidates,).
+    pairs
+        The contested pairs, and the candidate measures; None if no analysis has them.
+    power, disagreement
+        What the tests of pairs show; None where pairs were not tested.
+    depths
+        By metric: from which cut-off on it gets no better.
+    truth_sentence
+        How often significant differences are wrong by the truth; "" without a truth.
+    without_number
+        Analyses that were made and have no number for any report measure, each with the reason.
     """
 
     keys: tuple[str, ...]
     every: tuple[Estimates, ...]
     measures: Measures
+    share_keys: tuple[str, ...] = ()
+    shares: tuple[Estimates, ...] = ()
+    shares_within_reach: Mapping[str, Floats] = field(default_factory=dict)
+    pairs: ContestedPairs | None = None
     power: Power | None = None
+    disagreement: Disagreement | None = None
+    depths: tuple[Depth, ...] = ()
+    truth_sentence: str = ""
     without_number: Mapping[str, str] = field(default_factory=dict)
 
-    @classmethod
-    def of(
-        cls, estimates: Iterable[tuple[str, Estimates]], tested: Discrimination | None = None
-    ) -> Answer:
-        """Gather the numbers of the report measures by analysis, and what pairs of systems show."""
-        ordered = {key: each.in_order() for key, each in estimates}
-        found = {key: each for key, each in ordered.items() if each.measures}
-        undefined = {key: each.no_value for key, each in ordered.items() if not each.measures}
-        power = None if tested is None else Power.of(tested)
-        names = dict.fromkeys(m for each in found.values() for m in each.measures)
-        measures = Measures(names, reported=names)
-        return cls(tuple(found), tuple(found.values()), measures, power, undefined)
-
     @property
-    def deciding(self) -> Mapping[str, Estimates]:
-        """The numbers that decide, by analysis: of the truth, or without one of three analyses."""
-        by_key = dict(zip(self.keys, self.every, strict=True))
-        wanted = (TRUTH,) if TRUTH in by_key else WITHOUT_TRUTH
-        return {key: by_key[key] for key in wanted if key in by_key}
+    def deciding_keys(self) -> tuple[str, ...]:
+        """The analyses that decide: the truth, or without one three analyses."""
+        return (TRUTH,) if TRUTH in self.keys else WITHOUT_TRUTH
 
-    @property
-    def is_over_more(self) -> bool:
-        """Whether the numbers that decide have intervals over systems or their settings too."""
-        return all(each.has_further_sources for each in self.deciding.values())
+    @cached_property
+    def verdicts(self) -> Verdicts | None:
+        """The verdicts for these systems; None where the data cannot tell, or nothing is contested.
 
-    @property
-    def sources(self) -> list[str]:
-        """What the intervals of differences are over, beside users."""
-        every = self.deciding.values()
-        families = (each.systems.n_families for each in every if each.systems is not None)
-        held = {
-            counted(max(families, default=0), "family of related systems"): all(
-                each.has_system_intervals for each in every
-            ),
-            "settings of the systems": all(each.over_settings is not None for each in every),
-        }
-        return [source for source, holds in held.items() if every and holds]
-
-    def supported(self, *, systems: bool | None = None) -> tuple[Measure, ...]:
-        """Give the measures that are acceptable and unbeaten by all numbers that decide.
-
-        Unbeaten: no other measure is significantly better, over users and systems where that is
-        known, or as asked. None is supported without a truth unless all three analyses were made.
+        Without a truth, all three analyses must have been made.
         """
-        over = self.is_over_more if systems is None else systems
-        deciding = self.deciding
-        if not deciding or (TRUTH not in deciding and len(deciding) < len(WITHOUT_TRUTH)):
-            return ()
-        passed = [
-            set(compress(each.measures, each.may_be_best(all_sources=over) & each.acceptable()))
-            for each in deciding.values()
-        ]
-        first = next(iter(deciding.values()))
-        return tuple(measure for measure in first.measures if all(measure in p for p in passed))
+        return self._verdicts(self.deciding_keys)
+
+    @cached_property
+    def verdicts_on_stability(self) -> Verdicts | None:
+        """The verdicts by the three analyses that need no truth; None as for `verdicts`."""
+        return self._verdicts(WITHOUT_TRUTH)
+
+    def _verdicts(self, keys: Sequence[str], *, all_sources: bool = False) -> Verdicts | None:
+        """Apply the rule to some analyses; None if one is missing, or there are too few data."""
+        by_key = dict(zip(self.share_keys, self.shares, strict=True))
+        has_all = all(key in by_key for key in keys)
+        if not has_all or self.pairs is None or self.floor():
+            return None
+        if self.pairs.n_contested < FEWEST_PAIRS:
+            return None
+        respects = {key: by_key[key] for key in keys}
+        margin = margin_of_pairs(self.pairs.n_contested)
+        return Verdicts(respects, margin, all_sources)
+
+    def floor(self) -> str:
+        """Write why the data cannot tell anything of measures, and what to add; "" if they can."""
+        if self.pairs is None:
+            return ""
+        n_systems = len(self.pairs.systems)
+        if not self.pairs.measures:
+            return "no report measure uses the judgements: add one that does, such as nDCG or P"
+        if self.pairs.n_users == 0:
+            return (
+                f"all systems have the same scores for every {self.unit}: no judged item in their "
+                "lists sets them apart. Check that ids of items match; judge items of the lists"
+            )
+        if n_systems < LEAST_SYSTEMS:
+            return (
+                f"{counted(n_systems, 'system')} give {counted(self.pairs.n_pairs, 'pair')}; at "
+                f"least {LEAST_SYSTEMS} systems are needed, better 12 of {MIN_FAMILIES} or more "
+                "kinds: add systems"
+            )
+        if self.pairs.n_users < LEAST_USERS:
+            return (
+                f"systems differ in score for {counted(self.pairs.n_users, self.unit)} only; at "
+                f"least {LEAST_USERS} are needed: add {self.units} with a relevant item"
+            )
+        return ""
 
     def sentences(self) -> list[Linked]:
-        """Answer in sentences, each with the section of the report that shows it."""
+        """Write the answer in sentences, each with the section of the report that shows it.
+
+        The decision is first, unless even the best measure is poor.
+        """
         if not self.every:
             return []
-        supported = self.supported()
-        answer = self._by_truth(supported) if TRUTH in self.keys else self._stable(supported)
-        if self.power is not None:
-            near = list(self.deciding[TRUTH].measures) if TRUTH in self.keys else []
-            measure = next(iter([*supported, *near]), None)
-            answer.append((self.power.sentence(measure, self.unit), "discrimination"))
-        of_users = self.supported(systems=False)
-        if of_users and of_users != supported:
-            sentence = (
-                f"Over these {self.units} alone, {both(of_users)} would remain; other systems may "
-                "order the measures otherwise."
+        sentences = [(self.decision(), "answer")]
+        if self.verdicts is not None:
+            poor = self._poor_sentence()
+            if poor:
+                sentences.insert(0, poor)
+        sentences += self._explanations()
+        return sentences
+
+    def decision(self) -> str:
+        """Write the decision in one sentence, or the reason why there is none."""
+        missing = [key for key in self.deciding_keys if key not in self.share_keys]
+        floor = self.floor()
+        if floor:
+            return f"These data cannot tell which measure to report: {floor}."
+        if missing or self.pairs is None:
+            return f"No measure is recommended: {self._why_missing(missing)}."
+        if len(self.pairs.measures) == 1:
+            return (
+                f"{self.pairs.measures[0]} is the only measure to choose from: name others in "
+                "[metrics] to compare it with."
             )
-            answer.append((sentence, "answer"))
-        others = "" if self.is_over_more else "systems, "
-        scope = (
-            "Each measure is compared with all others at once (one-sided, 95 % confidence), over "
-            f"{self._chance}. Intervals in brackets are over {self.units}, and hold for all "
-            f"measures at once. Other {others}splits or data sets may order the measures otherwise."
-        )
-        if TRUTH in self.without_number:
-            reason = self.without_number[TRUTH]
-            scope += f" The analysis {TRUTH} was made, but gives no number, as {reason}."
-        elif TRUTH not in self.keys:
-            scope += " No true ordering is known here: a stable measure need not be right."
-        return [*answer, (scope, "")]
-
-    @property
-    def _chance(self) -> str:
-        """What the intervals of differences are over."""
-        sources = listed([self.units, *self.sources])
-        return sources if self.sources else f"{sources} alone"
-
-    def findings(self) -> tuple[str, ...]:
-        """Answer in sentences."""
-        return tuple(sentence for sentence, _ in self.sentences())
-
-    def _by_truth(self, supported: Sequence[Measure]) -> list[Linked]:
-        """Name the measures whose order of the systems is closest to the true one."""
-        found = self.deciding[TRUTH]
-        if not supported:
-            best = found.may_be_best(all_sources=self.is_over_more)
-            first, *level = compress(found.measures, best)
-            also = ""
-            if level:
-                rest = "the others" if len(level) == len(found.measures) - 1 else both(level)
-                also = (
-                    f" It is not significantly more valid than {rest} "
-                    f"({values_in_words(found, level)})."
-                )
-            sentence = (
-                f"No estimate reaches the threshold of validity, {threshold_in_words(found)} (a "
-                f"convention). {first} comes closest "
-                f"({compared_with_threshold(found, [first])}).{also}"
-            )
-            return [(f"{sentence} {self._undecided(found)}".rstrip(), TRUTH)]
-        others = [measure for measure in found.measures if measure not in supported]
-        which = either(supported) if others else f"any of the {len(supported)} measures"
-        other = "other measure" if others else "measure"
-        closest = f"no {other} orders the systems significantly closer to the truth"
-        answer = [(f"Report {which}: {closest} ({values_in_words(found, supported)}).", TRUTH)]
-        if others:
-            why = f"significantly less valid, or below the threshold of {threshold_in_words(found)}"
-            sentence = (
-                f"Do not rely on {both(others)}: {why} ({compared_with_threshold(found, others)})."
-            )
-            answer.append((sentence, TRUTH))
-        return answer
-
-    def _undecided(self, found: Estimates) -> str:
-        """Name the measures whose intervals include the threshold."""
-        limits = {self.units: found.high}
-        if found.has_further_sources:
-            limits[self._chance] = found.limits_over_all_sources()[1]
-        parts = []
-        for over, high in limits.items():
-            some = [*compress(found.measures, high >= (found.threshold or np.inf))]
-            if some:
-                is_part = len(some) < len(found.measures)
-                which = both(some) if is_part else f"all {counted(len(some), 'measure')}"
-                parts.append(f"of {which} (over {over})")
-        return f"The threshold lies in the intervals {', and '.join(parts)}." if parts else ""
-
-    def _stable(self, supported: Sequence[Measure]) -> list[Linked]:
-        """Name the measures that are stable and discriminative, or say what speaks against each."""
-        deciding = self.deciding
-        missing = [key for key in WITHOUT_TRUTH if key not in deciding]
-        sentence = "No measure is stable and discriminative in all three respects."
-        if missing:
-            sentence = f"No measure is recommended: {self._why_missing(missing)}."
-        elif supported:
-            sentence = (
-                f"Report {either(supported)}: stable and discriminative. No other measure is "
-                "significantly better in robustness to random loss of judgements, in robustness to "
-                "loss of popular items, or in discriminative power."
-            )
-        over = self.is_over_more
-        respects = [(respect(each, systems=over), key) for key, each in deciding.items()]
-        return [(sentence, "answer"), *respects]
+        if self.verdicts is None:
+            return self._agreement_sentence(self.pairs)
+        return self._verdict_sentence(self.verdicts, self.pairs)
 
     def _why_missing(self, missing: Sequence[str]) -> str:
-        """Say which analyses were not made, and why others that were made give no number."""
-        left_out = [key for key in missing if key not in self.without_number]
+        """Write which analyses were not made, and why others that were made give no number."""
+        left_out = [key for key in missing if key not in self.keys + tuple(self.without_number)]
         reasons = []
         if left_out:
             noun = "analysis" if len(left_out) == 1 else "analyses"
@@ -293,44 +212,222 @@ class Answer(Result):
             if key in self.without_number:
                 reason = self.without_number[key]
                 reasons.append(f"the analysis {key} was made, but gives no number, as {reason}")
+            elif key in self.keys:
+                reasons.append(f"the analysis {key} does not compare all pairs of systems")
         return "; ".join(reasons)
 
-    def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give ``answer``.
+    def _agreement_sentence(self, pairs: ContestedPairs) -> str:
+        """Write that too few pairs are contested to choose a measure by."""
+        which = either(pairs.measures)
+        return (
+            f"Report {which}: the choice hardly matters here, as the measures agree on all but "
+            f"{pairs.n_contested} of {counted(pairs.n_pairs, 'pair of systems')}."
+        )
 
-        Returns
-        -------
-        One row per quantity and measure, from the best: columns quantity, metric, cutoff, value,
-        low, high (95 %, over users), acceptable, unbeaten (no other measure is significantly
-        better, over users and, where known, systems and settings) and supported.
+    def _verdict_sentence(self, verdicts: Verdicts, pairs: ContestedPairs) -> str:
+        """Write which measures are confirmed, or else ruled out, or which comes nearest."""
+        confirmed = verdicts.with_verdict(CONFIRMED)
+        ruled_out = verdicts.with_verdict(RULED_OUT)
+        undecided = verdicts.with_verdict(OPEN)
+        contested = (
+            f"the {pairs.n_contested} of {counted(pairs.n_pairs, 'pair of systems')} that the "
+            "measures do not agree on"
+        )
+        if confirmed:
+            subject = "it is" if len(confirmed) == 1 else "each is"
+            best = "the best measure in all three respects"
+            if TRUTH in self.keys:
+                best = "the measure that puts most of them in the true order"
+            return (
+                f"Report {either(confirmed)}: on {contested}, {subject} within "
+                f"{margin_in_words(verdicts.margin)} of {best}."
+            )
+        if ruled_out and undecided:
+            rest = f"which of the other {len(undecided)} is best these data cannot tell"
+            if len(undecided) == 1:
+                rest = f"{undecided[0]} alone is left, and not confirmed"
+            return f"Do not report {either(ruled_out)}; {rest}."
+        if ruled_out:
+            return (
+                f"No measure is good in all three respects: on {contested}, each is far from the "
+                "best in one of them."
+            )
+        nearest = nearest_measure(verdicts)
+        return (
+            f"These data cannot tell which of the {len(undecided)} measures is best: on "
+            f"{contested}, none is shown to be within {margin_in_words(verdicts.margin)} of the "
+            f"best; {nearest} comes nearest."
+        )
+
+    def _poor_sentence(self) -> Linked | None:
+        """Write that even the best measure is poor in a respect; None if there is no such one."""
+        for key in self.deciding_keys:
+            if key not in POOR_SHARES:
+                continue
+            shares = self.shares_within_reach[key]
+            best = float(np.nanmax(shares))
+            if best < POOR_SHARES[key]:
+                measures = dict(zip(self.share_keys, self.shares, strict=True))[key].measures
+                name = measures[int(np.nanargmax(shares))]
+                percent = round(100 * (1 - best))
+                if key == TRUTH:
+                    return (
+                        f"No measure is close to the truth: even {name} puts {percent} of 100 "
+                        "pairs of systems in the wrong order.",
+                        key,
+                    )
+                loss = RESPECTS_IN_WORDS[key]
+                return (
+                    f"No measure is robust to {loss}: even {name} reverses {percent} of 100 pairs "
+                    "of systems on average.",
+                    key,
+                )
+        return None
+
+    def _explanations(self) -> list[Linked]:
+        """Write what explains the decision: truth, depth, what depends on it, users, its limits."""
+        explanations: list[Linked] = []
+        verdicts = self.verdicts
+        if self.truth_sentence:
+            explanations.append((self.truth_sentence, TRUTH))
+            stability = self._stability_sentence()
+            if stability:
+                explanations.append((stability, "answer"))
+        if verdicts is not None:
+            ruled_out = self._ruled_out_sentence(verdicts)
+            if ruled_out:
+                explanations.append((ruled_out, "answer"))
+        chosen = self.chosen_measure()
+        for depth in self.depths:
+            if chosen is not None and depth.metric == chosen.metric:
+                explanations.append((depth.sentence(), "answer"))
+        if self.disagreement is not None:
+            explanations.append((self.disagreement.sentence(), TESTS))
+        if self.power is not None and chosen is not None:
+            explanations.append((self.power.sentence(chosen, self.unit), TESTS))
+        explanations.append((self._scope_sentence(), ""))
+        return explanations
+
+    def chosen_measure(self) -> Measure | None:
+        """Choose the measure that further sentences are about: confirmed, or else nearest to it.
+
+        Without verdicts, the first candidate; None without candidates.
+        """
+        if self.pairs is None or not self.pairs.measures:
+            return None
+        if self.verdicts is None:
+            return self.pairs.measures[0]
+        return nearest_measure(self.verdicts)
+
+    def _stability_sentence(self) -> str:
+        """Write which measures are stable and right, or stable but wrong; "" if not known."""
+        stability = self.verdicts_on_stability
+        if stability is None or self.verdicts is None:
+            return ""
+        stable = stability.with_verdict(CONFIRMED)
+        right = [m for m in stable if self.verdicts.overall.get(m) == CONFIRMED]
+        wrong = [m for m in stable if self.verdicts.overall.get(m) == RULED_OUT]
+        clauses = []
+        if right:
+            clauses.append(f"{both(right)} {is_or_are(right)} stable, and right")
+        if wrong:
+            clauses.append(f"{both(wrong)} {is_or_are(wrong)} stable, but wrong")
+        if not clauses:
+            return ""
+        return f"When judgements are lost, {'; '.join(clauses)}."
+
+    def _ruled_out_sentence(self, verdicts: Verdicts) -> str:
+        """Write for each measure that is ruled out where it is farthest from the best; "" if none.
+
+        Shares are pairs in 100 of the contested ones.
+        """
+        clauses = []
+        for measure in verdicts.with_verdict(RULED_OUT):
+            keys = [
+                key
+                for key, of_respect in verdicts.by_respect.items()
+                if of_respect[measure] == RULED_OUT
+            ]
+            gaps = {
+                key: _best_share(verdicts, key) - _share(verdicts, key, measure) for key in keys
+            }
+            key = max(gaps, key=lambda name: gaps[name])
+            share = round(100 * _share(verdicts, key, measure))
+            best = round(100 * _best_share(verdicts, key))
+            clauses.append(f"{measure} ({share} of 100 pairs, the best {best}, {DEEDS[key]})")
+        return f"Ruled out: {listed(clauses)}." if clauses else ""
+
+    def _scope_sentence(self) -> str:
+        """Write what verdicts are over, what they say of other systems, and what they leave out."""
+        sentences = []
+        if self.pairs is not None and self.pairs.out_of_reach:
+            names = listed(self.pairs.out_of_reach)
+            sentences.append(f"{names} are out of reach of the other systems, and not compared.")
+        if self.pairs is not None and self.pairs.excluded:
+            reasons = [f"{name} ({reason})" for name, reason in self.pairs.excluded.items()]
+            sentences.append(f"No candidates: {listed(reasons)}.")
+        if self.verdicts is not None:
+            sentences.append(self._other_systems_sentence(self.verdicts))
+        if TRUTH in self.without_number:
+            reason = self.without_number[TRUTH]
+            sentences.append(f"The analysis {TRUTH} was made, but gives no number, as {reason}.")
+        elif TRUTH not in self.keys:
+            sentences.append("No true ordering is known here: a stable measure need not be right.")
+        sentences.append("Other splits or data sets may order the measures otherwise.")
+        return " ".join(sentences)
+
+    def _other_systems_sentence(self, verdicts: Verdicts) -> str:
+        """Write which verdicts also hold with other systems of the same kinds."""
+        scope = f"Verdicts are over {self.units}, for these systems"
+        sources = {
+            source for respect in verdicts.respects.values() for source in respect.further_sources
+        }
+        if not all(respect.has_further_sources for respect in verdicts.respects.values()):
+            return f"{scope}."
+        wider = self._verdicts(self.deciding_keys, all_sources=True)
+        remaining = []
+        if wider is not None:
+            for measure, verdict in wider.overall.items():
+                if verdict != OPEN and verdict == verdicts.overall[measure]:
+                    remaining.append(f"{measure} stays {verdict}")
+        others = listed(sorted(sources))
+        rest = listed(remaining) if remaining else "all verdicts are open"
+        return f"{scope}; with other {others} of these kinds, {rest}."
+
+    def findings(self) -> tuple[str, ...]:
+        """Write the answer in sentences."""
+        return tuple(sentence for sentence, _ in self.sentences())
+
+    def frames(self) -> Mapping[str, pd.DataFrame]:
+        """Tabulate the numbers of all analyses, and the verdicts.
+
+        ``answer`` has a row per quantity and measure, from the best: columns quantity, metric,
+        cutoff, value, low and high (95 %, over users). ``verdicts`` has a row per respect and
+        candidate: columns respect, metric, cutoff, share (of the contested pairs), low, high,
+        verdict, and overall, the verdict in all respects; it is missing without verdicts.
         """
         import pandas as pd
 
-        found = [self._frame(each) for each in self.every]
-        return {"answer": pd.concat(found, ignore_index=True)} if found else {}
-
-    def _frame(self, found: Estimates) -> pd.DataFrame:
-        import pandas as pd
-
-        supported = self.supported()
-        return pd.DataFrame(
-            {
-                "quantity": found.name,
-                "metric": [measure.metric for measure in found.measures],
-                "cutoff": found.measures.cutoff_column,
-                "value": found.values,
-                "low": found.low,
-                "high": found.high,
-                "acceptable": found.acceptable(),
-                "unbeaten": found.may_be_best(all_sources=found.has_further_sources),
-                "supported": [measure in supported for measure in found.measures],
-            }
-        )
+        frames: dict[str, pd.DataFrame] = {}
+        if self.every:
+            numbers = [_estimates_frame(estimates, "value") for estimates in self.every]
+            frames["answer"] = pd.concat(numbers, ignore_index=True)
+        if self.verdicts is not None:
+            parts = []
+            for key, respect in self.verdicts.respects.items():
+                chosen = respect.select(self.verdicts.measures)
+                part = _estimates_frame(chosen, "share").drop(columns="quantity")
+                part.insert(0, "respect", key)
+                part["verdict"] = list(self.verdicts.by_respect[key].values())
+                part["overall"] = list(self.verdicts.overall.values())
+                parts.append(part)
+            frames["verdicts"] = pd.concat(parts, ignore_index=True)
+        return frames
 
     @property
     def subjects(self) -> tuple[str, ...]:
         """What the quantities are about."""
-        return tuple(each.subject for each in self.every)
+        return tuple(estimates.subject for estimates in self.every)
 
     @property
     def shown(self) -> Answer | None:
@@ -340,27 +437,66 @@ class Answer(Result):
     @property
     def rows(self) -> tuple[Measure, ...]:
         """The measures that are shown, in one order: by the numbers that decide, from the best."""
-        first = [*self.deciding.values(), *self.every]
-        every = dict.fromkeys(measure for each in first for measure in each.measures)
-        return tuple(measure for measure in every if measure in self.measures.reported)
+        by_key = dict(zip(self.keys, self.every, strict=True))
+        deciding = [by_key[key] for key in self.deciding_keys if key in by_key]
+        measures: dict[Measure, None] = {}
+        for estimates in [*deciding, *self.every]:
+            measures |= dict.fromkeys(estimates.measures)
+        return tuple(measure for measure in measures if measure in self.measures.reported)
+
+    @table("verdicts", "what the contested pairs of systems say of each measure")
+    def matrix(self) -> Table:
+        """Tabulate the verdicts: candidates down, respects across, each a share with its mark."""
+        verdicts = self.verdicts
+        if verdicts is None:
+            return Table("verdicts", "Verdicts", "", ["measure"], [])
+        headings = ["measure", "verdict"]
+        headings += [RESPECTS_IN_WORDS.get(key, key) for key in verdicts.respects]
+        rows: list[list[Cell]] = []
+        for measure in sorted(verdicts.measures, key=lambda m: _order_of(verdicts, m)):
+            overall = verdicts.overall[measure]
+            row: list[Cell] = [str(measure), f"{MARKS[overall]} {overall}"]
+            for key in verdicts.respects:
+                mark = MARKS[verdicts.by_respect[key][measure]]
+                row.append(f"{rounded(_share(verdicts, key, measure), 2)} {mark}")
+            rows.append(row)
+        return Table("verdicts", "Verdicts", self._matrix_caption(verdicts), headings, rows)
+
+    def _matrix_caption(self, verdicts: Verdicts) -> str:
+        """Write what the matrix of verdicts shows, and how it is decided."""
+        pairs = self.pairs
+        n_contested = 0 if pairs is None else pairs.n_contested
+        margin = margin_in_words(verdicts.margin)
+        marks = listed([f"{mark} {verdict}" for verdict, mark in MARKS.items()])
+        deeds = listed([DEEDS[key] for key in verdicts.respects if key in DEEDS])
+        return (
+            f"Shares of the {n_contested} contested pairs of systems: {deeds}. {marks}. Contested "
+            "are pairs of systems within reach that not every candidate tells apart in the same "
+            "direction (t-test, p < .001). A measure is confirmed in a respect if no other is "
+            f"better by more than {margin} (one-sided, 95 % confidence over {self.units}), and "
+            "ruled out if another is (95 % confidence over all respects)."
+        )
 
     @table("answer", "the numbers that compare report measures, with intervals")
     def table(self) -> Table:
         """Tabulate the numbers with their intervals: measures down, quantities across."""
-        headings, decimals = ["measure"], dict[int, int]()
+        headings = ["measure"]
+        decimals: dict[int, int] = {}
         rows: list[list[Cell]] = [[str(measure)] for measure in self.rows]
-        for each in self.every:
-            by_measure = dict(
-                zip(each.measures, each.by_label(each.measures).values(), strict=True)
-            )
-            if each.decimals is not None:
-                decimals[len(headings)] = each.decimals
-            headings += [each.name, "95 %"]
+        for estimates in self.every:
+            labels = estimates.by_label(estimates.measures).values()
+            by_measure = dict(zip(estimates.measures, labels, strict=True))
+            if estimates.decimals is not None:
+                decimals[len(headings)] = estimates.decimals
+            headings += [estimates.name, "95 %"]
             for row, measure in zip(rows, self.rows, strict=True):
                 if measure in by_measure:
                     estimate = by_measure[measure]
-                    places = estimate.decimals if each.decimals is None else each.decimals
-                    row += [estimate.value, estimate.bracketed(places, by_ratio=each.by_ratio)]
+                    places = estimates.decimals
+                    if places is None:
+                        places = estimate.decimals
+                    interval = estimate.bracketed(places, by_ratio=estimates.by_ratio)
+                    row += [estimate.value, interval]
                 else:
                     row += [nan, ""]
         return Table(
@@ -382,91 +518,216 @@ class Answer(Result):
         part="shown",
     )
     def plot(self, ax: Axes, *, subject: str | None = None) -> Axes:
-        """Draw a point a measure with its interval; filled points are unbeaten."""
-        number = panel_index(self.subjects, subject)
-        found, colour = self.every[number], colours()[0]
+        """Draw a point for each measure with its interval; filled points are unbeaten."""
+        estimates = self.every[panel_index(self.subjects, subject)]
+        colour = colours()[0]
         rows = {measure: row for row, measure in enumerate(self.rows)}
-        best = found.may_be_best(all_sources=found.has_further_sources)
-        low, high = found.limits_over_all_sources()
-        shown = [number for number, measure in enumerate(found.measures) if measure in rows]
-        places = np.array([rows[found.measures[number]] for number in shown])
-        draw_intervals(ax, places, [low[shown], high[shown]], THIN, over=self._chance)
-        draw_intervals(ax, places, [found.low[shown], found.high[shown]], THICK, over=self.units)
-        for number, place in zip(shown, places, strict=True):
-            (point,) = ax.plot(found.values[number], place, "o", color=colour, markersize=4.5)
-            if best[number]:
+        is_best = estimates.may_be_best(all_sources=estimates.has_further_sources)
+        low, high = estimates.limits_over_all_sources()
+        shown = [index for index, measure in enumerate(estimates.measures) if measure in rows]
+        places = np.array([rows[estimates.measures[index]] for index in shown])
+        further_limits = [low[shown], high[shown]]
+        user_limits = [estimates.low[shown], estimates.high[shown]]
+        all_sources = listed([self.units, *estimates.further_sources])
+        draw_intervals(ax, places, further_limits, THIN, over=all_sources)
+        draw_intervals(ax, places, user_limits, THICK, over=self.units)
+        for index, place in zip(shown, places, strict=True):
+            (point,) = ax.plot(estimates.values[index], place, "o", color=colour, markersize=4.5)
+            if is_best[index]:
                 explain(point, "Filled points: no other measure is significantly better.")
             else:
                 point.set_markerfacecolor("white")
                 explain(point, "Open points: another measure is significantly better.")
-        if found.threshold is not None and found.shares is None:
-            line = ax.axvline(found.threshold, color="0.6", linewidth=1, linestyle=":", zorder=0)
-            explain(line, f"Dotted lines: thresholds ({self._thresholds}), which are conventions.")
-        ends = np.array([*found.values, *found.low, *found.high, *low, *high])
-        least, most = np.nanmin(ends), np.nanmax(ends)
-        room = 0.03 * (max(most, 1.0) - min(least, 0.0))
-        ax.set_xlim(min(least, 0.0) - room, max(most, 1.0) + room)
+        limits = [*estimates.values, *estimates.low, *estimates.high, *low, *high]
+        least = min(float(np.nanmin(limits)), 0.0)
+        most = max(float(np.nanmax(limits)), 1.0)
+        margin = 0.03 * (most - least)
+        ax.set_xlim(least - margin, most + margin)
         ax.locator_params(axis="x", nbins=3)
-        ax.set_yticks(range(len(self.rows)), [*map(str, self.rows)])
+        ax.set_yticks(range(len(self.rows)), [str(measure) for measure in self.rows])
         ax.set_ylim(len(self.rows) - 0.5, -0.5)
-        ax.set_xlabel(f"{found.quantity}{' (lower is better)' * found.lower_is_better}")
-        ax.set_title(fill(found.subject, TITLE))
+        direction = " (lower is better)" if estimates.lower_is_better else ""
+        ax.set_xlabel(f"{estimates.quantity}{direction}")
+        ax.set_title(fill(estimates.subject, TITLE))
         return ax
 
     def caption(self) -> str:
-        """Say what the figure shows."""
-        first = next(iter(self.deciding.values()), None)
-        order = "" if first is None else f", ordered by {first.subject.lower()}"
+        """Write what the figure shows."""
         subjects = [subject[:1].lower() + subject[1:] for subject in self.subjects]
         definitions = {
             "An area is the mean, over smaller and smaller parts of the judgements, of the tau-b "
             "between the orderings on all judgements and on the part; the parts differ between "
             "random loss and loss of popular items, so that their areas are not "
-            "comparable.": any("area" in each.quantity for each in self.every),
-            "mid-p DP (discriminative power) is the sum of the mid-p-values of all pairs of "
-            "systems: lower is more discriminative.": "discrimination" in self.keys,
+            "comparable.": any("area" in estimates.quantity for estimates in self.every),
+            "DP (discriminative power) is the sum of the mid-p-values of all pairs of systems: "
+            "lower is more discriminative.": TESTS in self.keys,
         }
         parts = [
-            f"The measures (metrics at a cut-off) by {listed(subjects)}{order}, with 95 % "
-            f"intervals over {self.units}.",
+            f"The measures (metrics at a cut-off) by {listed(subjects)}, with 95 % intervals over "
+            f"{self.units}.",
             *applicable(definitions),
         ]
         return " ".join(parts)
 
-    @property
-    def _thresholds(self) -> str:
-        """The thresholds that the panels show, each once."""
-        shown = [each for each in self.every if each.threshold and each.shares is None]
-        return listed([*dict.fromkeys(threshold_in_words(each) for each in shown)])
+
+DEEDS = {
+    "sparsity": "keeps in order when judgements are lost at random",
+    "popularity": "keeps in order without popular items",
+    TESTS: "tells apart at mid-p < .05",
+    TRUTH: "puts in the true order",
+}
+"""What a measure does with a pair of systems in each respect."""
 
 
-def respect(found: Estimates, *, systems: bool) -> str:
-    """Say which measures are acceptable and unbeaten in one respect."""
-    good = found.acceptable()
-    best = [*compress(found.measures, found.may_be_best(all_sources=systems) & good)]
-    if not best:
-        first = found.measures[0]
-        nearest = f"{first} ({compared_with_threshold(found, [first])})"
-        if not good.any():
-            return (
-                f"{found.subject}: no estimate reaches the threshold of "
-                f"{threshold_in_words(found)}; {nearest} comes closest."
-            )
-        return (
-            f"{found.subject}: every measure that reaches the threshold of "
-            f"{threshold_in_words(found)} is significantly worse than another. The best is "
-            f"{nearest}."
+def answer_of(results: Mapping[str, Result]) -> Answer:
+    """Compute the answer from results by key, in the order of the report."""
+    by_key = dict(estimates_in(results))
+    ordered = {key: estimates.in_order() for key, estimates in by_key.items()}
+    defined = {key: estimates for key, estimates in ordered.items() if estimates.measures}
+    undefined = {
+        key: estimates.no_value for key, estimates in ordered.items() if not estimates.measures
+    }
+    names: dict[Measure, None] = {}
+    for estimates in defined.values():
+        names |= dict.fromkeys(estimates.measures)
+    shares: dict[str, Estimates] = {}
+    within_reach: dict[str, Floats] = {}
+    pairs: ContestedPairs | None = None
+    for key in (TRUTH, *WITHOUT_TRUTH):
+        result = results.get(key)
+        if result is None:
+            continue
+        contested = result.contested_shares()
+        estimates_of_pairs = result.contested_estimates()
+        if contested is None or estimates_of_pairs is None:
+            continue
+        shares[key] = estimates_of_pairs
+        within_reach[key] = contested.shares_within_reach
+        pairs = contested.pairs
+    return Answer(
+        keys=tuple(defined),
+        every=tuple(defined.values()),
+        measures=Measures(names, reported=names),
+        share_keys=tuple(shares),
+        shares=tuple(shares.values()),
+        shares_within_reach=within_reach,
+        pairs=pairs,
+        power=_power(results),
+        disagreement=_disagreement(results, pairs),
+        depths=_depths(by_key),
+        truth_sentence=_truth_sentence(results),
+        without_number=undefined,
+    )
+
+
+def estimates_in(results: Mapping[str, Result]) -> Iterator[tuple[str, Estimates]]:
+    """List the estimates of all results that have some, each with the key of its result.
+
+    If the settings of the systems were repeated, they are over all settings.
+    """
+    for key, result in results.items():
+        estimates = result.estimates()
+        if estimates is not None:
+            yield key, result.under_settings(estimates)
+
+
+def _power(results: Mapping[str, Any]) -> Power | None:
+    """Take what the tests of all pairs show; None where they were not tested."""
+    discrimination = results.get(TESTS)
+    return None if discrimination is None else Power.of(discrimination)
+
+
+def _disagreement(results: Mapping[str, Any], pairs: ContestedPairs | None) -> Disagreement | None:
+    """Compare what the candidates say of systems; None without several, or without all pairs."""
+    discrimination = results.get(TESTS)
+    if discrimination is None or discrimination.baseline:
+        return None
+    if pairs is None or len(pairs.measures) < 2:
+        return None
+    return Disagreement.of(discrimination, pairs.measures)
+
+
+def _depths(by_key: Mapping[str, Estimates]) -> tuple[Depth, ...]:
+    """Find for each metric with several cut-offs from which one on it gets no better."""
+    respects = [by_key[key] for key in (*WITHOUT_TRUTH, TRUTH) if key in by_key]
+    if not respects:
+        return ()
+    depths = [Depth.of(metric, respects) for metric in respects[0].measures.curves]
+    return tuple(depth for depth in depths if depth is not None)
+
+
+def _truth_sentence(results: Mapping[str, Any]) -> str:
+    """Write how often significant differences have the wrong sign by the truth; "" without one."""
+    validity = results.get(TRUTH)
+    return "" if validity is None else str(validity.wrong_sign_sentence())
+
+
+def nearest_measure(verdicts: Verdicts) -> Measure:
+    """Choose the measure that is confirmed, or nearest to it: with the smallest largest gap.
+
+    A gap is how many more of the contested pairs the best measure gets right, in a respect.
+    """
+
+    def largest_gap(measure: Measure) -> float:
+        """Find the respect in which the best measure gets most more pairs right."""
+        return max(
+            _best_share(verdicts, key) - _share(verdicts, key, measure) for key in verdicts.respects
         )
-    others = "another" if len(best) == len(found.measures) else either(best)
-    better = f"no measure is significantly better than {others}"
-    return f"{found.subject}: {better} ({values_in_words(found, best)})."
+
+    candidates = verdicts.with_verdict(CONFIRMED) or list(verdicts.measures)
+    return min(candidates, key=largest_gap)
 
 
-def both(some: Iterable[Measure]) -> str:
+def _share(verdicts: Verdicts, key: str, measure: Measure) -> float:
+    """Look up the share of the contested pairs that a measure gets right in a respect."""
+    respect = verdicts.respects[key]
+    return float(respect.values[respect.measures.index(measure)])
+
+
+def _best_share(verdicts: Verdicts, key: str) -> float:
+    """Look up the largest share of the candidates in a respect."""
+    return max(_share(verdicts, key, measure) for measure in verdicts.measures)
+
+
+def _order_of(verdicts: Verdicts, measure: Measure) -> tuple[int, float]:
+    """Sort measures: confirmed ones first, then open ones; within these by their largest gap."""
+    gaps = [
+        _best_share(verdicts, key) - _share(verdicts, key, measure) for key in verdicts.respects
+    ]
+    return list(MARKS).index(verdicts.overall[measure]), max(gaps)
+
+
+def _estimates_frame(estimates: Estimates, heading: str) -> pd.DataFrame:
+    """Tabulate estimates: columns quantity, metric, cutoff, the values, low and high."""
+    import pandas as pd
+
+    return pd.DataFrame(
+        {
+            "quantity": estimates.name,
+            "metric": [measure.metric for measure in estimates.measures],
+            "cutoff": estimates.measures.cutoff_column,
+            heading: estimates.values,
+            "low": estimates.low,
+            "high": estimates.high,
+        }
+    )
+
+
+def margin_in_words(margin: float) -> str:
+    """Write a share of the pairs: "10 pairs in 100"."""
+    return f"{round(100 * margin)} pairs in 100"
+
+
+def is_or_are(measures: Sequence[Measure]) -> str:
+    """Choose the verb for one measure or several."""
+    return "is" if len(measures) == 1 else "are"
+
+
+def both(measures: Sequence[Measure]) -> str:
     """Join measures by "and"."""
-    return listed([*map(str, some)])
+    return listed([str(measure) for measure in measures])
 
 
-def either(some: Iterable[Measure]) -> str:
+def either(measures: Sequence[Measure]) -> str:
     """Join measures by "or"."""
-    return listed([*map(str, some)], "or")
+    return listed([str(measure) for measure in measures], "or")

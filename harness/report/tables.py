@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from analyses.shared.analysis import built_in_analyses
 from analyses.shared.measure_estimates import Estimates
-from analyses.shared.result import Result, TableDeclaration, choices_of, measures_of, tables_of
+from analyses.shared.result import TableDeclaration, choices_of, measures_of, tables_of
 from analyses.shared.table import Table
-from harness.report.answer import Answer
+from harness.report.answer import estimates_in
 from harness.report.study_folder import FinishedStudy
 from runs import InputError
 from runs.shared.errors import suggestion
@@ -116,23 +116,6 @@ def _names_of(declarations: Iterable[TableDeclaration]) -> list[str]:
     return names
 
 
-def answer_of(results: Mapping[str, Result]) -> Answer:
-    """Compute the answer from results by key, in the order of the report."""
-    discrimination: Any = results.get(TESTS_OF_PAIRS)
-    return Answer.of(_estimates_in(results), discrimination)
-
-
 def estimates_of(study: FinishedStudy) -> Iterator[tuple[str, Estimates]]:
     """List the estimates of all results of a study that have some, in the order of the report."""
-    return _estimates_in(dict(study.results()))
-
-
-def _estimates_in(results: Mapping[str, Result]) -> Iterator[tuple[str, Estimates]]:
-    """List the estimates of all results that have some, each with the key of its result.
-
-    If the settings of the systems were repeated, they are over all settings.
-    """
-    for key, result in results.items():
-        estimates = result.estimates()
-        if estimates is not None:
-            yield key, result.under_settings(estimates)
+    return estimates_in(dict(study.results()))

@@ -14,7 +14,7 @@ from analyses.shared.analysis import Analysis, AnalysisSettings, Need, SettingEr
 from analyses.shared.evidence import read_evidence
 from analyses.shared.result import Result
 from analyses.shared.work import StudyWorld
-from harness.report.answer import Answer
+from harness.report.answer import Answer, answer_of
 from harness.report.repeats import Repeats, Varied, combine_repeats
 from harness.report.study_folder import (
     ANSWER,
@@ -23,7 +23,6 @@ from harness.report.study_folder import (
     in_report_order,
     under_repeats,
 )
-from harness.report.tables import answer_of
 from harness.scoring.means import Means
 from harness.study.collection import collect
 from harness.study.input_files import TRUE_QRELS, keep_input

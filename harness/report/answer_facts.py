@@ -1,0 +1,226 @@
+"""What the answer says beside its verdicts: depth, whether the choice matters, and users."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import floor, log10
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from analyses.shared.measure import Measure, Measures
+from analyses.shared.measure_estimates import Estimates
+from analyses.shared.number_format import rounded
+from analyses.shared.sentences import listed
+from analyses.significance.permutation import pair_indices
+from runs.shared.arrays import Floats
+from runs.shared.errors import counted
+
+if TYPE_CHECKING:
+    from analyses.discrimination import Discrimination
+
+LEVEL = 0.05
+"""Two systems differ significantly by a measure if its mid-p-value is below."""
+
+DEPTH_LOSS = 0.05
+"""A cut-off is as good as the deepest one if it loses no more: of an area, a tau, a share."""
+
+
+@dataclass(frozen=True, eq=False)
+class Power:
+    """Significant and detectable differences between systems, for each report measure.
+
+    Parameters
+    ----------
+    measures
+        The measures.
+    n_significant
+        Number of pairs of systems with a mid-p-value below .05, of shape (n_measures,).
+    detectable
+        The difference in means that is found with power .8 in the median pair, likewise.
+    n_pairs, n_users
+        Numbers of pairs and users.
+    test
+        How pairs were tested, in words.
+    """
+
+    measures: Measures
+    n_significant: Floats
+    detectable: Floats
+    n_pairs: int
+    n_users: int
+    test: str
+
+    @classmethod
+    def of(cls, discrimination: Discrimination) -> Power:
+        """Take the report measures of the tests of all pairs."""
+        measures = discrimination.measures.reported
+        indices = discrimination.measures.indices(measures)
+        is_significant = discrimination.mid_p[indices] < LEVEL
+        return cls(
+            measures=measures,
+            n_significant=is_significant.sum(axis=1).astype(np.float64),
+            detectable=discrimination.detectable()[indices],
+            n_pairs=discrimination.p.shape[1],
+            n_users=discrimination.n_users,
+            test=discrimination.test_in_words(),
+        )
+
+    def sentence(self, measure: Measure, unit: str) -> str:
+        """Write whether the users are enough: the smallest difference that a measure finds.
+
+        ``unit`` is "user" or "topic".
+        """
+        index = self.measures.index(measure)
+        difference = float(self.detectable[index])
+        decimals = 3
+        if 0 < difference < 1:
+            decimals = max(3, 1 - floor(log10(difference)))
+        n_significant = int(self.n_significant[index])
+        verb = "differs" if n_significant == 1 else "differ"
+        return (
+            f"{counted(self.n_users, unit)} show a difference of {rounded(difference, decimals)} "
+            f"in mean {measure} with power .8; {n_significant} of "
+            f"{counted(self.n_pairs, 'pair of systems')} {verb} significantly."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Disagreement:
+    """What depends on the choice among the candidate measures.
+
+    Parameters
+    ----------
+    n_opposed
+        Number of pairs of systems that one measure puts significantly in one order, and another in
+        the other.
+    n_pairs
+        Number of pairs of systems.
+    best_systems
+        Name of the system with the highest mean, by the name of the measure.
+    """
+
+    n_opposed: int
+    n_pairs: int
+    best_systems: Mapping[str, str]
+
+    @classmethod
+    def of(cls, discrimination: Discrimination, candidates: Sequence[Measure]) -> Disagreement:
+        """Compare the candidates, of which there is one at least, by the tests of all pairs."""
+        measures = discrimination.measures
+        indices = measures.indices(candidates)
+        signs = measures.signs[indices][:, np.newaxis]
+        differences = signs * discrimination.differences[indices]
+        is_significant = discrimination.mid_p[indices] < LEVEL
+        says_first = (is_significant & (differences > 0)).any(axis=0)
+        says_second = (is_significant & (differences < 0)).any(axis=0)
+        n_systems = len(discrimination.systems)
+        first, second = pair_indices(n_systems)
+        # The sum of a system's differences from all others rises with its mean.
+        totals = np.zeros((len(indices), n_systems))
+        np.add.at(totals, (slice(None), first), differences)
+        np.subtract.at(totals, (slice(None), second), differences)
+        best_systems = {}
+        for measure, best in zip(candidates, totals.argmax(axis=1), strict=True):
+            best_systems[str(measure)] = discrimination.systems[best]
+        return cls(
+            n_opposed=int(np.count_nonzero(says_first & says_second)),
+            n_pairs=discrimination.p.shape[1],
+            best_systems=best_systems,
+        )
+
+    def sentence(self) -> str:
+        """Write whether the choice of a measure matters for the conclusions on systems."""
+        names = list(dict.fromkeys(self.best_systems.values()))
+        if len(names) == 1:
+            best = f"all name {names[0]} the best system"
+        else:
+            best = f"they name {counted(len(names), 'best system')} ({listed(names, 'or')})"
+        opposed = "no pair of systems"
+        if self.n_opposed:
+            opposed = f"{self.n_opposed} of {counted(self.n_pairs, 'pair of systems')}"
+        return f"The measures put {opposed} significantly in opposite orders, and {best}."
+
+
+@dataclass(frozen=True, eq=False)
+class Depth:
+    """From which cut-off on a metric gets no better, and what shallower ones lose.
+
+    Parameters
+    ----------
+    metric
+        Name of the metric.
+    sufficient, deepest
+        The shallowest cut-off that loses at most `DEPTH_LOSS` in each respect, and the deepest.
+    shallower
+        The next cut-off above ``sufficient`` in a list: the deepest that loses more; None without.
+    loss, subject
+        What that one loses where it loses most, and in which respect.
+    """
+
+    metric: str
+    sufficient: int
+    deepest: int
+    shallower: int | None = None
+    loss: float = 0.0
+    subject: str = ""
+
+    @classmethod
+    def of(cls, metric: str, respects: Sequence[Estimates]) -> Depth | None:
+        """Compare the cut-offs of a metric in some respects; None without several cut-offs."""
+        if not respects:
+            return None
+        curve = respects[0].measures.curve(metric)
+        if len(curve) < 2:
+            return None
+        # Losses against the deepest cut-off, of shape (n_respects, n_cutoffs).
+        losses = np.array([_losses(respect, curve) for respect in respects])
+        largest_losses = losses.max(axis=0)
+        cutoffs = [int(measure.cutoff or 0) for measure in curve]
+        # A cut-off suffices if neither it nor a deeper one loses more.
+        loses_more = np.flatnonzero(~(largest_losses <= DEPTH_LOSS))
+        if len(loses_more) == 0:
+            return cls(metric, sufficient=cutoffs[0], deepest=cutoffs[-1])
+        position = int(loses_more[-1])
+        if position + 1 == len(cutoffs):
+            return None
+        worst = int(losses[:, position].argmax())
+        return cls(
+            metric,
+            sufficient=cutoffs[position + 1],
+            deepest=cutoffs[-1],
+            shallower=cutoffs[position],
+            loss=float(losses[worst, position]),
+            subject=respects[worst].subject,
+        )
+
+    def sentence(self) -> str:
+        """Write from which cut-off on a metric gets no better."""
+        if self.shallower is None:
+            return (
+                f"Depth: {self.metric}@{self.sufficient} loses at most {rounded(DEPTH_LOSS, 2)} "
+                f"against {self.metric}@{self.deepest} in every respect."
+            )
+        subject = self.subject[:1].lower() + self.subject[1:]
+        if self.sufficient == self.deepest:
+            return (
+                f"Depth: {self.metric} still gets better at cut-off {self.deepest}; at "
+                f"{self.shallower} it loses {rounded(self.loss, 2)} in {subject}."
+            )
+        return (
+            f"Depth: from cut-off {self.sufficient} on, {self.metric} loses at most "
+            f"{rounded(DEPTH_LOSS, 2)} against cut-off {self.deepest} in every respect; at "
+            f"{self.shallower} it loses {rounded(self.loss, 2)} in {subject}."
+        )
+
+
+def _losses(respect: Estimates, curve: Measures) -> Floats:
+    """Compute what every cut-off of a curve loses against the deepest, the last: (n_cutoffs,).
+
+    Of discriminative power it is the share of the pairs told apart, else the number itself. NaN
+    where one is undefined.
+    """
+    values = respect.values if respect.shares is None else respect.shares
+    of_curve = values[respect.measures.indices(curve)]
+    return np.asarray(of_curve[-1] - of_curve)
