@@ -343,18 +343,14 @@ class Answer(Result):
         """
         clauses = []
         for measure in verdicts.with_verdict(RULED_OUT):
-            keys = [
-                key
-                for key, of_respect in verdicts.by_respect.items()
-                if of_respect[measure] == RULED_OUT
-            ]
-            gaps = {
-                key: _best_share(verdicts, key) - _share(verdicts, key, measure) for key in keys
-            }
-            key = max(gaps, key=lambda name: gaps[name])
-            share = round(100 * _share(verdicts, key, measure))
-            best = round(100 * _best_share(verdicts, key))
-            clauses.append(f"{measure} ({share} of 100 pairs, the best {best}, {DEEDS[key]})")
+            gaps = {}
+            for key, of_respect in verdicts.by_respect.items():
+                if of_respect[measure] == RULED_OUT:
+                    gaps[key] = _best_share(verdicts, key) - _share(verdicts, key, measure)
+            widest = max(gaps, key=lambda name: gaps[name])
+            share = round(100 * _share(verdicts, widest, measure))
+            best = round(100 * _best_share(verdicts, widest))
+            clauses.append(f"{measure} ({DEEDS[widest]} {share} of 100 pairs, the best {best})")
         return f"Ruled out: {listed(clauses)}." if clauses else ""
 
     def _scope_sentence(self) -> str:
