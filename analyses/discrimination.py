@@ -15,7 +15,10 @@ from pydantic import BeforeValidator, Field, model_validator
 from scipy.special import stdtrit
 
 from analyses.intervals.systems import pair_masks
+from analyses.ordering.agreement import ratio_or_nan
 from analyses.shared.analysis import SettingError, StudyFacts, analysis
+from analyses.shared.contested_pairs import ContestedPairs
+from analyses.shared.contested_shares import ContestedShares
 from analyses.shared.drawing import curve_styles, draw_band, explain, label_curves, panel_title
 from analyses.shared.estimate import Estimate
 from analyses.shared.families import CONFIDENCE, N_CROSSED, Families, SubsetValues
@@ -28,7 +31,7 @@ from analyses.shared.sentences import join_pairs, listed
 from analyses.shared.table import Table
 from analyses.significance.effects import effects
 from analyses.significance.permutation import Method, PairTests, pair_differences, pair_indices
-from analyses.significance.power_samples import REPLICATES, PowerSamples, resample_power
+from analyses.significance.power_samples import LEVEL, REPLICATES, PowerSamples, resample_power
 from analyses.significance.question import (
     JOINT_TESTS,
     TESTS_OF_MEANS,
@@ -53,9 +56,6 @@ if TYPE_CHECKING:
 
 SMALLEST_P_SHOWN = 0.001
 """Where the axis of p-values ends."""
-
-LEVEL = 0.05
-"""A p-value below is significant."""
 
 POWER = 0.8
 """The power of a difference that users can show."""
@@ -224,6 +224,7 @@ def discrimination(work: Work, settings: Settings) -> Discrimination:
     500 bytes for each measure and pair.
     """
     families = work.families
+    contested = None if settings.baseline else work.contested
     work = standardised(work, settings.standardised)
     scores = work.scores
     scores.require("discrimination")
@@ -232,7 +233,7 @@ def discrimination(work: Work, settings: Settings) -> Discrimination:
     n_steps = settings.draws if settings.test == "monte-carlo" else len(scores.measures)
     with work.progress("Testing pairs of systems", n_steps) as bar:
         tests = pair_tests(work, settings, pairs, advance=bar.advance)
-    samples = _resampled_power(work, settings, tests, pairs, families)
+    samples = _resampled_power(work, settings, tests, pairs, families, contested)
     sizes = effects(scores.weighted_values, level=CONFIDENCE, runs=scores.runs)
     effect_sizes = {}
     for name in EFFECT_SIZES:
@@ -241,6 +242,7 @@ def discrimination(work: Work, settings: Settings) -> Discrimination:
         measures=scores.measures,
         systems=scores.systems,
         families=families,
+        contested=contested,
         differences=pair_differences(scores.mean_values())[:, pairs],
         effects=effect_sizes,
         p=tests.p,
@@ -273,20 +275,30 @@ def _adjusted(p_values: Floats, work: Work, settings: Settings) -> Floats | None
 
 
 def _resampled_power(
-    work: Work, settings: Settings, tests: PairTests, pairs: Numbers, families: Families
+    work: Work,
+    settings: Settings,
+    tests: PairTests,
+    pairs: Numbers,
+    families: Families,
+    contested: ContestedPairs | None,
 ) -> PowerSamples:
     """Compute DP (the sum of p over pairs) and curves of p-values for resampled users.
 
     Mid-p DP is computed within subsets of the systems, too. Tests that are not of means have no
     replicates; with a baseline, there are no subsets. ``tests``, those of all users, have arrays of
     shape (n_measures, n_pairs); ``pairs`` are the numbers of the tested pairs among all pairs i <
-    j, of shape (n_pairs,).
+    j, of shape (n_pairs,). Significant pairs are counted among the contested ones, if they are
+    known, and among those of the first subsets.
     """
     scores = work.scores
     first, second = pair_indices(len(scores.systems))
     subset_weights = np.empty((0, len(pairs)))
     if not settings.baseline:
         subset_weights = _pair_weights(families, seed=work.seed)[:N_CROSSED]
+    sets = np.empty((0, len(pairs)), dtype=np.bool_)
+    if contested is not None:
+        contested_in_subsets = contested.within(families.subsets(seed=work.seed)[:N_CROSSED])
+        sets = np.concatenate([contested.is_contested[np.newaxis], contested_in_subsets])
     replicates = settings.replicates if settings.test in TESTS_OF_MEANS else 0
     systems_of_pairs = (first[pairs], second[pairs])
     scales = tuple(work.scales.get(measure) for measure in scores.measures)
@@ -297,6 +309,7 @@ def _resampled_power(
         systems_of_pairs,
         scales=scales,
         groups=subset_weights,
+        sets=sets,
         replicates=replicates,
         seed=work.seed,
         n_jobs=work.n_jobs,
@@ -316,6 +329,8 @@ class Discrimination(Result):
         Names of the systems; the second axis holds their pairs i < j, first by i, then by j.
     families
         The families of the systems.
+    contested
+        The pairs of systems that measures do not agree on; None with a baseline.
     differences
         Mean score of i minus mean score of j, of shape (n_measures, n_pairs).
     effects
@@ -347,6 +362,7 @@ class Discrimination(Result):
     measures: Measures
     systems: tuple[str, ...]
     families: Families
+    contested: ContestedPairs | None
     differences: Floats
     effects: Mapping[str, Floats]
     p: Floats
@@ -394,6 +410,41 @@ class Discrimination(Result):
         """Share of the pairs with a mid-p-value below .05, of shape (n_measures,)."""
         is_significant = self.mid_p < LEVEL
         return np.asarray(is_significant.mean(axis=1))
+
+    def contested_shares(self) -> ContestedShares | None:
+        """Compute the shares of the contested pairs with a mid-p-value below .05.
+
+        None with a baseline, as not all pairs are tested then.
+        """
+        contested = self.contested
+        if contested is None:
+            return None
+        candidates = self.measures.indices(contested.measures)
+        is_significant = (self.mid_p[candidates] < LEVEL).astype(np.float64)
+        subsets = self.families.subsets(seed=self.seed)
+        contested_in_subsets = contested.within(subsets)
+        n_contested = np.count_nonzero(contested.is_contested)
+        n_in_subsets = np.count_nonzero(contested_in_subsets, axis=1)
+        n_within_reach = np.count_nonzero(contested.is_pair_within_reach)
+        significant_contested = is_significant @ contested.is_contested
+        significant_within_reach = is_significant @ contested.is_pair_within_reach
+        significant_in_subsets = is_significant @ contested_in_subsets.T
+        resampled = self.samples.n_significant[candidates]
+        # Of shape (n_candidates, n_resamples, n_subsets), as `SubsetValues` has them.
+        resampled_in_subsets = resampled[:, 1:, :N_CROSSED].swapaxes(1, 2)
+        within = SubsetValues(
+            self.families.n_families,
+            values=ratio_or_nan(significant_in_subsets, n_in_subsets),
+            crossed=ratio_or_nan(resampled_in_subsets, n_in_subsets[:N_CROSSED]),
+        )
+        return ContestedShares(
+            pairs=contested,
+            shares=ratio_or_nan(significant_contested, np.array(n_contested)),
+            shares_within_reach=ratio_or_nan(significant_within_reach, np.array(n_within_reach)),
+            replicates=ratio_or_nan(resampled[:, 0], np.array(n_contested)),
+            within=within,
+            factor=1.0,
+        )
 
     @property
     def alike(self) -> Masks:

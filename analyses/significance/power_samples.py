@@ -11,7 +11,7 @@ from analyses.shared.families import N_CROSSED
 from analyses.shared.limits import SMALLEST_RATIO, normal_limits
 from analyses.shared.scores import RunDeviations
 from analyses.significance.permutation import find_scale
-from runs.shared.arrays import Floats, Numbers
+from runs.shared.arrays import Floats, Masks, Numbers
 from runs.shared.parallel import delayed, run_in_threads, single_threaded
 
 Pairs = tuple[Numbers, Numbers]
@@ -26,6 +26,9 @@ N_BLOCKS = 500
 Sums over blocks are weighted, not users: a tenth of the work for 6,040 users. Standard deviations
 are good to 3 %.
 """
+
+LEVEL = 0.05
+"""A pair of systems with a smaller p-value differs significantly."""
 
 NUMBERS_AT_ONCE = 1 << 21
 """Pairs times weightings, and products of systems times blocks, held at a time: 16 MB."""
@@ -44,6 +47,9 @@ class PowerSamples:
     crossed
         The sum of mid-p-values over groups of pairs, of shape (n_measures, n_replicates, n_groups):
         of the first replicates.
+    n_significant
+        Number of pairs with a mid-p-value below `LEVEL` in some sets of pairs, of shape
+        (n_measures, n_sets, n_replicates).
     curve_low, curve_high
         Bands of the p-values in falling order, of shape (n_measures, n_pairs).
     """
@@ -51,6 +57,7 @@ class PowerSamples:
     powers: Floats
     mid_powers: Floats
     crossed: Floats
+    n_significant: Floats
     curve_low: Floats
     curve_high: Floats
 
@@ -63,6 +70,7 @@ def resample_power(
     *,
     scales: tuple[int | None, ...],
     groups: Floats,
+    sets: Masks,
     replicates: int,
     seed: int,
     n_jobs: int = 1,
@@ -80,7 +88,8 @@ def resample_power(
     n_users), their p-values and mid-p-values as observed of (n_measures, n_pairs); ``pairs``:
     numbers of the two systems of each pair. ``scales``: for each measure the factor that makes its
     scores integers, None to look for it. ``groups``: weights of pairs, of shape (n_groups,
-    n_pairs), by which mid-p-values are summed for the field ``crossed``. ``runs``: deviations of
+    n_pairs), by which mid-p-values are summed for the field ``crossed``. ``sets``: marks of pairs,
+    of shape (n_sets, n_pairs), in which significant ones are counted. ``runs``: deviations of
     single runs of the systems, from which noise of their means is drawn; None for no noise. With
     fewer than two replicates, bands are NaN and powers empty. Memory beyond two copies of the
     scores: for each job, 3 numbers for each pair and replicate and one for each pair and block of
@@ -94,6 +103,7 @@ def resample_power(
             powers=no_powers,
             mid_powers=no_powers,
             crossed=no_crossed,
+            n_significant=np.empty((len(p), len(sets), 0)),
             curve_low=no_band,
             curve_high=no_band,
         )
@@ -114,6 +124,7 @@ def resample_power(
             pairs=pairs,
             scale=scale,
             groups=groups,
+            sets=sets,
             blocks=blocks,
             weights=weights,
             shifts=shifts,
@@ -126,6 +137,7 @@ def resample_power(
         powers=np.array([sample.powers for sample in samples]),
         mid_powers=np.array([sample.mid_powers for sample in samples]),
         crossed=np.array([sample.crossed for sample in samples]),
+        n_significant=np.array([sample.n_significant for sample in samples]),
         curve_low=np.array([sample.curve_low for sample in samples]),
         curve_high=np.array([sample.curve_high for sample in samples]),
     )
@@ -139,6 +151,7 @@ def _resample_measure(
     pairs: Pairs,
     scale: int | None,
     groups: Floats,
+    sets: Masks,
     blocks: Numbers,
     weights: Floats,
     shifts: Floats,
@@ -146,9 +159,9 @@ def _resample_measure(
     """Compute discriminative power of one measure for resampled users.
 
     Scores are of shape (n_systems, n_users), p-values and mid-p-values as observed of (n_pairs,),
-    weights of groups of pairs of (n_groups, n_pairs), numbers of the users' blocks of (n_users,),
-    weights of blocks of (n_blocks, n_replicates), shifts of the systems' means of (n_systems,
-    n_replicates). ``scale``: factor that makes scores integers, None to look for it. Arrays of the
+    weights of groups of pairs of (n_groups, n_pairs), marks of sets of (n_sets, n_pairs), numbers
+    of the users' blocks of (n_users,), weights of blocks of (n_blocks, n_replicates), shifts of the
+    systems' means of (n_systems, n_replicates). ``scale``: factor that makes scores integers, None to look for it. Arrays of the
     result have no axis of measures. Powers are scaled so that their mean is the sum of the observed
     p-values, or mid-p-values; the sums over groups are not.
     """
@@ -170,6 +183,8 @@ def _resample_measure(
     powers = _scaled_to_mean(p.sum(axis=0), observed.sum())
     mid_powers = _scaled_to_mean(mid_p.sum(axis=0), observed_mid.sum())
     crossed = mid_p[:, :N_CROSSED].T @ groups.T
+    is_significant = (mid_p < LEVEL).astype(np.float32)
+    n_significant = sets.astype(np.float32) @ is_significant
     # The band needs room for copies of p.
     del mid_p
     # The band is of the p-values in falling order, not of each pair.
@@ -177,7 +192,14 @@ def _resample_measure(
     falling_p = p[::-1]
     falling_observed = -np.sort(-observed)
     low, high = normal_limits(falling_observed, falling_p, bounds=(0.0, 1.0))
-    return PowerSamples(powers, mid_powers, crossed, low, high)
+    return PowerSamples(
+        powers=powers,
+        mid_powers=mid_powers,
+        crossed=crossed,
+        n_significant=n_significant.astype(np.float64),
+        curve_low=low,
+        curve_high=high,
+    )
 
 
 def _scaled_to_mean(powers: Floats, mean: float) -> Floats:

@@ -118,11 +118,11 @@ class Disagreement:
         n_systems = len(discrimination.systems)
         first, second = pair_indices(n_systems)
         # The sum of a system's differences from all others rises with its mean.
-        totals = np.zeros((len(indices), n_systems))
-        np.add.at(totals, (slice(None), first), differences)
-        np.subtract.at(totals, (slice(None), second), differences)
+        totals = np.zeros((n_systems, len(indices)))
+        np.add.at(totals, first, differences.T)
+        np.subtract.at(totals, second, differences.T)
         best_systems = {}
-        for measure, best in zip(candidates, totals.argmax(axis=1), strict=True):
+        for measure, best in zip(candidates, totals.argmax(axis=0), strict=True):
             best_systems[str(measure)] = discrimination.systems[best]
         return cls(
             n_opposed=int(np.count_nonzero(says_first & says_second)),

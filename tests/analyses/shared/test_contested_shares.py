@@ -4,11 +4,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from analyses.shared.contested_shares import shares_in_order
 
+Floats = NDArray[np.float64]
 
-def share_by_hand(estimate: list[int], reference: list[int], pairs: list[tuple[int, int]]) -> float:
+
+def share_by_hand(estimate: Floats, reference: Floats, pairs: list[tuple[int, int]]) -> float:
     """Count pairs in the order of the reference, and ties as half."""
     total = 0.0
     for i, j in pairs:

@@ -284,6 +284,7 @@ def resampled(values: Floats, *, replicates: int, seed: int = 0, n_jobs: int = 1
         pair_indices(values.shape[1]),
         scales=(None,) * len(values),
         groups=np.empty((0, p.shape[1])),
+        sets=np.empty((0, p.shape[1]), dtype=np.bool_),
         replicates=replicates,
         seed=seed,
         n_jobs=n_jobs,
@@ -352,6 +353,7 @@ def test_groups_of_pairs_have_the_sums_of_their_p_in_the_first_replicates(
         pair_indices(3),
         scales=(None,),
         groups=groups,
+        sets=groups > 0,
         replicates=30,
         seed=4,
     )
@@ -544,6 +546,7 @@ def test_four_hundred_resamples_and_five_hundred_blocks_are_made() -> None:
         pair_indices(2),
         scales=(None,),
         groups=np.ones((1, 1)),
+        sets=np.ones((1, 1), dtype=np.bool_),
         replicates=4,
         seed=1,
     )

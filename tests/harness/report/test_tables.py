@@ -6,9 +6,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from analyses.shared.measure import Measure
+from analyses.shared.result import Result as AnalysisResult
 from analyses.shared.table import FORMATS, Table
 from harness.cli.main import main
-from harness.report.answer import Answer
+from harness.report.answer import answer_of
 from harness.report.study_folder import FinishedStudy
 from harness.report.tables import table_titles, tabulate
 from runs import InputError
@@ -120,14 +121,11 @@ def test_a_study_without_sampled_metrics_says_so(scored: Path) -> None:
 
 
 def test_the_numbers_of_all_analyses_stand_side_by_side() -> None:
-    made = Answer.of(
-        (key, each)
-        for key, each in {
-            "sparsity": sparsity_of({("P", 20): 0.9, ("nDCG", 20): 0.8}, margin=0.05).estimates(),
-            "popularity": popularity_of({("P", 20): 0.5}, margin=0.05).estimates(),
-        }.items()
-        if each is not None
-    ).table()
+    results: dict[str, AnalysisResult] = {
+        "sparsity": sparsity_of({("P", 20): 0.9, ("nDCG", 20): 0.8}, margin=0.05),
+        "popularity": popularity_of({("P", 20): 0.5}, margin=0.05),
+    }
+    made = answer_of(results).table()
     assert [row[:3] for row in made.rows] == [
         ["P@20", 0.9, "[.84, .94]"],
         ["nDCG@20", 0.8, "[.75, .85]"],

@@ -22,9 +22,8 @@ from analyses.shared.result import Result, figure, table
 from analyses.shared.scores import Scores
 from analyses.shared.table import Table
 from analyses.shared.work import ScoresWork
-from harness.report.answer import Answer
+from harness.report.answer import Answer, answer_of
 from harness.report.manifest import read_manifest
-from harness.report.tables import answer_of
 from harness.study import study_run
 from harness.study.input_files import world_files
 from harness.study.parts import Parts
