@@ -223,11 +223,11 @@ def discrimination(work: Work, settings: Settings) -> Discrimination:
     Memory beyond four copies of the scores is below 400 MB for each job with up to 200 systems, and
     500 bytes for each measure and pair.
     """
+    work.scores.require("discrimination")
     families = work.families
     contested = None if settings.baseline else work.contested
     work = standardised(work, settings.standardised)
     scores = work.scores
-    scores.require("discrimination")
     check_scales(scores, work.scales)
     pairs = _tested_pairs(scores.systems, settings.baseline)
     n_steps = settings.draws if settings.test == "monte-carlo" else len(scores.measures)

@@ -124,35 +124,31 @@ class ContestedComparison:
         contested = self.pairs.is_contested[np.newaxis]
         within_reach = self.pairs.is_pair_within_reach[np.newaxis]
         sets = np.concatenate([contested, within_reach, contested_in_subsets])
-        first_replicates = self.resampling.first(N_CROSSED)
-        observed = self._shares(self.observed, sums, reference, sets)[:, 0]
-        replicates = self._shares(self.resampling, sums, reference, contested)
-        crossed = self._shares(first_replicates, sums, reference, contested_in_subsets[:N_CROSSED])
-        return KeptShares(
-            contested=observed[:, 0],
-            within_reach=observed[:, 1],
-            replicates=replicates[:, :, 0],
-            within=observed[:, 2:],
-            crossed=crossed,
-        )
-
-    def _shares(
-        self, resampling: Resampling, sums: Floats, reference: Floats, sets: Masks
-    ) -> Floats:
-        """Compute the share of pairs of each set that keep their order, for every replicate.
-
-        ``sets`` marks the pairs, of shape (n_sets, n_pairs); sums and reference are those of
-        `compare`. The result: (n_candidates, n_replicates, n_sets, n_samples).
-        """
+        observed = []
+        replicates = []
+        crossed = []
+        for measure in self.candidate_indices:
+            sums_of_measure = sums[measure]
+            of_reference = reference[measure]
+            all_users = _Totals.of(self.observed, sums_of_measure, of_reference)
+            observed.append(all_users.shares(sets)[0])
+            resampled = _Totals.of(self.resampling, sums_of_measure, of_reference)
+            replicates.append(resampled.shares(contested)[:, 0])
+            first_subsets = contested_in_subsets[:N_CROSSED]
+            crossed.append(resampled.first(N_CROSSED).shares(first_subsets))
+        # Without a candidate, arrays of no rows.
         n_samples = sums.shape[-1]
-        n_replicates = len(resampling.weights)
-        shape = (len(self.candidate_indices), n_replicates, len(sets), n_samples)
-        shares = np.empty(shape)
-        for candidate, measure in enumerate(self.candidate_indices):
-            samples, references, unit = resampling.totals(sums[measure], reference[measure])
-            scale = unit * 10.0**DECIMALS
-            shares[candidate] = shares_in_order(samples, references, sets, scale=scale)
-        return shares
+        n_replicates = len(self.resampling.weights)
+        n_crossed = min(N_CROSSED, n_replicates)
+        n_subsets = len(self.subsets)
+        observed_shares = _stacked(observed, (2 + n_subsets, n_samples))
+        return KeptShares(
+            contested=observed_shares[:, 0],
+            within_reach=observed_shares[:, 1],
+            replicates=_stacked(replicates, (n_replicates, n_samples)),
+            within=observed_shares[:, 2:],
+            crossed=_stacked(crossed, (n_crossed, min(N_CROSSED, n_subsets), n_samples)),
+        )
 
     def over_levels(
         self, levels: Sequence[float], kept: KeptShares, *, factor: float = TAU_FACTOR
@@ -184,3 +180,47 @@ class ContestedComparison:
             within=SubsetValues(self.n_families, values=means.within, crossed=means.crossed),
             factor=factor,
         )
+
+
+@dataclass(frozen=True, eq=False)
+class _Totals:
+    """Scores of the systems by one measure, added up over the users of each replicate.
+
+    Parameters
+    ----------
+    samples, references
+        Whole numbers of units, of shapes (n_replicates, n_systems, n_samples) and (n_replicates,
+        n_systems): by samples of the judgements, and by all.
+    unit
+        The unit of means over users.
+    """
+
+    samples: Floats
+    references: Floats
+    unit: float
+
+    @classmethod
+    def of(cls, resampling: Resampling, sums: Floats, reference: Floats) -> _Totals:
+        """Add up sums over blocks, of shapes (n_blocks, n_systems, n_samples) and without samples.
+
+        With several runs of a system, they have a row for each run in place of each system.
+        """
+        samples, references, unit = resampling.totals(sums, reference)
+        return cls(samples, references, unit)
+
+    def first(self, n_replicates: int) -> _Totals:
+        """Select the first replicates; all, if there are fewer."""
+        return _Totals(self.samples[:n_replicates], self.references[:n_replicates], self.unit)
+
+    def shares(self, sets: Masks) -> Floats:
+        """Compute the share of pairs of each set, (n_sets, n_pairs), that keep their order.
+
+        The result has the shape (n_replicates, n_sets, n_samples).
+        """
+        scale = self.unit * 10.0**DECIMALS
+        return shares_in_order(self.samples, self.references, sets, scale=scale)
+
+
+def _stacked(arrays: Sequence[Floats], shape: tuple[int, ...]) -> Floats:
+    """Put arrays of one shape together; without any, make an array of no rows."""
+    return np.stack(arrays) if arrays else np.empty((0, *shape))

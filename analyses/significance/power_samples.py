@@ -161,9 +161,9 @@ def _resample_measure(
     Scores are of shape (n_systems, n_users), p-values and mid-p-values as observed of (n_pairs,),
     weights of groups of pairs of (n_groups, n_pairs), marks of sets of (n_sets, n_pairs), numbers
     of the users' blocks of (n_users,), weights of blocks of (n_blocks, n_replicates), shifts of the
-    systems' means of (n_systems, n_replicates). ``scale``: factor that makes scores integers, None to look for it. Arrays of the
-    result have no axis of measures. Powers are scaled so that their mean is the sum of the observed
-    p-values, or mid-p-values; the sums over groups are not.
+    systems' means of (n_systems, n_replicates). ``scale``: factor that makes scores integers, None
+    to look for it. Arrays of the result have no axis of measures. Powers are scaled so that their
+    mean is the sum of the observed p-values, or mid-p-values; the sums over groups are not.
     """
     n_users = values.shape[1]
     lattice_scale = scale or find_scale(values)

@@ -35,8 +35,9 @@ from analyses.shared.scores import Scores
 from analyses.shared.work import SumSamples, Truth, WorkInMemory
 from analyses.sparsity import Settings as SparsitySettings
 from analyses.sparsity import sparsity
-from analyses.validity.measure_validity import Settings as ValiditySettings
-from analyses.validity.measure_validity import validity
+from analyses.validity.comparison import Comparison, JointUsers
+from analyses.validity.truth_agreement import ResampledComparison
+from analyses.validity.validity_result import FIRST_REFERENCE
 from harness.report.verdicts import CONFIRMED, FEWEST_PAIRS, RULED_OUT, Verdicts, margin_of_pairs
 from qrels import qrels_from_columns
 from runs.shared.parallel import single_threaded
@@ -50,8 +51,8 @@ Numbers = NDArray[np.intp]
 Masks = NDArray[np.bool_]
 
 DEPTH = 10
-N_ITEMS = 300
-"""Items of the catalogue, whose popularity falls as 1 / (rank + 10)."""
+N_ITEMS = 1000
+"""Items of the catalogue, whose popularity falls as 1 / (rank + 20)."""
 
 N_CANDIDATES = 60
 """Items that systems rank for a user; the first of them may be relevant."""
@@ -226,7 +227,7 @@ def everybody(
     kind: str, rng: np.random.Generator, *, n_systems: int, n_users: int
 ) -> ListedRelevance:
     """Draw systems, four baselines that come last, and the lists of all users of a population."""
-    weights = 1 / (10.0 + np.arange(N_ITEMS))
+    weights = 1 / (20.0 + np.arange(N_ITEMS))
     keys = np.log(weights) + rng.gumbel(size=(n_users, N_ITEMS))
     items = np.argsort(-keys, axis=1)[:, :N_CANDIDATES]
     popularity = np.log(weights)[items]
@@ -239,7 +240,7 @@ def everybody(
         signal *= rng.uniform(0.3, 1.7, signal.shape)
     skills = rng.uniform(0, 2, (n_users, 1))
     qualities = rng.normal(1.0, 0.2, n_systems)
-    choosy = rng.uniform(0, 1, n_systems)
+    choosy = rng.uniform(0, 0.5, n_systems)
     shared = rng.logistic(size=(n_users, N_CANDIDATES))
     families = np.arange(n_systems) % 4
     of_families = rng.logistic(size=(4, n_users, N_CANDIDATES))
@@ -291,6 +292,7 @@ class Study:
     """What one study says: the shares of each respect, by measure, and the verdicts."""
 
     n_contested: int
+    measures: tuple[str, ...]
     shares: dict[str, Floats]
     verdicts: dict[str, str]
     truth_verdicts: dict[str, str]
@@ -298,38 +300,48 @@ class Study:
 
 def study_of(work: ListedRelevance) -> Study:
     """Run the analyses that decide, and apply the rule."""
+    random_loss = SparsitySettings(levels=RANDOM_LEVELS, samples=SAMPLES, replicates=REPLICATES)
+    popular_loss = PopularitySettings(levels=POPULAR_LEVELS, orders=1, replicates=REPLICATES)
+    tests = DiscriminationSettings(test="t", replicates=REPLICATES)
     results = {
-        "sparsity": sparsity(
-            work,
-            SparsitySettings(levels=RANDOM_LEVELS, samples=SAMPLES, replicates=REPLICATES),
-        ),
-        "popularity": popularity(
-            work, PopularitySettings(levels=POPULAR_LEVELS, orders=1, replicates=REPLICATES)
-        ),
-        "discrimination": discrimination(
-            work, DiscriminationSettings(test="t", replicates=REPLICATES)
-        ),
-        "validity": validity(work, ValiditySettings(replicates=REPLICATES, judgements=False)),
+        "sparsity": sparsity(work, random_loss),
+        "popularity": popularity(work, popular_loss),
+        "discrimination": discrimination(work, tests),
     }
-    n_contested = work.contested.n_contested
     estimates: dict[str, Estimates] = {}
     for name, result in results.items():
         of_result = result.contested_estimates()
         assert of_result is not None
         estimates[name] = of_result
+    truth = estimates_on_truth(work)
     shares = {name: of_result.values for name, of_result in estimates.items()}
+    shares["validity"] = truth.values
+    n_contested = work.contested.n_contested
+    measures = tuple(map(str, work.contested.measures))
     if n_contested < FEWEST_PAIRS:
-        return Study(n_contested, shares, {}, {})
+        return Study(n_contested, measures, shares, {}, {})
     margin = margin_of_pairs(n_contested)
-    truth = estimates.pop("validity")
     verdicts = Verdicts(estimates, margin).overall
     of_truth = Verdicts({"validity": truth}, margin).overall
     return Study(
         n_contested,
+        measures,
         shares,
         {str(measure): verdict for measure, verdict in verdicts.items()},
         {str(measure): verdict for measure, verdict in of_truth.items()},
     )
+
+
+def estimates_on_truth(work: ListedRelevance) -> Estimates:
+    """Compute the shares of the contested pairs in the true order by the reference."""
+    comparison = Comparison.of_work(work)
+    users = JointUsers.of_scores(
+        comparison.measured, comparison.true, replicates=REPLICATES, seed=work.seed
+    )
+    resampled = ResampledComparison(comparison, users, work.families)
+    shares = resampled.contested_shares(work.contested, truth=FIRST_REFERENCE)
+    assert shares is not None
+    return shares.estimates("Validity", "valid")
 
 
 def studies_of_population(
@@ -378,9 +390,9 @@ class Tally:
             self.decided += 1
             self.confirming += CONFIRMED in study.verdicts.values()
             self.ruling_out += RULED_OUT in study.verdicts.values()
-            self.wrong += is_wrong(study.verdicts, true_shares, margin)
+            self.wrong += is_wrong(study, study.verdicts, true_shares, margin)
             self.confirming_on_truth += CONFIRMED in study.truth_verdicts.values()
-            self.wrong_on_truth += is_wrong(study.truth_verdicts, truth, margin)
+            self.wrong_on_truth += is_wrong(study, study.truth_verdicts, truth, margin)
             for n_baselines in BASELINES:
                 other = by_baselines[n_baselines][number]
                 for measure, verdict in study.verdicts.items():
@@ -388,9 +400,11 @@ class Tally:
                     self.changed[n_baselines] += other.verdicts.get(measure) != verdict
 
 
-def is_wrong(verdicts: Mapping[str, str], true_shares: Mapping[str, Floats], margin: float) -> bool:
+def is_wrong(
+    study: Study, verdicts: Mapping[str, str], true_shares: Mapping[str, Floats], margin: float
+) -> bool:
     """Check whether a confirmed measure is outside the margin, or one ruled out is inside."""
-    for index, measure in enumerate(map(str, MEASURES)):
+    for index, measure in enumerate(study.measures):
         is_outside = any(shares.max() - shares[index] > margin for shares in true_shares.values())
         verdict = verdicts[measure]
         if (verdict == CONFIRMED and is_outside) or (verdict == RULED_OUT and not is_outside):
