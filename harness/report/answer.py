@@ -178,10 +178,13 @@ class Answer(Result):
             return []
         sentences = [(self.decision(), "answer")]
         if self.verdicts is not None:
-            poor = self._poor_sentence()
-            if poor:
+            poor = self.poor_sentence()
+            if poor is not None:
                 sentences.insert(0, poor)
-        sentences += self._explanations()
+            ruled_out = self._ruled_out_sentence(self.verdicts)
+            if ruled_out:
+                sentences.append((ruled_out, "answer"))
+        sentences += self.explanations()
         return sentences
 
     def decision(self) -> str:
@@ -259,8 +262,10 @@ class Answer(Result):
             f"best; {nearest} comes nearest."
         )
 
-    def _poor_sentence(self) -> Linked | None:
+    def poor_sentence(self) -> Linked | None:
         """Write that even the best measure is poor in a respect; None if there is no such one."""
+        if self.verdicts is None:
+            return None
         for key in self.deciding_keys:
             if key not in POOR_SHARES:
                 continue
@@ -284,19 +289,12 @@ class Answer(Result):
                 )
         return None
 
-    def _explanations(self) -> list[Linked]:
-        """Write what explains the decision: truth, depth, what depends on it, users, its limits."""
+    def explanations(self) -> list[Linked]:
+        """Write what explains the decision: the truth, depth, what depends on it, users, limits."""
         explanations: list[Linked] = []
-        verdicts = self.verdicts
         if self.truth_sentence:
-            explanations.append((self.truth_sentence, TRUTH))
             stability = self._stability_sentence()
-            if stability:
-                explanations.append((stability, "answer"))
-        if verdicts is not None:
-            ruled_out = self._ruled_out_sentence(verdicts)
-            if ruled_out:
-                explanations.append((ruled_out, "answer"))
+            explanations.append((f"{self.truth_sentence} {stability}".rstrip(), TRUTH))
         chosen = self.chosen_measure()
         for depth in self.depths:
             if chosen is not None and depth.metric == chosen.metric:
@@ -356,13 +354,9 @@ class Answer(Result):
     def _scope_sentence(self) -> str:
         """Write what verdicts are over, what they say of other systems, and what they leave out."""
         sentences = []
-        if self.pairs is not None and self.pairs.out_of_reach:
-            names = listed(self.pairs.out_of_reach)
-            sentences.append(f"{names} are out of reach of the other systems, and not compared.")
-        if self.pairs is not None and self.pairs.excluded:
-            reasons = [f"{name} ({reason})" for name, reason in self.pairs.excluded.items()]
-            sentences.append(f"No candidates: {listed(reasons)}.")
-        if self.verdicts is not None:
+        if self.verdicts is None:
+            sentences += self._not_compared()
+        else:
             sentences.append(self._other_systems_sentence(self.verdicts))
         if TRUTH in self.without_number:
             reason = self.without_number[TRUTH]
@@ -371,6 +365,20 @@ class Answer(Result):
             sentences.append("No true ordering is known here: a stable measure need not be right.")
         sentences.append("Other splits or data sets may order the measures otherwise.")
         return " ".join(sentences)
+
+    def _not_compared(self) -> list[str]:
+        """Write which systems are out of reach, and which measures are no candidates."""
+        if self.pairs is None:
+            return []
+        sentences = []
+        if self.pairs.out_of_reach:
+            names = listed(self.pairs.out_of_reach)
+            verb = "is" if len(self.pairs.out_of_reach) == 1 else "are"
+            sentences.append(f"{names} {verb} far from the other systems, and not compared.")
+        if self.pairs.excluded:
+            reasons = [f"{name} ({reason})" for name, reason in self.pairs.excluded.items()]
+            sentences.append(f"Not candidates: {listed(reasons)}.")
+        return sentences
 
     def _other_systems_sentence(self, verdicts: Verdicts) -> str:
         """Write which verdicts also hold with other systems of the same kinds."""
@@ -471,6 +479,7 @@ class Answer(Result):
             "direction (t-test, p < .001). A measure is confirmed in a respect if no other is "
             f"better by more than {margin} (one-sided, 95 % confidence over {self.units}), and "
             "ruled out if another is (95 % confidence over all respects)."
+            + " ".join(["", *self._not_compared()])
         )
 
     @table("answer", "the numbers that compare report measures, with intervals")

@@ -72,7 +72,8 @@ def render_report(study: FinishedStudy) -> bytes:
         "report.html",
         manifest=manifest,
         input_cautions=[check.sentence for check in input_checks(manifest)],
-        answer=answer.sentences() if isinstance(answer, Answer) else [],
+        answer=_first_screen(answer),
+        matrix=_matrix_of(answer),
         opening=opening,
         systems=system_tables,
         cautions=summary.cautions,
@@ -86,6 +87,28 @@ def render_report(study: FinishedStudy) -> bytes:
         inputs=json.dumps(manifest.inputs, indent=1),
         study=study.read("study.toml").decode(errors="replace"),
     )
+
+
+def _first_screen(answer: Result | None) -> dict[str, Any]:
+    """Collect what the page says first: the decision, and what explains it; empty without one.
+
+    "poor" is the sentence that even the best measure is poor, or "".
+    """
+    if not isinstance(answer, Answer) or answer.shown is None:
+        return {}
+    poor = answer.poor_sentence()
+    return {
+        "poor": "" if poor is None else poor[0],
+        "decision": answer.decision(),
+        "explanations": answer.explanations(),
+    }
+
+
+def _matrix_of(answer: Result | None) -> list[Table]:
+    """Make the matrix of verdicts; none without an answer or without verdicts."""
+    if not isinstance(answer, Answer) or answer.verdicts is None:
+        return []
+    return [answer.matrix()]
 
 
 def _section(study: FinishedStudy, key: str, result: Result) -> dict[str, Any]:
