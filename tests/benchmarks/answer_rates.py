@@ -88,6 +88,12 @@ REPLICATES = 200
 SHARE_JUDGED = 0.4
 """Of the relevant items, where the truth is all of them."""
 
+RELEVANCE_OF_POPULARITY = 0.3
+"""Exponent of popularity in the odds that a candidate item is relevant."""
+
+POPULARITY_BIAS = 0.25
+"""Weight of popularity in the scores of the choosiest systems, whose noise has a variance of 1.6."""
+
 SEED = 4_000
 
 
@@ -229,7 +235,11 @@ def everybody(
     """Draw systems, four baselines that come last, and the lists of all users of a population."""
     weights = 1 / (20.0 + np.arange(N_ITEMS))
     keys = np.log(weights) + rng.gumbel(size=(n_users, N_ITEMS))
-    items = np.argsort(-keys, axis=1)[:, :N_CANDIDATES]
+    candidates = np.argsort(-keys, axis=1)[:, :N_CANDIDATES]
+    # Relevant items come first: popular ones somewhat more often.
+    chances = RELEVANCE_OF_POPULARITY * np.log(weights)[candidates]
+    by_relevance = np.argsort(-chances - rng.gumbel(size=candidates.shape), axis=1)
+    items = np.take_along_axis(candidates, by_relevance, axis=1)
     popularity = np.log(weights)[items]
     popularity -= popularity.mean()
     n_relevant = numbers_of_relevant(kind, rng, n_users)
@@ -240,7 +250,7 @@ def everybody(
         signal *= rng.uniform(0.3, 1.7, signal.shape)
     skills = rng.uniform(0, 2, (n_users, 1))
     qualities = rng.normal(1.0, 0.2, n_systems)
-    choosy = rng.uniform(0, 0.5, n_systems)
+    choosy = rng.uniform(0, 1, n_systems)
     shared = rng.logistic(size=(n_users, N_CANDIDATES))
     families = np.arange(n_systems) % 4
     of_families = rng.logistic(size=(4, n_users, N_CANDIDATES))
@@ -249,8 +259,10 @@ def everybody(
         noise = rng.logistic(size=(n_users, N_CANDIDATES))
         if kind == "families":
             noise = 0.45 * noise + 0.9 * of_families[families[system]]
-        tastes = skills * (qualities[system] + choosy[system] * rng.uniform(-1, 1, (n_users, 1)))
-        scores = 1.5 * tastes * signal + choosy[system] * popularity + (noise + shared) / 2
+        suited = rng.uniform(-1, 1, (n_users, 1))
+        tastes = skills * (qualities[system] + choosy[system] * suited / 2)
+        bias = POPULARITY_BIAS * choosy[system] * popularity
+        scores = 1.5 * tastes * signal + bias + (noise + shared) / 2
         lists.append(np.argsort(-scores, axis=1)[:, :DEPTH])
     for _ in range(max(BASELINES) // 2):
         at_random = rng.random((n_users, N_CANDIDATES))
