@@ -92,7 +92,7 @@ RELEVANCE_OF_POPULARITY = 0.3
 """Exponent of popularity in the odds that a candidate item is relevant."""
 
 POPULARITY_BIAS = 0.25
-"""Weight of popularity in the scores of the choosiest systems, whose noise has a variance of 1.6."""
+"""Weight of popularity in the scores of the choosiest systems; noise has a variance of 1.6."""
 
 SEED = 4_000
 
@@ -262,7 +262,7 @@ def everybody(
         suited = rng.uniform(-1, 1, (n_users, 1))
         tastes = skills * (qualities[system] + choosy[system] * suited / 2)
         bias = POPULARITY_BIAS * choosy[system] * popularity
-        scores = 1.5 * tastes * signal + bias + (noise + shared) / 2
+        scores = 2.5 * tastes * signal + bias + (noise + shared) / 2
         lists.append(np.argsort(-scores, axis=1)[:, :DEPTH])
     for _ in range(max(BASELINES) // 2):
         at_random = rng.random((n_users, N_CANDIDATES))
@@ -291,7 +291,7 @@ def judged_part(
     kind: str, rng: np.random.Generator, is_relevant: Masks, popularity: Floats
 ) -> Masks:
     """Draw which relevant items are judged, popular ones more often: one at least of each user."""
-    chances = SHARE_JUDGED * np.exp(0.5 * popularity)
+    chances = SHARE_JUDGED * np.exp(0.3 * popularity)
     keys = np.where(is_relevant, rng.random(popularity.shape) / chances, np.inf)
     is_first = keys == keys.min(axis=1, keepdims=True)
     if kind == "one relevant item":
