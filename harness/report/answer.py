@@ -454,27 +454,39 @@ class Answer(Result):
         verdicts = self.verdicts
         if verdicts is None:
             return Table("verdicts", "Verdicts", "", ["measure"], [])
+        columns = dict.fromkeys(verdicts.respects, verdicts)
+        stability = self.verdicts_on_stability
+        if stability is not None:
+            # With a truth, which decides alone, stability stands beside it.
+            columns |= dict.fromkeys(stability.respects, stability)
         headings = ["measure", "verdict"]
-        headings += [RESPECTS_IN_WORDS.get(key, key) for key in verdicts.respects]
+        headings += [RESPECTS_IN_WORDS.get(key, key) for key in columns]
         rows: list[list[Cell]] = []
         for measure in sorted(verdicts.measures, key=lambda m: _order_of(verdicts, m)):
             overall = verdicts.overall[measure]
             row: list[Cell] = [str(measure), f"{MARKS[overall]} {overall}"]
-            for key in verdicts.respects:
-                mark = MARKS[verdicts.by_respect[key][measure]]
-                row.append(f"{rounded(_share(verdicts, key, measure), 2)} {mark}")
+            for key, of_column in columns.items():
+                mark = MARKS[of_column.by_respect[key][measure]]
+                row.append(f"{rounded(_share(of_column, key, measure), 2)} {mark}")
             rows.append(row)
-        return Table("verdicts", "Verdicts", self._matrix_caption(verdicts), headings, rows)
+        caption = self._matrix_caption(verdicts, list(columns))
+        return Table("verdicts", "Verdicts", caption, headings, rows)
 
-    def _matrix_caption(self, verdicts: Verdicts) -> str:
-        """Write what the matrix of verdicts shows, and how it is decided."""
+    def _matrix_caption(self, verdicts: Verdicts, keys: Sequence[str]) -> str:
+        """Write what the matrix of verdicts shows, and how it is decided.
+
+        ``keys`` are the analyses of its columns.
+        """
         pairs = self.pairs
         n_contested = 0 if pairs is None else pairs.n_contested
         margin = margin_in_words(verdicts.margin)
         marks = listed([f"{mark} {verdict}" for verdict, mark in MARKS.items()])
-        deeds = listed([DEEDS[key] for key in verdicts.respects if key in DEEDS])
+        deeds = listed([f"that a measure {DEEDS[key]}" for key in keys])
+        decides = ""
+        if TRUTH in keys and len(keys) > 1:
+            decides = " The truth decides alone; stability stands beside it."
         return (
-            f"Shares of the {n_contested} contested pairs of systems: {deeds}. {marks}. Contested "
+            f"Shares of the {n_contested} contested pairs of systems: {deeds}. {marks}.{decides} Contested "
             "are pairs of systems within reach that not every candidate tells apart in the same "
             "direction (t-test, p < .001). A measure is confirmed in a respect if no other is "
             f"better by more than {margin} (one-sided, 95 % confidence over {self.units}), and "

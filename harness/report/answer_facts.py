@@ -136,7 +136,7 @@ class Disagreement:
         if len(names) == 1:
             best = f"all name {names[0]} the best system"
         else:
-            best = f"they name {counted(len(names), 'best system')} ({listed(names, 'or')})"
+            best = f"they name {len(names)} systems as the best ({listed(names, 'or')})"
         opposed = "no pair of systems"
         if self.n_opposed:
             opposed = f"{self.n_opposed} of {counted(self.n_pairs, 'pair of systems')}"
