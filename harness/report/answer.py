@@ -482,17 +482,19 @@ class Answer(Result):
         margin = margin_in_words(verdicts.margin)
         marks = listed([f"{mark} {verdict}" for verdict, mark in MARKS.items()])
         deeds = listed([f"that a measure {DEEDS[key]}" for key in keys])
-        decides = ""
+        sentences = [
+            f"Shares of the {n_contested} contested pairs of systems: {deeds}.",
+            f"{marks}.",
+            "Contested are pairs of systems within reach that not every candidate tells apart in "
+            "the same direction (t-test, p < .001).",
+            f"A measure is confirmed in a respect if no other is better by more than {margin} "
+            f"(one-sided, 95 % confidence over {self.units}), and ruled out if another is (95 % "
+            "confidence over all respects).",
+        ]
         if TRUTH in keys and len(keys) > 1:
-            decides = " The truth decides alone; stability stands beside it."
-        return (
-            f"Shares of the {n_contested} contested pairs of systems: {deeds}. {marks}.{decides} Contested "
-            "are pairs of systems within reach that not every candidate tells apart in the same "
-            "direction (t-test, p < .001). A measure is confirmed in a respect if no other is "
-            f"better by more than {margin} (one-sided, 95 % confidence over {self.units}), and "
-            "ruled out if another is (95 % confidence over all respects)."
-            + " ".join(["", *self._not_compared()])
-        )
+            sentences.append("The truth decides alone; stability stands beside it.")
+        sentences += self._not_compared()
+        return " ".join(sentences)
 
     @table("answer", "the numbers that compare report measures, with intervals")
     def table(self) -> Table:
