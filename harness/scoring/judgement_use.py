@@ -11,11 +11,12 @@ from analyses.shared.measure import Measure
 from harness.metrics.shared.metric import Metric
 from harness.scoring.blocks import TOLERANCE, TRIED_USERS
 from qrels import Catalogue, Judged, Qrels, judge
-from qrels.matches import NO_JUDGEMENT, match
+from qrels.catalogue import NO_JUDGEMENT
+from qrels.matches import match
 from runs import NO_ITEM, Run
 from runs.shared.arrays import Floats, Numbers
 
-TRIED_RANKS = (1, 2, 3, 5)
+TRIED_RANKS = (1, 2, 3, 5, 10)
 """Ranks at which a relevant item is put."""
 
 TRIED_RUNS = 3
@@ -34,7 +35,7 @@ def measures_that_use_judgements(
     In the lists of some users, the item at a rank changes places with a relevant item that is not
     in the list: the one becomes relevant, the other is no longer. A measure uses the judgements if
     its mean score gets better. Measures of popularity, diversity, the length of lists or the share
-    of judged items do not.
+    of judged items do not. Where no item can change places, all are taken to use them.
 
     Parameters
     ----------
@@ -53,12 +54,16 @@ def measures_that_use_judgements(
     catalogue = catalogue.select_users(users, judgements)
     qrels = qrels.select_users(users)
     gains = np.zeros(len(measures))
+    n_exchanges = 0
     for run in runs[:TRIED_RUNS]:
         tried_run = Run(run.system, run.items[users])
         before = judge(tried_run, qrels, catalogue)
         for exchanged in _exchanges(tried_run, qrels):
             after = judge(tried_run, exchanged, catalogue)
             gains += _mean_gains(before, after, measures, metrics)
+            n_exchanges += 1
+    if n_exchanges == 0:
+        return list(measures)
     return [measure for measure, gain in zip(measures, gains, strict=True) if gain > TOLERANCE]
 
 
@@ -82,9 +87,11 @@ def _mean_gains(
 def _exchanges(run: Run, qrels: Qrels) -> Iterator[Qrels]:
     """Yield qrels in which the item at one rank is relevant in place of one that is not listed.
 
-    There is one for each of `TRIED_RANKS` that lists have. Users whose item at the rank is
-    relevant, or who have no other relevant item, stay as they are.
+    There is one for each of `TRIED_RANKS` at which some user's item can change places. That is a
+    judged item, as long as some are judged non-relevant. Users whose item at the rank is relevant,
+    or who have no relevant item that is not listed, stay as they are.
     """
+    has_nonrelevant = bool(qrels.nonrelevant.any())
     judgement_at_rank = match(run, qrels)
     is_listed = np.zeros(len(qrels.items), dtype=np.bool_)
     is_listed[judgement_at_rank[judgement_at_rank != NO_JUDGEMENT]] = True
@@ -96,14 +103,22 @@ def _exchanges(run: Run, qrels: Qrels) -> Iterator[Qrels]:
             column = rank - 1
             items = run.items[users_with_unlisted, column]
             judgements = judgement_at_rank[users_with_unlisted, column]
-            yield _exchange(qrels, unlisted_of_users, items, judgements)
+            is_judged = judgements != NO_JUDGEMENT
+            is_relevant = is_judged & qrels.relevant[judgements]
+            can_change = (items != NO_ITEM) & ~is_relevant
+            if has_nonrelevant:
+                can_change &= is_judged
+            if can_change.any():
+                yield _exchange(
+                    qrels, unlisted_of_users[can_change], items[can_change], judgements[can_change]
+                )
 
 
 def _exchange(qrels: Qrels, unlisted: Numbers, items: Numbers, judgements: Numbers) -> Qrels:
     """Make the items of some users relevant in place of relevant items that are not listed.
 
-    If an item is judged, both judgements change their grades; if not, the judgement of the
-    unlisted item becomes one of this item.
+    The judgement of the unlisted item becomes one of the listed item; if that is judged, its
+    judgement becomes one of the unlisted item.
 
     Parameters
     ----------
@@ -112,17 +127,17 @@ def _exchange(qrels: Qrels, unlisted: Numbers, items: Numbers, judgements: Numbe
     unlisted
         For each of these users, the position of the judgement of an unlisted relevant item.
     items
-        The item that becomes relevant, of the same shape; -1 where a list has ended.
+        The item that becomes relevant, of the same shape.
     judgements
         The position of its judgement, -1 where it has none, of the same shape.
     """
-    grades = qrels.grades.copy()
-    is_judged = judgements != NO_JUDGEMENT
-    grades[judgements[is_judged]] = qrels.grades[unlisted[is_judged]]
-    grades[unlisted[is_judged]] = qrels.grades[judgements[is_judged]]
     judged_items = qrels.items.copy()
-    is_unjudged = ~is_judged & (items != NO_ITEM)
-    judged_items[unlisted[is_unjudged]] = items[is_unjudged]
+    judged_items[unlisted] = items
+    is_judged = judgements != NO_JUDGEMENT
+    judged_items[judgements[is_judged]] = qrels.items[unlisted[is_judged]]
     # Items of a user must rise.
     order = np.lexsort((judged_items, qrels.users))
-    return replace(qrels, items=judged_items[order], grades=grades[order])
+    subtopics = None if qrels.subtopics is None else qrels.subtopics.select(order)
+    return replace(
+        qrels, items=judged_items[order], grades=qrels.grades[order], subtopics=subtopics
+    )
