@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.special import stdtr
 
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.scores import Scores
-from analyses.significance.paired_tests import t_test
-from analyses.significance.permutation import pair_differences, pair_indices
 from runs.shared.arrays import Floats, Masks
 
 AGREED_P = 0.001
@@ -25,6 +24,9 @@ REACH_P = (1e-3, 1e-4, 1e-5, 1e-6, 1e-8, 1e-10, 1e-12, 1e-15)
 
 LEAST_SYSTEMS = 8
 """The group of systems within reach has so many at least, and half of all."""
+
+ROUNDING = 1e-12
+"""Share of a number that its rounding may be."""
 
 SAME_SCORE = 1e-9
 """Scores, as shares of the largest, that differ by less are equal: rounding."""
@@ -97,7 +99,7 @@ class ContestedPairs:
 
 def _has_both(is_in_group: Masks) -> Masks:
     """Mark the pairs i < j of which both systems are in a group: (..., n_systems) to n_pairs."""
-    first, second = pair_indices(is_in_group.shape[-1])
+    first, second = np.triu_indices(is_in_group.shape[-1], k=1)
     return np.asarray(is_in_group[..., first] & is_in_group[..., second])
 
 
@@ -132,9 +134,7 @@ def contested_pairs(
         )
     measures = reported.restricted_to(candidates)
     chosen = scores.measures.indices(measures)
-    values = scores.weighted_values[chosen]
-    p_values = t_test(values)
-    differences = pair_differences(values.mean(axis=2))
+    p_values, differences = _t_tests_of_pairs(scores.weighted_values[chosen])
     directions = measures.signs[:, np.newaxis] * np.sign(differences)
     is_within_reach = systems_within_reach(p_values, directions, n_systems=len(scores.systems))
     ranges = np.ptp(scores.values[chosen], axis=1)
@@ -150,6 +150,34 @@ def contested_pairs(
         is_contested=_has_both(is_within_reach) & ~is_agreed,
         n_users=int(np.count_nonzero(is_user_informative)),
     )
+
+
+def _t_tests_of_pairs(values: Floats) -> tuple[Floats, Floats]:
+    """Compute p-values of paired t-tests of all pairs i < j, and their differences in means.
+
+    ``values`` have the shape (n_measures, n_systems, n_users), of one user at least; the results,
+    p and the mean of i less that of j, (n_measures, n_pairs). p is 1 for equal means, and 0 for
+    differences that are the same for all users. With one user it is 1.
+    """
+    n_measures, n_systems, n_users = values.shape
+    first, second = np.triu_indices(n_systems, k=1)
+    means = values.mean(axis=2)
+    differences = means[:, first] - means[:, second]
+    if n_users < 2:
+        return np.ones(differences.shape), differences
+    p_values = np.empty(differences.shape)
+    for measure in range(n_measures):
+        covariances = np.atleast_2d(np.cov(values[measure]))
+        variances = np.diagonal(covariances)
+        sums = variances[first] + variances[second]
+        of_differences = sums - 2 * covariances[first, second]
+        # What is left of equal differences by rounding is no variance.
+        of_differences = np.where(of_differences > ROUNDING * sums, of_differences, 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            t = np.abs(differences[measure]) / np.sqrt(of_differences / n_users)
+        p_values[measure] = 2 * stdtr(n_users - 1, -t)
+    is_equal = np.abs(differences) <= ROUNDING * np.abs(means).max(initial=0.0)
+    return np.where(is_equal, 1.0, p_values), np.where(is_equal, 0.0, differences)
 
 
 def _candidates(
@@ -215,7 +243,7 @@ def systems_within_reach(p_values: Floats, directions: Floats, *, n_systems: int
     least_size = max(LEAST_SYSTEMS, n_systems / 2)
     if n_systems < least_size:
         return everything
-    first, second = pair_indices(n_systems)
+    first, second = np.triu_indices(n_systems, k=1)
     for level in REACH_P:
         is_apart = _are_apart(p_values, directions, level)
         is_joined = ~is_apart

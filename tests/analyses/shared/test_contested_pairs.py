@@ -1,10 +1,11 @@
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.stats import ttest_rel
 
-from analyses.shared.contested_pairs import contested_pairs, systems_within_reach
+from analyses.shared.contested_pairs import _t_tests_of_pairs, contested_pairs, systems_within_reach
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.scores import Scores
 
@@ -124,3 +125,19 @@ def test_contested_pairs_of_a_subset_have_both_systems_in_it() -> None:
         ["ab"],
         ["ab", "ac", "bc"],
     ]
+
+
+def test_p_values_are_those_of_paired_t_tests() -> None:
+    values = np.random.default_rng(5).normal(size=(2, 4, 30))
+    values[0, 1] = values[0, 0]
+    values[1, 3] = values[1, 2] + 0.5
+    p_values, differences = _t_tests_of_pairs(values)
+    for measure, (number, (i, j)) in product(range(2), enumerate(combinations(range(4), 2))):
+        difference = values[measure, i] - values[measure, j]
+        assert differences[measure, number] == pytest.approx(difference.mean(), abs=1e-12)
+        if np.ptp(difference) > 1e-9:
+            expected = ttest_rel(values[measure, i], values[measure, j]).pvalue
+            assert p_values[measure, number] == pytest.approx(expected)
+    # Equal systems, and a difference that is the same for all users.
+    assert p_values[0, 0] == 1
+    assert p_values[1, 5] == 0
