@@ -160,8 +160,9 @@ class Curves:
 
         ``loss`` is what is lost, in words; ``threshold`` the least acceptable area. Areas are mean
         taus over the levels, by `area`; intervals are 95 % on the scale of arcsines. Replicates are
-        moved to the areas, so that they vary as they would there. Differences are paired: both
-        curves saw the same resampled users and samples. NaN where a tau of a curve is undefined.
+        moved to the areas, so that they vary as they would there, and widened by ``self.factor``.
+        Differences are paired: both curves saw the same resampled users and samples. NaN where a
+        tau of a curve is undefined.
         """
         values = area(self.levels, self.taus)
         # Of shape (n_measures, n_replicates), with the levels as the last axis of the curves.
@@ -186,8 +187,8 @@ class Curves:
     def _why_undefined(self) -> str:
         """Explain why a report measure may have no area, and at which levels tau is undefined.
 
-        At most `MAX_LEVELS_NAMED` levels (shares kept) are named, in a clause without a full stop;
-        none if all taus are defined.
+        At most `MAX_LEVELS_NAMED` (3) levels, shares kept, are named, in a clause without a full
+        stop; none if all taus are defined.
         """
         reported = self.measures.indices(self.measures.reported)
         is_undefined = np.isnan(self.taus[reported])

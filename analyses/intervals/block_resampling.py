@@ -49,9 +49,10 @@ class Resampling:
     ) -> Resampling:
         """Draw the replicates of users and runs.
 
-        Users are put into at most `N_BLOCKS` random blocks, which are drawn with replacement;
+        Users are put into at most `N_BLOCKS` (100) random blocks, which are drawn with replacement;
         without replicates, all users are one block. With several runs of a system, its runs are
-        drawn, too, if all of them rank for every user; those of other systems count once each.
+        drawn, too, if all of them rank for every user (``runs.complete``, of shape (n_systems,));
+        those of other systems count once each.
         """
         n_blocks = min(N_BLOCKS, n_users) if replicates else 1
         blocks = random_blocks(n_users, n_blocks=n_blocks, seed=seed)
@@ -94,7 +95,7 @@ class Resampling:
             for measure in range(n_measures):
                 # Totals over users in units: whole numbers, which are exact sums.
                 samples, of_reference, unit = self.totals(sums[measure], reference[measure])
-                # From units of means to DECIMALS, to which scores are compared.
+                # From units of means to 12 decimals (DECIMALS), to which scores are compared.
                 scale = unit * 10.0**DECIMALS
                 taus[measure] = sample_taus(samples, of_reference, scale).T
         return taus
@@ -104,7 +105,7 @@ class Resampling:
     ) -> Floats:
         """Compare samples with the reference among the systems of subsets, by some measures.
 
-        The comparison is Kendall's tau-b, for the first `N_CROSSED` replicates and subsets.
+        The comparison is Kendall's tau-b, for the first `N_CROSSED` (20) replicates and subsets.
 
         Parameters
         ----------
@@ -130,6 +131,7 @@ class Resampling:
         n_measures, _, _, n_samples = sums.shape
         taus = np.full((n_measures, n_samples, n_replicates, n_subsets), np.nan)
         for measure in measures:
+            # Totals over users in units: (n_replicates, n_systems, n_samples), and without samples.
             samples, of_reference, unit = first_replicates.totals(sums[measure], reference[measure])
             # Samples in the place of measures, replicates in that of samples.
             estimates = np.moveaxis(samples * unit, -1, 0)

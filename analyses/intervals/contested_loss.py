@@ -95,7 +95,10 @@ class ContestedComparison:
 
     @classmethod
     def of(cls, work: Work, resampling: Resampling) -> ContestedComparison:
-        """Take the contested pairs and the families of a study."""
+        """Take the contested pairs and the families of a study.
+
+        In ``observed``, every block of users, and every run of a system, counts once.
+        """
         pairs = work.contested
         runs = work.scores.runs
         once_each = None if runs is None else mark_runs(runs.systems)[np.newaxis].astype(float)
@@ -110,7 +113,12 @@ class ContestedComparison:
         )
 
     def compare(self, sums: Floats, reference: Floats) -> KeptShares:
-        """Compare samples with the reference, whose last axis is then that of the samples.
+        """Compute shares of pairs that samples order as the reference, all judgements, does.
+
+        Pairs are the contested ones and those within reach (see `KeptShares`), by all users, by
+        resampled users, and in subsets of the systems; ``crossed`` has the first 20 (`N_CROSSED`)
+        replicates and subsets. The last axis of all shares is that of the samples; the first is
+        empty without a candidate measure.
 
         Parameters
         ----------
@@ -120,6 +128,7 @@ class ContestedComparison:
         reference
             The same by all judgements, of shape (n_measures, n_blocks, n_systems).
         """
+        # Marks of pairs, of shapes (n_subsets, n_pairs) and (1, n_pairs).
         contested_in_subsets = self.pairs.within(self.subsets)
         contested = self.pairs.is_contested[np.newaxis]
         within_reach = self.pairs.is_pair_within_reach[np.newaxis]
@@ -131,6 +140,7 @@ class ContestedComparison:
             sums_of_measure = sums[measure]
             of_reference = reference[measure]
             all_users = _Totals.of(self.observed, sums_of_measure, of_reference)
+            # Shares have the shape (n_replicates, n_sets, n_samples).
             observed.append(all_users.shares(sets)[0])
             resampled = _Totals.of(self.resampling, sums_of_measure, of_reference)
             replicates.append(resampled.shares(contested)[:, 0])

@@ -49,8 +49,9 @@ def split_half_taus(values: Floats, orders: Numbers) -> Floats:
 def resampled_split_half_taus(values: Floats, *, seed: int) -> Floats:
     """Compare two halves of the users for resampled users, in the mean over splits.
 
-    Users are put into random blocks. The blocks, not what is drawn of them, are split: no user is
-    in both halves of a resample, however often drawn.
+    Users are put into 200 random blocks (`N_BLOCKS`), or one each if there are fewer. The blocks,
+    not what is drawn of them, are split, in 20 ways (`N_RESAMPLED_SPLITS`): no user is in both
+    halves of a resample, however often drawn.
 
     Parameters
     ----------
@@ -61,14 +62,15 @@ def resampled_split_half_taus(values: Floats, *, seed: int) -> Floats:
 
     Returns
     -------
-    Mean taus of shape (n_measures, `N_REPLICATES`), over the splits where they are defined; NaN
-    where none is.
+    Mean taus of shape (n_measures, 200), a column for each of `N_REPLICATES` resamples, over the
+    splits where they are defined; NaN where none is.
     """
     n_users = values.shape[2]
     n_blocks = min(N_BLOCKS, n_users)
     blocks = random_blocks(n_users, n_blocks=n_blocks, seed=seed)
     is_in_block = np.zeros((n_users, n_blocks))
     is_in_block[np.arange(n_users), blocks] = 1.0
+    # How often each block is drawn: of shape (n_blocks, n_replicates).
     weights = resampled_users(0, N_REPLICATES, n_users=n_blocks, seed=seed).T
     n_half = n_blocks // 2
     unit = _unit_of_means(values, n_half=n_users // 2)

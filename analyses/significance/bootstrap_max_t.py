@@ -160,12 +160,15 @@ class PairMoments:
         """Compute the moments of some pairs.
 
         From gridded scores (n_systems, n_users), the numbers of the two systems of each pair,
-        (n_pairs, 2), and the slice that the pairs are of all pairs.
+        (n_pairs, 2), and the slice that the pairs are of all pairs. Differences of at most two
+        steps of the grid are rounding alone (`ROUNDING_STEPS`). Pairs that differ for fewer than 10
+        users (`MIN_DIFFERING_USERS`) are too alike: their statistic is 0.
         """
         n_users = grid.shape[1]
         differences = grid[systems[:, 0]] - grid[systems[:, 1]]
         sums = differences.sum(axis=1)
         n_differing = np.count_nonzero(np.abs(differences) > ROUNDING_STEPS, axis=1)
+        # Whole numbers (n_pairs, n_users), times 2^powers: the squares of centred differences.
         squares, powers = _centred_squares(grid, systems, sums)
         factors = np.ldexp(1.0, powers) / n_users
         variances = squares.sum(axis=1) * factors
@@ -234,7 +237,10 @@ def _count_maxima(
     """Count the replicates ``start`` to ``stop`` whose step-down maximum is at least each pair's t.
 
     From gridded scores of shape (n_measures, n_systems, n_users) and the pairs of each measure, in
-    rising order of t; counts are of shape (n_measures, n_pairs), in the order of `pair_indices`.
+    rising order of t. Blocks of pairs are gone through in this order: ``maxima`` has the largest
+    statistic of the pairs so far in each replicate, and `add_extreme_maxima` updates it, and the
+    counts of the block, in place. Counts are of shape (n_measures, n_pairs), in the order of
+    `pair_indices`.
     """
     from analyses.significance.permutation_loops import add_extreme_maxima
 

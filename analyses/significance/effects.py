@@ -65,6 +65,7 @@ def effects(scores: Floats, *, level: float = 0.95, runs: RunDeviations | None =
     """
     # Scores are scaled by powers of two, so that their squares neither overflow nor vanish.
     normalised_scores = normalised(scores)
+    # Five statistics of each pair: of shape (n_measures, n_pairs, 5).
     columns = for_all_pairs(normalised_scores, _statistics_of_rows)
     means, deviations, better, worse, equal = np.moveaxis(columns, 2, 0)
     powers = exponents(scores)[:, :, 0]
@@ -76,6 +77,7 @@ def effects(scores: Floats, *, level: float = 0.95, runs: RunDeviations | None =
     # Every source of variance is a variance of means with its degrees of freedom.
     sources: list[VarianceSource] = [(variances_of_means, n_users - 1)]
     if runs is not None:
+        # Of the mean of each system, (n_measures, n_systems), and (n_systems,).
         run_variances, degrees_of_freedom = runs.variances()
         for side in (first, second):
             sources.append((run_variances[:, side], degrees_of_freedom[side]))

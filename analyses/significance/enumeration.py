@@ -45,14 +45,16 @@ def by_enumeration(differences: Floats, *, alpha: float) -> PairTest:
     Differences are of shape (n_users,): at most 40 are not 0, and at least one. A list has at most
     about 2^20 sums: time grows as 2^(n/2), and memory is below 250 MB for any differences.
 
-    The result: p-values of the observed sum, and the smallest sum that is significant at alpha; NaN
-    if no sum is significant.
+    The result: p-value and mid-p-value (ties with the observed sum count half) of the observed sum,
+    and the smallest sum that is significant at alpha; NaN if no sum is significant.
     """
+    # The distinct absolute differences above 0, and how many users have each: (n_sizes,).
     sizes, n_users = distinct_sizes(differences)
     sums = _SumsOfParts.from_sizes(sizes, n_users)
     observed = float(np.abs(differences.sum()))
     p = sums.tail(observed)
     mid_p = (p + sums.share_above(observed)) / 2
+    # Of the largest sum, which two sign assignments reach in absolute value.
     smallest_p = 1 / sums.n_half
     if smallest_p > alpha:
         return PairTest(p, mid_p, float("nan"))
@@ -64,10 +66,12 @@ def by_enumeration(differences: Floats, *, alpha: float) -> PairTest:
 def _smallest_significant_sum(sums: _SumsOfParts, *, alpha: float, deviation: float) -> float:
     """Find the smallest sum that at most a share alpha of all sums reaches; NaN if there is none.
 
-    ``deviation``: standard deviation of the sum under random signs. A search in steps comes close
-    to it. The sums within the last step are counted before they are listed. If there are more than
-    2^20, the steps are made finer. Sums within a step as short as the tolerance are ties: then the
-    first sum after the step is taken.
+    ``deviation``: standard deviation of the sum under random signs. ``sums.places`` finds, for each
+    sum of the left part of the users, the first sum of the right part with which it adds up to at
+    least a total; all sums before these places are smaller. A search in steps comes close to it.
+    The sums within the last step are counted before they are listed. If there are more than 2^20,
+    the steps are made finer. Sums within a step as short as the tolerance are ties: then the first
+    sum after the step is taken.
     """
     tolerance = sums.tolerance
     n_longest = max(len(sums.left.values), len(sums.right.values))
@@ -115,7 +119,10 @@ class _SignedSums:
     def with_user(self, size: float, *, width: float) -> _SignedSums:
         """Add a user whose difference has this size, in two ways: with each sign.
 
-        Sums that round to the same multiple of the width become one.
+        ``self.values`` are rising sums, ``self.counts`` how many of the ``self.n_signs`` sign
+        assignments give each, both of shape (n_sums,). Lists of 16,384 sums (`LONG`) or more, if
+        some sums tie, are merged by a compiled loop. Sums that round to the same multiple of the
+        width become one.
         """
         if self.n_signs > len(self.values) >= LONG:
             from analyses.significance.permutation_loops import add_user
@@ -182,7 +189,9 @@ class _SumsOfParts:
     def from_sizes(cls, sizes: Floats, n_users: Numbers) -> _SumsOfParts:
         """Add the users of each size of differences to the part that has fewer sums.
 
-        Distinct sizes, above 0, and their numbers of users are of shape (n_sizes,).
+        Ties differ by less than 1e-9 of the largest size (`TIES`), sums that are merged by less
+        than a 1,024th of that (`MERGED`). Distinct sizes, above 0, and their numbers of users are
+        of shape (n_sizes,).
         """
         left = NO_USERS
         right = NO_USERS

@@ -116,11 +116,11 @@ def smallest_significant(
 ) -> float:
     """Find the smallest total = start + k step, k > 0, with tail(total) <= alpha.
 
-    ``tail`` computes the p-value of a total, and falls; the farthest total is known to be
-    significant. The normal approximation with this deviation says where to look first. Every look
-    is where the normal quantiles of the p-values at both ends meet, moved towards the middle so
-    that both ends close in, and so near the middle that no more than a look is lost to halving: the
-    ITP method of Oliveira & Takahashi (2021). Flat and steep places do no harm.
+    ``tail`` computes the p-value of a total, and falls as totals grow; the farthest total is known
+    to be significant. The normal approximation with this deviation says where to look first. Every
+    look is where the normal quantiles of the p-values at both ends meet, moved towards the middle
+    so that both ends close in, and so near the middle that no more than a look is lost to halving:
+    the ITP method of Oliveira & Takahashi (2021). Flat and steep places do no harm.
     """
     critical_quantile = -NORMAL.inv_cdf(alpha / 2)
     highest = round((farthest - start) / step)
@@ -277,8 +277,8 @@ def critical_by_series(powers: Floats, *, alpha: float) -> Floats:
     """Find the smallest absolute sums whose p-values are at most alpha, of shape (n_pairs,).
 
     From power sums of the differences d, of shape (n_pairs, 8): of d^2, d^4, ... The search begins
-    at the normal approximation; the smooth p-value is then searched by secants and halving until
-    float64 can tell no more.
+    at the normal approximation; the smooth p-value is then searched by secants and halving, in 12
+    steps, until float64 can tell no more.
     """
     deviations = np.sqrt(powers[:, 0])
     high = hoeffding_deviations(alpha) * deviations
@@ -303,7 +303,8 @@ def has_revival(differences: Floats) -> bool:
     """Check whether the characteristic function grows again where `p_by_series` has stopped.
 
     It does when the differences, of shape (n_users,), nearly share one size: then they nearly form
-    a lattice.
+    a lattice. Looked at are the multiples of the series' step of angles beyond its 32 terms, up to
+    an angle of 40 for the largest difference; more than 1e-9 in size is a revival.
     """
     sizes, counts = distinct_sizes(differences)
     # Farther sums than 8.6 standard deviations are never asked for.
@@ -387,6 +388,7 @@ def subset_counter(sizes: Longs, *, highest: int, n_looks: int) -> Callable[[int
     listed = np.zeros(1, dtype=np.int64)
     for size in sizes[n_small:]:
         listed = np.concatenate([listed, listed + size])
+    # Of the subsets of small sizes: how many have sums of at most -1, 0, 1, ...
     counts = _cumulate(sizes[:n_small].tolist(), highest=highest)
 
     def count_up_to(limit: int) -> float:
@@ -450,8 +452,9 @@ def _periodic_tail(sizes: Floats, counts: Numbers, *, farthest: float) -> Tail:
 def _product_tail(differences: Floats, *, farthest: float) -> Tail:
     """Prepare p-values of totals up to the farthest, by a series of products of cosines.
 
-    Differences are of shape (n_users,). The p-values are NaN where no series of at most 65,536
-    terms dies away.
+    Differences are of shape (n_users,). A series is long enough if the second half of its terms
+    adds up to less than 1e-8 in absolute value, for the farthest total. The p-values are NaN where
+    no series of at most 65,536 terms does.
     """
     sizes, counts = distinct_sizes(differences)
     step = _angle_step(differences, farthest)

@@ -311,7 +311,8 @@ def _bootstrap_measures(scores: Floats, *, replicates: int, seed: int) -> Floats
     """Compute the achieved significance levels of all pairs, for a few measures at once.
 
     Scores are of shape (n_measures, n_systems, n_users), levels, in (0, 1], of (n_measures,
-    n_pairs). The samples of users depend on the seed and the number of users alone.
+    n_pairs). The samples of users depend on the seed and the number of users alone; they come as
+    how often each user is drawn: weights of shape (n_samples, n_users), some samples at a time.
     """
     n_measures, n_systems, n_users = scores.shape
     grid = to_grid(scores)
@@ -374,8 +375,10 @@ class _CentredPairs:
     def count_as_extreme(self, sums: Floats, weights: Floats) -> Longs:
         """Count the samples whose t is at least as far from 0 as the observed one.
 
-        Sums of the systems' scores are of shape (n_measures, n_systems, n_samples); weights of
-        users of (n_samples, n_users); counts of (n_measures, n_pairs).
+        So is a squared t that is smaller by a share of at most 1e-9 (`TIE`), as rounding may be.
+        ``self.squares`` are whole numbers of shape (n_measures, n_pairs, n_users), ``self.means``
+        of (n_measures, n_pairs). Sums of the systems' scores are of shape (n_measures, n_systems,
+        n_samples); weights of users of (n_samples, n_users); counts of (n_measures, n_pairs).
         """
         n_users = weights.shape[1]
         means = self.means[:, :, np.newaxis]

@@ -261,8 +261,9 @@ class EffectPrior:
         """Compute the distribution of the true effects given those that the pilot observed.
 
         For each pair a mixture of normal distributions, in arrays of shape (n_components, n_pairs):
-        means, the observed effect times the factor B of the component; variances, B / n_pilot; and
-        chances of components, fitted by 1,000 steps of EM with all pairs weighted alike.
+        means, the observed effect times the factor B of the component; variances, B / n_pilot,
+        where the smallest variance of a component is 0.05 / n_pilot in place of 0.2; and chances of
+        components, fitted by 1,000 steps of EM with all pairs weighted alike.
         """
         fine = replace(self, smallest_variance=SMALLEST_VARIANCE_FOR_USERS)
         equal_weights = np.ones((1, len(self.effects)))
@@ -329,6 +330,7 @@ class EffectPrior:
         is_passed = cumulated < pair_uniforms[:, None]
         # Rounding can leave the last sum a little below 1.
         components = np.minimum(is_passed.sum(axis=1), N_COMPONENTS - 1)
+        # `chdtri`: the number that chi-squared exceeds with a chance.
         divisors = chdtri(n_systems - 1, scale_uniforms) / (n_systems - 1)
         variances = self.variances[components] / divisors
         factors = self.shrinkage_factors(variances)
@@ -422,8 +424,9 @@ def _mean_share(effects: EffectDistribution, users: Floats, *, alpha: float) -> 
 def users_for_share(effects: EffectDistribution, *, share: float, alpha: float) -> Floats:
     """Search the fewest users with whom the expected share of significant pairs is reached.
 
-    Inverts `expected_share`. The distribution of effects is of shape (..., n_pairs), the result of
-    (...): whole numbers from 2, infinite where even 1e12 users are too few.
+    Inverts `expected_share`: ``share`` is that of the pairs, in (0, 1), ``alpha`` the level of the
+    two-sided test. The distribution of effects is of shape (..., n_pairs), the result of (...):
+    whole numbers from 2, infinite where even 1e12 users are too few.
     """
     shape = effects.means.shape[:-1]
     low = np.full(shape, MIN_USERS - 1.0)
@@ -475,7 +478,8 @@ def _weighted_effects(differences: Floats, weights: Floats) -> Floats:
     """Divide weighted means of normalised differences by their weighted standard deviations.
 
     Differences are of shape (n_rows, n_users), weights of (n_replicates, n_users) with the mean 1,
-    effects of (n_rows, n_replicates). A mean that is rounding alone gives 0.
+    effects of (n_rows, n_replicates). A mean that is rounding alone, at most 2^-48 in size, gives
+    0.
     """
     n_users = differences.shape[1]
     means = differences @ weights.T / n_users

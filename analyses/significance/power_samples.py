@@ -162,7 +162,9 @@ def _resample_measure(
     weights of groups of pairs of (n_groups, n_pairs), marks of sets of (n_sets, n_pairs), numbers
     of the users' blocks of (n_users,), weights of blocks of (n_blocks, n_replicates), shifts of the
     systems' means of (n_systems, n_replicates). ``scale``: factor that makes scores integers, None
-    to look for it. Arrays of the result have no axis of measures. Powers are scaled so that their
+    to look for it among usual ones; without one, there is no continuity correction. A mid-p-value
+    below .05 is significant; sums over groups are those of the first 20 replicates (`N_CROSSED`).
+    Arrays of the result have no axis of measures. Powers are scaled so that their
     mean is the sum of the observed p-values, or mid-p-values; the sums over groups are not.
     """
     n_users = values.shape[1]
