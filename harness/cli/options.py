@@ -131,7 +131,8 @@ schema_plugin_option = _plugin_option("analyses, whose settings the schema descr
 def refuse_options(names: Collection[str], subject: str) -> None:
     """Raise InputError if one of these options of the running command was typed by the user.
 
-    ``names`` are the arguments of the command; ``subject`` names what ignores them.
+    ``names`` are the arguments of the command, of which each option has one; ``subject`` names what
+    ignores them.
     """
     from runs import InputError
 

@@ -117,7 +117,8 @@ def read_item_values(
 def _item_numbers(path: Path, rows: Sequence[Line], items: Numbering) -> Ints:
     """Number the items of a table, (n_rows,); -1 for those that the collection does not have.
 
-    Refuses a table that names an item twice, or has no item of the collection.
+    ``rows`` are lines, each with its number in the file and its fields, the first of which is the
+    id. Raises InputError for a table that names an item twice, or has no item of the collection.
     """
     ids_in_lines = [(line, row[0]) for line, row in rows]
     ids = distinct_names(path, ids_in_lines, "item")
@@ -134,6 +135,10 @@ def _item_numbers(path: Path, rows: Sequence[Line], items: Numbering) -> Ints:
 
 def _read_feature(path: Path, rows: Sequence[Line], fields: Sequence[str], column: str) -> Features:
     """Read one column: its numbers, or a feature for each of its categories.
+
+    Values have the shape (n_rows, 1) or (n_rows, n_categories): 1 for a category of the row, else
+    0. Categories are in order of their names, and stand between ``|``. A column holds numbers if
+    its first value that is not empty is one; InputError if another one is none.
 
     Parameters
     ----------

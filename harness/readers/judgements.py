@@ -52,6 +52,17 @@ def judgements_of(judgements: Judgements, options: TextOptions | None = None) ->
     options
         What a person says of a file: encoding, separator and columns (user, item, grade, subtopic).
         Columns count for frames, too.
+
+    Returns
+    -------
+    Ids of users and items, and the user, the item and the grade of each judgement; grades below 0
+    mean "not judged".
+
+    Raises
+    ------
+    InputError
+        If the judgements cannot be read, a grade is no whole number or too high, or a pair of topic
+        and item (with its subtopic, if there are any) is judged twice.
     """
     data: Any = judgements
     what = "the qrels"
@@ -119,7 +130,8 @@ def _is_known(dataset: str) -> bool:
 def judgements_in(dataset: str) -> tuple[QrelsFile, int]:
     """Read the judgements of an id of ir_datasets, and the grade from which items are relevant.
 
-    That is the highest that its official measures name, or 1.
+    That is the highest that its official measures name ("rel=2"), or 1. Raises InputError if the
+    package is missing, or there is no such data set or none with qrels.
     """
     try:
         import ir_datasets
@@ -147,6 +159,11 @@ def counts_of(item_counts: Counts) -> dict[str, int]:
     ----------
     item_counts
         Counts by item: a dictionary, or a Series such as ``value_counts()`` gives.
+
+    Raises
+    ------
+    InputError
+        If they are of another kind, or a count is no whole number from 0 on.
     """
     if is_frame(item_counts) or not hasattr(item_counts, "items"):
         type_name = type(item_counts).__name__

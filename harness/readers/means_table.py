@@ -49,8 +49,10 @@ class Means:
 def is_means_table(path: Path, options: TextOptions | None = None) -> bool:
     """Tell a table of means from the scores of one measure, topic by topic.
 
-    The latter has ids of topics in its first column, as its heading says, or no column of names at
-    all: all its fields are numbers, and none of the usual headings is above the first.
+    The latter has a column that is called as topics or users are, or no column of names at all: the
+    first field of each line is a number, and none of the usual headings (`SYSTEM_HEADERS`) is above
+    it. A folder, or a file of Parquet or Feather, is no table of means. Raises InputError for a
+    table that cannot be read.
     """
     if path.is_dir() or path.suffix in (".parquet", ".feather"):
         return False
@@ -67,7 +69,10 @@ def is_means_table(path: Path, options: TextOptions | None = None) -> bool:
 
 
 def _has_topics(heading: Sequence[str]) -> bool:
-    """Tell whether a column is called as topics or users are."""
+    """Tell whether a column is called as topics or users are, without further words.
+
+    A hint is what the name of a column says that it holds; one of weakness 0 is clear.
+    """
     hints = [hint_of(name) for name in heading]
     clear_hints = [hint for hint in hints if hint is not None and hint.weakness == 0]
     return any(hint.meaning in (Meaning.USER, Meaning.TOPIC) for hint in clear_hints)
@@ -119,6 +124,8 @@ def long_means(path: Path, options: TextOptions | None = None) -> Means | None:
     """Read means that stand one in a row or in JSON, as our commands write them; else None.
 
     A row names the system and the measure, perhaps its cut-off, and no topic, or ``all`` of them.
+    None for lines of TREC and for every other table. Raises InputError if a table of such rows
+    cannot be read, or a mean is missing or there twice.
     """
     import pandas as pd
 
@@ -233,7 +240,11 @@ def _records_of_document(document: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _without_index(heading: Line, rows: list[Line]) -> tuple[Line, list[Line]]:
-    """Leave out the index that pandas writes before the names of the systems."""
+    """Leave out the index that pandas writes before the names of the systems.
+
+    It is a first column without a heading, before one of the usual headings for systems. Other
+    tables are returned as they are. Lines are pairs of their number in the file and their fields.
+    """
     line, names = heading
     if names[0] or len(names) < 2 or names[1].lower() not in SYSTEM_HEADERS:
         return heading, rows
@@ -247,7 +258,10 @@ def _with_cutoffs_as_columns(
 ) -> tuple[Line, list[Line]]:
     """Bring a table with a row for each system and cut-off into one with a row for each system.
 
-    Its measures have a column for each cut-off. Refuses a system that lacks a cut-off.
+    Its measures have a column for each cut-off, such as nDCG@10. Columns of the table are the
+    system, the cut-off, then the measures; lines are pairs of their number in the file and their
+    fields. The first line of a system gives its number. Raises InputError for a system that lacks a
+    cut-off.
     """
     line, (system_heading, _, *names) = heading
     line_of_system: dict[str, int] = {}

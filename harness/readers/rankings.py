@@ -84,6 +84,12 @@ def read_pairs(
     Returns
     -------
     Pairs of topics and items, and the number of each, float64 of shape (n_pairs,).
+
+    Raises
+    ------
+    InputError
+        If it is none of these, a column is not known, a number or an id is missing, or a pair is
+        there twice.
     """
     table = table_of_data(data, what, kind, options)
     pairs, values = pairs_in(table)
@@ -140,7 +146,8 @@ def _numbers(table: Table, kind: Kind) -> Floats:
     """Read grades or scores, float64 of shape (n_rows,); of a run without scores, negative ranks.
 
     A column of scores does not count where a person names ranks, or where it has no value and there
-    are ranks.
+    are ranks. NaN where a number is missing. Raises InputError if no column holds such numbers, or
+    a value is no number.
     """
     if kind is QRELS:
         return table.numbers(Role.RATING)
@@ -186,7 +193,12 @@ def has_columns_of_trec(frame: pd.DataFrame, *, width: int) -> bool:
 
 
 def _table_of_object(data: Any, what: str, kind: Kind, options: TextOptions | None) -> Table:
-    """Make a table of what is laid out otherwise."""
+    """Make a table of a frame, a dictionary or records.
+
+    A frame whose columns are called 0, 1, 2, ..., as many as the fields of a line of TREC, has the
+    columns of such lines. ``what`` is read, for errors; ``options`` name columns. Raises InputError
+    if it is no table.
+    """
     frame = _frame_of_object(data, what, kind)
     is_trec = has_columns_of_trec(frame, width=TREC_WIDTHS[kind.name])
     place_of_role = TREC_PLACES[kind.name] if is_trec else {}
@@ -196,6 +208,9 @@ def _table_of_object(data: Any, what: str, kind: Kind, options: TextOptions | No
 
 def _frame_of_object(data: Any, what: str, kind: Kind) -> pd.DataFrame:
     """Make a frame of a frame of another tool, a dictionary or records.
+
+    A dictionary becomes the columns topic, item, and score (of a run) or grade. ``what`` is read,
+    for errors. Rows are numbered from 0.
 
     Raises
     ------
@@ -228,7 +243,7 @@ def _frame_of_object(data: Any, what: str, kind: Kind) -> pd.DataFrame:
 
 
 def _numbers_by_item(items: Any, topic: Any, what: str, kind: Kind) -> Mapping[Any, Any]:
-    """Check the numbers of one topic; ranked items get falling scores.
+    """Check the numbers of one topic; ranked items get falling scores: n, n - 1, ..., 1.
 
     Raises
     ------
@@ -277,7 +292,7 @@ def replicates_of(
 
     Returns
     -------
-    What the runs say, and the name of the system of each; no names if each is of its own.
+    What the runs say, and the name of the system of each; an empty tuple if each is of its own.
     """
     by_name = runs if isinstance(runs, Mapping) and not is_single(runs) else {}
     if not any(map(_are_runs, by_name.values())):
@@ -384,9 +399,10 @@ def read_run_files(paths: Iterable[Path], options: TextOptions | None = None) ->
 
 
 def named_apart(run_files: list[RunFile]) -> list[RunFile]:
-    """Call runs as their files where several files of one run each have one tag.
+    """Call runs as their files where several files of one run each have one tag, with a warning.
 
-    Runs are left as they are where a file holds several, or names of files would be equal, too.
+    Runs with a tag of their own keep it. All are left as they are where a file holds several runs,
+    or names would be equal, too.
     """
     tags = [run.system for run in run_files]
     files = [str(run.path) for run in run_files]
@@ -423,7 +439,11 @@ def _stem(path: Path) -> str:
 
 
 def _runs_in(path: Path, options: TextOptions | None) -> list[RunFile]:
-    """Read the runs of one file."""
+    """Read the runs of one file: our Parquet, lines of TREC, or a table or JSON of another tool.
+
+    A table has a run for each value of its column of systems; without one it is a single run, which
+    is called as the file. Raises InputError if the file cannot be read.
+    """
     content = read_content(path, RUNS, options)
     has_named_columns = options is not None and bool(options.columns)
     if not has_named_columns and content.startswith(PARQUET) and is_own(content):
@@ -442,8 +462,9 @@ def _runs_in(path: Path, options: TextOptions | None) -> list[RunFile]:
 def _warn_of_unread_systems(table: Table) -> None:
     """Warn of a column that may name systems, where a table is read as one run.
 
-    Its name says nothing, and its texts follow neither from the topic nor from the item, as the
-    text of a query or the category of a product would.
+    Its name says nothing, it holds texts, of which at most half as many differ as there are rows,
+    and they follow neither from the topic nor from the item, as the text of a query or the category
+    of a product would.
     """
     for column in table.columns.columns:
         if column.role != Role.UNREAD or hint_of(column.name):
@@ -472,7 +493,11 @@ def _varies_within(values: pd.Series[Any], table: Table, role: Role) -> bool:
 def _named(
     name: str, run: Any, path: Path | None = None, *, options: TextOptions | None = None
 ) -> RunFile:
-    """Read one run, and call its system by a name; ``path`` is the file that it was read from."""
+    """Read one run, and call its system by a name; ``path`` is the file that it was read from.
+
+    ``run`` is a path, a table, or what `read_pairs` reads. Raises InputError if a file holds
+    several runs, or the run cannot be read.
+    """
     if isinstance(run, str | PathLike):
         run_files = read_run_files([Path(run)], options)
         n_systems = len(run_files)

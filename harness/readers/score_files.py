@@ -120,7 +120,9 @@ def read_score_tables(paths: Sequence[Path], options: TextOptions | None = None)
 def read_score_table(path: Path, options: TextOptions | None = None) -> pd.DataFrame:
     """Read one table, with topics down and systems across; see `read_score_tables`.
 
-    The index is called as the column of the topics; it has no name if rows are numbered.
+    The index is called as the column of the topics; it has no name if rows are numbered, from 1.
+    Rows of means are left out, with a warning. Raises InputError if there are no rows or fewer than
+    two systems, a name is there twice, columns are measures or hold items, or a score is no number.
     """
     import pandas as pd
 
@@ -164,7 +166,9 @@ def _place_of_topics(
 ) -> int | None:
     """Find the column that holds topics, by its name or as a person says; None if there is none.
 
-    Refuses a table that has a column of items.
+    Returns its place, from 0. ``heading`` and ``rows`` are lines: pairs of their number in the file
+    and their fields. ``columns`` are names or places by what they hold. Raises InputError for a
+    table that has a column of items.
     """
     line, names = heading
     samples = [Sample([row[place] for _, row in rows]) for place in range(len(names))]
@@ -184,7 +188,10 @@ def _place_of_topics(
 
 
 def read_numbers(path: Path, rows: Sequence[Line], names: Sequence[str]) -> list[list[float]]:
-    """Read the last fields of all rows, in columns of these names, as numbers."""
+    """Read the last fields of all rows, in columns of these names, as numbers: a list for each row.
+
+    Raises InputError, with line and column, for a text that is no number.
+    """
     numbers_of_rows = []
     for line, row in rows:
         first = len(row) - len(names)
@@ -222,7 +229,10 @@ def heading_and_rows(path: Path, options: TextOptions | None = None) -> tuple[Li
 
 
 def _is_of_study(path: Path) -> bool:
-    """Tell a folder, or the scores of a study, from tables of other tools."""
+    """Tell a folder, or the scores of a study, from tables of other tools.
+
+    Scores of a study are Parquet with a column cutoff.
+    """
     if path.is_dir():
         return True
     if path.suffix != ".parquet":
@@ -359,7 +369,10 @@ def _is_count(measure: str) -> bool:
 
 
 def _read_study(path: Path) -> Scores:
-    """Read the scores of a study from its folder, or from their file."""
+    """Read the scores of a study from its folder, or from their file.
+
+    Raises InputError if there is no such file, or it does not hold scores.
+    """
     file = path / SCORES_FILE if path.is_dir() else path
     try:
         return scores_from_parquet(file.read_bytes())
@@ -370,7 +383,11 @@ def _read_study(path: Path) -> Scores:
 
 
 def _mean_over(paths: Sequence[Path], studies: Sequence[Scores]) -> Scores:
-    """Average every user's scores over the studies that the user is tested in."""
+    """Average every user's scores over the studies that the user is tested in.
+
+    Scores of a study have the shape (n_measures, n_systems, n_users); the users of the result are
+    those of any study. Raises InputError if studies differ in their systems or measures.
+    """
     first = studies[0]
     if len(studies) == 1:
         return first
@@ -399,7 +416,10 @@ def _mean_over(paths: Sequence[Path], studies: Sequence[Scores]) -> Scores:
 
 
 def _measures_of_files(paths: Sequence[Path]) -> tuple[Measure, ...]:
-    """Name measures after their files, without what all names begin with, up to a separator."""
+    """Name measures after their files, without what all names begin with, up to a separator.
+
+    Separators are ``_``, ``-`` and ``.``. Raises InputError if two files hold the same measure.
+    """
     names = [path.stem for path in paths]
     shared_beginning = _shared_beginning(names) if len(names) > 1 else ""
     last_separator = max(shared_beginning.rfind(separator) for separator in SEPARATORS)

@@ -23,8 +23,10 @@ ROWS_AT_ONCE = 1 << 20
 def scores_to_parquet(scores: Scores) -> bytes:
     """Write scores in long form: columns metric, cutoff, system, user, score.
 
-    Rows run over users fastest, then systems, then measures. What is known of the measures is
-    metadata of the file: which are reported, make curves, and fall.
+    ``scores.values`` has the shape (n_measures, n_systems, n_users): rows run over users fastest,
+    then systems, then measures. A cut-off is missing where whole lists are scored. What is known of
+    the measures is metadata of the file: which are reported, make curves (the grid of cut-offs),
+    and fall (lower is better).
     """
     import pyarrow as pa
     from pyarrow import parquet
@@ -85,7 +87,11 @@ def _facts_of_measures(scores: Scores) -> dict[str, Any]:
 
 
 def scores_from_parquet(content: bytes) -> Scores:
-    """Read back what `scores_to_parquet` wrote, bit for bit."""
+    """Read back what `scores_to_parquet` wrote, bit for bit.
+
+    Without metadata, as in a file of another program, scores are of users, and nothing is known of
+    the roles of measures. Raises KeyError or ValueError if columns are missing or do not fit.
+    """
     import pyarrow as pa
     import pyarrow.parquet as parquet
 

@@ -180,7 +180,10 @@ def are_mean_rows(ids: Sequence[str], values: Floats) -> Masks:
 
 
 def without_mean_rows(frame: pd.DataFrame, label: str) -> pd.DataFrame:
-    """Leave out the rows of scores that hold means, with a warning; topics down, systems across."""
+    """Leave out the rows of scores that hold means, with a warning; topics down, systems across.
+
+    If all rows hold means, or none does, the frame is returned as it is. ``label`` names it.
+    """
     ids = [str(topic) for topic in frame.index]
     numbers = frame.apply(_as_numbers).to_numpy(np.float64)
     is_mean = are_mean_rows(ids, numbers)
@@ -206,7 +209,10 @@ def _as_numbers(column: pd.Series[Any]) -> pd.Series[Any]:
 
 
 def are_metrics(names: Iterable[object]) -> bool:
-    """Tell whether columns are measures: all have names of metrics, or one has also a cut-off."""
+    """Tell whether columns are measures: all have names of metrics, or one has also a cut-off.
+
+    Names are those of built-in metrics, also as other tools have them. True without a name.
+    """
     built_in = built_in_metrics()
     are_all_metrics = True
     for name in names:
@@ -271,7 +277,13 @@ def long_frame_of(table: Table, *, system: str) -> pd.DataFrame | None:
 
 
 def _checked_long_frame(table: Table, long_frame: pd.DataFrame) -> pd.DataFrame:
-    """Read the scores of a long frame as numbers, leave out means, refuse gaps and repetitions."""
+    """Read the scores of a long frame as numbers, leave out means, refuse gaps and repetitions.
+
+    The frame has the columns of `LONG`: measure, system, user, score. ``table`` is what it is made
+    of: the result has the name of its column of topics (None without one) as the attribute
+    `HEADING`. Raises InputError, at its row, for a score that is missing, no number, or there
+    twice for a measure, a system and a user.
+    """
     import pandas as pd
 
     is_mean = _are_means_in(long_frame, table.label)
@@ -300,7 +312,10 @@ def _checked_long_frame(table: Table, long_frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _are_means_in(long_frame: pd.DataFrame, label: str) -> NDArray[np.bool_]:
-    """Mark the rows of a long frame that hold means, (n_rows,), and warn of them."""
+    """Mark the rows of a long frame that hold means, (n_rows,), and warn of them.
+
+    Raises InputError if no other rows are there. ``label`` names the table.
+    """
     scores = _as_numbers(long_frame["score"])
     numeric_frame = long_frame.assign(score=scores)
     wide = numeric_frame.pivot_table(
@@ -322,6 +337,9 @@ def _are_means_in(long_frame: pd.DataFrame, label: str) -> NDArray[np.bool_]:
 
 def scores_of_long(long_frames: Sequence[pd.DataFrame]) -> Scores:
     """Put scores in long form together; every system needs all topics and measures.
+
+    Frames have the columns of `LONG` (measure, system, user, score), and the attribute `HEADING`,
+    what the column of topics was called. Systems are in order of their names.
 
     Raises
     ------
@@ -369,7 +387,10 @@ def measure_at(path: Path, line: int, name: str) -> Measure:
 
 
 def all_reported(measures: Iterable[Measure]) -> Measures:
-    """Compare all measures with one another, as each was named; refuses one that is there twice."""
+    """Compare all measures with one another, as each was named: all are report measures.
+
+    Raises InputError for a measure that is there twice.
+    """
     distinct = tuple(measures)
     for measure in distinct:
         if distinct.count(measure) > 1:

@@ -180,7 +180,11 @@ class SenseCheck:
             self._warn_of_few_topics(run)
 
     def _unjudged(self, run: RunSense, subject: str) -> str:
-        """Write that nothing listed is judged, with an id of either side and what may differ."""
+        """Write that nothing listed is judged, with an id of either side and what may differ.
+
+        ``subject`` begins the sentence, such as "no run has". If items are in the qrels, but for
+        other topics, the sentence says so instead.
+        """
         if run.judged_share > 0:
             return (
                 f"{subject} an item that is judged for the topic that lists it: its items are in "
@@ -195,7 +199,11 @@ class SenseCheck:
         )
 
     def _difference(self, run: RunSense) -> str:
-        """Name a way in which ids would match; if none is known, ask for ids written alike."""
+        """Name a way in which ids would match; if none is known, ask for ids written alike.
+
+        Ways are `REWRITINGS`, such as without leading zeros: the item of the run that is not judged
+        and the judged items are written so. The sentence begins with a space.
+        """
         judged_items = set(self.qrels.items.ids.tolist())
         for words, rewrite in REWRITINGS.items():
             rewritten_items = {rewrite(item) for item in judged_items}
@@ -239,7 +247,10 @@ def check_grades(qrels: Qrels, *, remedy: str) -> None:
 
 
 def deep_cutoffs(cutoffs: Iterable[int], n_items: int) -> list[int]:
-    """Find the cut-offs, rising, down to which lists hold most of the items that they can hold."""
+    """Find the cut-offs, rising, down to which lists hold more than half of the ``n_items`` items.
+
+    `HIGHEST_CANDIDATE_SHARE` is that half.
+    """
     most_items = HIGHEST_CANDIDATE_SHARE * n_items
     return sorted(cutoff for cutoff in cutoffs if cutoff > most_items)
 

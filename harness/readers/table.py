@@ -43,7 +43,11 @@ class Table:
     unit: str = ""
 
     def error(self, place: int, finding: str) -> InputError:
-        """Name the row at a place, from 0, before what is wrong with it."""
+        """Name the row at a place, from 0, before what is wrong with it.
+
+        The index of the frame numbers the rows: in a text, 0 is line 2, below the heading; in a
+        file of rows, 0 is row 1. Of an object, no row is named.
+        """
         if not self.unit:
             return InputError(f"{self.label}: {finding}")
         row = int(self.frame.index[place]) + 1
@@ -124,7 +128,10 @@ class Table:
         return numbering, number_of_code[code_of_row]
 
     def numbers(self, role: Role) -> Floats:
-        """Read the numbers of a column, float64 of shape (n_rows,); NaN where one is missing."""
+        """Read the numbers of a column, float64 of shape (n_rows,); NaN where one is missing.
+
+        Raises InputError, at its row, for a text that is no number, and if no column has the role.
+        """
         import pandas as pd
 
         column = self.column(role)

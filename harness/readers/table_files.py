@@ -68,6 +68,8 @@ def read_table(
 ) -> Content:
     """Read a file of another tool: a table, or JSON by topic; None if it holds lines of TREC.
 
+    JSON that is a dictionary is returned as it is. Raises InputError if the file cannot be read.
+
     Parameters
     ----------
     path
@@ -104,7 +106,11 @@ def read_table(
 
 
 def _from_text(source: Source, kind: Kind, options: TextOptions | None) -> Table | None:
-    """Read delimited text; None if it holds lines of TREC."""
+    """Read delimited text; None if it holds lines of TREC between white space.
+
+    Lines of TREC between other separators are a table. Rows are numbered so that errors name their
+    lines. Raises InputError if the separator or the heading cannot be told, or there are no rows.
+    """
     columns = None if options is None else options.columns
     separator = None if options is None else options.separator
     if not columns and _is_trec(source, separator):
@@ -155,7 +161,9 @@ def _columns_of_trec(source: Source, separator: str, kind: Kind) -> dict[str, st
 def _is_trec(source: Source, separator: str | None) -> bool:
     """Tell lines of TREC, or what should be such, from tables.
 
-    If a person names a separator, only white space makes lines of TREC.
+    If a person names a separator, only white space makes lines of TREC. Otherwise a first line that
+    names users and items is that of a table, as is one that a separator other than white space
+    parts and that has fewer than `FIELDS_OF_TREC` (4) words.
     """
     if separator is not None:
         return separator in BLANKS and trec_kind(source.data) != ""
@@ -169,7 +177,11 @@ def _is_trec(source: Source, separator: str | None) -> bool:
 
 
 def _frame_of(rows: Rows) -> pd.DataFrame:
-    """Read all columns of a text as texts, under their names; rows are numbered from 0."""
+    """Read all columns of a text as texts, under their names; rows are numbered from 0.
+
+    A text that is not plain (`NotPlain`) is read line by line; then numbers of rows are those of
+    lines less 2.
+    """
     import pandas as pd
 
     places = dict(enumerate(range(len(rows.names))))

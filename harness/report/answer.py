@@ -133,7 +133,11 @@ class Answer(Result):
         return self._verdicts(WITHOUT_TRUTH)
 
     def _verdicts(self, keys: Sequence[str], *, all_sources: bool = False) -> Verdicts | None:
-        """Apply the rule to some analyses; None if one is missing, or there are too few data."""
+        """Apply the rule to some analyses, by their keys; None if one of them has no shares.
+
+        None, too, if there are too few data (`floor`), or fewer than `FEWEST_PAIRS` (10) pairs are
+        contested. With ``all_sources``, verdicts are for other systems and settings, too.
+        """
         by_key = dict(zip(self.share_keys, self.shares, strict=True))
         has_all = all(key in by_key for key in keys)
         if not has_all or self.pairs is None or self.floor():
@@ -145,7 +149,11 @@ class Answer(Result):
         return Verdicts(respects, margin, all_sources)
 
     def floor(self) -> str:
-        """Write why the data cannot tell anything of measures, and what to add; "" if they can."""
+        """Write why the data cannot tell anything of measures, and what to add; "" if they can.
+
+        They need a candidate measure, `LEAST_SYSTEMS` (8) systems, and `LEAST_USERS` (20) users for
+        whom systems differ in score. It is a clause, without a full stop.
+        """
         if self.pairs is None:
             return ""
         n_systems = len(self.pairs.systems)
@@ -205,7 +213,12 @@ class Answer(Result):
         return self._verdict_sentence(self.verdicts, self.pairs)
 
     def _why_missing(self, missing: Sequence[str]) -> str:
-        """Write which analyses were not made, and why others that were made give no number."""
+        """Write which analyses were not made, and why others that were made give no number.
+
+        ``missing`` are keys of analyses without shares of the contested pairs. ``self.keys`` are
+        those of the analyses that have a number for each measure; ``self.without_number`` has a
+        reason for each that has none.
+        """
         left_out = [key for key in missing if key not in self.keys + tuple(self.without_number)]
         reasons = []
         if left_out:
@@ -263,7 +276,12 @@ class Answer(Result):
         )
 
     def poor_sentence(self) -> Linked | None:
-        """Write that even the best measure is poor in a respect; None if there is no such one."""
+        """Write that even the best measure is poor in a respect; None if there is no such one.
+
+        It is poor if its share, of the pairs of systems within reach that it gets right, is below
+        that in `POOR_SHARES`. Respects are those that decide; the first poor one counts. Returns
+        the sentence and the key of its analysis.
+        """
         if self.verdicts is None:
             return None
         for key in self.deciding_keys:
@@ -290,7 +308,11 @@ class Answer(Result):
         return None
 
     def explanations(self) -> list[Linked]:
-        """Write what explains the decision: the truth, depth, what depends on it, users, limits."""
+        """Write what explains the decision: the truth, depth, what depends on it, users, limits.
+
+        Each sentence comes with the section of the report that shows it, "" for none. What is not
+        known is left out.
+        """
         explanations: list[Linked] = []
         if self.truth_sentence:
             stability = self._stability_sentence()
@@ -337,7 +359,8 @@ class Answer(Result):
     def _ruled_out_sentence(self, verdicts: Verdicts) -> str:
         """Write for each measure that is ruled out where it is farthest from the best; "" if none.
 
-        Shares are pairs in 100 of the contested ones.
+        Shares are pairs in 100 of the contested ones. `DEEDS` says what a measure does with a pair
+        in a respect.
         """
         clauses = []
         for measure in verdicts.with_verdict(RULED_OUT):
@@ -367,7 +390,10 @@ class Answer(Result):
         return " ".join(sentences)
 
     def _not_compared(self) -> list[str]:
-        """Write which systems are out of reach, and which measures are no candidates."""
+        """Write which systems are out of reach, and which measures are no candidates.
+
+        Sentences; none where all are compared, or pairs of systems are not known.
+        """
         if self.pairs is None:
             return []
         sentences = []
@@ -498,7 +524,11 @@ class Answer(Result):
 
     @table("answer", "the numbers that compare report measures, with intervals")
     def table(self) -> Table:
-        """Tabulate the numbers with their intervals: measures down, quantities across."""
+        """Tabulate the numbers with their intervals: measures down, quantities across.
+
+        Each quantity has a column of numbers and one of intervals; where a measure has no number,
+        they are NaN and "".
+        """
         headings = ["measure"]
         decimals: dict[int, int] = {}
         rows: list[list[Cell]] = [[str(measure)] for measure in self.rows]
@@ -537,7 +567,12 @@ class Answer(Result):
         part="shown",
     )
     def plot(self, ax: Axes, *, subject: str | None = None) -> Axes:
-        """Draw a point for each measure with its interval; filled points are unbeaten."""
+        """Draw a point for each measure with its interval; filled points are unbeaten.
+
+        Intervals over users are thick; thin ones are over users and further sources, such as
+        systems. ``subject`` chooses the quantity by what it is about; None takes the first. Draws
+        into ``ax`` and returns it.
+        """
         estimates = self.every[panel_index(self.subjects, subject)]
         colour = colours()[0]
         rows = {measure: row for row, measure in enumerate(self.rows)}
@@ -599,7 +634,11 @@ DEEDS = {
 
 
 def answer_of(results: Mapping[str, Result]) -> Answer:
-    """Compute the answer from results by key, in the order of the report."""
+    """Compute the answer from results by key, in the order of the report.
+
+    Numbers are those of report measures, from the best; an analysis none of whose numbers is
+    defined is listed with its reason. Pairs of systems are None if no result has contested ones.
+    """
     by_key = dict(estimates_in(results))
     ordered = {key: estimates.in_order() for key, estimates in by_key.items()}
     defined = {key: estimates for key, estimates in ordered.items() if estimates.measures}

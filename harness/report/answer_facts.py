@@ -54,7 +54,11 @@ class Power:
 
     @classmethod
     def of(cls, discrimination: Discrimination) -> Power:
-        """Take the report measures of the tests of all pairs."""
+        """Take the report measures of the tests of all pairs.
+
+        ``discrimination`` has p-values and mid-p-values of shape (n_measures, n_pairs), and the
+        difference that each measure can detect, (n_measures,).
+        """
         measures = discrimination.measures.reported
         indices = discrimination.measures.indices(measures)
         is_significant = discrimination.mid_p[indices] < LEVEL
@@ -107,7 +111,12 @@ class Disagreement:
 
     @classmethod
     def of(cls, discrimination: Discrimination, candidates: Sequence[Measure]) -> Disagreement:
-        """Compare the candidates, of which there is one at least, by the tests of all pairs."""
+        """Compare the candidates, of which there is one at least, by the tests of all pairs.
+
+        ``discrimination`` has differences, first system minus second, and mid-p-values, both of
+        shape (n_measures, n_pairs). A pair differs significantly if its mid-p-value is below
+        `LEVEL` (.05). Where lower scores are better, the sign of a measure is -1, else 1.
+        """
         measures = discrimination.measures
         indices = measures.indices(candidates)
         signs = measures.signs[indices][:, np.newaxis]
@@ -168,7 +177,12 @@ class Depth:
 
     @classmethod
     def of(cls, metric: str, respects: Sequence[Estimates]) -> Depth | None:
-        """Compare the cut-offs of a metric in some respects; None without several cut-offs."""
+        """Compare the cut-offs of a metric in some respects; None without several cut-offs.
+
+        ``respects`` are the numbers of each measure by an analysis. A cut-off suffices if neither
+        it nor a deeper one loses more than `DEPTH_LOSS` (.05). A loss that is NaN does not suffice;
+        None if that of the deepest cut-off is NaN.
+        """
         if not respects:
             return None
         curve = respects[0].measures.curve(metric)

@@ -28,7 +28,9 @@ NOTATION = (
 def metric_card(
     name: str, studies: Sequence[FinishedStudy], *, plugins: Sequence[Path] = (), tries: int | None
 ) -> bytes:
-    """Make the card of a metric: one HTML page that refers to no other file.
+    """Make the card of a metric: one HTML page, as UTF-8, that refers to no other file.
+
+    The laws of metrics are tried at the usual cut-offs (`CUTOFFS`), whatever that of the results.
 
     Parameters
     ----------

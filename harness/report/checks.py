@@ -106,6 +106,9 @@ def judgement_checks(
 ) -> Iterator[Check]:
     """Caution of users, or topics, that some metrics cannot use.
 
+    They have no judged non-relevant item, without which some metrics are another one
+    (`VALUES_WITHOUT_NONRELEVANT`: what, by name), or no relevant one. Yields at most two cautions.
+
     Parameters
     ----------
     facts

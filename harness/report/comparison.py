@@ -225,7 +225,8 @@ class Comparison:
 
         A row for each measure and system; a column of means for each study. Intervals are from
         1,000 resamples of the users, whom all studies share; empty where means are not plain means
-        of users' scores.
+        of users' scores (scores that are NaN). Scores have the shape (n_rows, n_users), limits
+        (n_rows,) each.
         """
         first_label, *other_labels = self.studies
         first_scores, *other_scores = [
@@ -384,7 +385,10 @@ class Comparison:
 
 
 def _means_by_measure_and_system(study: FinishedStudy) -> dict[tuple[str, str], float]:
-    """Look up the mean scores of all systems under the report measures of a study."""
+    """Look up the mean scores of all systems under the report measures of a study.
+
+    Keys are names of a measure and a system.
+    """
     means = study.means
     mean_by_key = {}
     for measure in means.measures.reported:
@@ -398,7 +402,8 @@ def _user_scores(study: FinishedStudy, keys: Iterable[tuple[str, str]]) -> Float
     """Read users' scores by measures and systems, of shape (n_keys, n_users).
 
     ``keys`` are names of a measure and a system that the study has. A row is NaN where the mean of
-    the study is not the plain mean of its users' scores, as with weights.
+    the study is not the plain mean of its users' scores, as with weights. The file has scores of
+    shape (n_measures, n_systems, n_users); the means are (n_measures, n_systems).
     """
     means = study.means
     labels = [str(measure) for measure in means.measures]

@@ -94,7 +94,8 @@ class MeanRanks:
     def _tests_table(self) -> Table:
         """Tabulate p-values, critical differences, and tau-b of each data set with the others.
 
-        A row for each measure or quantity; NaN for a data set that it does not have.
+        A row for each measure or quantity; NaN for a data set that it does not have. The mean tau-b
+        is over the data sets where it is not NaN.
         """
         data_sets: dict[str, None] = {}
         for ranks in self.rankings:
@@ -120,7 +121,8 @@ class MeanRanks:
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """List the rows of a tidy table: quantity, measure, study or "all", value, low, high.
 
-        Limits are NaN for ranks and taus of one data set.
+        Limits are NaN for ranks and taus of one data set. ``ranks.ranks`` has the shape
+        (n_data_sets, n_names), mean ranks and their limits (n_names,).
         """
         for ranks in self.rankings:
             low, high = ranks.rank_limits
@@ -144,7 +146,7 @@ class MeanRanks:
 
         Pairs differ by Nemenyi's test, in a family of the pairs of one measure or quantity.
         Agreement is the mean tau-b of each data set with the others. Cautions if there are fewer
-        than `MIN_DATA_SETS` data sets. There must be a ranking.
+        than `MIN_DATA_SETS` (5) data sets. There must be a ranking.
         """
         nouns = plural(self.noun)
         yield self._sentence_of_best()
@@ -179,8 +181,9 @@ class MeanRanks:
     def _sentence_of_best(self) -> str:
         """Word which names do not differ significantly from the best mean rank, by criterion.
 
-        A criterion is the measure or quantity of a ranking. Measures that are unacceptable by a
-        quantity are not named; criteria with the same names are joined.
+        A criterion is the measure or quantity of a ranking. The lowest mean rank is the best; which
+        names differ is of shape (n_names, n_names). Measures that are unacceptable by a quantity
+        are not named; criteria with the same names are joined.
         """
         criteria_by_best: dict[str, list[str]] = {}
         for ranks in self.rankings:
@@ -222,7 +225,8 @@ def _rows_of_ranks(ranks: DataSetRanks) -> Iterator[list[Cell]]:
 
     Columns: measure or quantity with name, mean rank, its interval, place, letters, strength of the
     Plackett-Luce model, its interval. A place is a range if its limits, over resampled data sets,
-    differ; "" if they are undefined.
+    differ; "" if they are undefined. Ranks, strengths and limits have the shape (n_names,); two
+    names that share a letter do not differ significantly.
     """
     order = np.argsort(ranks.mean_ranks, kind="stable")
     letters = letters_by_system(ranks.differs, order)

@@ -209,6 +209,7 @@ class Repeats(Result):
         """Word how often each measure is the best, a sentence for each quantity.
 
         Of equally good measures the first counts; one without a value (NaN) is worst.
+        ``self.values`` has the shape (n_quantities, n_measures, n_seeds).
         """
         for subject, values, sign in zip(self.subjects, self.values, self.signs, strict=True):
             comparable = np.where(np.isnan(values), -np.inf, sign * values)
@@ -233,8 +234,9 @@ class Repeats(Result):
     def plot(self, ax: Axes, *, subject: str | None = None) -> Axes:
         """Draw the mean of each measure over the seeds, with its standard deviations.
 
-        A row for each measure has lines for users, systems and seeds, one below the other.
-        ``subject`` chooses the quantity by what it is about; None takes the first.
+        A row for each measure has lines for users, systems and seeds, one below the other, each a
+        standard deviation to both sides; the first measure is on top. ``subject`` chooses the
+        quantity by what it is about; None takes the first. Draws into ``ax`` and returns it.
         """
         index = panel_index(self.subjects, subject)
         means = mean_of_defined(self.values[index])
@@ -262,7 +264,9 @@ class Repeats(Result):
     def cautions(self) -> Sequence[str]:
         """Caution of estimates that vary more than twice as much over repetitions as over users.
 
-        One sentence names them, by standard deviations; no sentence if there are none.
+        One sentence names them, by standard deviations; no sentence if there are none. Deviations
+        over users, systems and repetitions are each of shape (n_quantities, n_measures); NaN, where
+        one is unknown, gives no caution.
         """
         over_users, _, over_repetitions = self.sources
         varies_more = over_repetitions > 2 * over_users

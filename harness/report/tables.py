@@ -37,7 +37,9 @@ def tabulate(study: FinishedStudy, name: str, **choices: Any) -> Table:
     name
         Its name, its alias, or the end of its name that no other table has.
     choices
-        Keywords of the table, such as ``cutoff``; None for one that is not chosen.
+        Keywords of the table, such as ``cutoff``; None for one that is not chosen. A table says
+        which it has, and the values of those that are its own; cut-offs and measures are those of
+        the result.
 
     Raises
     ------

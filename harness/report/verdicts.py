@@ -95,7 +95,14 @@ class Verdicts:
         return [measure for measure, overall in self.overall.items() if overall == verdict]
 
     def _verdict(self, respect: Estimates, measure: Measure) -> Verdict:
-        """Decide on a candidate in one respect, by its distance from every other candidate."""
+        """Decide on a candidate in one respect, by its distance from every other candidate.
+
+        ``respect`` has the shares of the contested pairs, (n_measures,). Advantages are the shares
+        of the others less that of the candidate, (n_others,), with standard deviations. The
+        candidate is confirmed if all one-sided 95 % limits above (1.645 deviations) are at most the
+        margin; ruled out if a limit below, for all others at once, is above the margin, with a
+        confidence of 95 % over all respects. A single candidate is confirmed.
+        """
         others = [other for other in self.measures if other != measure]
         if not others:
             return CONFIRMED

@@ -110,7 +110,8 @@ def read_sections(
 
     Returns
     -------
-    Fields of an `AnalysesSection`.
+    Fields of an `AnalysesSection`: the plug-in files, and the settings of the analyses that are
+    made, by key; defaults where no section sets them.
 
     Raises
     ------
@@ -166,8 +167,9 @@ def _read_section(
 ) -> dict[str, AnalysisSettings]:
     """Read the settings of an analysis, or of the members of a group, by key.
 
-    ``name`` is that of the section, ``section`` its table. Each member of a group is set by the
-    options that it has; `studies` in the table says which members are made.
+    ``name`` is that of the section, ``section`` its table, ``register`` all analyses by key. Each
+    member of a group is set by the options that it has; `studies` in the table says which members
+    are made.
 
     Raises InputError if no analysis has this section, or it is not a table, or a setting breaks a
     rule.
@@ -204,8 +206,10 @@ def _members_of_group(
 ) -> tuple[Register, dict[str, Any]]:
     """Choose the members of a group that are made, and collect the options that set them.
 
-    Without `studies` in the section, these are the members that are not on request alone. Raises
-    InputError if no member is chosen, none has the name, or no member has an option.
+    ``members`` are all analyses of the group, by name; ``section`` is its table. The table says by
+    `studies` (`STUDIES`) which are made: by default those that are not on request alone. Returns
+    these, by name, and the table without `studies`. Raises InputError if no member is chosen, none
+    has a name in the list, or no member has an option of the table.
     """
     options = dict(section)
     usual = [name for name, analysis in members.items() if not analysis.on_request]

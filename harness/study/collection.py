@@ -245,8 +245,9 @@ def _collect_ratings(study: Study, section: RatingsSection) -> Collection:
 def _require_positive_ratings(study: Study, train: Ratings) -> None:
     """Refuse a system that learns only from ratings higher than all training ratings.
 
-    That is if its ``positives``, the lowest rating that it learns from, is above the highest rating
-    of ``train``. Raises InputError with the line of the key in the study file.
+    That is if its ``positives``, the lowest rating that it learns from (None: it learns from all),
+    is above the highest rating of ``train``. Raises InputError with the line of the key in the
+    study file.
     """
     highest = train.rating.max(initial=-np.inf)
     for label, name in study.systems.labels.items():
@@ -280,6 +281,7 @@ def _with_truth(
     Files and counts of the truth are added to inputs and facts. If lists other than those of the
     study are judged truly, the run files are ranked again, for the users of the truth, without
     items that the truth does not judge if only judged items count; else ``true_runs`` is empty.
+    Run files have ids as TREC files write them where there is a split, else ids as they are.
     """
     runs: list[Run] = []
     if true_judgements.has_separate_lists:
@@ -407,6 +409,11 @@ def collect_lists(
         Rank at which lists are cut; infinite for whole lists.
     level_option
         How a person sets the relevance level, with ``{level}`` in the place of its value.
+
+    Returns
+    -------
+    Collection
+        Topics, items, qrels and runs; ``inputs`` is empty, and nothing is known of a split.
 
     Raises
     ------

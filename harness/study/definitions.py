@@ -101,8 +101,10 @@ def _users_module(source: SourceFile) -> Definition:
 def _own_definitions(place: Place) -> tuple[Definition, ...]:
     """Read a definition of the project, whose code does not change while it runs.
 
-    A method is read with its class. What the module does when it is imported counts with each of
-    its definitions; that, and the whole module, have places of their own.
+    A method is read with its class. What the module does when it is imported (the statements
+    ``scope.effects``) counts with each of its definitions (``scope.definitions``: statements by
+    name); that, and the whole module, have places of their own, with the names `EFFECTS` and
+    `WHOLE`. Raises KeyError for a name that the module does not define.
     """
     source, name = place
     scope = module_scope(source.path.read_bytes())
@@ -155,7 +157,12 @@ def _read_method(
 
 
 def _read_class(source: SourceFile, scope: Scope, statement: ast.ClassDef) -> Definition:
-    """Read a class: what it declares, the methods that others call, and the other methods."""
+    """Read a class: what it declares, the methods that others call, and the other methods.
+
+    Others call special methods (``__init__``) and those that a decorator of another package may
+    call: they are read into the definition of the class. Each other method is in its ``methods``,
+    by name.
+    """
     reader = _SyntaxReader(source, scope)
     for decorator in statement.decorator_list:
         reader.visit(decorator)
@@ -251,7 +258,11 @@ class _SyntaxReader(ast.NodeVisitor):
         self._others_compute = others_computed
 
     def refer(self, imported: Imported) -> None:
-        """Add a reference to an imported definition, or to its package if that computes."""
+        """Add a reference to an imported definition, or to its package if that computes.
+
+        What has no place is in a package of others: its version counts, by the name of its
+        outermost package, unless the package is named in a declaration alone.
+        """
         place = find_definition(imported, self.source)
         if place is not None:
             self.references.add(Reference(place, self._own_computes))
@@ -363,7 +374,11 @@ class _SyntaxReader(ast.NodeVisitor):
 
 
 def _names_bound_in(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
-    """List the parameters and variables of a function, without those of functions in it."""
+    """List the parameters and variables of a function, without those of functions in it.
+
+    Names of functions in it are listed; those that it declares as global are not. What is in
+    `INNER_SCOPES` (functions, classes, lambdas, comprehensions) has variables of its own.
+    """
     arguments = function.args
     names = {
         argument.arg

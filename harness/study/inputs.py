@@ -138,7 +138,10 @@ def load_k_core(section: RatingsSection, split: SplitSection) -> Ratings:
 
 
 def split_ratings(ratings: Ratings, section: SplitSection, *, seed: int) -> Split:
-    """Split ratings by the method of a section; refuse a split without test ratings."""
+    """Split ratings by the method of a section [split], with its settings.
+
+    Raises InputError if there are no test ratings.
+    """
     splitter = section.find_splitter()
     split = splitter(ratings, section.settings, seed=seed)
     if len(split.test) == 0:
@@ -209,10 +212,15 @@ def order_runs_beside_trained(
 ) -> tuple[Run, ...]:
     """Order the lists of runs by their scores, where systems trained here are compared with them.
 
-    Rows of the runs are the test users. Warns of recommendations that the user rated in training.
+    Rows of the runs are the test users: item numbers of shape (n_test_users, depth), -1 where a
+    list has ended. Warns of recommendations that the user rated in training.
 
     Parameters
     ----------
+    run_files
+        The runs, each over a numbering of its own.
+    study, split
+        The study, which names the trained systems, and its training and test ratings.
     systems
         Name of the system of each run; empty if each run is of a system of its own.
     trec_topics, trec_items
@@ -263,8 +271,8 @@ def order_runs(
 ) -> tuple[Run, ...]:
     """Order the lists of runs by their scores, and cut them at the depth.
 
-    A run is as deep as its longest list, or the depth if that is less. Warns of users of a run who
-    are no topics.
+    A run is as deep as its longest list, or the depth if that is less: ``depth`` is the largest
+    rank, infinite for whole lists. Warns of users of a run who are no topics.
 
     Parameters
     ----------
@@ -318,7 +326,7 @@ def order_runs(
 def _require_short_tag(file: RunFile) -> None:
     """Refuse a run whose tag is too long for the name of a file, where it is written as in URLs.
 
-    Raises InputError if it takes more than `MAX_TAG_LENGTH` characters there.
+    Raises InputError if it takes more than `MAX_TAG_LENGTH` (150) characters there.
     """
     n_quoted = len(quote(file.system))
     if n_quoted > MAX_TAG_LENGTH:

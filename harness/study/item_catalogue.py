@@ -34,8 +34,9 @@ def read_catalogue(section: ItemsSection, collection: Collection) -> Catalogue:
 
     If there are training ratings, the catalogue has the popularity of items (number of training
     ratings), the number of users with training ratings, and profiles (the training ratings of each
-    test user). A table of popularity replaces the counts; items that it lacks count 0. The
-    catalogue lacks what neither tables nor ratings have.
+    test user). A table of popularity replaces the counts; items that it lacks (NaN) count 0. Tables
+    have a number for each item, or a row of features. The catalogue lacks what neither tables nor
+    ratings have.
 
     Raises
     ------
@@ -122,7 +123,8 @@ def example_catalogue(study: Study, needs: Sequence[Validation]) -> Catalogue:
 
     It has the properties that the catalogue of the study will have, with values that are made up.
     ``needs`` are the validations ("loo", "lloo") under which a metric needs ranks of hidden items;
-    a study of ratings has these for the system `EXAMPLE_SYSTEM`.
+    a study of ratings has these for the system `EXAMPLE_SYSTEM`: `EXAMPLE_RANKS`, a rank for each
+    judgement.
     """
     properties: dict[str, Any] = {}
     if study.ratings is not None:

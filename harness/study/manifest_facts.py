@@ -49,7 +49,8 @@ def describe_systems_study(
 
     Returns
     -------
-    Two sentences (lead, data), names of results and systems, checksums, counts, and notes.
+    By key: two sentences (lead, data), names of results and systems, checksums of the input files
+    and of tables that settings name, counts, summaries and families of systems, and notes.
     """
     study = run.study
     collection = run.collection

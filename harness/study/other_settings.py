@@ -47,9 +47,9 @@ def _draw_settings(
 ) -> Mapping[str, Value]:
     """Draw the settings of a system: one of its good trials if a folder of trials is named.
 
-    Else each setting is drawn from its range or choices, which ``space`` has by setting. ``label``
-    is the system's in tables; ``number`` is that of the repetition. Raises InputError if the folder
-    has no readable trial of the system.
+    Else each setting is drawn from its range or choices, which ``space`` has by setting: a uniform
+    number from 0 to 1 stands for a value. ``label`` is the system's in tables; ``number`` is that
+    of the repetition. Raises InputError if the folder has no readable trial of the system.
     """
     uniforms = random_uniforms(np.arange(len(space)), study.seed, "settings", label, number)
     if study.repeat.trials is not None:

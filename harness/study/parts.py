@@ -131,7 +131,7 @@ class Parts:
 
 
 def content_key(*parts: Any) -> str:
-    """Hash data that fit JSON."""
+    """Hash data that fit JSON: sha256, in hexadecimal digits."""
     return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 

@@ -42,8 +42,8 @@ from runs.shared.progress import Progress, SilentProgress
 def add_plugins(study: Study, paths: Sequence[Path]) -> Study:
     """Add files of metrics to a study, and all metrics that they declare.
 
-    Metrics that the study names already are not added again. If the study chooses report measures,
-    the new metrics are among these, too.
+    Metrics that the study names already are not added again. If the study chooses report measures
+    (``metrics.report``, else None), the new metrics are among these, too. Returns a changed copy.
 
     Raises
     ------
@@ -242,8 +242,9 @@ def try_out(
 ) -> None:
     """Score an example of three users, of whom the last has no judgements, to check a metric.
 
-    Users are scored together, then each alone. Without a cut-off, lists are scored whole; without a
-    catalogue, nothing is known of the three items; judgements are of subtopics if so said.
+    Users are scored together, then each alone, and scores must be equal up to 1e-12. Without a
+    cut-off, lists are scored whole; without a catalogue, nothing is known of the three items;
+    judgements are of subtopics with ``has_subtopics``.
 
     Raises
     ------
@@ -328,7 +329,8 @@ def _check_subtopics(run: SystemsRun) -> None:
 def _counts_subtopics(metric: Metric) -> bool:
     """Find out by an example whether a metric counts subtopics where the qrels have them.
 
-    It does if, with nothing known of items, it can be computed with subtopics alone.
+    It does if, with nothing known of items, it can be computed where judgements are of subtopics,
+    and not where they are not.
     """
     is_computed_without = _is_computed(metric, has_subtopics=False)
     return not is_computed_without and _is_computed(metric, has_subtopics=True)
@@ -356,7 +358,8 @@ def _example_lists(
 ) -> Judged:
     """Make lists of three items for some of three users, and judgements, of shape (n_users, 3).
 
-    Judgements are of the same items; the last user has none.
+    Judgements are of the same items; the last user has none. NaN stands for a rank whose item is
+    unjudged, and for no judgement.
 
     Before the data are read grades are 0 and 1, which every metric must take: a higher one might be
     above those of the data, and a score by it outside the range that the metric declares.

@@ -226,7 +226,8 @@ def score_files(
 ) -> Files:
     """Score every user, run and measure by the judgements; write scores, means and coverage.
 
-    Scores of several runs of one system are averaged; what its runs differ by is one more file.
+    Returns the contents of files by their names in the study folder. Scores of several runs of one
+    system are averaged; what its runs differ by is one more file.
 
     Parameters
     ----------
@@ -304,6 +305,9 @@ def true_score_files(
     ----------
     lists
         The lists that the truth judges, or the usual lists of the study.
+    measures
+        The measures of the study: all, those that are reported, and the grid of metrics and
+        cut-offs.
     references
         Measures that order the systems truly.
     metrics

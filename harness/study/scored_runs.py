@@ -92,8 +92,9 @@ def read_and_score(
 ) -> StudyWork:
     """Read and score runs, and collect all that an analysis may use of them.
 
-    Scores of several runs of a system are averaged. Warns of ties that change a mean, and of what
-    is suspicious in runs and qrels.
+    Scores of several runs of a system are averaged. Lists are cut at the deepest rank that a
+    measure looks at. Warns of equal scores of items (ties) that change a mean, and of what is
+    suspicious in runs and qrels.
 
     Parameters
     ----------

@@ -302,8 +302,9 @@ PRESETS_FOLDER = files("harness.study").joinpath("presets")
 def with_preset(section: Mapping[str, Any]) -> dict[str, Any]:
     """Complete a table [systems] by the preset that it names; what the table has itself holds.
 
-    Settings are merged by system and key. Settings of the preset for systems that are not among the
-    names of the table are left out. Values of a wrong type stay as they are, for a later check.
+    Settings are merged by system and key. A preset has names of systems, and settings by name.
+    Its settings for systems that are not among the names of the table (a list, or the name of a set
+    of systems) are left out. Values of a wrong type stay as they are, for a later check.
     Raises PydanticCustomError, which the validation of the section words, for an unknown preset.
     """
     preset = _read_preset(section["preset"])

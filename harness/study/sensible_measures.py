@@ -52,7 +52,8 @@ def _without_equivalent_metrics(study: Study, collection: Collection) -> Study:
 def _without_equal_metrics(study: Study, collection: Collection) -> Study:
     """Leave out metrics that order systems as another does, if each user has one relevant item.
 
-    Warns of them. A study that names its metrics keeps them, and is warned, too.
+    `EQUAL_FOR_ONE_ITEM` has the other metric by the name of the one that is left out, if both are
+    measured. Warns of them. A study that names its metrics keeps them, and is warned, too.
     """
     equalities = equal_measures(collection.qrels, study.metrics.names)
     if not equalities:

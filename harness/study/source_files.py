@@ -150,7 +150,8 @@ def find_definition(imported: Imported, source: SourceFile) -> Place | None:
     None if its code counts by the version of its package, as that of installed distributions and of
     the standard library. An import of a whole module has the name `WHOLE`, as has a name that its
     module does not define. A name that a module imports itself is looked up in the module that
-    defines it. ``source`` is the file of the import.
+    defines it. ``source`` is the file of the import. Modules are looked up by their dotted names in
+    root folders: that of the project, or those that a user's file imports from.
     """
     absolute = imported.within(source.package)
     module, name = absolute

@@ -156,7 +156,8 @@ class Stages:
     def _best_ranks(self) -> FullRanks:
         """Compute the ranks that a perfect system gives the relevant items, among all candidates.
 
-        Raises InputError if the study does not begin with ratings.
+        These are 1, 2, ... for the relevant items of each user. Raises InputError if the study does
+        not begin with ratings.
         """
         collection = self.run.collection
         split = collection.split
@@ -251,7 +252,8 @@ class Stages:
         An analysis of other worlds: the sections that describe them. One of full ranks: ranks and
         families. Any other: also lists, judgements, scores, metrics and the catalogue. Ranks of
         candidates and the truth are added where it needs them. Files of the study folder are
-        listed with their checksums.
+        listed with their checksums (`KeptPart`), by the names of their parts; a part that is not
+        there is left out.
         """
         run = self.run
         parts = run.parts
@@ -313,7 +315,10 @@ class Stages:
         ]
 
     def _estimating_analyses(self) -> list[str]:
-        """List the keys of the analyses that have a number for each measure."""
+        """List the keys of the analyses that have a number for each measure.
+
+        These are the ones whose class of results defines the method ``estimates`` itself.
+        """
         return [
             analysis.key
             for analysis, _ in self.run.analyses
@@ -425,8 +430,10 @@ def answer_from_files(
 ) -> Answer:
     """Compute the answer from results of analyses in files.
 
-    ``files`` has the paths by key of the result. ``repeats`` is the file of repetitions with other
-    settings of the systems, so that results are over all of these settings; None without these.
+    ``files`` has the paths by key of the result, ``result_classes`` the keys and their classes in
+    the order of the report. ``repeats`` is the file of repetitions with other settings of the
+    systems, so that results are over all of these settings; None without these. Raises InputError
+    if a file cannot be read.
     """
     results = {key: read_evidence(files[key], result_class) for key, result_class in result_classes}
     if repeats is not None:

@@ -126,7 +126,10 @@ class Store:
         (self.folder / "manifest.json").unlink(missing_ok=True)
 
     def remove_others(self, parts: set[str]) -> None:
-        """Remove all parts but these, by name, with their files and their entries in the ledger."""
+        """Remove all parts but these, by name, with their files and their entries in the ledger.
+
+        A part whose entry cannot be read stays.
+        """
         for part in self.ledger.list_parts():
             entry = self.ledger.entry(part)
             if part in parts or entry is None:

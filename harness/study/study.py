@@ -262,7 +262,8 @@ class MetricsSection(Section):
     def measures(self) -> Measures:
         """The grid of metrics and cut-offs, and report measures; by metric, then rising depth.
 
-        Metrics without a depth in their name make the grid, at all cut-offs. Report measures are
+        Metrics without a depth in their name ("nDCG@10" has one, as has "bpref@all", that of whole
+        lists) make the grid, at all ``cutoffs``, which rise. Report measures are
         those of ``report``, else of ``names``; a name without a depth is taken at the deepest
         cut-off, or of whole lists if there are no cut-offs.
         """

@@ -167,7 +167,7 @@ class StudyRun:
 
 
 def drawing_methods(result_class: type[Result]) -> list[Maker]:
-    """List the methods of a class of results that its files in the study folder are made by.
+    """List the methods of a class of results that make its files in the study folder.
 
     These are its frames, its caption, and for each figure the method that draws it, the part of the
     result that it shows, and the values of its panels. Properties are listed as such, unread;

@@ -132,7 +132,9 @@ class SystemLists:
         """By system: its family, if it is trained here or the study file names the family.
 
         A baseline is a family of its own, with the system's name; a user's system without a
-        declared family is left out. Raises InputError if the file names an unknown run.
+        declared family (`UNKNOWN_FAMILY`) is left out. Systems are named by their labels in tables;
+        ``labels`` has their names in the study file. Raises InputError if the file names an unknown
+        run.
         """
         study = self.run.study
         families = {}
@@ -180,7 +182,10 @@ class SystemLists:
         return Need.ALL_CANDIDATE_RANKS in self.run.needs and ranks_all_users
 
     def _ranked_rows(self, split: Split) -> Longs:
-        """Draw the rows of the test users whose candidates are all ranked."""
+        """Draw the rows of the test users whose candidates are all ranked: rising, from 0.
+
+        All rows where users and items are few enough; else a random sample by the study's seed.
+        """
         return sample_user_indices(split.test_users, len(split.train.items), self.run.study.seed)
 
     def part_names(self, *parts: SystemPart) -> list[str]:
@@ -253,8 +258,10 @@ class SystemLists:
         """Train the systems of which a part is missing, in worker processes; write these parts.
 
         A part is missing if the study folder lacks it under the key of its settings, ratings and
-        code. Raises InputError before the training if a system cannot learn from the ratings, or
-        needs more memory than there is; later, if it fails or recommends nothing.
+        code. Systems are named by their labels in tables; ``labels`` has their names in the study
+        file. Parts are written as the systems are done, in any order, with their cost: seconds of
+        wall time and of CPU. Raises InputError before the training if a system cannot learn from
+        the ratings, or needs more memory than there is; later, if it fails or recommends nothing.
         """
         parts = self.run.parts
         arguments = self._arguments_by_part(split)
@@ -314,8 +321,9 @@ class SystemLists:
     def _count_workers(self, systems: Sequence[str], split: Split) -> int:
         """Compute how many systems may be trained at a time in the memory that is available.
 
-        ``systems`` are those to train, by their names in tables. At most the number of jobs of the
-        run, at least 1. Raises InputError if one of them needs more memory than there is.
+        ``systems`` are those to train, by their names in tables. Each needs bytes for its process
+        (`PROCESS_BYTES`) and for its training. At most the number of jobs of the run, at least 1.
+        Raises InputError if one of them needs more memory than there is.
         """
         section = self.run.study.systems
         bytes_needed = []

@@ -253,8 +253,8 @@ def judgements_of_world(
 ) -> TrueJudgements:
     """Judge every item that a user did not rate in training by its true rating.
 
-    All test users are judged, or a random sample of them if there are more than `MAX_PAIRS` pairs
-    of user and item.
+    All test users are judged, or a random sample of them if there are more than `MAX_PAIRS` (30
+    million) pairs of user and item. True ratings are computed for `USERS_AT_ONCE` users at a time.
 
     Parameters
     ----------
@@ -313,8 +313,8 @@ def judgements_of_world(
 def sample_user_indices(users: Ints, n_items: int, seed: int) -> Longs:
     """Draw indices into ``users``, rising, so that users times items are at most `MAX_PAIRS`.
 
-    All indices, if that many pairs are few enough; at least one. Draws depend on the seed and the
-    number of users alone.
+    `MAX_PAIRS` is 30 million. All indices, if that many pairs are few enough; at least one. Draws
+    depend on the seed and the numbers of users and items alone.
     """
     max_users = max(MAX_PAIRS // n_items, 1)
     indices = np.arange(len(users))
@@ -328,8 +328,10 @@ def sample_user_indices(users: Ints, n_items: int, seed: int) -> Longs:
 def judgements_of_file(file: TruthFile, ids: StudyIds, *, candidates: Candidates) -> TrueJudgements:
     """Select the judgements of users for whom systems rank, of items that they may rank.
 
-    ``file`` has the judgements, ``ids`` the users and items of the study; ``candidates`` says
-    whether lists of judged items alone ("judged") or the usual ones ("all") are judged.
+    ``file`` has the judgements, of a user, an item and a grade each, over a numbering of its own
+    (``file.judged``); ``ids`` has the users and items of the study, which are found by id: a number
+    of -1 is for an unknown one. ``candidates`` says whether lists of judged items alone ("judged")
+    or the usual ones ("all") are judged.
 
     If training ratings are known, leaves out users without any, and pairs that are rated there.
     Warns of judgements that are left out and of topics without a judgement.

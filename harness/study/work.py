@@ -201,9 +201,10 @@ class StudyWork(Work):
         return self.metrics[measure.metric].accumulation
 
     def score_lists(self, measure: Measure, grades: Floats) -> Floats:
-        """Score lists of grades, (n_lists, depth), NaN where nothing is judged.
+        """Score lists of grades, (n_lists, depth) from rank 1 on, NaN where nothing is judged.
 
-        No items are judged beside those of the list. Returns scores of shape (n_lists,).
+        No items are judged beside those of the list. Grades of at least the relevance level of the
+        qrels are relevant. Returns scores by the measure, of shape (n_lists,).
         """
         judged = Judged(grades, grades, self.qrels.relevance_level)
         return self.metrics[measure.metric](judged, cutoff=measure.cutoff)
@@ -211,9 +212,10 @@ class StudyWork(Work):
     def rescorer(self, n_samples: int) -> SumSamples:
         """Make a function that scores the systems on samples of the judgements.
 
-        The function takes marks of the judgements that samples keep, and returns sums of the scores
-        over blocks of users. Prints a note if a metric is outside the fast kernel: then
-        ``n_samples`` samples, the number that the caller will draw, are slow.
+        The function takes marks of the judgements that samples keep, (n_judgements, n_samples), and
+        the block of each user, (n_users,). It returns the sums of the scores over blocks, of shape
+        (n_measures, n_blocks, n_runs, n_samples). Prints a note if a metric is outside the fast
+        kernel: then ``n_samples`` samples, the number that the caller will draw, are slow.
         """
         scorer = SampleScorer(
             self.runs,

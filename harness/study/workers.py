@@ -147,7 +147,10 @@ def truly_judged_lists(trained: TrainedSystem, candidates: UserCandidates) -> Ru
 
 
 def all_candidate_ranks(trained: TrainedSystem, rows: Longs) -> CandidateRanks:
-    """Rank all candidates of some users, given by their rows among the users of the task."""
+    """Rank all candidates of some users, given by their rows among the users of the task.
+
+    ``rows``, (n_ranked_users,), also become the topics of the result.
+    """
     task = trained.task
     return candidate_ranks(
         trained.scorer,
@@ -261,9 +264,10 @@ def try_and_rank(
 ) -> tuple[Label, Run | str, Cost]:
     """Train a system and recommend; return the label, the run, and the cost of both.
 
-    Any exception, as unusual settings may fail anywhere in the libraries below, becomes a sentence
-    in place of the run, on one line. An error that no settings could avoid, a package that is not
-    installed, is raised. The label, which tells trials apart, is returned as it came.
+    The cost is the time of the wall and of the CPU, in seconds. Any exception, as unusual settings
+    may fail anywhere in the libraries below, becomes a sentence in place of the run, on one line.
+    An error that no settings could avoid, a package that is not installed, is raised. The label,
+    which tells trials apart, is returned as it came.
     """
     clock = Clock()
     try:

@@ -120,7 +120,11 @@ class _Assignment:
             self._set(place, role, Reason.NAMED)
 
     def name_by_format(self, columns: Mapping[Role, str | int]) -> None:
-        """Give the columns of a format their roles, as far as they are there."""
+        """Give the columns of a format their roles, as far as they are there.
+
+        ``columns`` has places or names by role. Of columns of one name the first counts; a column
+        that has a role already keeps it.
+        """
         place_of_name = {column.name: column.place for column in reversed(self.columns)}
         for role, column in columns.items():
             place = column if isinstance(column, int) else place_of_name.get(column, -1)
@@ -131,7 +135,8 @@ class _Assignment:
     def _place_of(self, role: Role, column: str | int, *, label: str) -> int:
         """Look up the column that a person names, by its name or its place.
 
-        Capitals count only where names differ in nothing else. Refuses a column that is not there.
+        Capitals count only where names differ in nothing else. Raises InputError for a column that
+        is not there.
         """
         n_columns = len(self.columns)
         if isinstance(column, int):
@@ -151,7 +156,11 @@ class _Assignment:
         return folded_names.index(folded_column)
 
     def put_index_aside(self, *, has_heading: bool) -> None:
-        """Give the column that only counts the rows its role."""
+        """Give the column that only counts the rows (0, 1, 2, ... or from 1) its role.
+
+        That is one called as an index; without a heading, the first column if user, item and a
+        number stand behind it. Where these may begin with the first column, that is a question.
+        """
         for column in self._free():
             hint = self.hints[column.place]
             is_called_so = hint is not None and hint.meaning == Meaning.INDEX
@@ -175,7 +184,12 @@ class _Assignment:
         )
 
     def by_names(self) -> None:
-        """Give each role the column whose name hints at it most clearly."""
+        """Give each role the column whose name hints at it most clearly.
+
+        ``self.kind.meanings`` has by role what names can mean. Two columns that hint equally
+        clearly are a question, with neither of them chosen. A count is not looked for beside a
+        rating.
+        """
         for role, meanings in self.kind.meanings.items():
             if self._has(role) or (role == Role.COUNT and self._has(Role.RATING)):
                 continue
@@ -213,7 +227,11 @@ class _Assignment:
         return sorted(ranked)
 
     def _set_unless_vetoed(self, place: int, role: Role) -> None:
-        """Give a column the role of its name, unless it cannot hold that."""
+        """Give a column the role of its name, unless it cannot hold that.
+
+        Moments in time are no numbers, and get the role of the time if that is free; what is no
+        time is not read; several items in a field are a history, if the kind of table has one.
+        """
         sample = self.samples[place]
         if role in NUMBER_ROLES and sample.is_unix_time:
             role_by_values = Role.TIME if self._may_set_time() else Role.UNREAD
@@ -241,7 +259,11 @@ class _Assignment:
             self._set(moments[0].place, Role.TIME, Reason.VALUES)
 
     def propose(self, *, is_without_numbers: bool) -> None:
-        """Propose a rating by values, and a user or an item where one column is left."""
+        """Propose a rating by values, and a user or an item where one column is left.
+
+        One is left where one role is missing, and one column has no role and a name that hints at
+        nothing. A rating is proposed in tables of ratings alone.
+        """
         is_rating_missing = not is_without_numbers and not self._has_number()
         if self.kind.name == "ratings" and is_rating_missing:
             self._propose_rating()
@@ -263,7 +285,11 @@ class _Assignment:
             self._set(numeric_columns[0].place, Role.RATING, Reason.PROPOSED)
 
     def by_order(self) -> None:
-        """Give user, item, a number and a time their columns in this order."""
+        """Give user, item, a number and a time their columns in this order.
+
+        The number is a score where such tables have one, else a rating. What may be either a number
+        or a time is a number if there is none yet, unless it is a date or a moment from 1990 on.
+        """
         for role in (Role.USER, Role.ITEM):
             free_columns = self._free()
             if not free_columns or self._has(role):

@@ -70,7 +70,7 @@ class ColumnarRows(Rows):
         return list(schema.names)
 
     def beginning(self) -> list[list[str]]:
-        """Read the first rows; a missing value is empty."""
+        """Read the first rows, at most `LOOKED_AT` (200), as texts; a missing value is empty."""
         with self._readable():
             if self.source.is_parquet:
                 batch = next(self._parquet.iter_batches(batch_size=LOOKED_AT), None)
@@ -92,7 +92,10 @@ class ColumnarRows(Rows):
             yield number, {role: _as_text(value) for role, value in value_of_role}
 
     def columns(self, places: Places) -> ArrowColumns:
-        """Read whole columns."""
+        """Read whole columns, by role; ``places`` has the place of each, from 0.
+
+        Raises InputError if the file is broken, or the type of a column does not fit its role.
+        """
         names = self.names
         name_of_role = {role: names[place] for role, place in places.items()}
         with self._readable():
@@ -117,7 +120,12 @@ class ColumnarRows(Rows):
             yield
 
     def _converted(self, role: Role, column: Any) -> Any:
-        """Convert a column to texts, numbers or seconds, by its role and its type."""
+        """Convert a column to texts, numbers or seconds, by its role and its type.
+
+        Texts stay texts; integers that are users or items become texts; dates and timestamps that
+        are times become full seconds since 1970 in UTC. Raises InputError for a type that the role
+        cannot have.
+        """
         import pyarrow as pa
         import pyarrow.compute as compute
 

@@ -201,6 +201,9 @@ def words_of(name: object) -> list[str]:
 def hint_of(name: object) -> Hint | None:
     """Look up what the name of a column hints at; None if it says nothing.
 
+    The last word that is no word for ids says what the column holds. A hint is the weaker, the more
+    else the name says: see `Hint`. An empty name is that of an index.
+
     Examples
     --------
     >>> hint_of("customer_no").meaning, hint_of("Book-Rating").meaning, hint_of("w")
@@ -241,7 +244,10 @@ def hint_of(name: object) -> Hint | None:
 
 
 def _hint_in_the_middle(words: list[str]) -> Hint | None:
-    """Look up the last word that says something, where the head of a name says nothing."""
+    """Look up the last word that says something, where the head of a name says nothing.
+
+    Its weakness is 1. None if no word is known.
+    """
     for word in reversed(words):
         if word in MEANINGS:
             meaning, place = MEANINGS[word]
@@ -258,7 +264,11 @@ def _meaning_of(word: str) -> Meaning | None:
 
 
 def _without_id(word: str) -> list[str]:
-    """Part a word that is written together with "id": visitorid, Artikelnummer."""
+    """Part a word that is written together with "id": visitorid, Artikelnummer.
+
+    The parts are the known word and "id"; a word that is known itself, or of which no known word is
+    left, stays whole.
+    """
     for ending in ENDINGS_OF_IDS:
         stem = word.removesuffix(ending)
         if stem != word and word not in MEANINGS and stem in MEANINGS:

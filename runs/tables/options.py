@@ -45,7 +45,10 @@ class TableOptions(TextOptions):
 
 
 def require_separator(separator: str | None, layout: Layout | None = None) -> None:
-    """Refuse a separator that cannot part fields, or one for a format without lines."""
+    """Refuse a separator that cannot part fields, or one for a format without lines.
+
+    None is no separator, and fits. Raises InputError.
+    """
     if separator is None:
         return
     if layout is not None and layout.separator == COLUMNAR:

@@ -120,7 +120,11 @@ def _rows_of(source: Source, layout: Layout) -> Rows:
 
 
 def _with_options(layout: Layout, options: TableOptions) -> Layout:
-    """Change a layout as a person says."""
+    """Change a layout as a person says: heading and separator.
+
+    If a person names columns by their places alone, and does not say otherwise, there is no
+    heading. With a separator of several characters fields are not quoted.
+    """
     columns = (options.columns or {}).values()
     if options.header is not None:
         layout = replace(layout, header=options.header)
@@ -180,7 +184,11 @@ def _sniffed_layout(
 
 
 def is_movielens(lines: Sequence[str], sniffed: Sniffed) -> bool:
-    """Tell user, item, rating and time of MovieLens, without a heading, from other four fields."""
+    """Tell user, item, rating and time of MovieLens, without a heading, from other four fields.
+
+    Fields between ``::`` are; fields between tabs are if the third and the fourth are numbers and
+    the first does not just count the lines. ``lines`` are the first ones of the file.
+    """
     if sniffed.header or sniffed.separator not in ("::", "\t"):
         return False
     rows = [split_line(line, sniffed.separator) for line in lines]

@@ -126,7 +126,10 @@ class DelimitedRows(Rows):
         return [fields for _, fields in lines]
 
     def records(self, places: Places) -> Iterator[Record]:
-        """Read line by line, and refuse a line of another width."""
+        """Read line by line: the number of a line, from 1, and its texts by role.
+
+        Raises InputError for a line of another width.
+        """
         width = self._width()
         first = int(self.layout.header)
         for line, fields in islice(self._lines(), first, None):
@@ -135,7 +138,12 @@ class DelimitedRows(Rows):
             yield line, {role: fields[place] for role, place in places.items()}
 
     def columns(self, places: Places) -> ArrowColumns:
-        """Read whole columns, if the text is plain."""
+        """Read whole columns, if the text is plain.
+
+        Returns Arrow columns of texts by role, without blanks around them; each id is stored once.
+        Raises NotPlain if blank lines come first, or quotes, lone CR and the like need a closer
+        look.
+        """
         import pyarrow as pa
 
         width = self._width()
@@ -155,7 +163,10 @@ class DelimitedRows(Rows):
         return {role: _trimmed(column) for role, column in columns.items()}
 
     def _width(self) -> int:
-        """Number of fields that every line has; refuses a first line of another width."""
+        """Number of fields that every line has: that of the format, or else of the first line.
+
+        Raises InputError if the first line has another width than the format says.
+        """
         line, fields = self._first
         width = self.layout.width or len(fields)
         if len(fields) != width:
@@ -163,7 +174,10 @@ class DelimitedRows(Rows):
         return width
 
     def _arrow_table(self, types: dict[str, Any], *, width: int) -> Any:
-        """Read the columns that have an Arrow type; their names are their places."""
+        """Read the columns that have an Arrow type; their names are their places.
+
+        ``width`` is the number of fields of every line. Raises NotPlain if a line has another one.
+        """
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
@@ -252,7 +266,10 @@ class DelimitedRows(Rows):
 
     @cached_property
     def _may_have_blanks(self) -> bool:
-        """Whether a blank stands beside a separator or at an end of a line."""
+        """Whether a blank stands beside a separator or at an end of a line.
+
+        False where white space is the separator: then none is left around fields.
+        """
         data = self.source.data
         separator = self.layout.separator.encode()
         if self.layout.separator == WHITE_SPACE:
@@ -348,7 +365,11 @@ class MatrixRows(DelimitedRows):
         return [list(texts.values()) for _, texts in first_records]
 
     def records(self, places: Places) -> Iterator[Record]:
-        """Read cell by cell what is rated."""
+        """Read cell by cell what is rated: user, item and rating, with the number of the line.
+
+        Users and items are numbered from 1. Empty cells and the number that stands for no rating
+        are left out.
+        """
         for user, (line, ratings) in enumerate(self._matrix(), start=1):
             for item, text in enumerate(ratings, start=1):
                 if text not in NO_NUMBER and not self._is_unrated(text):
@@ -363,7 +384,10 @@ class MatrixRows(DelimitedRows):
         return float(with_decimal_point) == self.layout.unrated
 
     def columns(self, places: Places) -> ArrowColumns:
-        """Read line by line, if all cells are plain numbers."""
+        """Read all ratings at once, if all cells are plain numbers; else raise NotPlain.
+
+        Users and items are called by their places in the matrix, from 1.
+        """
         import pyarrow as pa
 
         if b"_" in self.source.data:
@@ -386,7 +410,10 @@ class MatrixRows(DelimitedRows):
         }
 
     def _matrix(self) -> Iterator[tuple[int, list[str]]]:
-        """Read the number and the cells of every line, all of one length."""
+        """Read the number and the cells of every line, without the columns that are skipped.
+
+        Raises InputError for a line that is not as wide as the first.
+        """
         _, first = self._first
         width = len(first)
         for line, fields in self._lines():

@@ -13,7 +13,10 @@ LONGEST_SHOWN = 24
 
 
 def column_rows(columns: Columns) -> list[tuple[str, str, str, str]]:
-    """List the columns of a table: name, values, role, and the reason or what the values are."""
+    """List the columns of a table: name, values, role, and the reason or what the values are.
+
+    Values are up to three examples, cut off; roles have the names by which a person calls them.
+    """
     name_of_role = {role: name for name, role in columns.kind.roles.items()}
     rows = []
     for column in columns.columns:
@@ -45,7 +48,10 @@ def columns_as_text(columns: Columns) -> str:
 
 
 def options_for(columns: Columns) -> str:
-    """Write the options that name the columns as they are read, to be changed and given again."""
+    """Write the options that name the columns as they are read, to be changed and given again.
+
+    Such as "--column user=visitor --column item=sku"; columns that are not read are left out.
+    """
     kind = columns.kind
     name_of_role = {role: name for name, role in kind.roles.items()}
     options = []

@@ -101,7 +101,11 @@ def sniff(
 
 
 def split_line(line: str, separator: str) -> list[str]:
-    """Split a line into fields, without blanks around them."""
+    """Split a line into fields, without blanks around them.
+
+    At a separator of one character, fields may be in double quotes; a line whose quotes do not fit
+    is one field.
+    """
     if separator == WHITE_SPACE:
         return line.split()
     fields = line.split(separator)
@@ -128,9 +132,11 @@ def _are_user_and_item(meanings: set[Meaning]) -> bool:
 
 
 def _separator_of(lines: Sequence[str], kind: Kind, *, label: str) -> str:
-    """Choose the separator that parts all lines into equally many fields.
+    """Choose the separator that parts all lines into equally many fields, several of them.
 
-    Refuses lines that none parts into several fields, and lines of two separators.
+    Before, one by which the first line names users and items; if none fits all lines, one that
+    parts `MOST` (.6) of them equally, or just the first line. Raises InputError for lines that none
+    parts into several fields, and for lines of two separators.
     """
     first_line = lines[0]
     for separator in SEPARATORS:
@@ -170,7 +176,12 @@ def _separator_of(lines: Sequence[str], kind: Kind, *, label: str) -> str:
 def _refuse_mixture(
     lines: Sequence[str], fitting_separators: Sequence[str], kind: Kind, *, label: str
 ) -> None:
-    """Refuse lines that one separator parts into few fields, and white space into more."""
+    """Refuse lines that one separator parts into few fields, and white space into more.
+
+    Only the last line is looked at. ``fitting_separators`` part all lines equally; the first is the
+    one to be chosen. Raises InputError if a field of several words ends with a number, or every
+    first field holds a further mark.
+    """
     chosen = fitting_separators[0]
     _refuse_mark_in_first_field(lines, chosen, kind, label=label)
     if chosen == WHITE_SPACE or WHITE_SPACE not in fitting_separators:
@@ -196,7 +207,8 @@ def _refuse_mark_in_first_field(
 ) -> None:
     """Refuse lines whose first field, between separators, holds one further mark in every line.
 
-    A mark with a blank beside it may be a part of a name, such as "Doe, Jane".
+    A mark (comma, semicolon, bar) with a blank beside it may be a part of a name, such as
+    "Doe, Jane". ``chosen`` is the separator. Raises InputError; a single line is not refused.
     """
     first_fields = [split_line(line, chosen)[0] for line in lines]
     for mark in (",", ";", "|"):
@@ -213,7 +225,10 @@ def _refuse_mark_in_first_field(
 
 
 def _are_items(rows: Sequence[Sequence[str]]) -> bool:
-    """Tell lines of a user and then its items from rows: widths differ, users do not repeat."""
+    """Tell lines of a user and then its items from rows: widths differ, users do not repeat.
+
+    All fields must look like ids, which have a digit.
+    """
     widths = {len(row) for row in rows}
     if len(widths) < 2 or max(widths) < 3:
         return False
@@ -298,7 +313,11 @@ def _is_heading(
 
 
 def trec_kind(content: bytes) -> str:
-    """Tell "a TREC run" and "a qrels file" by their first lines; "" for other files."""
+    """Tell "a TREC run" and "a qrels file" by their first lines; "" for other files.
+
+    At most 20 lines of the first `BEGINNING` (4096) bytes are looked at, but not the last one of
+    several, which may be cut off. Lines that begin with ``#`` do not count.
+    """
     first_lines = content[:BEGINNING].splitlines()[:20]
     rows = [line.split() for line in first_lines]
     rows = [fields for fields in rows if fields and not fields[0].startswith(b"#")]

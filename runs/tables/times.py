@@ -86,9 +86,10 @@ def _seconds_of_days(numbers: Floats) -> Longs | None:
 
 
 def iso_seconds(column: Any) -> Longs | None:
-    """Read an Arrow column of texts in the form of `ISO` as seconds since 1970.
+    """Read an Arrow column of texts in the form of `ISO` as full seconds since 1970, in UTC.
 
-    None if that needs a closer look.
+    The result has the shape (n_rows,). None if that needs a closer look: if some texts have a zone
+    and others do not, for example.
     """
     import pyarrow as pa
     import pyarrow.compute as compute
@@ -129,7 +130,10 @@ def seconds_of_dates(texts: Sequence[str], order: DateOrder | None) -> Longs:
 
 
 def _is_day_first(texts: Sequence[str], order: DateOrder | None) -> bool:
-    """Decide whether the day stands first, by what a person says or where all dates exist."""
+    """Decide whether the day stands first, by what a person says or where all dates exist.
+
+    Raises InputError if nothing is said, and all dates exist in both orders, or in none.
+    """
     if order is not None:
         return order == "day-first"
     orders = date_orders(dict.fromkeys(texts))
@@ -143,7 +147,10 @@ def _is_day_first(texts: Sequence[str], order: DateOrder | None) -> bool:
 
 
 def _seconds_of_date(text: str, *, day_first: bool) -> int:
-    """Read one date whose year stands last."""
+    """Read one date whose year stands last, perhaps with a time, as seconds since 1970 in UTC.
+
+    Raises InputError for a text of another form, and for a time that does not exist.
+    """
     parts = re.fullmatch(SHOP_DATE, text)
     if parts is None:
         raise InputError(f"the time must be {A_TIME}, got {text!r}.")
@@ -167,7 +174,11 @@ def _seconds_of_date(text: str, *, day_first: bool) -> int:
 
 
 def seconds_of_iso(text: str) -> float:
-    """Read one text in the form of `ISO` as seconds since 1970."""
+    """Read one text in the form of `ISO`, a day or a moment, as full seconds since 1970.
+
+    Without a zone it is in UTC. Raises InputError for a text of another form, and for a time that
+    does not exist.
+    """
     if re.fullmatch(ISO, text) is None:
         raise InputError(f"the time must be {A_TIME}, got {text!r}.")
     with as_input_error(f"the time {text!r} does not exist", ValueError, OverflowError):

@@ -135,7 +135,7 @@ class Sample:
 
     @property
     def is_rating(self) -> bool:
-        """Whether the values are numbers of a scale: few that differ, from -1 to 10."""
+        """Whether the values are numbers of a scale: at most 21 that differ, from -1 to 10."""
         is_small = all(-1 <= number <= HIGHEST_RATING for number in self.numbers)
         return self.is_numeric and is_small and len(set(self.numbers)) <= MOST_RATINGS
 
