@@ -122,7 +122,7 @@ def _with_chance(
 ) -> Correlation:
     """Add the agreement of the report measures over other users and within subsets of systems.
 
-    Only the first `N_CROSSED` replicates and subsets are crossed.
+    Only the first 20 (`N_CROSSED`) replicates and subsets are crossed.
 
     Parameters
     ----------
@@ -363,8 +363,8 @@ class Correlation(Result):
     def findings(self) -> Sequence[str]:
         """Write how far the report measures agree on average, and which do least and most.
 
-        One sentence. Pairs whose interval over users is wider than `WIDE`, or whose agreement is
-        NaN, are left out; empty if none is left.
+        One sentence. Pairs whose interval over users is wider than 1 (`WIDE`), or whose agreement
+        is NaN, are left out; empty if none is left.
         """
         wide_pairs = self._wide_pairs()
         taus = {}
@@ -536,7 +536,7 @@ class Correlation(Result):
         return cautions
 
     def _wide_pairs(self) -> list[tuple[str, str]]:
-        """Name the pairs of report measures whose interval over users is wider than `WIDE`.
+        """Name the pairs of report measures whose interval over users is wider than `WIDE` (1).
 
         Limits are of shape (n_measures, n_measures); pairs without limits (NaN) are not named.
         """

@@ -478,6 +478,7 @@ class Design(Result):
         """
         low, high = self.interval
         components = self.components
+        # Users for E rho² and for Phi, of shape (n_measures,) each.
         relative_users, absolute_users = components.required_users(self.reliability)
         is_found = self.relative <= self.n_users
         return tidy(
@@ -559,6 +560,7 @@ class Design(Result):
         Both coefficients have the number of users with which they reach ``self.reliability``.
         """
         components = self.components
+        # Users for E rho² and for Phi, of shape (n_measures,) each.
         relative_users, absolute_users = components.required_users(self.reliability)
         coefficients = []
         for number, value in enumerate(components.relative):

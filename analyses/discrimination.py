@@ -429,6 +429,8 @@ class Discrimination(Result):
         significant_contested = is_significant @ contested.is_contested
         significant_within_reach = is_significant @ contested.is_pair_within_reach
         significant_in_subsets = is_significant @ contested_in_subsets.T
+        # Of shape (n_candidates, n_sets, n_replicates): sets are the contested pairs, then those of
+        # them in each of the first 20 subsets.
         resampled = self.samples.n_significant[candidates]
         # Of shape (n_candidates, n_resamples, n_subsets), as `SubsetValues` has them.
         resampled_in_subsets = resampled[:, 1:, :N_CROSSED].swapaxes(1, 2)
@@ -614,7 +616,8 @@ class Discrimination(Result):
         Values are mid-p DPs, the sums of mid-p-values over unordered pairs, at most the number of
         pairs; lower is better, and differences are ratios. Where all pairs were tested, there is
         the same in random subsets of the systems, too: the sum over the pairs of a subset, scaled
-        to the number of all pairs.
+        to the number of all pairs. Replicates, mid-p DPs of resampled users, are of shape
+        (n_measures, n_replicates).
         """
         n_pairs = self.mid_p.shape[1]
         low, high = ratio_limits(self.dp_mid, self.samples.mid_powers, highest=float(n_pairs))
@@ -716,9 +719,9 @@ class Discrimination(Result):
         """Warn of identical systems, of pairs that no measure decides, and if measures decide all.
 
         ``self.p`` are p-values of shape (n_measures, n_pairs), not corrected; a measure decides a
-        pair if p is below `LEVEL`. Only report measures count for the last two, and to decide a
-        share of `MOST_PAIRS` is enough for the last. ``self.alike`` marks the pairs of identical
-        systems, (n_pairs,).
+        pair if p is below .05 (`LEVEL`). Only report measures count for the last two, and to decide
+        a share of .9 (`MOST_PAIRS`) is enough for the last. ``self.alike`` marks the pairs of
+        identical systems, (n_pairs,).
         """
         cautions = []
         reported = self.measures.indices(self.measures.reported)
@@ -754,9 +757,9 @@ class Discrimination(Result):
     def _test_cautions(self) -> list[str]:
         """Warn of tests that do not suit the number of users, and of too few permutations.
 
-        That is of the Wilcoxon and the sign test with `MANY_USERS` or more, of tests that assume
-        normal means with fewer than `FEW_USERS`, and of a random test with so few draws that its
-        smallest p-value is not below alpha over the number of pairs.
+        That is of the Wilcoxon and the sign test with 1,000 users (`MANY_USERS`) or more, of tests
+        that assume normal means with fewer than 200 (`FEW_USERS`), and of a random test with so few
+        draws that its smallest p-value is not below alpha over the number of pairs.
         """
         cautions = []
         if self.test in ("wilcoxon", "sign") and self.n_users >= MANY_USERS:
@@ -931,7 +934,7 @@ class Discrimination(Result):
         ``number`` is the position of the measure: p-values are of shape (n_measures, n_pairs).
         ``line`` has keywords of matplotlib's ``plot``, with the label. The band over resampled
         users, if it is asked for, is left out where it has an undefined limit. p-values below
-        `SMALLEST_P_SHOWN` are drawn at the end of the axis.
+        .001 (`SMALLEST_P_SHOWN`) are drawn at the end of the axis.
         """
         n_pairs = len(self.pairs)
         # Falling, with the share of the pairs that have at most the p-value of a position.

@@ -104,6 +104,7 @@ def groups(work: Work, settings: Settings) -> Groups:
     members = []
     for number in range(len(names)):
         members.append(np.flatnonzero(group_numbers == number))
+    # By group, of shape (n_measures, 1 + n_replicates).
     areas = _areas(work, members, indices, settings)
     values = scores.weighted_values[indices]
     everyone = values.mean(axis=2)
@@ -138,8 +139,8 @@ def _user_groups(work: Work, settings: Settings) -> tuple[tuple[str, ...], Numbe
     """Name the groups, and number the group of each scored user, from 0, (n_users,).
 
     Groups are those of ``settings.users``: quartiles of activity (number of training ratings), or a
-    file. Raises SettingError if there are fewer than two groups, one has fewer than `LEAST_USERS`,
-    or the file has no group for a user; InputError if the file cannot be read.
+    file. Raises SettingError if there are fewer than two groups, one has fewer than 10 users
+    (`LEAST_USERS`), or the file has no group for a user; InputError if the file cannot be read.
     """
     if settings.users == "activity":
         names, group_numbers = _groups_by_activity(work.activity)
@@ -201,6 +202,7 @@ def _read_groups(path: Path) -> dict[str, str]:
     fields than the heading, or a user is in two groups. A user who is repeated with the same group
     is not refused.
     """
+    # The number of each line, from 1, with its fields.
     lines = read_lines(path)
     # An empty file has a heading without columns, which is refused.
     _, heading = next(lines, (1, []))

@@ -73,6 +73,7 @@ def residuals(work: Work, settings: Settings) -> Residuals:
     gains = np.empty((len(bounded), n_pairs))
     losses = np.empty((len(bounded), n_pairs))
     for pair, (first, second) in work.steps("Bounding differences", n_pairs, enumerate(pairs)):
+        # Of each item of the first, its column in the lists of the second, -1 where it is not.
         columns_in_second = columns_in(lists[first], lists[second])
         columns_in_first = columns_in(lists[second], lists[first])
         for number, score_bounds in enumerate(bounds):
@@ -169,6 +170,7 @@ class _ScoreBounds:
             low.append(work.score_lists(measure, system_grades))
             high.append(work.score_lists(measure, highest_grades))
             is_only_item = np.eye(system_grades.shape[1], dtype=np.bool_)
+            # Lists with one item of the highest grade, at each rank: of shape (depth, depth).
             single_items = np.where(is_only_item, highest_grade, np.nan)
             weights.append(work.score_lists(measure, single_items))
         return cls(

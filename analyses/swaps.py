@@ -109,8 +109,8 @@ class Swaps(Result):
     def plot(self, ax: Axes) -> None:
         """Draw the rate of every metric against the cut-off.
 
-        ``self.rates`` has a rate for each measure, (n_measures,). Measures of whole lists stand at
-        cut-off 0.
+        ``self.rates`` has a rate for each measure, (n_measures,). Metrics without several cut-offs,
+        and measures of whole lists, are left out.
         """
         curves = self.measures.curves
         for metric, style in category_styles(list(curves)):

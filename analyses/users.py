@@ -288,8 +288,8 @@ class Users(Result):
 
         Cells are mean taus over the subsets of a size. Rows are the report measures, or the
         measures at a cut-off; columns the sizes below all users, and the agreement of two halves of
-        the users with its interval. Decimals of means are those that the 5 % and 95 % quantiles of
-        all cells support.
+        the users with its interval, a dash where it is undefined. Decimals of means are those that
+        the 5 % and 95 % quantiles of all cells support.
         """
         compared = self.measures.reported_or_at(cutoff)
         # The last size is all users, which has a column only if it is the one size.

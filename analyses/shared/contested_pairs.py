@@ -110,7 +110,8 @@ def contested_pairs(
 
     Systems are compared by paired t-tests, whose p-values may be as small as a definition of
     "far apart" needs. `ContestedPairs` has all pairs within reach that not every candidate tells
-    apart at `AGREED_P` in one direction. Without a candidate, none is contested.
+    apart at p < .001 (`AGREED_P`) in one direction. Without a candidate, none is contested, and all
+    systems are within reach.
 
     Parameters
     ----------
@@ -133,6 +134,7 @@ def contested_pairs(
             n_users=0,
         )
     measures = reported.restricted_to(candidates)
+    # p-values and differences of means are of shape (n_candidates, n_pairs).
     chosen = scores.measures.indices(measures)
     p_values, differences = _t_tests_of_pairs(scores.weighted_values[chosen])
     directions = measures.signs[:, np.newaxis] * np.sign(differences)
@@ -207,7 +209,7 @@ def _candidates(
 def _are_multiples(scores: Scores, first: Measure, second: Measure) -> bool:
     """Check whether scores by one measure are a multiple, above 0, of those by another.
 
-    Rounding aside; also if both are 0 for all systems and users.
+    Up to 1e-9 of the largest score (`SAME_SCORE`); also if both are 0 for all systems and users.
     """
     first_values = scores.values[scores.measures.index(first)]
     second_values = scores.values[scores.measures.index(second)]
@@ -223,10 +225,10 @@ def systems_within_reach(p_values: Floats, directions: Floats, *, n_systems: int
     """Mark the largest group of systems that are not all far from each other: (n_systems,).
 
     Two systems are far apart if at least half of the measures tell them apart at a level, in one
-    direction, and none does at `OPPOSED_P` in the other. All others are joined, and the largest
-    group of joined systems is taken, at the highest level of `REACH_P` at which it has
-    `LEAST_SYSTEMS` systems and half of all. With fewer systems, or without such a level, all are
-    within reach.
+    direction, and none does at .05 (`OPPOSED_P`) in the other. All others are joined, and the
+    largest group of joined systems is taken, at the highest level of `REACH_P`, .001 to 1e-15, at
+    which it has 8 systems (`LEAST_SYSTEMS`) and half of all. With fewer systems, or without such a
+    level, all are within reach.
 
     Parameters
     ----------
@@ -259,7 +261,9 @@ def systems_within_reach(p_values: Floats, directions: Floats, *, n_systems: int
 def _are_apart(p_values: Floats, directions: Floats, level: float) -> Masks:
     """Mark the pairs that measures tell apart at a level, with no measure against it: (n_pairs,).
 
-    p-values and directions (1.0, -1.0, or 0.0) are of shape (n_measures, n_pairs).
+    At least half of the measures have p below the level in one direction, and none has p below .05
+    (`OPPOSED_P`) in the other. p-values and directions (1.0, -1.0, or 0.0) are of shape
+    (n_measures, n_pairs).
     """
     is_apart = np.zeros(p_values.shape[1], dtype=np.bool_)
     for direction in (-1.0, 1.0):

@@ -177,9 +177,9 @@ def label_curves(ax: Axes, *, ordered: bool = False) -> None:
     """Name curves where they end, or in a legend right of the axes, where it covers nothing.
 
     There is a legend if curves are ``ordered``, as cut-offs are, some handle is no curve, there are
-    more than `MOST_AT_ENDS`, a name is longer than `LONGEST_AT_END`, or a curve ends far from the
-    right. Of more than `MOST_WITH_BANDS` curves, bands and whiskers are hidden. Nothing happens
-    without labels.
+    more than 9 (`MOST_AT_ENDS`), a name is longer than 16 characters (`LONGEST_AT_END`), or a curve
+    ends before .85 of the width of the axes (`NEAR_END`). Of more than 2 curves
+    (`MOST_WITH_BANDS`), bands and whiskers are hidden. Nothing happens without labels.
     """
     handles, labels = ax.get_legend_handles_labels()
     if not handles:
@@ -273,8 +273,8 @@ def spreads_of(ax: Axes) -> list[Collection]:
 def set_log_scale(ax: Axes, *, along: Literal["x", "y"]) -> None:
     """Make an axis logarithmic, with a few plain numbers beside it.
 
-    Nothing happens if no positive number is drawn. An axis that ends `FAR` times above its start is
-    labelled at powers of ten only, another also at twice and five times these.
+    Nothing happens if no positive number is drawn. An axis that ends 100 times (`FAR`) above its
+    start is labelled at powers of ten only, another also at twice and five times these.
     """
     from matplotlib.ticker import LogLocator, NullFormatter
 

@@ -73,8 +73,9 @@ class Families:
     def subsets(self, *, seed: int) -> Masks:
         """Draw random subsets of three quarters of the families, and mark their systems.
 
-        The result has the shape (n_subsets, n_systems). With fewer than `MIN_SYSTEMS` systems or
-        `MIN_FAMILIES` families there are no subsets. It is read-only, as all calls share it.
+        The result has the shape (n_subsets, n_systems): 200 subsets. With fewer than 8 systems
+        (`MIN_SYSTEMS`) or 5 families (`MIN_FAMILIES`) there are none. It is read-only, as all calls
+        share it.
         """
         return _subsets(tuple(self.family_numbers.tolist()), seed)
 
@@ -83,7 +84,8 @@ class Families:
 
         With too few systems or families, the one caution is that there are no such intervals. Else
         there may be three: few systems, many users with ties of all systems, and families that
-        were guessed from scores.
+        were guessed from scores. Too few are fewer than 8 systems or 5 families, few are fewer than
+        12 systems, and many users are more than half of them.
         """
         if self.n_systems < MIN_SYSTEMS:
             return [_too_few(counted(self.n_systems, "system"))]
@@ -126,9 +128,9 @@ def _subsets(family_numbers: tuple[int, ...], seed: int) -> Masks:
 
     ``family_numbers`` has the number of each system's family, from 0. Each subset takes the
     families with the smallest of random numbers, a new one for each family and subset. The result
-    marks the systems of each subset, of shape (n_subsets, n_systems): `N_SUBSETS`, or none with
-    fewer than `MIN_SYSTEMS` systems or `MIN_FAMILIES` families. It is kept for later calls, and
-    read-only.
+    marks the systems of each subset, of shape (n_subsets, n_systems): 200 (`N_SUBSETS`), or none
+    with fewer than 8 systems (`MIN_SYSTEMS`) or 5 families (`MIN_FAMILIES`). It is kept for later
+    calls, and read-only.
     """
     n_systems = len(family_numbers)
     n_families = len(set(family_numbers))
@@ -154,7 +156,7 @@ def families_by_similarity(
     Two systems are similar if their scores deviate in the same way from the means of users and
     systems. The similarity of two systems is the mean, over the report measures, of their
     correlation over users. Groups of systems are joined while the mean similarity over the pairs
-    of both groups is `FAMILY_CORRELATION` or more (average linkage).
+    of both groups is .3 (`FAMILY_CORRELATION`) or more (average linkage).
 
     Parameters
     ----------
@@ -194,9 +196,9 @@ def _clusters(values: Floats, systems: Sequence[int]) -> list[int]:
 
     ``values`` are the scores of all systems, of shape (n_measures, n_systems, n_users), and
     ``systems`` the numbers of some. Groups are joined while the mean correlation of deviations over
-    their pairs is `FAMILY_CORRELATION` or more, in the mean over measures; deviations are from the
-    means of users and systems. A measure by which a system does not deviate has correlation 0. The
-    result: a number for each of ``systems``, in their order. A single system is a cluster.
+    their pairs is .3 (`FAMILY_CORRELATION`) or more, in the mean over measures; deviations are from
+    the means of users and systems. A measure by which a system does not deviate has correlation 0.
+    The result: a number for each of ``systems``, in their order. A single system is a cluster.
     """
     from scipy.cluster.hierarchy import fcluster, linkage
     from scipy.spatial.distance import squareform
@@ -311,8 +313,9 @@ class SubsetValues:
     def added_variances(self, user_variances: Floats, *, are_differences: bool = False) -> Floats:
         """Compute the variance that systems add to that over users, (...), of the same shape.
 
-        The interaction of users and systems is in both variances, and must count once. It is taken
-        off the variance over systems, but no more than the variance over users.
+        The interaction of users and systems, ``self.interaction_variances``, is in both variances,
+        and must count once. It is taken off the variance over systems, ``self.variances``, but no
+        more than the variance over users.
 
         Of differences, the interaction is taken to be the same share of every variance: that of
         single ones is too uncertain to hold for all at once. At least as much is left as makes the

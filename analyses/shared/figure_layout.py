@@ -206,7 +206,8 @@ def add_colour_bar(figure: Figure, panels: Sequence[Axes]) -> None:
 def lay_out(figure: Figure) -> None:
     """Find the places of axes and texts once for all kinds of files, and fix them in the figure.
 
-    Titles and labels that are too long are broken into lines; labels of ticks that would overlap,
+    Titles and labels that are too long are broken into lines, in at most 4 rounds (`MOST_BREAKS`),
+    each of which may move what is beside them; labels of ticks that would overlap,
     and numbers in cells that would be too small, are hidden. Raises InputError if the texts leave
     no room for the panels.
     """
@@ -232,9 +233,9 @@ def lay_out(figure: Figure) -> None:
 def _fit_cell_texts(axes: Axes, dpi: float) -> None:
     """Make the numbers in the cells of an image as small as these; hide them if that is too small.
 
-    Too small is less than `LEAST_TEXT_SIZE`; numbers are not larger than other texts. All texts in
-    the axes are taken to be such numbers. Axes without an image stay as they are. ``dpi`` are
-    pixels for each inch.
+    Too small is less than 5 points (`LEAST_TEXT_SIZE`); numbers are not larger than other texts.
+    All texts in the axes are taken to be such numbers. Axes without an image stay as they are.
+    ``dpi`` are pixels for each inch.
     """
     cells = axes.images[0].get_array() if axes.images else None
     if cells is None:

@@ -273,9 +273,9 @@ class FigureOptions(Section):
     def _use_palette(self) -> None:
         """Set matplotlib's current colours to those of the palette, a colormap, if one is set.
 
-        A colormap of at most `MOST_COLOURS` is a list of colours for things without order. Of any
-        other one, colours are taken at `COLOUR_POSITIONS`, and it is also the colormap of what has
-        an order. Raises InputError if there is no such colormap.
+        A colormap of at most 20 colours (`MOST_COLOURS`) is a list of them for things without
+        order. Of any other one, colours are taken at five positions (`COLOUR_POSITIONS`), and it is
+        also the colormap of what has an order. Raises InputError if there is no such colormap.
         """
         from cycler import cycler
         from matplotlib import colormaps, rcParams

@@ -294,8 +294,8 @@ def _height_with_texts(
     """Compute the height in inches at which panels have room for their rows and texts.
 
     It is at least ``usual_height``; for panels with names of rows and without cells (images), at
-    least `LEAST_HEIGHT`. ``names_of_rows`` has the names of the rows of each panel, which may be
-    none.
+    least 1.3 inches (`LEAST_HEIGHT`). ``names_of_rows`` has the names of the rows of each panel,
+    which may be none.
     """
     n_rows = max(len(names) for names in names_of_rows)
     plot_height = n_rows * ROW_HEIGHT * font_size() if n_rows else LEAST_PLOT_HEIGHT

@@ -278,7 +278,8 @@ class Estimates:
 
         ``compared`` turns numbers of shape (n_measures, n_replicates) into what is compared. Values
         of resampled users that were not moved (`SubsetValues.resampled`) are preferred; they vary
-        less than those of samples of users, by `TAU_FACTOR`, but their differences do not. The
+        less than those of samples of users, by the factor 1.1 (`TAU_FACTOR`), but their differences
+        do not. The
         result has the shape (n_measures,), or (n_differences,).
         """
         if self.systems is None or self.systems.resampled is None:

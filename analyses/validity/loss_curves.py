@@ -106,7 +106,8 @@ class LossOfJudgements:
     def curves_without_popular(self, levels: Sequence[float]) -> TruthCurves:
         """Keep the judgements of the least popular items, as the analysis popularity does.
 
-        Levels are shares of the items. Equally popular items are taken in `N_ORDERS` random orders.
+        Levels are shares of the items. Equally popular items are taken in 10 random orders
+        (`N_ORDERS`), which are the samples of a level.
         """
         qrels = self.work.qrels
         # The first is where the analyses count ratings by default.

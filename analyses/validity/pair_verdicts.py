@@ -179,9 +179,9 @@ def resampled_rates(
     Returns
     -------
     The rates of all pairs, of shape (n_rates, n_truths, n_measures, n_replicates), and those in
-    each group for the first `N_CROSSED` replicates, of shape (n_rates, n_truths, n_measures,
-    N_CROSSED, n_groups). NaN for other measures, and throughout if the test is not one of means or
-    its correction is not one of p-values. Without replicates there are none.
+    each group for the first 20 (`N_CROSSED`) replicates, of shape (n_rates, n_truths, n_measures,
+    20, n_groups), or fewer if there are fewer. NaN for other measures, and throughout if the test
+    is not one of means or its correction is not one of p-values. Without replicates there are none.
     """
     references = comparison.references
     shape = (len(RATES), *references.shape, users.replicates)

@@ -146,7 +146,7 @@ class ResampledComparison:
     def within(self) -> SubsetValues:
         """tau-b within subsets of the systems, of shape (n_truths, n_measures, n_subsets).
 
-        The first `N_CROSSED` subsets are crossed with the first `N_CROSSED` resamples of the users:
+        The first 20 (`N_CROSSED`) subsets are crossed with as many first resamples of the users:
         ``crossed`` has tau-b within each of the former, over each of the latter.
         """
         subsets = self._subsets()
@@ -177,7 +177,8 @@ class ResampledComparison:
         """Compute, for each candidate, the share of the contested pairs that are in the true order.
 
         ``truth`` is the position of the truth. Candidates without a value on the truth are left
-        out; None if none is left.
+        out; None if none is left. The shares are also of all pairs within reach, of resampled
+        users, of subsets of the systems, and of the first 20 (`N_CROSSED`) of both crossed.
         """
         measures = self.comparison.measured.measures
         on_truth = [measure for measure in pairs.measures if measure in measures]
@@ -191,6 +192,7 @@ class ResampledComparison:
         sets = np.concatenate([contested, within_reach, contested_in_subsets])
         means = self.means[indices]
         true_means = self.true_means[truth, indices]
+        # Of shape (n_candidates, n_sets): candidates stand in the place of replicates.
         observed = shares_in_order(means[..., np.newaxis], true_means, sets)[..., 0]
         replicates = []
         crossed = []
@@ -267,6 +269,7 @@ class ResampledComparison:
             self.comparison, report_measures, self.users, question, is_pair_of_first
         )
         rates = verdicts.rates()
+        # Of shape (n_subsets, n_rates, n_truths, n_measures).
         rates_by_subset = verdicts.rates(is_pair)
         rates_in_subsets = np.moveaxis(rates_by_subset, 0, -1)
         within = SubsetValues(self.families.n_families, rates_in_subsets, crossed)

@@ -649,7 +649,8 @@ class Validity(Result):
     def cautions(self) -> Sequence[str]:
         """State what the truth cannot show, its own notes first.
 
-        A caution warns of fewer than `FEW_PAIRS` pairs that truly differ by the first reference.
+        A caution warns of fewer than 10 pairs (`FEW_PAIRS`) that truly differ by the first
+        reference.
         """
         cautions = [*self.notes]
         if self.unmeasured:
