@@ -211,9 +211,9 @@ def _for_each_size(likely: EffectDistribution) -> EffectDistribution:
 def _curve_sizes(n_users: int, needed: Floats) -> Floats:
     """Choose whole numbers of users for curves, evenly on a logarithmic scale.
 
-    They begin at `SMALLEST` and reach beyond the pilot's ``n_users``, and beyond those that any
-    measure needs: ``needed``, (n_measures,), of which infinite ones do not count. The result: at
-    most `N_SIZES` different numbers, rising.
+    They begin at 10 (`SMALLEST`) and reach beyond the pilot's ``n_users``, and beyond those that
+    any measure needs: ``needed``, (n_measures,), of which infinite ones do not count. The result:
+    at most 60 (`N_SIZES`) different numbers, rising.
     """
     finite = needed[np.isfinite(needed)]
     most_needed = finite.max(initial=0.0)
@@ -385,10 +385,10 @@ class Design(Result):
     def interval(self) -> tuple[Floats, Floats]:
         """95 % interval of ``needed``, each end of shape (n_measures,).
 
-        Its ends are the percentiles `TAIL` and 1 - `TAIL` of ``self.replicates``, (n_measures,
-        n_replicates): the users needed for possible effects; they may be infinite. NaN with fewer
-        than two replicates, and where fewer than `FEWEST_DIFFERING` users differ in the median
-        pair.
+        Its ends are the quantiles .0125 and .9875 (`TAIL` beyond each) of ``self.replicates``,
+        (n_measures, n_replicates): the users needed for possible effects; they may be infinite. NaN
+        with fewer than two replicates, and where fewer than 10 users (`FEWEST_DIFFERING`) differ in
+        the median pair.
         """
         low = np.full(len(self.needed), np.nan)
         high = np.full(len(self.needed), np.nan)
@@ -709,8 +709,9 @@ class Design(Result):
     def _noise_cautions(self) -> list[str]:
         """Warn of sampling error in the effects, of an outlying system, and of a small pilot.
 
-        These are measures whose noise is at least `NOISY`, a system that makes `MOST_VARIANCE` of
-        the variance between systems, and a pilot of fewer than `FEW_USERS`.
+        These are measures whose noise is at least .1 (`NOISY`), a system that makes at least half
+        of the variance between systems (`MOST_VARIANCE`), and a pilot of fewer than 200 users
+        (`FEW_USERS`). ``self.noise`` is of shape (n_measures,).
         """
         cautions = []
         noisiest = int(np.argmax(self.noise))
@@ -755,9 +756,9 @@ class Design(Result):
     def _interval_cautions(self) -> list[str]:
         """Warn of measures that need very many users, or have no interval or no upper limit.
 
-        Very many are more than `FAR` times the users of the pilot, but not infinitely many. There
-        is no interval if fewer than `FEWEST_DIFFERING` users differ in the median pair, and no
-        upper limit if it is infinite.
+        Very many are more than 10 times (`FAR`) the users of the pilot, but not infinitely many.
+        There is no interval if fewer than 10 users (`FEWEST_DIFFERING`) differ in the median pair,
+        and no upper limit if it is infinite.
         """
         cautions = []
         has_few_differing = self.differing < FEWEST_DIFFERING

@@ -290,7 +290,10 @@ class Systems(Result):
         return f"{name}, {self.permutations:,} {draws}"
 
     def findings(self) -> Sequence[str]:
-        """Write how many systems may be the best under each measure: their lowest rank is 1."""
+        """Write how many systems may be the best under each measure: their lowest rank is 1.
+
+        Lowest ranks are of shape (n_measures, n_systems).
+        """
         low, _ = self.rank_intervals()
         may_lead = (low == 1).sum(axis=1)
         counts = []
@@ -301,7 +304,13 @@ class Systems(Result):
         return (f"Systems that may rank first, of {n_systems:,}: {listed(counts)}.",)
 
     def cautions(self) -> Sequence[str]:
-        """Write that there are too few users for the test, or for the means of some systems."""
+        """Write that there are too few users for the test, or for the means of some systems.
+
+        With fewer than 10 users (`MIN_DIFFERING_USERS`) the bootstrap tells no systems apart, and
+        nothing else is written. Means are uncertain of systems with fewer than 5 users
+        (`MIN_SCORING_USERS`) in ``self.n_scoring_users``, (n_measures, n_systems), of which the
+        first 5 (`MOST_NAMED`) are named.
+        """
         if self.correction == "max-t" and self.n_users < MIN_DIFFERING_USERS:
             return (
                 f"{counted(self.n_users, self.unit)} are too few for the bootstrap: with fewer "

@@ -160,7 +160,7 @@ class Curves:
 
         ``loss`` is what is lost, in words; ``threshold`` the least acceptable area. Areas are mean
         taus over the levels, by `area`; intervals are 95 % on the scale of arcsines. Replicates are
-        moved to the areas, so that they vary as they would there, and widened by ``self.factor``.
+        moved to the areas, so that they vary as they would there, times ``self.factor``.
         Differences are paired: both curves saw the same resampled users and samples. NaN where a
         tau of a curve is undefined.
         """

@@ -206,8 +206,8 @@ def add_colour_bar(figure: Figure, panels: Sequence[Axes]) -> None:
 def lay_out(figure: Figure) -> None:
     """Find the places of axes and texts once for all kinds of files, and fix them in the figure.
 
-    Titles and labels that are too long are broken into lines, in at most 4 rounds (`MOST_BREAKS`),
-    each of which may move what is beside them; labels of ticks that would overlap,
+    Titles and labels that are too long are broken into lines, at most 4 times (`MOST_BREAKS`), with
+    a new layout after each; labels of ticks that would overlap,
     and numbers in cells that would be too small, are hidden. Raises InputError if the texts leave
     no room for the panels.
     """

@@ -191,8 +191,8 @@ def threshold_in_words(estimates: Estimates) -> str:
 def compared_with_threshold(estimates: Estimates, measures: Sequence[Measure]) -> str:
     """Print the numbers of measures, and their shares where the threshold is of shares.
 
-    For instance "mid-p DP = 5 [4, 6]; 40 % of the pairs with mid-p < .05". Of more than
-    `MAX_VALUES_LISTED` measures, the range is printed.
+    For instance "mid-p DP = 5 [4, 6]; 40 % of the pairs with mid-p < .05". Of more than 3 measures
+    (`MAX_VALUES_LISTED`), the range is printed.
     """
     numbers = values_in_words(estimates, measures)
     if estimates.shares is None:
@@ -208,9 +208,9 @@ def compared_with_threshold(estimates: Estimates, measures: Sequence[Measure]) -
 def values_in_words(estimates: Estimates, measures: Sequence[Measure]) -> str:
     """Print the quantity with the numbers of measures: "tau = .69 [.64, .73] and .58 [.5, .66]".
 
-    Of more than `MAX_VALUES_LISTED` measures, the range is printed, without intervals. Sentences
-    name measures for being the best, the nearest or the worst. Their 95 % intervals over users are
-    therefore simultaneous for all report measures: see `Estimates.joint_limits`.
+    Of more than 3 measures (`MAX_VALUES_LISTED`), the range is printed, without intervals.
+    Sentences name measures for being the best, the nearest or the worst. Their 95 % intervals over
+    users are therefore simultaneous for all report measures: see `Estimates.joint_limits`.
     """
     low, high = estimates.joint_limits
     chosen = [
@@ -271,7 +271,7 @@ def applicable(sentences: Mapping[str, bool | np.bool_]) -> list[str]:
 def join_pairs(pairs: Sequence[tuple[str, str]]) -> str:
     """Join pairs of names: "a and b; c and d".
 
-    Of more than `MOST_NAMED` pairs, the first ones are named and the others counted.
+    Of more than 5 pairs (`MOST_NAMED`), the first ones are named and the others counted.
     """
     text = "; ".join(f"{first} and {second}" for first, second in pairs[:MOST_NAMED])
     n_others = len(pairs) - MOST_NAMED
@@ -333,7 +333,8 @@ def letter_groups(differs: Masks) -> list[list[int]]:
 
     ``differs`` says which two systems differ: symmetric, of shape (n_systems, n_systems). The
     result has the numbers of the systems in each group, and is sorted. It is empty if more than 12
-    groups are left. The work grows as the square of the number of systems.
+    groups are left, or more than 60 (`MOST_GROUPS`) cover all pairs. The work grows as the square
+    of the number of systems.
 
     Piepho (2004), An algorithm for a letter-based representation of all-pairwise comparisons, whose
     sweep leaves redundant letters out.
@@ -361,7 +362,7 @@ def _covering_groups(differs: Masks) -> list[list[int]]:
     the first pair that shares no group, and goes on with the system that shares none with most
     members. ``differs`` says which two systems differ: symmetric, of shape (n_systems, n_systems).
     The result has the rising numbers of the systems in each group; it stops once there are more
-    than `MOST_GROUPS`.
+    than 60 groups (`MOST_GROUPS`).
     """
     groups: list[list[int]] = []
     is_done = differs.copy()

@@ -162,7 +162,8 @@ class PairMoments:
         From gridded scores (n_systems, n_users), the numbers of the two systems of each pair,
         (n_pairs, 2), and the slice that the pairs are of all pairs. Differences of at most two
         steps of the grid are rounding alone (`ROUNDING_STEPS`). Pairs that differ for fewer than 10
-        users (`MIN_DIFFERING_USERS`) are too alike: their statistic is 0.
+        users (`MIN_DIFFERING_USERS`) are too alike: their statistic is 0. It is infinite where all
+        differences are the same. Variances and tolerances of both are infinite.
         """
         n_users = grid.shape[1]
         differences = grid[systems[:, 0]] - grid[systems[:, 1]]

@@ -175,9 +175,11 @@ class Family:
     def from_scores(cls, grid: Floats) -> Family:
         """Standardise the observed sums of one measure's gridded scores (n_systems, n_users).
 
-        Pairs are put in falling order of z; z is 0 where systems are equal but for rounding.
+        Pairs are put in falling order of z; z is 0 where systems are equal but for rounding:
+        where sigma is at most the tolerance, two steps of the grid for each user.
         """
         tolerance = 2.0 * grid.shape[1]
+        # By pair: absolute sums of differences, and their standard deviations under random signs.
         sums = PairSums.from_scores(grid, n_powers=1)
         sigma = sums.deviations
         is_different = sigma > tolerance
@@ -209,7 +211,8 @@ class Family:
         """Count, for each pair in falling order of z, the signs whose maximum is at least its z.
 
         The maximum is over the pair and all pairs of smaller z. ``flipped``: sums of the systems'
-        scores under random signs, (n_systems, n_signs). A distance within the tolerance counts.
+        scores under random signs, (n_systems, n_signs). A distance within ``self.tolerance``, in
+        steps of the grid, counts. The result: counts of shape (n_pairs,).
         """
         differences = flipped[self.first] - flipped[self.second]
         distances = np.abs(differences, out=differences)
@@ -227,7 +230,8 @@ def _count_maxima(
     """Count the permutations ``start`` to ``stop`` whose maximum is at least each pair's z.
 
     From gridded scores of shape (n_measures, n_systems, n_users) and a family for each measure;
-    counts are of shape (n_measures, n_pairs), in the order of `pair_indices`.
+    counts are of shape (n_measures, n_pairs), in the order of `pair_indices`. `flipped_sums` yields
+    sums of the systems' scores under some of the random signs: (n_measures, n_systems, n_signs).
     """
     n_pairs = len(families[0].order)
     counts = np.zeros((len(grid), n_pairs), dtype=np.int64)

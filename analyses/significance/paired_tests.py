@@ -375,7 +375,7 @@ class _CentredPairs:
     def count_as_extreme(self, sums: Floats, weights: Floats) -> Longs:
         """Count the samples whose t is at least as far from 0 as the observed one.
 
-        So is a squared t that is smaller by a share of at most 1e-9 (`TIE`), as rounding may be.
+        A squared t that is smaller by a share of at most 1e-9 (`TIE`), as rounding may be, counts.
         ``self.squares`` are whole numbers of shape (n_measures, n_pairs, n_users), ``self.means``
         of (n_measures, n_pairs). Sums of the systems' scores are of shape (n_measures, n_systems,
         n_samples); weights of users of (n_samples, n_users); counts of (n_measures, n_pairs).

@@ -343,8 +343,8 @@ def _choose_off_lattice(sums: PairSums, values: Floats, pairs: Numbers) -> NDArr
 
     ``sums``: those of the pairs that are tested, with powers up to the 16th; ``pairs``: their
     numbers, of shape (n_pairs,). Enumeration for at most 40 differing users; the series for 200 or
-    more without a large difference, unless the characteristic function of one of the three riskiest
-    such pairs grows again; else the product.
+    more without a large difference (8.6 times the largest is at most two deviations), unless the
+    characteristic function of one of the three riskiest such pairs grows again; else the product.
     """
     is_moderate = TAIL_DEVIATIONS * sums.largest <= SERIES_SPREAD * sums.deviations
     has_enough_users = sums.n_differing >= SERIES_USERS
