@@ -47,8 +47,8 @@ def read_run(content: bytes) -> tuple[str, Ranked]:
 
 
 def read_qrels(content: bytes) -> Grades:
-    """Give the grades of every topic."""
-    grades: Grades = {}
+    """Give the grades of every topic; of several subtopics, the highest grade of a document."""
+    judgements: list[tuple[str, bytes, str, int]] = []
     for line in lines(content):
         fields = split(line)
         if fields and fields[0][:1] == b"#":
@@ -57,12 +57,19 @@ def read_qrels(content: bytes) -> Grades:
             raise RefusedError
         refuse_long(fields[0], fields[2])
         topic, document = fields[0].decode(), fields[2].decode()
-        judged = grades.setdefault(topic, {})
-        if document in judged:
-            raise RefusedError
-        judged[document] = whole(fields[3])
-    if not grades:
+        judgements.append((topic, fields[1], document, whole(fields[3])))
+    if not judgements:
         raise RefusedError
+    # Second fields that differ are subtopics: ids like others.
+    second_fields = {second for _, second, _, _ in judgements}
+    if len(second_fields) > 1:
+        refuse_long(*second_fields)
+    if len({judgement[:3] for judgement in judgements}) < len(judgements):
+        raise RefusedError
+    grades: Grades = {}
+    for topic, _, document, grade in judgements:
+        judged = grades.setdefault(topic, {})
+        judged[document] = max(grade, judged.get(document, grade))
     return grades
 
 
