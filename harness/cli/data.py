@@ -215,7 +215,10 @@ def _distribution_table(real_ratings: Ratings, simulated_ratings: Ratings) -> Ta
 
 
 def _moment_table(fitted: FittedWorld) -> Table:
-    """Tabulate each fitted moment: of the ratings, as reached, and the strength that reaches it."""
+    """Tabulate each fitted moment: of the ratings, as reached, and the strength that reaches it.
+
+    ``fitted`` has them as fields of the same names: target, reached and strengths.
+    """
     rows = []
     for field in fields(fitted.strengths):
         target = getattr(fitted.target, field.name)

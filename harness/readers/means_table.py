@@ -196,7 +196,10 @@ def _means_of_frame(frame: pd.DataFrame, path: Path) -> Means:
 
 
 def _may_be_long(content: bytes) -> bool:
-    """Tell JSON, and text whose heading names a measure, from other files."""
+    """Tell JSON, and text whose heading names a measure, from other files.
+
+    ``content`` is that of the file. A heading does if one of its names is a word for measures.
+    """
     is_json = content.lstrip().startswith((b"{", b"["))
     if is_json:
         return True

@@ -301,7 +301,10 @@ def _read_long(path: Path, options: TextOptions | None) -> pd.DataFrame | None:
 
 
 def _records_of_evaluation(document: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """List the scores in what ``harness evaluate -q`` writes as JSON; none in other documents."""
+    """List the scores in what ``harness evaluate -q`` writes as JSON; none in other documents.
+
+    Each record has system, measure, topic and score.
+    """
     records = []
     for run in document.get("runs", ()):
         if not isinstance(run, Mapping):

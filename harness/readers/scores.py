@@ -90,7 +90,11 @@ def scores_of(data: FrameOfScores) -> Scores:
 
 
 def _require_same_axes(frames: Mapping[str, pd.DataFrame]) -> None:
-    """Refuse frames by measure whose systems or topics differ, or stand in another order."""
+    """Refuse frames by measure whose systems or topics differ, or stand in another order.
+
+    Frames have topics down and systems across. Raises InputError for the first that differs from
+    the first frame.
+    """
     first_name, *further_names = frames
     first_frame = frames[first_name]
     for name in further_names:
@@ -107,7 +111,11 @@ def _require_same_axes(frames: Mapping[str, pd.DataFrame]) -> None:
 
 
 def _scores_of_frames(frames: Mapping[str, pd.DataFrame]) -> Scores:
-    """Put frames by measure together: topics down, systems across, the same in all."""
+    """Put frames by measure together: topics down, systems across, the same in all.
+
+    Returns scores of shape (n_measures, n_systems, n_topics). Raises InputError for scores that are
+    no numbers, and for a measure that is there twice.
+    """
     frames_of_measures = list(frames.values())
     with as_input_error("scores must be numbers", TypeError, ValueError):
         values = np.array([frame.to_numpy(dtype=np.float64).T for frame in frames_of_measures])

@@ -99,7 +99,11 @@ class SenseCheck:
     runs: list[RunSense] = field(default_factory=list)
 
     def add(self, run: RunFile) -> None:
-        """Count what a run has in common with the qrels."""
+        """Count what a run has in common with the qrels.
+
+        Ids are looked up in the qrels: a number of -1 is for those that are not there. Counts are
+        added to ``self.runs``.
+        """
         item_in_qrels = self.qrels.items.numbers(run.items.ids)
         user_in_qrels = self.qrels.users.numbers(run.users.ids)
         is_topic = user_in_qrels >= 0

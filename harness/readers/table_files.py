@@ -198,7 +198,11 @@ def _frame_of(rows: Rows) -> pd.DataFrame:
 
 
 def _with_ranks(table: Table) -> Table:
-    """Read the third field of lists without a heading as the rank, if it counts 1, 2, 3, ..."""
+    """Read the third field of lists without a heading as the rank, if it counts 1, 2, 3, ...
+
+    It was taken for the score; it must count in the list of every user, and some list must have
+    several items. Warns of it. Other tables are returned as they are.
+    """
     place = table.columns.place(Role.SCORE)
     if place is None:
         return table
@@ -217,7 +221,10 @@ def _with_ranks(table: Table) -> Table:
 
 
 def _from_lz4(path: Path, content: bytes) -> Mapping[str, Any]:
-    """Read what ranx compresses twice: numbers by topic and item, as CBOR."""
+    """Read what ranx compresses twice: numbers by topic and item, as CBOR.
+
+    Raises InputError if the package cbor2 is missing, or the file is no such one.
+    """
     import pyarrow as pa
 
     try:
@@ -235,7 +242,11 @@ def _from_lz4(path: Path, content: bytes) -> Mapping[str, Any]:
 
 
 def _flat(table: Any) -> pd.DataFrame:
-    """Convert a table of Arrow to a frame; lists of LensKit that are nested, an item a row."""
+    """Convert a table of Arrow to a frame; lists of LensKit that are nested, an item a row.
+
+    Nested lists stand in the one column "items" that holds lists, of structs: their fields become
+    columns, and the other columns are repeated for each item. Rows are numbered from 0.
+    """
     import pyarrow as pa
     import pyarrow.compute as compute
 

@@ -196,7 +196,11 @@ class Answer(Result):
         return sentences
 
     def decision(self) -> str:
-        """Write the decision in one sentence, or the reason why there is none."""
+        """Write the decision in one sentence, or the reason why there is none.
+
+        There is none if the data are too few (`floor`), or an analysis that decides is missing or
+        has no shares of the contested pairs; nothing is to be decided with a single candidate.
+        """
         missing = [key for key in self.deciding_keys if key not in self.share_keys]
         floor = self.floor()
         if floor:
@@ -241,7 +245,10 @@ class Answer(Result):
         )
 
     def _verdict_sentence(self, verdicts: Verdicts, pairs: ContestedPairs) -> str:
-        """Write which measures are confirmed, or else ruled out, or which comes nearest."""
+        """Write which measures are confirmed, or else ruled out, or which comes nearest.
+
+        ``verdicts`` are over the contested pairs of ``pairs``; the margin is a share of these.
+        """
         confirmed = verdicts.with_verdict(CONFIRMED)
         ruled_out = verdicts.with_verdict(RULED_OUT)
         undecided = verdicts.with_verdict(OPEN)
@@ -340,7 +347,11 @@ class Answer(Result):
         return nearest_measure(self.verdicts)
 
     def _stability_sentence(self) -> str:
-        """Write which measures are stable and right, or stable but wrong; "" if not known."""
+        """Write which measures are stable and right, or stable but wrong; "" if not known.
+
+        Stable is what the analyses without a truth confirm; right or wrong, what the truth confirms
+        or rules out.
+        """
         stability = self.verdicts_on_stability
         if stability is None or self.verdicts is None:
             return ""
@@ -407,7 +418,11 @@ class Answer(Result):
         return sentences
 
     def _other_systems_sentence(self, verdicts: Verdicts) -> str:
-        """Write which verdicts also hold with other systems of the same kinds."""
+        """Write which verdicts also hold with other systems of the same kinds.
+
+        Further sources of chance are systems, or settings of the systems. Where an analysis does
+        not know them, verdicts are said to be for these systems alone.
+        """
         scope = f"Verdicts are over {self.units}, for these systems"
         sources = {
             source for respect in verdicts.respects.values() for source in respect.further_sources
@@ -466,7 +481,11 @@ class Answer(Result):
 
     @property
     def rows(self) -> tuple[Measure, ...]:
-        """The measures that are shown, in one order: by the numbers that decide, from the best."""
+        """The measures that are shown, in one order: by the numbers that decide, from the best.
+
+        Report measures with a number by some analysis; those without a number that decides come
+        last.
+        """
         by_key = dict(zip(self.keys, self.every, strict=True))
         deciding = [by_key[key] for key in self.deciding_keys if key in by_key]
         measures: dict[Measure, None] = {}
@@ -476,7 +495,12 @@ class Answer(Result):
 
     @table("verdicts", "what the contested pairs of systems say of each measure")
     def matrix(self) -> Table:
-        """Tabulate the verdicts: candidates down, respects across, each a share with its mark."""
+        """Tabulate the verdicts: candidates down, respects across, each a share with its mark.
+
+        Shares are of the contested pairs, from 0 to 1. Rows begin with the confirmed measures.
+        Beside a truth stand the respects without one, if they have verdicts. Without verdicts there
+        are no rows.
+        """
         verdicts = self.verdicts
         if verdicts is None:
             return Table("verdicts", "Verdicts", "", ["measure"], [])
@@ -696,7 +720,10 @@ def _power(results: Mapping[str, Any]) -> Power | None:
 
 
 def _disagreement(results: Mapping[str, Any], pairs: ContestedPairs | None) -> Disagreement | None:
-    """Compare what the candidates say of systems; None without several, or without all pairs."""
+    """Compare what the candidates say of systems; None without several, or without all pairs.
+
+    Not all pairs of systems are tested with a baseline.
+    """
     discrimination = results.get(TESTS)
     if discrimination is None or discrimination.baseline:
         return None

@@ -197,7 +197,10 @@ class Comparison:
         return [study.manifest.data for study in self.studies.values()]
 
     def tables(self) -> Iterator[Table]:
-        """Tabulate the data sets (Table 2 of Valcarce et al. 2018), ranks, quantities, means."""
+        """Tabulate the data sets (Table 2 of Valcarce et al. 2018), ranks, quantities, means.
+
+        Ranks are yielded if every study has judgements of its own, means if all have the same.
+        """
         yield self._data_sets_table()
         for ranks in self.mean_ranks:
             yield from ranks.tables()

@@ -226,7 +226,12 @@ class Publication:
         }
 
     def tables(self) -> Iterator[Table]:
-        """Tabulate the counts, the orderings, the most distant numbers and all of them."""
+        """Tabulate the counts, the orderings, the most distant numbers and all of them.
+
+        A number is distant if the ratio of ours to the published one is far from 1; at most
+        `MAX_LISTED` (5) are listed. Orderings and distant numbers are left out where there are
+        none.
+        """
         summary = self.summary()
         note = (
             "Within rounding: ours rounds to the print. Within noise: nearer than two standard "
@@ -376,7 +381,10 @@ def _label_text(label: Any) -> str:
 
 
 def _shared_labels(published: pd.DataFrame, ours: pd.DataFrame) -> list[str]:
-    """List the columns of labels that both tables have, and that are not empty in ours."""
+    """List the columns of labels that both tables have, and that are not empty in ours.
+
+    Columns of numbers and remarks (`NO_LABELS`), and those called paper_..., are no labels.
+    """
     labels = []
     for column in map(str, published):
         is_label = column not in NO_LABELS and not column.startswith("paper_")

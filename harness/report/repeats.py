@@ -126,7 +126,11 @@ class Repeats(Result):
         measure_numbers = range(len(self.measures))
 
         def to_frame(columns: Mapping[str, Floats], **axes: Sequence[Any]) -> pd.DataFrame:
-            """Tabulate arrays over the same axes; "measure" becomes metric and cutoff."""
+            """Tabulate arrays over the same axes; "measure" becomes metric and cutoff.
+
+            ``columns`` are arrays by heading, ``axes`` the labels of their axes, in order; labels
+            of the axis measure are positions. A row stands for each element.
+            """
             index = pd.MultiIndex.from_product(list(axes.values()), names=list(axes))
             flat_columns = {name: values.ravel() for name, values in columns.items()}
             frame = pd.DataFrame(flat_columns, index).reset_index()
@@ -342,7 +346,11 @@ def combine_repeats(
     of_study = [estimates_by_repetition[0][quantity] for quantity in quantities]
 
     def stack(number_of: Callable[[Estimates], Floats | None]) -> Floats:
-        """Stack a number of all estimates: (n_quantities, n_measures, n_repetitions)."""
+        """Stack a number of all estimates: (n_quantities, n_measures, n_repetitions).
+
+        ``number_of`` takes it from the estimates of a repetition, (n_measures,); NaN where it is
+        None.
+        """
         stacked = np.full((len(quantities), len(reported), len(seeds)), np.nan)
         for quantity_index, quantity in enumerate(quantities):
             for seed_index, estimates_by_quantity in enumerate(estimates_by_repetition):

@@ -81,7 +81,11 @@ def definitions_at(place: Place) -> tuple[Definition, ...]:
 
 
 def _users_module(source: SourceFile) -> Definition:
-    """Read a file of a user, which counts whole, with the modules that it imports."""
+    """Read a file of a user, which counts whole, with the modules that it imports.
+
+    Its digest is of the syntax, or of the bytes where that cannot be parsed or is no Python. Its
+    references are the imported modules alone, wherever in the file they are imported.
+    """
     content = source.path.read_bytes()
     if source.path.suffix != ".py":
         return Definition(sha256(content).hexdigest(), frozenset(), frozenset())
@@ -313,7 +317,11 @@ class _SyntaxReader(ast.NodeVisitor):
         """Add nothing: names count where they are used."""
 
     def visit_Name(self, node: ast.Name) -> None:
-        """Add a reference to what a name stands for."""
+        """Add a reference to what a name stands for.
+
+        The name is part of the syntax that is hashed. A variable, and a built-in function, stands
+        for nothing else (`_lookup` returns None).
+        """
         self._syntax.append(node.id)
         # What is assigned to, such as a field of a class, stands for nothing else.
         place = self._lookup(node.id) if isinstance(node.ctx, ast.Load) else None
@@ -323,7 +331,10 @@ class _SyntaxReader(ast.NodeVisitor):
             self.references.add(Reference(place, self._own_computes))
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
-        """Add the name of an attribute; that of a module refers to a name of the module."""
+        """Add the name of an attribute; that of a module refers to a name of the module.
+
+        In ``module.name``, where the module is one of the project, ``name`` is no attribute.
+        """
         imported = self._lookup(node.value.id) if isinstance(node.value, ast.Name) else None
         if isinstance(imported, Imported):
             place = find_definition(imported, self.source)

@@ -111,7 +111,11 @@ def _require_tests(data: DataDescription) -> None:
 
 
 def _lines(data: DataDescription, file: Path, systems: Sequence[str]) -> Iterator[str]:
-    """Write the lines of the study file: how the ratings are read, what is relevant, the split."""
+    """Write the lines of the study file: how the ratings are read, what is relevant, the split.
+
+    ``file`` is the path of the study file, from whose folder paths are written, if the ratings are
+    in it; ``systems`` are the names to compare. A text that is yielded may hold two lines.
+    """
     path = Path(data.section.path or "").resolve()
     yield f"# A study of {path.name}. Run it with: harness run {file.name}"
     yield "# All other settings have defaults; `harness schema` describes them for editors."
@@ -141,7 +145,10 @@ def _lines(data: DataDescription, file: Path, systems: Sequence[str]) -> Iterato
 
 
 def _lines_of_reading(data: DataDescription) -> Iterator[str]:
-    """Write how the file of ratings is read, as far as that is not the default."""
+    """Write how the file of ratings is read, as far as that is not the default.
+
+    What was noted and what is unlikely stands above, as comments.
+    """
     section = data.section
     yield from _comments(*data.notes, *data.cautions())
     if section.separator is None:
@@ -162,7 +169,12 @@ def _lines_of_reading(data: DataDescription) -> Iterator[str]:
 
 
 def _lines_of_relevance(data: DataDescription) -> Iterator[str]:
-    """Write which ratings are relevant, with the effect of thresholds as comments."""
+    """Write which ratings are relevant, with the effect of thresholds as comments.
+
+    The effect of a threshold is the share of the test ratings that are relevant, and the shares of
+    users without relevant and without non-relevant ones. Questions that only a person can answer
+    are comments, too.
+    """
     if data.is_implicit:
         yield from _comments(*data.questions())
         yield _line("implicit", True, "all items in the file are relevant: no threshold")
@@ -249,7 +261,11 @@ class DataDescription:
 
     @cached_property
     def threshold(self) -> float | None:
-        """The threshold of the user, the usual one, or the one that is proposed."""
+        """The threshold of the user, the usual one, or the one that is proposed.
+
+        It is the lowest relevant rating; None if everything is relevant. The usual one is that of
+        the scale, if there is one.
+        """
         if self.is_implicit:
             return None
         if self.section.threshold is not None:
@@ -290,7 +306,11 @@ class DataDescription:
         }
 
     def cautions(self) -> list[str]:
-        """Write what is unlikely in the split and in the users that it tests."""
+        """Write what is unlikely in the split and in the users that it tests.
+
+        Sentences: that many users are not tested, and that training ratings are newer than test
+        ratings. Empty if there is nothing, or the split leaves no test ratings.
+        """
         if self.split is None:
             return []
         of_split = "this split" if self.is_split else f"the usual split `{USUAL}`"
@@ -306,7 +326,11 @@ class DataDescription:
         return [check.sentence for check in checks]
 
     def questions(self) -> list[str]:
-        """Write what the ratings may mean that only a person can tell."""
+        """Write what the ratings may mean that only a person can tell.
+
+        At most one sentence: that a number may stand for "not rated", if the user has not said so;
+        of implicit feedback, that amounts are 0 or less.
+        """
         if self.is_implicit:
             return self._on_returns()
         unrated = value_of_unrated(self.ratings.rating)
@@ -319,7 +343,10 @@ class DataDescription:
         ]
 
     def _on_returns(self) -> list[str]:
-        """Write that amounts are 0 or less, as of goods that were returned, if there are such."""
+        """Write that amounts are 0 or less, as of goods that were returned, if there are such.
+
+        Empty if there are none, or all are.
+        """
         amounts = self.ratings.rating
         is_return = amounts <= 0
         if not is_return.any() or is_return.all():
@@ -334,7 +361,13 @@ class DataDescription:
 
 
 def describe_data(section: RatingsSection) -> DataDescription:
-    """Read the ratings of a section, which need not say how; or the parts that a folder holds."""
+    """Read the ratings of a section, which need not say how; or the parts that a folder holds.
+
+    Format and columns that the section does not name are recognised. Ratings that look like
+    amounts, such as quantities, are implicit feedback if the section names no threshold. Users and
+    items with too few ratings are left out (the k-core). Raises InputError if the ratings cannot be
+    read, or the file is a run or qrels.
+    """
     assert section.path is not None, "commands name the data"
     files, fold = _given_parts(section.path)
     source = open_source(files.train if files else section.path, encoding=section.encoding)
@@ -378,7 +411,11 @@ def _split_of(ratings: Ratings) -> Split | None:
 
 
 def _given_parts(path: Path) -> tuple[SplitFiles | None, int | None]:
-    """Find training and test ratings in a folder without a file of all; of folds, the first."""
+    """Find training and test ratings in a folder without a file of all; of folds, the first.
+
+    Returns the files, and the number of the fold, 0 or 1; None without folds. Both are None if the
+    path is a file, or a folder with one file of all ratings or without both parts.
+    """
     if path.is_dir():
         with suppress(InputError):
             open_source(path)

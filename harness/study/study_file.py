@@ -78,6 +78,11 @@ class StudyFile(Section):
     _origin: Origin | None = PrivateAttr(default=None)
 
     def __init__(self, /, **values: Any) -> None:
+        """Check the tables of a study file, by name; "_origin" says where they are from.
+
+        Raises InputError for the first value that breaks a rule, with the file and line if there
+        are such.
+        """
         origin_of_file = values.pop("_origin", None)
         origin = origin_of_file or Origin("the study", "")
         try:

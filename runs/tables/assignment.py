@@ -247,7 +247,10 @@ class _Assignment:
             self._set(place, role, Reason.NAME)
 
     def by_values(self) -> None:
-        """Give the one column of events, and the one of dates or moments, their roles."""
+        """Give the one column of events, and the one of dates or moments, their roles.
+
+        Only columns without a role count; where several fit, none gets the role.
+        """
         may_set_event = Role.EVENT in self.kind.meanings and not self._has(Role.EVENT)
         event_columns = [c for c in self._free() if self.samples[c.place].are_events]
         if may_set_event and len(event_columns) == 1:
@@ -275,7 +278,10 @@ class _Assignment:
                 self._set(unnamed_columns[0].place, role, Reason.LEFT)
 
     def _propose_rating(self) -> None:
-        """Propose the one column of numbers whose name hints at nothing as the rating."""
+        """Propose the one column of numbers whose name hints at nothing as the rating.
+
+        Nothing is proposed where several are such, or the column may hold a missing user or item.
+        """
         unnamed_columns = self._unnamed()
         numeric_columns = self._numeric(unnamed_columns)
         n_missing = len(self._missing_roles())
@@ -312,7 +318,10 @@ class _Assignment:
                 self._set(column.place, Role.TIME, Reason.ORDER)
 
     def require(self) -> None:
-        """Write down which roles are missing that must be there, and how a person says them."""
+        """Write down which roles are missing that must be there, and how a person says them.
+
+        They become questions, unless one is asked already. A history stands for the item.
+        """
         for role in self._missing_roles():
             if role == Role.ITEM and self._has(Role.HISTORY):
                 continue
@@ -321,7 +330,12 @@ class _Assignment:
                 self.questions.append(self._missing(role))
 
     def ask(self, *, has_heading: bool, is_without_numbers: bool) -> None:
-        """Write down that it cannot be told which column holds ratings, if that is so."""
+        """Write down that it cannot be told which column holds ratings, if that is so.
+
+        That is a question where all else is settled, the table is of ratings, and none of its
+        columns has ratings, counts or several items, but some column may. Such a column is one of
+        numbers whose name hints at nothing; without a heading, any column without a role.
+        """
         if self.questions or self._missing_roles():
             return
         if self.kind.name != "ratings" or is_without_numbers:

@@ -83,7 +83,10 @@ class ColumnarRows(Rows):
         return [[_as_text(value) for value in row] for row in rows]
 
     def records(self, places: Places) -> Iterator[Record]:
-        """Read the rows as texts."""
+        """Read the rows as texts.
+
+        Yields the number of each row, from 1, and its texts by role; a missing value is "".
+        """
         columns = self.columns(places)
         values_of_columns = [column.to_pylist() for column in columns.values()]
         rows = zip(*values_of_columns, strict=True)
@@ -107,7 +110,10 @@ class ColumnarRows(Rows):
 
     @contextmanager
     def _readable(self) -> Iterator[None]:
-        """Say of a broken file that it cannot be read."""
+        """Say of a broken file that it cannot be read.
+
+        Errors of the block, those of Arrow and `UNREADABLE`, become an InputError with the file.
+        """
         import pyarrow as pa
 
         format = "Parquet"

@@ -196,7 +196,11 @@ class DelimitedRows(Rows):
             raise NotPlain from error
 
     def _wrong_width(self, fields: list[str], width: int) -> str:
-        """Write that a line has not as many fields as it should, and what may part it instead."""
+        """Write that a line has not as many fields as it should, and what may part it instead.
+
+        ``fields`` are those of the line, ``width`` is how many there should be. If a mark such as a
+        tab or a semicolon is in a field, it may be the separator.
+        """
         separator = self.layout.separator
         between = "white space" if separator == WHITE_SPACE else repr(separator)
         finding = f"{width} fields between {between} expected, found {len(fields)}"
@@ -223,7 +227,11 @@ class DelimitedRows(Rows):
             yield line, text.removesuffix("\n").split(separator)
 
     def _quoted_lines(self) -> Iterator[tuple[int, list[str]]]:
-        """Read lines whose fields may be in quotes, and so run over several lines."""
+        """Read lines whose fields may be in quotes, and so run over several lines.
+
+        Yields the number of the first line, from 1, and the fields. Raises InputError where quotes
+        do not fit.
+        """
         reader = csv.reader(
             self._decoded(),
             delimiter=self.layout.separator,
@@ -283,7 +291,10 @@ class DelimitedRows(Rows):
         return False
 
     def _body(self) -> tuple[bytes, bytes]:
-        """Take the lines below the heading, and the byte between their fields."""
+        """Take the lines below the heading, and the byte between their fields.
+
+        Several bytes between fields are replaced by `UNIT_SEPARATOR`, white space by one blank.
+        """
         body = self.source.data
         separator = self.layout.separator.encode()
         if self.layout.header:
@@ -334,7 +345,10 @@ class ItemsRows(DelimitedRows):
                 yield line, {Role.USER: user, Role.ITEM: item}
 
     def columns(self, places: Places) -> ArrowColumns:
-        """Read all pairs of users and items."""
+        """Read all pairs of users and items.
+
+        Returns Arrow columns of texts by role, of shape (n_pairs,), whatever the places.
+        """
         import pyarrow as pa
 
         lines = [fields for _, fields in self._lines()]
