@@ -461,7 +461,7 @@ class Assessors(Result):
 
         ``label`` is the name of a report measure, by default the first; InputError if there is none
         of this name. ``self.bias`` holds values, lower and upper limits, of shape (3, n_measures,
-        n_systems).
+        n_systems). `explain` attaches a sentence for the caption to what is drawn.
         """
         number = panel_index(self.labels, label)
         values, low, high = self.bias[:, number]

@@ -590,7 +590,8 @@ class Design(Result):
         """Draw the expected share of significant pairs against the number of users.
 
         A curve for each measure: ``self.shares``, (n_measures, n_sizes), over ``self.sizes``. Its
-        label has the number of users that the measure needs.
+        label has the number of users that the measure needs. `explain` attaches sentences for the
+        caption to what is drawn.
         """
         for number, label, style in curve_styles(self.measures):
             users = user_count(self.needed[number])

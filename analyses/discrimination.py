@@ -823,7 +823,10 @@ class Discrimination(Result):
         )
 
     def _best_in_columns(self, measures: Measures) -> set[Measure]:
-        """Collect the significantly best measures of each column: of each cut-off, if in a grid."""
+        """Collect the significantly best measures of each column: of each cut-off, if in a grid.
+
+        They are so over users, and over systems and settings of the systems where these are known.
+        """
         columns = [measures]
         if measures.is_grid:
             cutoffs = {measure.cutoff for measure in measures}
@@ -909,6 +912,7 @@ class Discrimination(Result):
         pairs in falling order of p, where lower is more discriminative. Where curves are of
         metrics, their names give the sum of the p-values, DP, and they have a band of what other
         users would give. There is a curve for each cut-off of a metric, or for each report measure.
+        `explain` attaches a sentence for the caption to the axes.
         """
         require_choice("axes", axes, ("share", "pairs"))
         draw_curve = self._draw_over_pairs if axes == "pairs" else self._draw_over_p
@@ -933,8 +937,9 @@ class Discrimination(Result):
 
         ``number`` is the position of the measure: p-values are of shape (n_measures, n_pairs).
         ``line`` has keywords of matplotlib's ``plot``, with the label. The band over resampled
-        users, if it is asked for, is left out where it has an undefined limit. p-values below
-        .001 (`SMALLEST_P_SHOWN`) are drawn at the end of the axis.
+        users, if it is asked for, is left out where it has an undefined limit. p-values below .001
+        (`SMALLEST_P_SHOWN`) are drawn at the end of the axis. `explain` attaches a sentence for the
+        caption to a line.
         """
         n_pairs = len(self.pairs)
         # Falling, with the share of the pairs that have at most the p-value of a position.

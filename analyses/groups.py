@@ -520,7 +520,8 @@ class Groups(Result):
 
         ``aspect`` is one of `QUANTITIES`, by default the first; InputError if it is another.
         ``self.limits`` has values, lower and upper limits, of shape (3, n_quantities, n_groups,
-        n_measures).
+        n_measures). `explain` attaches a sentence for the caption to what is drawn. The first
+        quantity alone has a legend of the groups.
         """
         quantity = panel_index(QUANTITIES, aspect)
         rows = np.arange(len(self.measures))[::-1]

@@ -74,6 +74,7 @@ def pools(work: Work, settings: Settings) -> Pools:
     resampling = Resampling.of(qrels.n_users, replicates=settings.replicates, seed=work.seed)
     all_judgements = np.ones((n_judgements, 1), dtype=np.bool_)
     reference_sums = sum_samples(all_judgements, blocks=resampling.blocks)
+    # Of shape (1 + n_replicates, n_measures, n_systems), first with the users that there are.
     references = resampling.means(reference_sums[..., 0])
     # -1 for measures of which lower values are better.
     signs = measures.signs[:, np.newaxis, np.newaxis]

@@ -434,7 +434,8 @@ def draw_ranks(
 ) -> None:
     """Draw ranks with their limits, from the top; bars join names of which no two differ.
 
-    There are no bars if it would take more than 12 groups of names.
+    There are no bars if it would take more than 12 groups of names. `explain` attaches the sentence
+    for the caption to a bar.
 
     Parameters
     ----------

@@ -20,6 +20,8 @@ def draw_robustness(
 ) -> None:
     """Draw a point a measure, with the interval of its validity; both axes have one range.
 
+    `explain` attaches sentences for the caption to what is drawn.
+
     Parameters
     ----------
     ax

@@ -405,7 +405,7 @@ class Validity(Result):
         """Draw tau-b of the report measures with its intervals, over users and over both.
 
         A row a measure, the best on top, with the attainable tau-b; ``truth``: a name, by default
-        the first reference.
+        the first reference. `explain` attaches a sentence for the caption to the ticks.
         """
         numbers = self.best_first(self.measures.reported)
         place = self.place(truth)
