@@ -276,7 +276,7 @@ class _LossSamples:
         crossed = self.resampling.subset_taus(
             sums, self.reference, self.subsets, measures=self.reported
         )
-        # Of shape (n_measures, n_samples, n_resamples, n_subsets); samples go last, to average over.
+        # Of shape (n_measures, n_samples, n_resamples, n_subsets); samples last, to average over.
         crossed = np.moveaxis(crossed, 1, -1)
         # Of shape (n_measures, n_subsets, n_samples).
         within = subset_taus(means, reference_means, self.subsets)
