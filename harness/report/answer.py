@@ -531,9 +531,9 @@ class Answer(Result):
         n_contested = 0 if pairs is None else pairs.n_contested
         margin = margin_in_words(verdicts.margin)
         marks = listed([f"{mark} {verdict}" for verdict, mark in MARKS.items()])
-        deeds = listed([f"that a measure {DEEDS[key]}" for key in keys])
+        deeds = listed([f"{DEEDS[key]} ({RESPECTS_IN_WORDS[key]})" for key in keys])
         sentences = [
-            f"Shares of the {n_contested} contested pairs of systems: {deeds}.",
+            f"Shares of the {n_contested} contested pairs of systems that a measure {deeds}.",
             f"{marks}.",
             "Contested are pairs of systems within reach that not every candidate tells apart in "
             "the same direction (t-test, p < .001).",

@@ -263,9 +263,10 @@ def judgements_of_world(
     split
         Training and test ratings; a user and an item of it are found in the world by id.
     scale
-        Grades the true ratings, each as the nearest rating.
+        Grades the true ratings, each as the nearest rating on its side of the threshold.
     candidates
-        Whether lists of judged items alone are judged ("judged"), or the usual ones ("all").
+        What is kept with the result: whether lists will be judged by their judged items alone
+        ("judged"), or as they are ("all").
     seed
         Random seed of the sample.
 
@@ -287,7 +288,9 @@ def judgements_of_world(
     for start in range(0, len(users), USERS_AT_ONCE):
         stop = min(start + USERS_AT_ONCE, len(users))
         is_unrated = np.ones((stop - start, n_items), dtype=np.bool_)
-        is_unrated[rated[users[start:stop]].nonzero()] = False
+        # By stored places: a rating of 0 is a rating.
+        rated_of_users = rated[users[start:stop]].tocoo()
+        is_unrated[rated_of_users.row, rated_of_users.col] = False
         judgements = slice(offsets[start], offsets[stop])
         items[judgements] = np.nonzero(is_unrated)[1]
         true_ratings = truth.ratings(world_users[start:stop])[:, world_items][is_unrated]

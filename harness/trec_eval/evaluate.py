@@ -144,8 +144,8 @@ def evaluate_runs(
     precision
         Precision to which scores are compared for ties: see `RunFile.ranked_lists`.
     topics
-        Which topics count: all of the "qrels", where one that a run lacks has 0, or those that the
-        "run" has, too.
+        Which topics count: all of the "qrels", where one that a run lacks scores 0 by measures of
+        quality, or those that the "run" has, too.
     run_options, qrels_options
         What a person says of the files: encoding, separator, and columns.
 

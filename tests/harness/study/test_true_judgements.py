@@ -60,9 +60,9 @@ STARS = Ratings(
 )
 
 
-def judged(**options: int) -> TrueJudgements:
+def judged(train: Ratings = TRAIN, **options: int) -> TrueJudgements:
     scale = rating_scale(STARS, threshold=3.5)
-    split = Split(TRAIN, TEST)
+    split = Split(train, TEST)
     return judgements_of_world(TRUTH, split, scale, candidates="all", **{"seed": 1, **options})
 
 
@@ -80,6 +80,11 @@ def test_a_world_judges_all_that_a_user_did_not_rate_in_training() -> None:
         *(("b", "w", 5), ("b", "x", 4), ("b", "y", 2)),
         *(("c", "w", 3), ("c", "x", 3), ("c", "y", 3), ("c", "z", 3)),
     ]
+
+
+def test_a_training_rating_of_0_is_a_rating() -> None:
+    rated_0 = replace(TRAIN, rating=np.array([0.0, 2.0]))
+    assert rows(judged(rated_0)) == rows(judged())
 
 
 def test_true_scores_of_a_world_are_those_by_hand() -> None:
