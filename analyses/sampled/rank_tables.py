@@ -159,8 +159,8 @@ class _Rows:
         """Read lines of text, the heading first, to a frame of texts with the number of each line.
 
         ``user_numbers``: numbers of users of other tables, to which new ones are added later.
-        Refuse, with InputError, an empty file, semicolons, a duplicated column, rows of another
-        length, and a table without rows.
+        Refuse, with InputError, an empty file, a duplicated column, rows of another length, and a
+        table without rows.
         """
         import pandas as pd
 
@@ -170,9 +170,6 @@ class _Rows:
         heading_line, fields = heading
         if PAIR.fullmatch(fields[0]):
             return cls(path, _read_pairs(path, [heading, *lines]), user_numbers)
-        if len(fields) == 1 and ";" in fields[0]:
-            problem = "columns are separated by tabs or commas, found semicolons."
-            raise InputError.at_line(path, heading_line, problem)
         names = _column_names(fields)
         distinct_names(path, [(heading_line, name) for name in names], "column")
         body = [(line, *require_width(path, line, row, fields)) for line, row in lines]

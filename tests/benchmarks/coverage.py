@@ -269,7 +269,7 @@ def share_of(cell: str) -> float:
     0.918
     """
     percent, _, _ = cell.partition(" ")
-    return float(percent) / 100
+    return round(float(percent) / 100, 3)
 
 
 def fill() -> None:

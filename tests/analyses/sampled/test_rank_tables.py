@@ -95,7 +95,6 @@ def test_probabilities_say_what_negatives_above_stand_for(tmp_path: Path) -> Non
         (RECBOLE + "eve\ti\t.1\t1\n", {"candidates": 9}, "line 11: user 'eve' has no negative"),
         (RECBOLE + "eve\ti\tnan\t1\n", {"candidates": 9}, "line 11: .* number expected"),
         (RECBOLE, {"candidates": 9, "negatives": 4}, "'ann' has 3 negatives, not 4"),
-        ("user;x\nann;2\n", {"negatives": 3, "candidates": 9}, "line 1: .* found semicolons"),
         (NCF + "(ann,4)\t.1\t.2\n", {"candidates": 9}, "line 3: user 'ann' is duplicated"),
         (NCF + "ann\t.1\t.2\n", {"candidates": 9}, r"line 3: \(user,item\), its score"),
     ],

@@ -22,7 +22,8 @@ JOBS, DASK, QUIET = {"--jobs": "from 1"}, {"--dask": "text"}, {"--quiet": "flag"
 PLUGIN = {"--plugin": "path, repeated"}
 PUBLISHED = {**PRINTED, "--output": "folder", **QUIET}
 COLUMN = {"--column": "NAME=VALUE, repeated"}
-SCORES = {**COLUMN, "--settings": "made", **SEEDED, **JOBS, **PUBLISHED}
+TEXT = {**COLUMN, "--separator": "text", "--encoding": "text"}
+SCORES = {**TEXT, "--settings": "made", **SEEDED, **JOBS, **PUBLISHED}
 OPTIONS: dict[str, dict[str, str]] = {
     "init": {
         "--output": "file; study.toml",
@@ -77,11 +78,13 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--precision": "double|single; double",
         "--rounding": "up|nearest; up",
         "--format": "trec|text|csv|json|latex|markdown; trec",
-        **COLUMN,
+        **TEXT,
+        "--qrels-separator": "text",
+        "--qrels-encoding": "text",
         "--qrels-column": "NAME=VALUE, repeated",
         **PLUGIN,
     },
-    "correlate": {**COLUMN, "--settings": "made", **SEEDED, **PUBLISHED},
+    "correlate": {**TEXT, "--settings": "made", **SEEDED, **PUBLISHED},
     "discriminate": SCORES,
     "design": SCORES,
     "sampled": {
