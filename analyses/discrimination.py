@@ -439,11 +439,14 @@ class Discrimination(Result):
             values=ratio_or_nan(significant_in_subsets, n_in_subsets),
             crossed=ratio_or_nan(resampled_in_subsets, n_in_subsets[:N_CROSSED]),
         )
+        shares = ratio_or_nan(significant_contested, np.array(n_contested))
+        shares_within_reach = ratio_or_nan(significant_within_reach, np.array(n_within_reach))
+        replicates = ratio_or_nan(resampled[:, 0], np.array(n_contested))
         return ContestedShares(
             pairs=contested,
-            shares=ratio_or_nan(significant_contested, np.array(n_contested)),
-            shares_within_reach=ratio_or_nan(significant_within_reach, np.array(n_within_reach)),
-            replicates=ratio_or_nan(resampled[:, 0], np.array(n_contested)),
+            shares=shares,
+            shares_within_reach=shares_within_reach,
+            replicates=replicates,
             within=within,
             factor=1.0,
         )

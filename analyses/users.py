@@ -102,18 +102,21 @@ def users(work: Work, settings: Settings) -> Users:
     dp = np.stack([summary.dp for summary in p_summaries], axis=1)
     significant = np.stack([summary.significant for summary in p_summaries], axis=1)
     median_p = np.stack([summary.median_p for summary in p_summaries], axis=1)
+    half_taus = split_half_taus(scores.weighted_values, random_orders)
+    half_replicates = resampled_split_half_taus(scores.weighted_values, seed=work.seed)
+    n_systems = len(scores.systems)
     return Users(
         measures=scores.measures,
         sizes=tuple(sizes),
         taus=np.stack(taus, axis=1),
-        half_taus=split_half_taus(scores.weighted_values, random_orders),
-        half_replicates=resampled_split_half_taus(scores.weighted_values, seed=work.seed),
+        half_taus=half_taus,
+        half_replicates=half_replicates,
         coefficients=stack_levels(coefficients),
         tested=tested.measures,
         dp=dp,
         significant=significant,
         median_p=median_p,
-        n_systems=len(scores.systems),
+        n_systems=n_systems,
         permutations=settings.permutations,
     )
 
@@ -161,11 +164,10 @@ def _summarise(p_values: Floats, permutations: int, repeats: int) -> _PSummary:
     is_significant = p_values < 0.05
     shares = is_significant.mean(axis=-1)
     medians = np.median(p_values, axis=-1)
-    return _PSummary(
-        dp=np.broadcast_to(sums.T, shape),
-        significant=np.broadcast_to(shares.T, shape),
-        median_p=np.broadcast_to(medians.T, shape),
-    )
+    dp = np.broadcast_to(sums.T, shape)
+    significant = np.broadcast_to(shares.T, shape)
+    median_p = np.broadcast_to(medians.T, shape)
+    return _PSummary(dp=dp, significant=significant, median_p=median_p)
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,22 +257,26 @@ class Users(Result):
         sizes = {"users": self.sizes}
         tau_low, tau_high = percentiles(self.taus, confidence=CONFIDENCE)
         dp_low, dp_high = percentiles(self.dp, confidence=CONFIDENCE)
+        tau = mean_of_defined(self.taus)
         orderings = tidy(
             self.measures,
             sizes,
             repeats=self.n_repeats,
-            tau=mean_of_defined(self.taus),
+            tau=tau,
             tau_low=tau_low,
             tau_high=tau_high,
         )
+        dp = self.dp.mean(axis=2)
+        significant_05 = self.significant.mean(axis=2)
+        median_p = self.median_p.mean(axis=2)
         tests = tidy(
             self.tested,
             sizes,
-            dp=self.dp.mean(axis=2),
+            dp=dp,
             dp_low=dp_low,
             dp_high=dp_high,
-            significant_05=self.significant.mean(axis=2),
-            median_p=self.median_p.mean(axis=2),
+            significant_05=significant_05,
+            median_p=median_p,
         )
         # By metric, cut-off and number of users.
         frame = orderings.merge(tests, how="left")

@@ -186,8 +186,9 @@ def qrels_from_columns(
     sorted_items = items[order].astype(np.int32)
     sorted_grades = grades[order].astype(np.int32)
     counts = np.bincount(users, minlength=n_users)
+    offsets = offsets_of(counts)
     return Qrels(
-        offsets=offsets_of(counts),
+        offsets=offsets,
         items=sorted_items,
         grades=sorted_grades,
         relevance_level=relevance_level,

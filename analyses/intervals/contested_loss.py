@@ -57,12 +57,17 @@ class KeptShares:
     @classmethod
     def stacked(cls, by_level: Sequence[KeptShares]) -> KeptShares:
         """Put shares of levels, without a last axis, together: the levels become the last axis."""
+        contested = np.stack([level.contested for level in by_level], axis=-1)
+        within_reach = np.stack([level.within_reach for level in by_level], axis=-1)
+        replicates = np.stack([level.replicates for level in by_level], axis=-1)
+        within = np.stack([level.within for level in by_level], axis=-1)
+        crossed = np.stack([level.crossed for level in by_level], axis=-1)
         return cls(
-            contested=np.stack([level.contested for level in by_level], axis=-1),
-            within_reach=np.stack([level.within_reach for level in by_level], axis=-1),
-            replicates=np.stack([level.replicates for level in by_level], axis=-1),
-            within=np.stack([level.within for level in by_level], axis=-1),
-            crossed=np.stack([level.crossed for level in by_level], axis=-1),
+            contested=contested,
+            within_reach=within_reach,
+            replicates=replicates,
+            within=within,
+            crossed=crossed,
         )
 
 
@@ -103,12 +108,15 @@ class ContestedComparison:
         runs = work.scores.runs
         once_each = None if runs is None else mark_runs(runs.systems)[np.newaxis].astype(float)
         n_blocks = resampling.weights.shape[1]
+        candidate_indices = work.scores.measures.indices(pairs.measures)
+        observed = replace(resampling, weights=np.ones((1, n_blocks)), runs=once_each)
+        subsets = work.families.subsets(seed=work.seed)
         return cls(
             pairs=pairs,
-            candidate_indices=work.scores.measures.indices(pairs.measures),
+            candidate_indices=candidate_indices,
             resampling=resampling,
-            observed=replace(resampling, weights=np.ones((1, n_blocks)), runs=once_each),
-            subsets=work.families.subsets(seed=work.seed),
+            observed=observed,
+            subsets=subsets,
             n_families=work.families.n_families,
         )
 
@@ -152,11 +160,12 @@ class ContestedComparison:
         n_crossed = min(N_CROSSED, n_replicates)
         n_subsets = len(self.subsets)
         observed_shares = _stacked(observed, (2 + n_subsets, n_samples))
+        within = observed_shares[:, 2:]
         return KeptShares(
             contested=observed_shares[:, 0],
             within_reach=observed_shares[:, 1],
             replicates=_stacked(replicates, (n_replicates, n_samples)),
-            within=observed_shares[:, 2:],
+            within=within,
             crossed=_stacked(crossed, (n_crossed, min(N_CROSSED, n_subsets), n_samples)),
         )
 
@@ -182,12 +191,13 @@ class ContestedComparison:
             return None
         lossy_levels = [levels[position] for position in lossy]
         means = kept.transformed(lambda shares: area(lossy_levels, shares[..., lossy]))
+        within = SubsetValues(self.n_families, values=means.within, crossed=means.crossed)
         return ContestedShares(
             pairs=self.pairs,
             shares=means.contested,
             shares_within_reach=means.within_reach,
             replicates=means.replicates,
-            within=SubsetValues(self.n_families, values=means.within, crossed=means.crossed),
+            within=within,
             factor=factor,
         )
 

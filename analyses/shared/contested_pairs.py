@@ -125,12 +125,13 @@ def contested_pairs(
     if not candidates:
         n_systems = len(scores.systems)
         n_pairs = n_systems * (n_systems - 1) // 2
+        is_contested = np.zeros(n_pairs, dtype=np.bool_)
         return ContestedPairs(
             measures=Measures(()),
             excluded=excluded,
             systems=scores.systems,
             is_within_reach=np.ones(n_systems, dtype=np.bool_),
-            is_contested=np.zeros(n_pairs, dtype=np.bool_),
+            is_contested=is_contested,
             n_users=0,
         )
     measures = reported.restricted_to(candidates)

@@ -56,6 +56,7 @@ class ContestedShares:
         balances_of_replicates = 2 * self.replicates - 1
         low, high = arcsine_limits(balances, balances_of_replicates, factor=self.factor)
         stabilised = variance_stabilised(balances, balances_of_replicates, factor=self.factor)
+        replicates = (1 + stabilised) / 2
         return Estimates(
             name=f"contested pairs: {best}",
             quantity="share of the contested pairs",
@@ -65,7 +66,7 @@ class ContestedShares:
             values=self.shares,
             low=(1 + low) / 2,
             high=(1 + high) / 2,
-            replicates=(1 + stabilised) / 2,
+            replicates=replicates,
             systems=self.within,
         )
 

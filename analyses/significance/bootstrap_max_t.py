@@ -143,14 +143,19 @@ class PairMoments:
         blocks = []
         for pairs in _blocks_of_pairs(len(systems), n_users):
             blocks.append(cls._from_pairs(grid, systems[pairs], pairs))
+        sums = np.concatenate([block.sums for block in blocks])
+        factors = np.concatenate([block.factors for block in blocks])
+        variances = np.concatenate([block.variances for block in blocks])
+        tolerances = np.concatenate([block.tolerances for block in blocks])
+        statistics = np.concatenate([block.statistics for block in blocks])
         moments = cls(
             pairs=np.concatenate([block.pairs for block in blocks]),
             systems=systems,
-            sums=np.concatenate([block.sums for block in blocks]),
-            factors=np.concatenate([block.factors for block in blocks]),
-            variances=np.concatenate([block.variances for block in blocks]),
-            tolerances=np.concatenate([block.tolerances for block in blocks]),
-            statistics=np.concatenate([block.statistics for block in blocks]),
+            sums=sums,
+            factors=factors,
+            variances=variances,
+            tolerances=tolerances,
+            statistics=statistics,
             n_users=n_users,
         )
         return moments.select(np.argsort(moments.statistics, kind="stable"))
@@ -198,14 +203,20 @@ class PairMoments:
 
     def select(self, pairs: Numbers | slice) -> PairMoments:
         """Select pairs by their positions, of shape (n_selected,), or as a slice."""
+        systems = self.systems[pairs]
+        sums = self.sums[pairs]
+        factors = self.factors[pairs]
+        variances = self.variances[pairs]
+        tolerances = self.tolerances[pairs]
+        statistics = self.statistics[pairs]
         return PairMoments(
             pairs=self.pairs[pairs],
-            systems=self.systems[pairs],
-            sums=self.sums[pairs],
-            factors=self.factors[pairs],
-            variances=self.variances[pairs],
-            tolerances=self.tolerances[pairs],
-            statistics=self.statistics[pairs],
+            systems=systems,
+            sums=sums,
+            factors=factors,
+            variances=variances,
+            tolerances=tolerances,
+            statistics=statistics,
             n_users=self.n_users,
         )
 

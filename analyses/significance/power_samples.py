@@ -133,13 +133,19 @@ def resample_power(
     )
     with single_threaded("blas"):
         samples = run_in_threads(tasks, n_jobs=n_jobs)
+    powers = np.array([sample.powers for sample in samples])
+    mid_powers = np.array([sample.mid_powers for sample in samples])
+    crossed = np.array([sample.crossed for sample in samples])
+    n_significant = np.array([sample.n_significant for sample in samples])
+    curve_low = np.array([sample.curve_low for sample in samples])
+    curve_high = np.array([sample.curve_high for sample in samples])
     return PowerSamples(
-        powers=np.array([sample.powers for sample in samples]),
-        mid_powers=np.array([sample.mid_powers for sample in samples]),
-        crossed=np.array([sample.crossed for sample in samples]),
-        n_significant=np.array([sample.n_significant for sample in samples]),
-        curve_low=np.array([sample.curve_low for sample in samples]),
-        curve_high=np.array([sample.curve_high for sample in samples]),
+        powers=powers,
+        mid_powers=mid_powers,
+        crossed=crossed,
+        n_significant=n_significant,
+        curve_low=curve_low,
+        curve_high=curve_high,
     )
 
 

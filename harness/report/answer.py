@@ -686,18 +686,26 @@ def answer_of(results: Mapping[str, Result]) -> Answer:
         shares[key] = estimates_of_pairs
         within_reach[key] = contested.shares_within_reach
         pairs = contested.pairs
+    keys = tuple(defined)
+    every = tuple(defined.values())
+    measures = Measures(names, reported=names)
+    share_keys = tuple(shares)
+    power = _power(results)
+    disagreement = _disagreement(results, pairs)
+    depths = _depths(by_key)
+    truth_sentence = _truth_sentence(results)
     return Answer(
-        keys=tuple(defined),
-        every=tuple(defined.values()),
-        measures=Measures(names, reported=names),
-        share_keys=tuple(shares),
+        keys=keys,
+        every=every,
+        measures=measures,
+        share_keys=share_keys,
         shares=tuple(shares.values()),
         shares_within_reach=within_reach,
         pairs=pairs,
-        power=_power(results),
-        disagreement=_disagreement(results, pairs),
-        depths=_depths(by_key),
-        truth_sentence=_truth_sentence(results),
+        power=power,
+        disagreement=disagreement,
+        depths=depths,
+        truth_sentence=truth_sentence,
         without_number=undefined,
     )
 

@@ -62,13 +62,17 @@ class Power:
         measures = discrimination.measures.reported
         indices = discrimination.measures.indices(measures)
         is_significant = discrimination.mid_p[indices] < LEVEL
+        n_significant = is_significant.sum(axis=1).astype(np.float64)
+        detectable = discrimination.detectable()[indices]
+        n_pairs = discrimination.p.shape[1]
+        test = discrimination.test_in_words()
         return cls(
             measures=measures,
-            n_significant=is_significant.sum(axis=1).astype(np.float64),
-            detectable=discrimination.detectable()[indices],
-            n_pairs=discrimination.p.shape[1],
+            n_significant=n_significant,
+            detectable=detectable,
+            n_pairs=n_pairs,
             n_users=discrimination.n_users,
-            test=discrimination.test_in_words(),
+            test=test,
         )
 
     def sentence(self, measure: Measure, unit: str) -> str:
@@ -133,11 +137,9 @@ class Disagreement:
         best_systems = {}
         for measure, best in zip(candidates, totals.argmax(axis=0), strict=True):
             best_systems[str(measure)] = discrimination.systems[best]
-        return cls(
-            n_opposed=int(np.count_nonzero(says_first & says_second)),
-            n_pairs=discrimination.p.shape[1],
-            best_systems=best_systems,
-        )
+        n_opposed = int(np.count_nonzero(says_first & says_second))
+        n_pairs = discrimination.p.shape[1]
+        return cls(n_opposed=n_opposed, n_pairs=n_pairs, best_systems=best_systems)
 
     def sentence(self) -> str:
         """Write whether the choice of a measure matters for the conclusions on systems."""
@@ -200,13 +202,18 @@ class Depth:
         if position + 1 == len(cutoffs):
             return None
         worst = int(losses[:, position].argmax())
+        sufficient = cutoffs[position + 1]
+        deepest = cutoffs[-1]
+        shallower = cutoffs[position]
+        loss = float(losses[worst, position])
+        subject = respects[worst].subject
         return cls(
             metric,
-            sufficient=cutoffs[position + 1],
-            deepest=cutoffs[-1],
-            shallower=cutoffs[position],
-            loss=float(losses[worst, position]),
-            subject=respects[worst].subject,
+            sufficient=sufficient,
+            deepest=deepest,
+            shallower=shallower,
+            loss=loss,
+            subject=subject,
         )
 
     def sentence(self) -> str:
