@@ -380,7 +380,7 @@ def digests_in(tree: Path, makers: Mapping[str, list[Place]]) -> dict[str, str]:
         ("qrels/trec.py", "def format_qrels(qrels", "def format_qrels(x", {"qrels", "true-qrels"}),
         ("harness/metrics/precision.py", "return ", "return 1 * ", {*SCORED, *ANALYSED}),
         ("harness/metrics/recall.py", "return ", "return 1 * ", set()),
-        ("harness/report/tables.py", "def answer_of(results", "def answer_of(found", {"answer"}),
+        ("harness/report/answer.py", "def answer_of(results", "def answer_of(found", {"answer"}),
         ("harness/report/page.py", "MAX_OPEN_ROWS = 12", "MAX_OPEN_ROWS = 13", set()),
         ("harness/version.py", "0", "1", set()),
         (
