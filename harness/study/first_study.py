@@ -44,6 +44,17 @@ from runs.tables.source import open_source
 
 TAKE_PROPOSALS = "Or take what is proposed: `--yes`."
 
+FIRST_SYSTEMS = (
+    *SYSTEMS,
+    "als-knn",
+    "bprmf",
+    "rm1",
+    "chi2",
+    "kld",
+    "lm-wsr-ub",
+)
+"""Systems of a first study: of six families, enough for an answer, and quick to train."""
+
 OF_RATINGS_ALONE = ("svd",)
 """Systems that predict ratings, and so learn nothing of implicit feedback."""
 
@@ -251,13 +262,13 @@ class DataDescription:
 
     @property
     def usual_systems(self) -> tuple[str, ...]:
-        """The systems of a study that names none, without those that the ratings are no use to.
+        """The systems of a first study, without those that the ratings are no use to.
 
         A system that predicts ratings orders items at random if all ratings are alike.
         """
         if not self.is_implicit:
-            return SYSTEMS
-        return tuple(name for name in SYSTEMS if name not in OF_RATINGS_ALONE)
+            return FIRST_SYSTEMS
+        return tuple(name for name in FIRST_SYSTEMS if name not in OF_RATINGS_ALONE)
 
     @cached_property
     def threshold(self) -> float | None:

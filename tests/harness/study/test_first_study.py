@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from harness.study.first_study import DataDescription, describe_data, first_study
-from harness.study.study import SYSTEMS, RatingsSection, Study
+from harness.study.first_study import FIRST_SYSTEMS, DataDescription, describe_data, first_study
+from harness.study.study import RatingsSection, Study
 from qrels import Ratings, describe
 from qrels.ratings.splits.user_random import user_random
 from qrels.ratings.splitter import leakage
+from recommenders.shared.register import find_system
 from runs import InputError, Numbering
 from runs.tables.roles import RATINGS, Columns
 
@@ -53,7 +54,7 @@ def test_the_first_study_says_how_ratings_are_read_and_what_is_relevant(tmp_path
         "name": "data",
         "ratings": {"path": "data.csv", "format": "csv", "columns": columns, "threshold": 4.0},
         "split": {"method": "user-random"},
-        "systems": {"names": [*SYSTEMS]},
+        "systems": {"names": [*FIRST_SYSTEMS]},
     }
 
 
@@ -77,7 +78,13 @@ def test_the_usual_systems_for_implicit_feedback_predict_no_ratings(
 ) -> None:
     rows = [f"u{user},i{item},{amounts[user * item % len(amounts)]}" for user, item in PAIRS]
     names = tables_of(write(tmp_path / "sold.csv", "user,item,qty", *rows))["systems"]["names"]
-    assert names == ["random", "popularity", "item-knn", "puresvd", "wrmf", "ease"]
+    assert names == [name for name in FIRST_SYSTEMS if name != "svd"]
+
+
+def test_a_first_study_has_12_systems_of_six_families() -> None:
+    systems = [find_system(name) for name in FIRST_SYSTEMS if name != "svd"]
+    assert len(systems) >= 12
+    assert len({system.family for system in systems}) >= 6
 
 
 def test_systems_may_be_chosen_and_are_checked(tmp_path: Path) -> None:
