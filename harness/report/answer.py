@@ -498,12 +498,14 @@ class Answer(Result):
         """Tabulate the verdicts: candidates down, respects across, each a share with its mark.
 
         Shares are of the contested pairs, from 0 to 1. Rows begin with the confirmed measures.
-        Beside a truth stand the respects without one, if they have verdicts. Without verdicts there
-        are no rows.
+        Beside a truth stand the respects without one, if they have verdicts. Without verdicts, all
+        report measures have "none", and the note says why.
         """
         verdicts = self.verdicts
         if verdicts is None:
-            return Table("verdicts", "Verdicts", "", ["measure"], [])
+            undecided: list[list[Cell]] = [[str(measure), "none"] for measure in self.rows]
+            note = self.decision()
+            return Table("verdicts", "Verdicts", note, ["measure", "verdict"], undecided)
         columns = dict.fromkeys(verdicts.respects, verdicts)
         stability = self.verdicts_on_stability
         if stability is not None:

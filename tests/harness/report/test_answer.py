@@ -273,6 +273,12 @@ def test_the_matrix_has_confirmed_measures_first_with_their_shares() -> None:
     assert rows[3][1:] == ["✕ ruled out", ".50 ✕", ".50 ✕", ".50 ✕"]
 
 
+def test_without_verdicts_the_table_says_why() -> None:
+    table = in_all_respects([0.9] * 4, pairs=pairs_of(n_users=19)).matrix()
+    assert {row[1] for row in table.rows} == {"none"}
+    assert "for 19 users only" in table.note
+
+
 def test_the_frame_of_verdicts_has_a_row_for_each_respect_and_candidate() -> None:
     frame = in_all_respects([0.5, 0.88, 0.9, 0.89]).frames()["verdicts"]
     assert frame.respect.tolist() == [key for key in WITHOUT_TRUTH for _ in range(4)]
