@@ -57,8 +57,8 @@ StudyT = TypeVar("StudyT", bound="StudyFile")
     "systems",
     multiple=True,
     metavar="NAME",
-    help="Recommender to study; default: random, popularity, svd (not for implicit feedback), "
-    "item-knn, puresvd, wrmf and ease. May be repeated.",
+    help="Recommender to study; default: twelve systems of six families, and svd for ratings. "
+    "May be repeated.",
 )
 @click.option(
     "--yes", is_flag=True, help="Take the columns that are proposed by their values alone."

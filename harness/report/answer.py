@@ -119,6 +119,11 @@ class Answer(Result):
         """The analyses that decide: the truth, or without one three analyses."""
         return (TRUTH,) if TRUTH in self.keys else WITHOUT_TRUTH
 
+    @property
+    def shares_by_key(self) -> dict[str, Estimates]:
+        """The shares of the contested pairs, by the analysis that has them."""
+        return dict(zip(self.share_keys, self.shares, strict=True))
+
     @cached_property
     def verdicts(self) -> Verdicts | None:
         """The verdicts for these systems; None where the data cannot tell, or nothing is contested.
@@ -138,7 +143,7 @@ class Answer(Result):
         None, too, if there are too few data (`floor`), or fewer than `FEWEST_PAIRS` (10) pairs are
         contested. With ``all_sources``, verdicts are for other systems and settings, too.
         """
-        by_key = dict(zip(self.share_keys, self.shares, strict=True))
+        by_key = self.shares_by_key
         has_all = all(key in by_key for key in keys)
         if not has_all or self.pairs is None or self.floor():
             return None
@@ -297,7 +302,7 @@ class Answer(Result):
             shares = self.shares_within_reach[key]
             best = float(np.nanmax(shares))
             if best < POOR_SHARES[key]:
-                measures = dict(zip(self.share_keys, self.shares, strict=True))[key].measures
+                measures = self.shares_by_key[key].measures
                 name = measures[int(np.nanargmax(shares))]
                 percent = round(100 * (1 - best))
                 if key == TRUTH:

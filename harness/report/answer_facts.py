@@ -14,14 +14,12 @@ from analyses.shared.measure_estimates import Estimates
 from analyses.shared.number_format import rounded
 from analyses.shared.sentences import listed
 from analyses.significance.permutation import pair_indices
+from analyses.significance.power_samples import LEVEL
 from runs.shared.arrays import Floats
 from runs.shared.errors import counted
 
 if TYPE_CHECKING:
     from analyses.discrimination import Discrimination
-
-LEVEL = 0.05
-"""Two systems differ significantly by a measure if its mid-p-value is below."""
 
 DEPTH_LOSS = 0.05
 """A cut-off is as good as the deepest one if it loses no more: of an area, a tau, a share."""
@@ -41,8 +39,6 @@ class Power:
         The difference in means that is found with power .8 in the median pair, likewise.
     n_pairs, n_users
         Numbers of pairs and users.
-    test
-        How pairs were tested, in words.
     """
 
     measures: Measures
@@ -50,7 +46,6 @@ class Power:
     detectable: Floats
     n_pairs: int
     n_users: int
-    test: str
 
     @classmethod
     def of(cls, discrimination: Discrimination) -> Power:
@@ -65,14 +60,12 @@ class Power:
         n_significant = is_significant.sum(axis=1).astype(np.float64)
         detectable = discrimination.detectable()[indices]
         n_pairs = discrimination.p.shape[1]
-        test = discrimination.test_in_words()
         return cls(
             measures=measures,
             n_significant=n_significant,
             detectable=detectable,
             n_pairs=n_pairs,
             n_users=discrimination.n_users,
-            test=test,
         )
 
     def sentence(self, measure: Measure, unit: str) -> str:

@@ -329,13 +329,8 @@ def needs_of(
     depth
         Number of ranks that are scored.
     """
-    step = max(1, qrels.n_users // TRIED_USERS)
-    users = np.arange(0, qrels.n_users, step)
-    runs = [Run(run.system, run.items[users]) for run in runs]
-    judgements = qrels.judgement_rows(users)
-    catalogue = catalogue.select_users(users, judgements)
-    qrels = qrels.select_users(users)
-    repeats = ceil(TRIED_USERS / max(1, len(users)))
+    runs, qrels, catalogue = with_tried_users(runs, qrels, catalogue)
+    repeats = ceil(TRIED_USERS / max(1, qrels.n_users))
     samples = _trial_samples(qrels, catalogue, repeats=repeats)
     n_samples = samples.n_samples
     whole = divide(runs, qrels, depth=depth, n_samples=n_samples)
@@ -349,6 +344,21 @@ def needs_of(
         _needs_of_metric(metrics[measure.metric], measure.cutoff, lists, n_samples)
         for measure in measures
     ]
+
+
+def with_tried_users(
+    runs: Sequence[Run], qrels: Qrels, catalogue: Catalogue
+) -> tuple[list[Run], Qrels, Catalogue]:
+    """Select some users to try metrics with: each, or every n-th, so that there are about 400.
+
+    Returns their lists, their judgements, and what is known of items and users; users have new
+    numbers, in their order.
+    """
+    step = max(1, qrels.n_users // TRIED_USERS)
+    users = np.arange(0, qrels.n_users, step)
+    judgements = qrels.judgement_rows(users)
+    tried_runs = [Run(run.system, run.items[users]) for run in runs]
+    return tried_runs, qrels.select_users(users), catalogue.select_users(users, judgements)
 
 
 def _trial_samples(qrels: Qrels, catalogue: Catalogue, *, repeats: int) -> Samples:

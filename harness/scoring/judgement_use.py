@@ -9,7 +9,7 @@ import numpy as np
 
 from analyses.shared.measure import Measure
 from harness.metrics.shared.metric import Metric
-from harness.scoring.blocks import TOLERANCE, TRIED_USERS
+from harness.scoring.blocks import TOLERANCE, with_tried_users
 from qrels import Catalogue, Judged, Qrels, judge
 from qrels.catalogue import NO_JUDGEMENT
 from qrels.matches import match
@@ -48,18 +48,13 @@ def measures_that_use_judgements(
     catalogue
         What metrics may know of the items.
     """
-    step = max(1, qrels.n_users // TRIED_USERS)
-    users = np.arange(0, qrels.n_users, step)
-    judgements = qrels.judgement_rows(users)
-    catalogue = catalogue.select_users(users, judgements)
-    qrels = qrels.select_users(users)
+    tried_runs, qrels, catalogue = with_tried_users(runs[:TRIED_RUNS], qrels, catalogue)
     gains = np.zeros(len(measures))
     n_exchanges = 0
-    for run in runs[:TRIED_RUNS]:
-        tried_run = Run(run.system, run.items[users])
-        before = judge(tried_run, qrels, catalogue)
-        for exchanged in _exchanges(tried_run, qrels):
-            after = judge(tried_run, exchanged, catalogue)
+    for run in tried_runs:
+        before = judge(run, qrels, catalogue)
+        for exchanged in _exchanges(run, qrels):
+            after = judge(run, exchanged, catalogue)
             gains += _mean_gains(before, after, measures, metrics)
             n_exchanges += 1
     if n_exchanges == 0:

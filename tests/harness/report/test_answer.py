@@ -383,7 +383,7 @@ def test_a_detectable_difference_has_two_digits_and_three_decimals_at_least(
     detectable: float, printed: str
 ) -> None:
     measure = Measure("P", 5)
-    power = Power(Measures([measure]), np.array([1.0]), np.array([detectable]), 3, 60, "test")
+    power = Power(Measures([measure]), np.array([1.0]), np.array([detectable]), 3, 60)
     assert f"a difference of {printed} in mean" in power.sentence(measure, "user")
 
 
