@@ -644,7 +644,8 @@ class Answer(Result):
             "between the orderings on all judgements and on the part; the parts differ between "
             "random loss and loss of popular items, so that their areas are not "
             "comparable.": any("area" in estimates.quantity for estimates in self.every),
-            "DP (discriminative power) is the sum of the mid-p-values of all pairs of systems: "
+            "Mid-p DP (discriminative power) is the sum of the mid-p-values of all pairs of "
+            "systems: "
             "lower is more discriminative.": TESTS in self.keys,
         }
         parts = [

@@ -220,12 +220,12 @@ class Depth:
         if self.sufficient == self.deepest:
             return (
                 f"Depth: {self.metric} still gets better at cut-off {self.deepest}; at "
-                f"{self.shallower} it loses {rounded(self.loss, 2)} in {subject}."
+                f"{self.shallower} it loses {rounded(self.loss, 3)} in {subject}."
             )
         return (
             f"Depth: from cut-off {self.sufficient} on, {self.metric} loses at most "
             f"{rounded(DEPTH_LOSS, 2)} against cut-off {self.deepest} in every respect; at "
-            f"{self.shallower} it loses {rounded(self.loss, 2)} in {subject}."
+            f"{self.shallower} it loses {rounded(self.loss, 3)} in {subject}."
         )
 
 
