@@ -27,7 +27,7 @@ from analyses.significance.permutation import (
     pair_indices,
     random_signs,
 )
-from analyses.significance.power_samples import REPLICATES, resample_power
+from analyses.significance.power_samples import REPLICATES, PowerSamples, resample_power
 from tests.benchmarks.machine import cpu_seconds, describe_machine
 
 CUTOFFS = (5, *range(10, 101, 10))
@@ -141,12 +141,23 @@ def test_many_systems_and_fifty_topics(benchmark: Any, decimals: int) -> None:
 
 def test_resampling_users(benchmark: Any, scores: Scores) -> None:
     p, n_few = p_values(scores), 11
-    few = scores.values[:n_few]
-    settings: Any = {"scales": (None,) * n_few, "replicates": REPLICATES, "seed": 0}
-    settings["groups"] = np.empty((0, p.shape[1]))
-    arguments = (few, p[:n_few], p[:n_few], pair_indices(N_SYSTEMS))
-    seconds = cpu_seconds(lambda: resample_power(*arguments, **settings))
-    benchmark.pedantic(resample_power, args=arguments, kwargs=settings)
+    n_pairs = p.shape[1]
+
+    def resample() -> PowerSamples:
+        return resample_power(
+            scores.values[:n_few],
+            p[:n_few],
+            p[:n_few],
+            pair_indices(N_SYSTEMS),
+            scales=(None,) * n_few,
+            groups=np.empty((0, n_pairs)),
+            sets=np.empty((0, n_pairs), dtype=bool),
+            replicates=REPLICATES,
+            seed=0,
+        )
+
+    seconds = cpu_seconds(resample)
+    benchmark.pedantic(resample)
     print(
         f"\n{REPLICATES} resamples of the users: {seconds * len(p) / n_few:.1f} CPU-s for "
         f"210 pairs x 77 measures, extrapolated from {n_few} measures"
