@@ -44,6 +44,7 @@ from analyses.significance.question import (
     pair_tests,
     standardised,
 )
+from analyses.significance.scoring_users import count_scoring_users, few_user_cautions
 from runs.shared.arrays import Floats, Masks, Numbers
 from runs.shared.errors import counted, require_choice, require_known
 from runs.shared.settings import Repeats
@@ -238,6 +239,9 @@ def discrimination(work: Work, settings: Settings) -> Discrimination:
     effect_sizes = {}
     for name in EFFECT_SIZES:
         effect_sizes[name] = getattr(sizes, name)[:, pairs]
+    n_scoring_users = None
+    if settings.correction == "max-t":
+        n_scoring_users = count_scoring_users(scores.weighted_values)
     return Discrimination(
         measures=scores.measures,
         systems=scores.systems,
@@ -250,6 +254,7 @@ def discrimination(work: Work, settings: Settings) -> Discrimination:
         methods=tests.methods,
         required=tests.required,
         p_adjusted=_adjusted(tests.p, work, settings),
+        n_scoring_users=n_scoring_users,
         samples=samples,
         n_users=len(scores.users),
         permutations=settings.draws,
@@ -350,6 +355,9 @@ class Discrimination(Result):
         n_pairs); NaN where none is, and for tests other than "exact", which do not give it.
     p_adjusted
         Corrected for testing many pairs, of the same shape; None without a correction.
+    n_scoring_users
+        For the correction "max-t", the number of users whose score is not the most common one of
+        the system under the measure, of shape (n_measures, n_systems); None for others.
     samples
         DP and curves for resampled users; there are none for tests that are not of means.
     n_users
@@ -370,6 +378,7 @@ class Discrimination(Result):
     methods: NDArray[np.str_]
     required: Floats
     p_adjusted: Floats | None
+    n_scoring_users: Numbers | None
     samples: PowerSamples
     n_users: int
     test: Test
@@ -758,13 +767,24 @@ class Discrimination(Result):
         return cautions
 
     def _test_cautions(self) -> list[str]:
-        """Warn of tests that do not suit the number of users, and of too few permutations.
+        """Warn of tests that do not suit the users, and of too few permutations.
 
         That is of the Wilcoxon and the sign test with 1,000 users (`MANY_USERS`) or more, of tests
         that assume normal means with fewer than 200 (`FEW_USERS`), and of a random test with so few
-        draws that its smallest p-value is not below alpha over the number of pairs.
+        draws that its smallest p-value is not below alpha over the number of pairs; and of max-T by
+        the bootstrap as `few_user_cautions` writes it of ``self.n_scoring_users``, (n_measures,
+        n_systems).
         """
         cautions = []
+        if self.n_scoring_users is not None:
+            reported = self.measures.indices(self.measures.reported)
+            cautions += few_user_cautions(
+                self.n_scoring_users[reported],
+                measures=[str(self.measures[index]) for index in reported],
+                systems=self.systems,
+                n_users=self.n_users,
+                unit=self.unit,
+            )
         if self.test in ("wilcoxon", "sign") and self.n_users >= MANY_USERS:
             name = "Wilcoxon"
             compared = "ranks"

@@ -16,18 +16,12 @@ from analyses.shared.families import CONFIDENCE
 from analyses.shared.measure import Measures, tidy
 from analyses.shared.number_format import Cell, rounded
 from analyses.shared.result import Result, figure, table
-from analyses.shared.sentences import (
-    MOST_LETTERS,
-    MOST_NAMED,
-    letter_groups,
-    letters_by_system,
-    listed,
-)
+from analyses.shared.sentences import MOST_LETTERS, letter_groups, letters_by_system, listed
 from analyses.shared.table import Table
-from analyses.significance.bootstrap_max_t import MIN_DIFFERING_USERS
 from analyses.significance.effects import mean_limits
 from analyses.significance.permutation import pair_differences, pair_indices
 from analyses.significance.question import JOINT_TESTS, Simultaneous, by_user_id
+from analyses.significance.scoring_users import count_scoring_users, few_user_cautions
 from runs.shared.arrays import Floats, Masks, Numbers
 from runs.shared.errors import counted
 from runs.shared.settings import Permutations
@@ -41,12 +35,6 @@ if TYPE_CHECKING:
 BARS_FROM = 1.02
 BARS_APART = 0.02
 """Where bars over groups stand beside the panel, and how far apart, as shares of its width."""
-
-MIN_SCORING_USERS = 5
-"""Of a system with fewer users whose score is not its most common one, differences err too often.
-
-See docs/methods/tests.md.
-"""
 
 
 class Settings(AnalysisSettings):
@@ -106,19 +94,6 @@ def systems(work: Work, settings: Settings) -> Systems:
         seed=work.seed,
         **settings.model_dump(),
     )
-
-
-def count_scoring_users(values: Floats) -> Numbers:
-    """Count for each system the users whose score is not its most common score.
-
-    Scores are of shape (n_measures, n_systems, n_users), the result of (n_measures, n_systems).
-    """
-    n_users = values.shape[2]
-    counts = np.empty(values.shape[:2], dtype=np.intp)
-    for measure, system in np.ndindex(*counts.shape):
-        _, n_by_score = np.unique(values[measure, system], return_counts=True)
-        counts[measure, system] = n_users - n_by_score.max()
-    return counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -304,32 +279,16 @@ class Systems(Result):
         return (f"Systems that may rank first, of {n_systems:,}: {listed(counts)}.",)
 
     def cautions(self) -> Sequence[str]:
-        """Write that there are too few users for the test, or for the means of some systems.
-
-        With fewer than 10 users (`MIN_DIFFERING_USERS`) the bootstrap tells no systems apart, and
-        nothing else is written. Means are uncertain of systems with fewer than 5 users
-        (`MIN_SCORING_USERS`) in ``self.n_scoring_users``, (n_measures, n_systems), of which the
-        first 5 (`MOST_NAMED`) are named.
-        """
-        if self.correction == "max-t" and self.n_users < MIN_DIFFERING_USERS:
-            return (
-                f"{counted(self.n_users, self.unit)} are too few for the bootstrap: with fewer "
-                f"than {MIN_DIFFERING_USERS}, letters and ranks tell no systems apart.",
-            )
-        cautions = []
-        for number in self.reported_indices:
-            sparse = np.flatnonzero(self.n_scoring_users[number] < MIN_SCORING_USERS)
-            if len(sparse) > 0:
-                names = [self.systems[system] for system in sparse[:MOST_NAMED]]
-                if len(sparse) > MOST_NAMED:
-                    names.append(f"{len(sparse) - MOST_NAMED:,} others")
-                cautions.append(
-                    f"Under {self.measures[number]}, ranks of {listed(names)} are uncertain: "
-                    f"fewer than {MIN_SCORING_USERS} {self.units} have another score than the most "
-                    "common one. In simulations with such systems, up to 23 % of the studies found "
-                    "a difference between equal means, not 5 %."
-                )
-        return cautions
+        """Write that too few users differ for the bootstrap; nothing for other corrections."""
+        if self.correction != "max-t":
+            return []
+        return few_user_cautions(
+            self.n_scoring_users[self.reported_indices],
+            measures=[str(self.measures[index]) for index in self.reported_indices],
+            systems=self.systems,
+            n_users=self.n_users,
+            unit=self.unit,
+        )
 
     @table("systems", "means of the systems with intervals, letters and ranks")
     def tabulate(self, *, measure: str | None = None) -> Table:

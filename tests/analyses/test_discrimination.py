@@ -386,6 +386,7 @@ def stated(p: list[list[float]], *, names: tuple[str, ...] = ("P", "AP"), **chan
         "methods": np.full(values.shape, "exact-sums"),
         "required": np.full(values.shape, np.nan),
         "p_adjusted": None,
+        "n_scoring_users": None,
         "samples": PowerSamples(
             powers=np.empty((n_measures, 0)),
             mid_powers=np.empty((n_measures, 0)),
@@ -993,6 +994,25 @@ def test_the_level_of_a_test_is_in_the_least_number_of_draws() -> None:
     assert any("below 1/60; use at least 60." in one for one in few)
     enough = stated([[0.04] * 3], test="bootstrap", permutations=60, n_users=500).cautions()
     assert not any("too few to correct" in one for one in enough)
+
+
+def test_max_t_is_uncertain_of_systems_that_score_for_few_users() -> None:
+    """The first of three systems scores for 4 of 40 users, the second for 5."""
+    values = np.zeros((1, 3, 40))
+    values[0, 0, :4] = 1.0
+    values[0, 1, :5] = 0.5
+    values[0, 2] = np.arange(40)
+    scores = Scores(
+        values,
+        Measures([Measure("P", 10)]),
+        ("few", "enough", "all"),
+        np.array([f"u{n:02}" for n in range(40)]),
+    )
+    for correction, n_cautions in (("max-t", 1), ("max-t-sign-flip", 0)):
+        settings = Settings(test="t", correction=correction, replicates=0)
+        cautions = discrimination(ScoresWork(scores), settings).cautions()
+        named = [caution for caution in cautions if "max-T is uncertain for few:" in caution]
+        assert len(named) == n_cautions
 
 
 def test_a_baseline_takes_cautions_on_systems_away() -> None:

@@ -21,7 +21,7 @@ from analyses.significance.bootstrap_max_t import max_t_test
 from analyses.significance.corrections import sign_flip_max_t_test
 from analyses.significance.effects import effects
 from analyses.significance.permutation import pair_differences, pair_indices
-from analyses.systems import MIN_SCORING_USERS, count_scoring_users
+from analyses.significance.scoring_users import MIN_SCORING_USERS, count_scoring_users
 from runs.shared.parallel import single_threaded
 from runs.shared.streams import random_words
 

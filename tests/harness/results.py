@@ -135,6 +135,7 @@ def discrimination_of(p: Mapping[tuple[str, int], Sequence[float]]) -> Discrimin
         methods=np.full(values.shape, "exact"),
         required=unknown,
         p_adjusted=None,
+        n_scoring_users=None,
         samples=PowerSamples(
             powers=np.empty((len(values), 0)),
             mid_powers=np.empty((len(values), 0)),
