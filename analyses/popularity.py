@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from analyses.intervals.areas import HIGHER_IS_BETTER, Curves, area
+from analyses.intervals.areas import HIGHER_IS_BETTER, Curves, area, areas_in_words
 from analyses.intervals.block_resampling import Resampling
 from analyses.intervals.contested_loss import ContestedComparison
 from analyses.intervals.resampling import sum_over_runs
@@ -27,7 +27,6 @@ from analyses.shared.contested_shares import ContestedShares
 from analyses.shared.families import Families, SubsetValues
 from analyses.shared.judgement_samples import RATINGS_IN_WORDS, CountedSettings, percent_grid
 from analyses.shared.measure import Measures, tidy
-from analyses.shared.number_format import percent
 from analyses.shared.result import Result, figure
 from analyses.shared.work import CountedIn, SumSamples, Work
 from qrels import Qrels
@@ -289,13 +288,11 @@ class Popularity(Result):
         n_systems = self.families.n_systems
         users = counted(self.n_users, self.unit)
         orders = counted(self.orders, "order")
-        highest = percent(max(self.levels))
-        lowest = percent(min(self.levels))
         return (
             f"Kendall's tau-b between the orderings of {n_systems} systems on the judgements of "
-            f"the least popular items and on all judgements of {users}. Shares are of {shares}, "
-            f"and areas are mean taus from {highest} to {lowest} of them; popularity is an item's "
-            f"number of {ratings}. Equally popular items are removed in random order: mean of "
+            f"the least popular items and on all judgements of {users}. Shares are of {shares}. "
+            f"{areas_in_words(self.levels)} of them. Popularity is an item's number of {ratings}. "
+            "Equally popular items are removed in random order: mean of "
             f"{orders}. {HIGHER_IS_BETTER}"
         )
 

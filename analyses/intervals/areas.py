@@ -130,8 +130,9 @@ class Curves:
 
         The result: columns metric, cutoff, area, low, high (95 %, over users), rank (1 is the
         largest area of the report measures, or of those at the measure's cut-off; of equal areas
-        the best rank; missing where the area is undefined), lowest_level, highest_level, and the
-        limits over users and systems (both_low, both_high). Limits that are not known are NaN.
+        the best rank; missing where the area is undefined), lowest_level and highest_level (below
+        1), and the limits over users and systems (both_low, both_high). Limits that are not known
+        are NaN.
         """
         # Words and threshold are for sentences, of which there are none here.
         estimates = self.estimates(loss="", threshold=0.0)
@@ -139,8 +140,9 @@ class Curves:
         areas = frame["area"]
         frame["rank"] = [self._rank(measure, areas) for measure in self.measures]
         frame["rank"] = frame["rank"].astype("Int64")
-        frame["lowest_level"] = min(self.levels)
-        frame["highest_level"] = max(self.levels)
+        lossy = lossy_levels(self.levels)
+        frame["lowest_level"] = min(lossy, default=np.nan)
+        frame["highest_level"] = max(lossy, default=np.nan)
         return frame.assign(**estimates.limit_columns())
 
     def _rank(self, measure: Measure, areas: pd.Series[float]) -> float:
@@ -190,6 +192,8 @@ class Curves:
         At most `MAX_LEVELS_NAMED` (3) levels, shares kept, are named, in a clause without a full
         stop; none if all taus are defined.
         """
+        if not lossy_levels(self.levels):
+            return "no judgement is lost at any level"
         reported = self.measures.indices(self.measures.reported)
         is_undefined = np.isnan(self.taus[reported])
         undefined_levels = np.flatnonzero(is_undefined.any(axis=0))
@@ -202,17 +206,47 @@ class Curves:
         return f"tau is undefined{at_levels}: {reason}"
 
 
+def lossy_levels(levels: Sequence[float]) -> list[float]:
+    """List the levels, shares kept, at which something is lost: those below 1, in their order."""
+    return [level for level in levels if level < 1]
+
+
+def areas_in_words(levels: Sequence[float]) -> str:
+    """Write over which levels areas are, in a sentence without its full stop, for captions."""
+    lossy = lossy_levels(levels)
+    if not lossy:
+        return "There are no areas, as nothing is lost at any level"
+    highest = percent(max(lossy))
+    lowest = percent(min(lossy))
+    return f"Areas are mean taus from {highest} to {lowest}"
+
+
 def area(levels: Sequence[float], taus: Floats) -> Floats:
     """Compute the area under curves, divided by the width of the levels: the mean tau over them.
 
-    ``taus`` has the shape (..., n_levels), in the order of the levels, which may be any order of
-    different numbers. The result: areas by the trapezoidal rule, of shape (...): in [-1, 1], 1 if
-    the ordering never changes; with one level, its tau. NaN where a curve is undefined at some
-    level, as its range then differs from the others'.
+    The level 1 is left out: nothing is lost there, and tau is 1 by construction.
+
+    Parameters
+    ----------
+    levels
+        Shares kept, (n_levels,): different numbers in (0, 1], in any order.
+    taus
+        The curves, of shape (..., n_levels).
+
+    Returns
+    -------
+    Areas by the trapezoidal rule, of shape (...), in [-1, 1]: 1 if the ordering never changes; with
+    one level below 1, its tau. NaN where a curve is undefined at such a level, as its range then
+    differs from the others', and without such a level.
     """
-    rising = np.argsort(levels)
-    positions = np.asarray(levels, dtype=np.float64)[rising]
-    heights = taus[..., rising]
+    shares_kept = np.asarray(levels, dtype=np.float64)
+    rising = np.argsort(shares_kept)
+    is_lossy = shares_kept[rising] < 1
+    chosen = rising[is_lossy]
+    positions = shares_kept[chosen]
+    heights = taus[..., chosen]
+    if len(positions) == 0:
+        return np.full(taus.shape[:-1], np.nan)
     if len(positions) == 1:
         return np.asarray(heights[..., 0])
     left_heights = heights[..., :-1]

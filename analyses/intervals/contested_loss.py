@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from analyses.intervals.areas import area
+from analyses.intervals.areas import area, lossy_levels
 from analyses.intervals.block_resampling import Resampling
 from analyses.intervals.resampling import mark_runs
 from analyses.ordering import DECIMALS
@@ -174,8 +174,7 @@ class ContestedComparison:
     ) -> ContestedShares | None:
         """Average shares over the levels of loss, by the area under their curves.
 
-        The level of all judgements, at which nothing is lost, is left out. None without another
-        level.
+        None without a level at which judgements are lost.
 
         Parameters
         ----------
@@ -186,11 +185,9 @@ class ContestedComparison:
         factor
             Standard deviation over samples of users, relative to that of the replicates.
         """
-        lossy = [position for position, level in enumerate(levels) if level < 1]
-        if not lossy:
+        if not lossy_levels(levels):
             return None
-        lossy_levels = [levels[position] for position in lossy]
-        means = kept.transformed(lambda shares: area(lossy_levels, shares[..., lossy]))
+        means = kept.transformed(lambda shares: area(levels, shares))
         within = SubsetValues(self.n_families, values=means.within, crossed=means.crossed)
         return ContestedShares(
             pairs=self.pairs,

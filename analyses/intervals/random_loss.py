@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
-from analyses.intervals.areas import HIGHER_IS_BETTER, Curves, area
+from analyses.intervals.areas import HIGHER_IS_BETTER, Curves, area, areas_in_words
 from analyses.intervals.block_resampling import Resampling
 from analyses.intervals.contested_loss import ContestedComparison, KeptShares
 from analyses.intervals.resampling import RESAMPLING_SAMPLES, resampled_users, sum_over_runs
@@ -23,7 +23,6 @@ from analyses.shared.families import Families, SubsetValues
 from analyses.shared.judgement_samples import LossSettings
 from analyses.shared.limits import RANDOM_LOSS_FACTOR
 from analyses.shared.measure import Measures, tidy
-from analyses.shared.number_format import percent
 from analyses.shared.result import Result
 from qrels import Qrels
 from runs.shared.arrays import Floats, Masks, Numbers
@@ -469,8 +468,6 @@ class RandomLoss(Result):
         n_systems = self.families.n_systems
         users = counted(self.n_users, self.unit)
         samples = counted(self.n_samples, "sample")
-        highest = percent(max(self.levels))
-        lowest = percent(min(self.levels))
         note = ""
         if n_undefined:
             note = f" In {counted(n_undefined, 'sample')} all systems tie: tau is undefined."
@@ -478,7 +475,7 @@ class RandomLoss(Result):
             f"Kendall's tau-b between the orderings of {n_systems} systems on a share of the "
             f"{self.n_judgements:,} judgements of {users} and on all of "
             f"them: mean of {samples} at each share. {self.drawing}. "
-            f"Areas are mean taus from {highest} to {lowest}. "
+            f"{areas_in_words(self.levels)}. "
             f"{HIGHER_IS_BETTER}{note}"
         )
 

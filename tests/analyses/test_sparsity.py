@@ -198,7 +198,7 @@ def test_the_frame_has_the_mode_behind_the_judgements() -> None:
 
 def test_a_measure_is_robust_from_a_mean_tau_of_8_tenths_on() -> None:
     found = study(levels=(1.0, 0.5))
-    for tau, robust in ((0.6, True), (0.59, False)):
+    for tau, robust in ((0.8, True), (0.79, False)):
         taus = np.ones(found.taus.shape)
         taus[:, 1] = tau
         estimates = replace(found, taus=taus).estimates()

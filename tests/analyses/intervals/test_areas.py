@@ -26,7 +26,7 @@ def curves(spread: float = 0.1) -> Curves:
     # By the arcsine of their areas, each in units of what an area varies there.
     moved = 2 * np.sin(np.arcsin(areas) + moves / np.cos(np.arcsin(areas))) - 1
     replicates = np.stack([np.ones((4, 100)), moved], axis=1)
-    return Curves(MEASURES, (1.0, 0.2), TAUS, replicates)
+    return Curves(MEASURES, (0.9, 0.2), TAUS, replicates)
 
 
 def estimates(spread: float = 0.1) -> Estimates:
@@ -46,14 +46,28 @@ def test_the_order_of_levels_does_not_matter(taus: list[float], order: list[int]
 
 
 def test_a_curve_undefined_somewhere_has_no_area() -> None:
-    assert np.isnan(area([1.0, 0.5], np.array([1.0, np.nan])))
+    assert np.isnan(area([0.9, 0.5], np.array([1.0, np.nan])))
+
+
+def test_the_level_of_all_judgements_is_no_part_of_an_area() -> None:
+    """Nothing is lost there: from .9 to .5, tau is .6 in the mean, whatever it is at 1."""
+    assert area([1.0, 0.9, 0.5], np.array([1.0, 0.8, 0.4])) == pytest.approx(0.6)
+    assert area([0.5, 1.0], np.array([0.3, np.nan])) == pytest.approx(0.3)
+
+
+def test_without_loss_there_is_no_area() -> None:
+    assert np.isnan(area([1.0], np.array([[1.0], [1.0]]))).tolist() == [True, True]
+    estimated = replace(
+        curves(), levels=(1.0,), taus=np.ones((4, 1)), replicates=np.ones((4, 1, 5))
+    ).estimates(loss="loss", threshold=0.8)
+    assert estimated.no_value == "no judgement is lost at any level"
 
 
 def test_the_area_is_the_mean_height_over_levels_that_are_not_evenly_apart() -> None:
-    """From .1 to .2 tau is .3 in the mean, from .2 to 1 it is .7: (.1 x .3 + .8 x .7) / .9."""
-    levels, taus = [1.0, 0.1, 0.2], np.array([1.0, 0.2, 0.4])
-    assert area(levels, taus) == pytest.approx((0.1 * 0.3 + 0.8 * 0.7) / 0.9)
-    assert area(levels, np.stack([taus, -taus])) == pytest.approx([0.59 / 0.9, -0.59 / 0.9])
+    """From .1 to .2 tau is .3 in the mean, from .2 to .9 it is .7: (.1 x .3 + .7 x .7) / .8."""
+    levels, taus = [0.9, 0.1, 0.2], np.array([1.0, 0.2, 0.4])
+    assert area(levels, taus) == pytest.approx((0.1 * 0.3 + 0.7 * 0.7) / 0.8)
+    assert area(levels, np.stack([taus, -taus])) == pytest.approx([0.52 / 0.8, -0.52 / 0.8])
 
 
 def test_the_area_at_a_single_level_is_the_tau_there() -> None:
@@ -66,7 +80,7 @@ def test_areas_are_ranked_among_the_measures_that_they_are_compared_with() -> No
     assert frame["area"].tolist() == pytest.approx([0.75, 0.85, 0.95, 0.85])
     assert frame["rank"].tolist() == [2, 1, 1, 1]
     assert (frame["lowest_level"] == 0.2).all()
-    assert (frame["highest_level"] == 1.0).all()
+    assert (frame["highest_level"] == 0.9).all()
 
 
 def test_an_area_that_is_undefined_has_no_rank() -> None:
@@ -181,11 +195,11 @@ def test_curves_of_metrics_are_drawn_with_their_bands_from_all_to_least() -> Non
     found = replace(curves(), replicates=replicates)
     ax = Figure().subplots()
     found.plot(ax, metric=None, over="users")
-    assert curve(ax, "P").tolist() == [[100, 1], [20, 0.7]]
-    assert curve(ax, "AP").tolist() == [[100, 1], [20, 0.7]]
+    assert curve(ax, "P").tolist() == [[90, 1], [20, 0.7]]
+    assert curve(ax, "AP").tolist() == [[90, 1], [20, 0.7]]
     assert band_at(ax, 20) == pytest.approx([0.42, 0.98])
     # A fiftieth of the distance is left at both ends.
-    assert ax.get_xlim() == pytest.approx((101.6, 18.4))
+    assert ax.get_xlim() == pytest.approx((91.4, 18.6))
     of_metric = Figure().subplots()
     found.plot(of_metric, metric="AP", over="users")
     assert [points(line)[1].tolist() for line in of_metric.lines] == [[20, 0.9], [20, 0.7]]

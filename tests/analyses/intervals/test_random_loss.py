@@ -229,10 +229,10 @@ def test_users_without_any_relevant_judgement_are_counted_in_every_sample() -> N
 
 
 def test_areas_have_limits_of_users_who_lose_judgements_twice() -> None:
-    """Of .92 deviations of the arcsines of replicates: areas are .5, .55, .55 and .8."""
+    """Of .92 deviations of the arcsines of replicates: areas are 0, .1, .1 and .6."""
     found = by_hand().estimates()
-    assert found.values[0] == pytest.approx(0.65)
-    deviation = np.std(np.arcsin([0.5, 0.55, 0.55, 0.8]), ddof=1)
+    assert found.values[0] == pytest.approx(0.3)
+    deviation = np.std(np.arcsin([0.0, 0.1, 0.1, 0.6]), ddof=1)
     reach = 1.959964 * 0.92 * deviation
-    assert found.low[0] == pytest.approx(np.sin(np.arcsin(0.65) - reach), abs=1e-6)
-    assert found.high[0] == pytest.approx(np.sin(np.arcsin(0.65) + reach), abs=1e-6)
+    assert found.low[0] == pytest.approx(np.sin(np.arcsin(0.3) - reach), abs=1e-6)
+    assert found.high[0] == pytest.approx(np.sin(np.arcsin(0.3) + reach), abs=1e-6)
