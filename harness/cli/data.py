@@ -76,11 +76,14 @@ def describe_ratings(path: Path, option_values: Mapping[str, Any]) -> DataDescri
     return describe_data(section)
 
 
-def print_description(data: DataDescription, format_: str = "text") -> None:
+def print_description(
+    data: DataDescription, format_: str = "text", *, command: str = "describe"
+) -> None:
     """Print columns, counts, the effect of relevance thresholds, and remarks on ratings.
 
-    ``format_`` is one of `FORMATS`. Remarks are printed on standard error if it is not text. There
-    is no table of thresholds if every rated item is relevant.
+    ``format_`` is one of `FORMATS`. Remarks are printed on standard error if it is not text; one of
+    them names ``command``, as what to change to read other columns. There is no table of thresholds
+    if every rated item is relevant.
     """
     from runs.tables.screen import COLUMN_HEADINGS, column_rows, options_for
 
@@ -98,7 +101,7 @@ def print_description(data: DataDescription, format_: str = "text") -> None:
         notes.append(_on_implicit_ratings(data))
     if data.columns.has_heading:
         words = [
-            "harness describe",
+            f"harness {command}",
             shlex.quote(str(data.section.path)),
             options_for(data.columns),
             *_options_of_text(data.section),
@@ -132,7 +135,9 @@ def _options_of_text(section: RatingsSection) -> list[str]:
 
 def _threshold_table(data: DataDescription) -> Table:
     """Tabulate the effect of each threshold on the test ratings, as shares of ratings and users."""
-    test_part = "of the test file" if data.is_split else "a fifth of the ratings of each user"
+    from harness.study.first_study import TESTED_BY
+
+    test_part = "of the test file" if data.is_split else TESTED_BY[data.split_method]
     return Table(
         name="thresholds",
         title=f"Test ratings, {test_part}: shares by threshold",

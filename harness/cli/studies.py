@@ -91,7 +91,7 @@ def init(
         description, file=output, systems=distinct_systems, takes_proposals=yes
     )
     write_atomically(output, study_text.encode())
-    print_description(description)
+    print_description(description, command="init")
     threshold = description.threshold
     threshold_note = "" if threshold is None else f", with the threshold {threshold:g}"
     click.echo(

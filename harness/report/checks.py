@@ -168,6 +168,6 @@ def leakage_checks(split: Mapping[str, Any], split_name: str = "this split") -> 
             f"By {split_name}, {older_tests:.0%} of the test ratings are older than the user's "
             f"newest training rating, and {newer_training:.0%} of all training ratings are newer "
             "than a test rating, on average: training data leak the future. The split "
-            "`global-time` avoids it."
+            "`global-time` avoids it, usually with fewer users to test."
         )
         yield Check(sentence.replace("%", " %"))

@@ -16,13 +16,14 @@ from typing import Any
 
 import numpy as np
 
+from harness.readers.sense_check import deep_cutoffs
 from harness.report.checks import leakage_checks, untested_checks
 from harness.study.inputs import split_ratings
 from harness.study.run import check
-from harness.study.sections import USUAL, usual_split
+from harness.study.sections import USUAL, SplitSection
 from harness.study.study import SYSTEMS, RatingsSection, Study
 from harness.study.study_file import Origin, StudyFile
-from qrels import Ratings, Split, describe, k_core
+from qrels import Ratings, Split, describe, find_split, k_core
 from qrels.ratings.datasets.rating_options import RatingOptions
 from qrels.ratings.datasets.recognition import read_recognised
 from qrels.ratings.datasets.split_files import SplitFiles, find_split_files, read_two_parts
@@ -37,6 +38,7 @@ from qrels.ratings.statistics import (
     value_of_unrated,
 )
 from runs import InputError
+from runs.shared.errors import counted
 from runs.tables.roles import Columns, require_settled
 from runs.tables.screen import columns_as_text
 from runs.tables.sniff import trec_kind
@@ -57,6 +59,25 @@ FIRST_SYSTEMS = (
 
 OF_RATINGS_ALONE = ("svd",)
 """Systems that predict ratings, and so learn nothing of implicit feedback."""
+
+FEW_TEST_ITEMS = 5
+"""With a smaller median number of test items, or as many, cut-offs are `SHALLOW_CUTOFFS`."""
+
+SHALLOW_CUTOFFS = (5, 10, 20)
+"""Cut-offs for users with few test items."""
+
+IN_TIME = ("global-time", "user-last")
+"""Splits of ratings with times, from the one that tells least of the future."""
+
+LEAST_TESTED = 0.5
+"""Share of the users that a split in time tests at least, unless it is the last of them."""
+
+TESTED_BY = {
+    USUAL: "a fifth of the ratings of each user",
+    "global-time": "the latest fifth of all ratings",
+    "user-last": "the latest fifth of the ratings of each user",
+}
+"""What each split of a first study tests."""
 
 WIDTH = 96
 COMMENT_FROM = 40
@@ -111,7 +132,7 @@ def _require_tests(data: DataDescription) -> None:
     """Refuse ratings of which nothing can be tested, or no test item is relevant."""
     if data.split is None:
         raise InputError(
-            f"{data.section.path}: the usual split `{USUAL}` leaves nothing to test: no user has "
+            f"{data.section.path}: the split `{USUAL}` leaves nothing to test: no user has "
             "two ratings. Another split may: see the guide on splits."
         )
     if not data.test_facts["test_users_with_a_relevant_item"]:
@@ -150,9 +171,17 @@ def _lines(data: DataDescription, file: Path, systems: Sequence[str]) -> Iterato
         if data.fold is not None:
             yield _line("fold", data.fold, "the folder has several folds")
     else:
-        yield _line("method", "user-random", "test set: a fifth of the ratings of each user")
+        yield _line("method", data.split_method, f"test set: {TESTED_BY[data.split_method]}")
     yield "\n[systems]"
     yield _line("names", list(systems))
+    median = data.median_test_items
+    if median <= FEW_TEST_ITEMS and data.shallow_cutoffs:
+        yield "\n[metrics]"
+        yield from _comments(
+            f"Half of the test users have at most {counted(median, 'test item')}: nearly all of a "
+            "deep list is not judged. Add deeper cut-offs if your lists are longer."
+        )
+        yield _line("cutoffs", list(data.shallow_cutoffs))
 
 
 def _lines_of_reading(data: DataDescription) -> Iterator[str]:
@@ -224,7 +253,10 @@ class DataDescription:
     ratings
         The ratings, after the k-core.
     split
-        The split that the data come with, or the usual one; None where it leaves nothing to test.
+        The split that the data come with, or that a first study makes (see `_split_of`); None
+        where it leaves nothing to test.
+    split_method
+        Name of that split, as studies call it.
     notes
         Sentences on what was found.
     leakage
@@ -238,6 +270,7 @@ class DataDescription:
     columns: Columns
     ratings: Ratings
     split: Split | None
+    split_method: str
     notes: tuple[str, ...]
     leakage: Mapping[str, float] = field(default_factory=dict)
     fold: int | None = None
@@ -269,6 +302,18 @@ class DataDescription:
         if not self.is_implicit:
             return FIRST_SYSTEMS
         return tuple(name for name in FIRST_SYSTEMS if name not in OF_RATINGS_ALONE)
+
+    @property
+    def median_test_items(self) -> int:
+        """Number of test items that half of the test users do not exceed."""
+        _, n_items = np.unique(self.tested.user, return_counts=True)
+        return int(np.median(n_items))
+
+    @property
+    def shallow_cutoffs(self) -> tuple[int, ...]:
+        """Those of `SHALLOW_CUTOFFS`, 5, 10 and 20, that half of the items allow."""
+        deep = deep_cutoffs(SHALLOW_CUTOFFS, len(self.ratings.items))
+        return tuple(cutoff for cutoff in SHALLOW_CUTOFFS if cutoff not in deep)
 
     @cached_property
     def threshold(self) -> float | None:
@@ -324,7 +369,7 @@ class DataDescription:
         """
         if self.split is None:
             return []
-        of_split = "this split" if self.is_split else f"the usual split `{USUAL}`"
+        of_split = "this split" if self.is_split else f"the split `{self.split_method}`"
         counts = self.test_facts
         checks = [
             *untested_checks(
@@ -396,29 +441,51 @@ def describe_data(section: RatingsSection) -> DataDescription:
     if options["implicit"] is None and section.threshold is None and are_amounts(ratings.rating):
         options["implicit"] = True
     ratings = k_core(ratings, user_min=section.user_min, item_min=section.item_min)
-    split = _split_of(ratings)
+    split_method, split = _split_of(ratings)
     return DataDescription(
         section=section.model_copy(update=options),
         format=recognised.format,
         columns=recognised.columns,
         ratings=ratings,
         split=split,
+        split_method=split_method,
         notes=recognised.notes,
         leakage={} if split is None else leakage(split),
         fold=fold,
     )
 
 
-def _split_of(ratings: Ratings) -> Split | None:
-    """Split ratings as they come split, or else as `harness run` does; None where that fails."""
+def _split_of(ratings: Ratings) -> tuple[str, Split | None]:
+    """Split ratings as they come split, by time if they have times, or else at random.
+
+    Returns the name of the split, and the split; None where it leaves nothing to test.
+    """
     if ratings.held_out is not None:
         train = ratings.select(~ratings.held_out)
         test = ratings.select(ratings.held_out)
-        return Split(train, test)
+        return "given", Split(train, test)
+    if ratings.time is not None:
+        for method in IN_TIME:
+            split = _split_by(ratings, method)
+            if split is not None and (method == IN_TIME[-1] or _tests_enough(split, ratings)):
+                return method, split
+    return USUAL, _split_by(ratings, USUAL)
+
+
+def _split_by(ratings: Ratings, method: str) -> Split | None:
+    """Split ratings by a method with its default settings; None where nothing can be tested."""
+    section = SplitSection(method=method, settings=find_split(method).settings())
     seed = StudyFile.model_fields["seed"].default
     with suppress(InputError):
-        return split_ratings(ratings, usual_split(), seed=seed)
+        return split_ratings(ratings, section, seed=seed)
     return None
+
+
+def _tests_enough(split: Split, ratings: Ratings) -> bool:
+    """Tell whether a split tests at least `LEAST_TESTED`, half, of the users with ratings."""
+    n_tested = len(np.unique(split.test.user))
+    n_users = len(np.unique(ratings.user))
+    return n_tested >= LEAST_TESTED * n_users
 
 
 def _given_parts(path: Path) -> tuple[SplitFiles | None, int | None]:

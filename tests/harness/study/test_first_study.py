@@ -11,6 +11,7 @@ import pytest
 from harness.study.first_study import FIRST_SYSTEMS, DataDescription, describe_data, first_study
 from harness.study.study import RatingsSection, Study
 from qrels import Ratings, describe
+from qrels.ratings.splits.user_last import user_last
 from qrels.ratings.splits.user_random import user_random
 from qrels.ratings.splitter import leakage
 from recommenders.shared.register import find_system
@@ -55,7 +56,34 @@ def test_the_first_study_says_how_ratings_are_read_and_what_is_relevant(tmp_path
         "ratings": {"path": "data.csv", "format": "csv", "columns": columns, "threshold": 4.0},
         "split": {"method": "user-random"},
         "systems": {"names": [*FIRST_SYSTEMS]},
+        "metrics": {"cutoffs": [5]},
     }
+
+
+def timed(path: Path, days: int) -> Path:
+    """Each user rates ten items on consecutive days, from a day of the user's own on."""
+    rows = [
+        f"u{user},i{item},{1 + (user + item) % 5},{1_000_000_000 + 86_400 * (days * user + item)}"
+        for user in range(6)
+        for item in range(10)
+    ]
+    return write(path, "user,item,rating,timestamp", *rows)
+
+
+def test_ratings_with_times_are_split_at_a_moment_if_that_tests_half_of_the_users(
+    tmp_path: Path,
+) -> None:
+    assert tables_of(timed(tmp_path / "together.csv", 0))["split"] == {"method": "global-time"}
+    # Users come one after the other: only the last two have ratings after the moment.
+    assert tables_of(timed(tmp_path / "apart.csv", 10))["split"] == {"method": "user-last"}
+
+
+def test_users_with_many_test_items_have_the_usual_cutoffs(tmp_path: Path) -> None:
+    """A fifth of 27 ratings is 5 test items, of 28 it is 6."""
+    for n_items, has_cutoffs in ((27, True), (28, False)):
+        rows = [f"u{user},i{item}" for user in range(4) for item in range(n_items)]
+        path = write(tmp_path / f"{n_items}.csv", "user,item", *rows)
+        assert ("metrics" in tables_of(path)) == has_cutoffs
 
 
 def test_the_first_study_is_one_that_can_be_run(tmp_path: Path) -> None:
@@ -236,15 +264,22 @@ def test_the_future_in_a_given_split_is_told(folds: Path) -> None:
 
 
 def test_the_test_part_is_that_of_the_usual_split_with_the_usual_seed(tmp_path: Path) -> None:
-    rows = [f"u{user},i{item},{1 + item % 5},{100 * item + user}" for user, item in PAIRS]
-    path = write(tmp_path / "data.csv", "user,item,rating,timestamp", *rows)
-    data = described(path)
+    rows = [f"u{user},i{item},{1 + item % 5}" for user, item in PAIRS]
+    data = described(write(tmp_path / "data.csv", "user,item,rating", *rows))
     split = user_random(data.ratings, seed=20261121)
+    np.testing.assert_array_equal(data.tested.item, split.test.item)
+    assert data.leakage == {}
+
+
+def test_what_a_split_leaks_of_the_future_is_said(tmp_path: Path) -> None:
+    """Users come one after the other: each is tested by ratings older than the next one's."""
+    data = described(timed(tmp_path / "apart.csv", 10))
+    split = user_last(data.ratings, seed=20261121)
     np.testing.assert_array_equal(data.tested.item, split.test.item)
     assert data.leakage == leakage(split)
     assert data.leakage["training_ratings_newer_than_test"] > 0
     sentences = data.cautions()
-    assert any(text.startswith("By the usual split `user-random`, ") for text in sentences)
+    assert any(text.startswith("By the split `user-last`, ") for text in sentences)
     assert data.facts().keys() >= data.leakage.keys()
 
 
@@ -307,7 +342,7 @@ def description(rows: list[tuple[int, int, float]], **options: Any) -> DataDescr
     ratings = ratings_of(rows)
     section = RatingsSection.model_validate({"path": "data.csv", **options})
     columns = Columns(RATINGS, (), has_heading=True)
-    return DataDescription(section, "csv", columns, ratings, split=None, notes=())
+    return DataDescription(section, "csv", columns, ratings, split=None, split_method="x", notes=())
 
 
 ONE_TO_NINE = [(0, 0, 1.0), (0, 1, 9.0), (1, 0, 3.0), (1, 2, 7.0)]
