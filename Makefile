@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 TESTED_WITH := cbor2 ipykernel nbclient pytest pytest-benchmark
 QUICK := $(BIN)/python -m pytest --quiet -m "not slow and not validity" --hypothesis-profile=quick
 
-.PHONY: demo check test test-lowest test-newest wheel-test lint types contracts quick-harness quick-analyses docs format bench speed growth coverage replications conformance fuzz planted mutants kills large-log sizes clean
+.PHONY: demo check test test-lowest test-newest wheel-test release lint types contracts quick-harness quick-analyses docs format bench speed growth coverage replications conformance fuzz planted mutants kills large-log sizes clean
 
 demo: $(VENV)/installed
 	$(BIN)/harness run
@@ -41,6 +41,11 @@ wheel-test:
 	.venv-wheel/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt "$$(ls $(CURDIR)/.venv-wheel/dist/*.whl)[recommenders]"
 	mkdir .venv-wheel/empty
 	cd .venv-wheel/empty && ../bin/harness --version && ../bin/harness run --output study
+
+# Version and date in the changelog, a commit and an annotated tag; a dirty tree is refused.
+release:
+	@test -n "$(VERSION)" || { echo "Name the version: make release VERSION=0.29.0"; exit 2; }
+	@$(PYTHON) -m tests.release "$(VERSION)"
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check .
