@@ -66,10 +66,13 @@ class Parts:
         The folder.
     names
         The parts that the study has, in the order in which they were asked for.
+    written_names
+        The parts of which files were written in this run: those that were missing or out of date.
     """
 
     store: Store
     names: list[str] = field(default_factory=list)
+    written_names: list[str] = field(default_factory=list)
     _digests: dict[int, tuple[Any, str]] = field(default_factory=dict)
 
     @property
@@ -122,6 +125,7 @@ class Parts:
 
     def write(self, name: str, key: Key, files: Files, cost: Cost) -> None:
         """Write the files of a part into the study folder, with its key and cost."""
+        self.written_names.append(name)
         self.store.write(name, key.arguments, files, cost=cost, made_by=key.made_by)
 
     def kept_parts(self, *names: str) -> list[KeptPart]:

@@ -219,7 +219,8 @@ def run_to_report(
 ) -> Path:
     """Make the parts of a study that are missing, and write its manifest and report.
 
-    Prints remarks on the input, the answer of the study, and cautions that were not remarked on.
+    Prints remarks on the input, the answer of the study, and cautions that were not remarked on;
+    also that nothing is to do, if no part is missing.
     Parts that the study no longer has are removed from its folder.
 
     Raises InputError before the work for figure options that matplotlib refuses, and if another
@@ -253,6 +254,8 @@ def run_to_report(
     with store.locked():
         # If a part is refused, a finished study stays finished.
         make()
+        if run.parts.names and not run.parts.written_names:
+            run.progress.note("Nothing is to do: the study is finished.")
         store.unfinish()
         write_within(folder, "study.toml", completed_study())
         store.remove_others(set(run.parts.names))

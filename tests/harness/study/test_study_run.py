@@ -387,6 +387,21 @@ def test_warnings_are_said_before_the_work_and_not_again(run: StudyRun) -> None:
     assert progress.notes == said
 
 
+@pytest.mark.slow
+def test_a_second_run_says_that_nothing_is_to_do(run: StudyRun) -> None:
+    report(run, make=lambda: keep(run, 7))
+    again = run_in(run.folder)
+    report(again, make=lambda: keep(again, 7))
+    changed = run_in(run.folder)
+    report(changed, make=lambda: keep(changed, 8))
+
+    def is_said(told: StudyRun) -> bool:
+        progress: Any = told.progress
+        return any("Nothing is to do" in note for note in progress.notes)
+
+    assert [is_said(told) for told in (run, again, changed)] == [False, True, False]
+
+
 def test_cautions_are_said_at_the_end(run: StudyRun) -> None:
     split = {"test_ratings_older_than_training": 0.5, "training_ratings_newer_than_test": 0.25}
     report(run, facts={"collection": {"split": split}})
