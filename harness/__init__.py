@@ -2,9 +2,9 @@
 
 Its names are imported when they are first asked for. Metrics are among them, by their names (with
 ``_`` for ``-``): ``nDCG(gains="exp") @ 10`` is what a study calls ``nDCG(gains=exp)@10``. An
-`ImportError` says if another package, of which Microsoft's is called ``recommenders``, too, or a
-file of the user's, such as ``runs.py``, has the place of one of the harness's own: in a notebook at
-once, in a script when a name is asked for.
+`ImportError` says if a file of the user's, such as ``runs.py``, has the place of one of the
+harness's own packages: in a notebook at once, in a script when a name is asked for. Microsoft's
+package ``recommenders`` in the place of ours is told by what trains systems; all else works.
 
 Examples
 --------
@@ -20,7 +20,7 @@ import sys
 from importlib import import_module
 from importlib.util import find_spec
 
-from harness.own_packages import require_own_packages
+from harness.own_packages import explained_imports, require_own_packages
 from harness.version import __version__ as __version__
 
 # That of `typing`, whose import takes as long as the rest of this module.
@@ -90,7 +90,8 @@ else:
         """
         if name in _MODULE_OF:
             require_own_packages()
-            return getattr(import_module(_MODULE_OF[name]), name)
+            with explained_imports():
+                return getattr(import_module(_MODULE_OF[name]), name)
         # What is imported from here may be a folder, such as that of the metrics.
         if not name.startswith("_") and find_spec(f"{__name__}.{name}") is None:
             require_own_packages()

@@ -1,13 +1,18 @@
 """The packages that the harness is made of, whose names others have, too."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
 OWN_PACKAGES = ("analyses", "qrels", "recommenders", "runs")
 
+ALWAYS_NEEDED = ("analyses", "qrels", "runs")
+"""Packages without which nothing works; `recommenders` is needed where systems are trained."""
+
 
 def require_own_packages() -> None:
-    """Make sure that Python finds our packages, not others of the same name.
+    """Make sure that Python finds the packages that are always needed, not others of these names.
 
     Packages are looked for, not imported.
 
@@ -16,18 +21,29 @@ def require_own_packages() -> None:
     ImportError
         Naming the first that is hidden.
     """
-    for name in OWN_PACKAGES:
-        own_file = _init_file(name)
+    for name in ALWAYS_NEEDED:
         spec = find_spec(name)
         imported_file = None
         if spec is not None and spec.origin is not None:
             imported_file = Path(spec.origin).resolve()
-        # Microsoft's recommenders, installed later, writes its files over those of ours.
-        is_overwritten = (
-            name == "recommenders" and b"recommenders.shared" not in own_file.read_bytes()
-        )
-        if imported_file != own_file or is_overwritten:
+        if imported_file != _init_file(name):
             raise ImportError(misplaced(name), name=name)
+
+
+@contextmanager
+def explained_imports() -> Iterator[None]:
+    """Explain errors of imports from our packages in the block: another package has the place.
+
+    Microsoft's recommenders, for one, hides ours, or was installed later and overwrote its files.
+    Raises ImportError with what to do; other errors are left as they are.
+    """
+    try:
+        yield
+    except ImportError as error:
+        package = (error.name or "").partition(".")[0]
+        if package not in OWN_PACKAGES:
+            raise
+        raise ImportError(misplaced(package), name=package) from error
 
 
 def misplaced(name: str) -> str:

@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 
 from harness.readers.item_tables import read_features, read_item_values
 from harness.study.collection import Collection
+from harness.study.metric_checks import EXAMPLE_SYSTEM
 from harness.study.sections import ItemsSection
 from harness.study.study import Study
 from qrels import Catalogue
@@ -19,9 +20,6 @@ from qrels.ranks.judged_ranks import JudgedRanks, Validation
 from qrels.ratings.world.truth import item_propensities
 from runs import InputError
 from runs.shared.arrays import Floats
-
-EXAMPLE_SYSTEM = "example"
-"""Name of the system whose hidden items `example_catalogue` knows."""
 
 EXAMPLE_RANKS = np.array([1, 3, MISS, 2], dtype=np.uint16)
 """Ranks of the hidden items of four judgements in `example_catalogue`."""

@@ -19,7 +19,7 @@ from harness.scoring.means import averaged
 from harness.scoring.score import deepest_rank, score
 from harness.scoring.tied_items import warn_of_ties
 from harness.study.collection import collect_lists
-from harness.study.run import check_metrics
+from harness.study.metric_checks import check_metrics
 from harness.study.study import MetricsSection
 from harness.study.work import StudyWork
 from qrels import Catalogue

@@ -19,7 +19,6 @@ from qrels import SplitSettings, Splitter, find_split
 from qrels.ratings.datasets.rating_options import RatingOptions
 from qrels.ratings.datasets.split_files import SplitFiles
 from qrels.ratings.splitter import is_user_split
-from recommenders import system_set
 from runs import InputError
 from runs.run_file import RunFile
 from runs.shared.settings import Names, Section, Whole, accepted_by
@@ -307,6 +306,9 @@ def with_preset(section: Mapping[str, Any]) -> dict[str, Any]:
     of systems) are left out. Values of a wrong type stay as they are, for a later check.
     Raises PydanticCustomError, which the validation of the section words, for an unknown preset.
     """
+    # Studies of runs by other programs need no recommenders.
+    from recommenders import system_set
+
     preset = _read_preset(section["preset"])
     names = section.get("names", preset["names"])
     try:

@@ -32,7 +32,6 @@ from harness.study.study_file import Origin, StudyFile, refused
 from qrels import Split
 from qrels.grades import GradeRule
 from qrels.ratings.datasets.rating_options import RatingOptions
-from recommenders import file_of, is_user_system, label_of, system_set
 from runs import InputError
 from runs.formats import find_run_files
 from runs.shared.arrays import Masks
@@ -49,7 +48,12 @@ SYSTEMS = ("random", "popularity", "svd", "item-knn", "puresvd", "wrmf", "ease")
 
 def _expand_set(names: Any) -> Any:
     """Replace the name of a set of systems by its systems; a list of names stays as it is."""
-    return system_set(names) if isinstance(names, str) else names
+    if not isinstance(names, str):
+        return names
+    # Studies of runs by other programs need no recommenders: they are imported where they are used.
+    from recommenders import system_set
+
+    return system_set(names)
 
 
 def _check_grade_rule(value: Any) -> Any:
@@ -147,6 +151,8 @@ class SystemsSection(Section):
     @property
     def labels(self) -> dict[str, str]:
         """By the label of a system in runs and tables: its name in the study file, in its order."""
+        from recommenders import label_of
+
         return {label_of(name): name for name in self.names}
 
     def positives_of(self, name: str) -> float | None:
@@ -162,6 +168,7 @@ class SystemsSection(Section):
 
         They are replaced in names and wherever settings are by name of a system. Returns a copy.
         """
+        from recommenders import file_of, is_user_system
 
         def absolute(name: str) -> str:
             if not is_user_system(name):

@@ -11,7 +11,6 @@ from harness.metrics.shared.metric import Metric
 from harness.metrics.shared.names import parse_name
 from harness.metrics.shared.register import available_metrics, find_metric
 from qrels import Judged
-from recommenders import list_metric
 from runs import InputError
 
 if TYPE_CHECKING:
@@ -79,6 +78,8 @@ def lenskit_metric(metric: str | Metric, *, relevance_level: float = 1) -> ListM
     >>> lenskit_metric("infAP@10").label
     'infAP@10'
     """
+    from recommenders import list_metric
+
     arithmetic = _with_arithmetic_mean(metric)
 
     def score(ranked: Sequence[str], grades: Mapping[str, float]) -> float:

@@ -21,10 +21,11 @@ from harness.metrics.shared.names import parse_name
 from harness.metrics.shared.register import available_metrics, find_metric
 from harness.scoring.means import user_weights
 from harness.scoring.score import score
+from harness.study.metric_checks import try_out
 from harness.study.other_settings import Trial, read_trials
 from harness.study.parts import content_key, digest_of
 from harness.study.reachable_code import place_of, reach
-from harness.study.run import check, try_out
+from harness.study.run import check
 from harness.study.store import Store
 from harness.study.study import Study
 from harness.study.study_file import read_text

@@ -5,7 +5,7 @@ import sys
 import tomllib
 from importlib import import_module
 from pathlib import Path
-from shutil import copytree
+from shutil import copytree, ignore_patterns
 
 import pytest
 from packaging.requirements import Requirement
@@ -52,20 +52,41 @@ def python(code: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 def test_another_package_in_the_place_of_ours_is_said(tmp_path: Path) -> None:
     (tmp_path / "recommenders").mkdir()
     (tmp_path / "recommenders/__init__.py").touch()
-    answer = python("import harness; harness.Study", tmp_path)
+    answer = python("import harness; harness.run_study", tmp_path)
     assert "the harness needs its own package `recommenders`" in answer.stderr
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("package", ["recommenders", "runs"])
-def test_commands_say_in_a_sentence_which_package_is_hidden(package: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("package", "command"), [("recommenders", "systems"), ("runs", "metrics")])
+def test_commands_say_in_a_sentence_which_package_is_hidden(
+    package: str, command: str, tmp_path: Path
+) -> None:
     (tmp_path / package).mkdir()
     (tmp_path / package / "__init__.py").touch()
-    answer = python("from harness.cli.main import main; main(['metrics'])", tmp_path)
+    answer = python(f"from harness.cli.main import main; main([{command!r}])", tmp_path)
     assert answer.returncode == MISUSED
     assert answer.stderr.startswith(f"Error: the harness needs its own package `{package}` (")
     assert str(tmp_path) in answer.stderr
     assert len(answer.stderr.splitlines()) == 1
+
+
+@pytest.mark.slow
+def test_what_trains_nothing_works_beside_another_package_recommenders(tmp_path: Path) -> None:
+    (tmp_path / "recommenders").mkdir()
+    (tmp_path / "recommenders/__init__.py").write_text('__title__ = "Recommenders"')
+    (tmp_path / "test.qrels").write_text("1 0 a 1\n2 0 b 1\n")
+    (tmp_path / "a.run").write_text("1 Q0 a 1 2.0 a\n2 Q0 a 1 2.0 a\n2 Q0 b 2 1.0 a\n")
+    arguments = ["evaluate", "--qrels", "test.qrels", "-m", "RR@5", "a.run"]
+    command = python(f"from harness.cli.main import main; main({arguments})", tmp_path)
+    assert command.returncode == 0, command.stderr
+    assert ".7500" in command.stdout
+    code = (
+        "sys.ps1 = ''; import harness\n"
+        "scores = harness.score('a.run', 'test.qrels', ['RR@5'])\n"
+        "print(scores.values.mean(), harness.ir_measure('RR@5'))"
+    )
+    notebook = python(code, tmp_path)
+    assert notebook.stdout == "0.75 RR@5\n", notebook.stderr
 
 
 @pytest.mark.slow
@@ -77,11 +98,11 @@ def test_a_script_of_the_user_that_hides_a_package_is_to_be_renamed(tmp_path: Pa
 
 @pytest.mark.slow
 def test_packages_that_are_written_over_are_told(tmp_path: Path) -> None:
-    copytree(ROOT / "harness", tmp_path / "harness")
-    for name in ("recommenders", "runs", "qrels", "analyses"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "__init__.py").write_text('__title__ = "Recommenders"')
-    answer = python("import harness; harness.Study", tmp_path)
+    """Microsoft's package, installed later, leaves our other modules beside its own file."""
+    for name in PACKAGES:
+        copytree(ROOT / name, tmp_path / name, ignore=ignore_patterns("__pycache__"))
+    (tmp_path / "recommenders/__init__.py").write_text('__title__ = "Recommenders"')
+    answer = python("import harness; harness.run_study", tmp_path)
     assert "own package `recommenders`" in answer.stderr
     assert "Install the harness again, in an environment of its own." in answer.stderr
 
