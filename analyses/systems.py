@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from pydantic import Field
@@ -31,6 +31,22 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from analyses.shared.work import Work
+
+TITLE = "Comparison of the systems"
+
+Details = Literal["letters", "intervals", "ranks", "all"]
+"""What stands beside means and letters in a table: nothing, 95 % intervals, ranks, or both."""
+
+WITH_INTERVALS = ("intervals", "all")
+WITH_RANKS = ("ranks", "all")
+"""Details that have these columns."""
+
+MEAN = "mean"
+LETTERS = "letters"
+"""Headings of columns."""
+
+SHORTEST_RANGE = 4
+"""So many letters that follow one another are written as a range."""
 
 BARS_FROM = 1.02
 BARS_APART = 0.02
@@ -221,33 +237,29 @@ class Systems(Result):
 
     def caption(self) -> str:
         """Write what stands in a cell."""
-        test = self._test_in_words()
-        users = counted(self.n_users, self.unit)
-        error_rate = rounded(self.alpha, 2)
-        return (
-            f"Mean over {users} with its 95 % confidence interval (Student's t), letters, and "
-            "possible ranks. Two systems that share a letter do not differ significantly. Ranks: "
-            f"from 1 + the number of systems that are significantly better, to {len(self.systems)} "
-            "- the number of those that are significantly worse. Letters and ranks are of one test "
-            f"of all pairs at once for each measure ({test}; family-wise error rate {error_rate}; "
-            f"seed {self.seed}), which compares systems {self.unit} by {self.unit}: the intervals "
-            "of single means do not show which systems differ, and a system with a lower mean may "
-            f"have fewer possible ranks. Systems are ordered by {self.measures[0]}."
-            f"{self._missing_letters_sentence()}"
-        )
+        return self._note(self.reported_indices)
 
-    def _missing_letters_sentence(self) -> str:
-        """Write under which measures there are no letters, after a space; empty if under none."""
-        measures = []
-        for number in self.reported_indices:
-            if not any(self.letters(number)):
-                measures.append(str(self.measures[number]))
-        if not measures:
-            return ""
-        return (
-            f" Under {listed(measures)}, letters are left out, as there would be more than "
-            f"{MOST_LETTERS}: ranks alone are shown."
-        )
+    def _letters_sentences(self, numbers: Sequence[int]) -> list[str]:
+        """Write how letters are shortened, and where there are none; empty for neither.
+
+        ``numbers`` are positions of the measures that are shown.
+        """
+        sentences = []
+        without_letters = []
+        has_ranges = False
+        for number in numbers:
+            letters = self.letters(number)
+            if not any(letters):
+                without_letters.append(str(self.measures[number]))
+            has_ranges |= any(shortened_letters(text) != text for text in letters)
+        if has_ranges:
+            sentences.append("A range such as a–d stands for all letters from a to d.")
+        if without_letters:
+            sentences.append(
+                f"Under {listed(without_letters)}, letters are left out, as there would be more "
+                f"than {MOST_LETTERS}."
+            )
+        return sentences
 
     def caption_of(self, part: str) -> str:
         """Write what the diagram shows."""
@@ -278,6 +290,16 @@ class Systems(Result):
         n_systems = len(self.systems)
         return (f"Systems that may rank first, of {n_systems:,}: {listed(counts)}.",)
 
+    def conclusion(self) -> str:
+        """Write what the cells of the table hold, then the findings: the text of a command."""
+        error_rate = rounded(self.alpha, 2)
+        cells = (
+            f"Means over {self.units}, letters, possible ranks, and 95 % intervals of the means. "
+            "Systems that share a letter do not differ significantly; letters and ranks are of "
+            f"{self._test_in_words()} (family-wise error rate {error_rate}).\n"
+        )
+        return cells + super().conclusion()
+
     def cautions(self) -> Sequence[str]:
         """Write that too few users differ for the bootstrap; nothing for other corrections."""
         if self.correction != "max-t":
@@ -291,34 +313,109 @@ class Systems(Result):
         )
 
     @table("systems", "means of the systems with intervals, letters and ranks")
-    def tabulate(self, *, measure: str | None = None) -> Table:
+    def tabulate(self, *, measure: str | None = None, details: Details | None = None) -> Table:
         """Tabulate the systems from the best under the first measure, or under one measure.
 
         Without a measure, each report measure has a column, whose cells hold mean, letters, ranks
-        and interval. ``measure`` is the label of a report measure, of which each of these has a
-        column of its own; InputError if there is none of this label. Letters are left out where
-        there would be more than 12.
+        and interval in two lines; LaTeX prints means and letters alone, in one. ``details`` has
+        chosen columns in place of that, in every format. ``measure`` is the label of a report
+        measure, of which mean, letters, interval and ranks have a column each, if details do not
+        choose among them, as they have if there is one report measure alone; InputError if there is
+        none of this label. Letters are left out where there would be more than 12.
         """
-        title = "Comparison of the systems"
-        cells: list[Sequence[str]]
-        if measure is None:
-            first = self.reported_indices[0]
-            headings: Sequence[str] = self.labels
-            columns = [self._joined_cells(number) for number in self.reported_indices]
-            # By system.
-            cells = list(zip(*columns, strict=True))
-        else:
-            first = self.reported_indices[panel_index(self.labels, measure)]
-            headings = ("mean", "95 %", "letters", "ranks")
-            cells = list(self._cells(first))
-            if not any(self.letters(first)):
-                headings = ("mean", "95 %", "ranks")
-                cells = [(mean, interval, ranks) for mean, interval, _, ranks in self._cells(first)]
-            title += f" under {measure}"
+        if measure is not None or len(self.labels) == 1:
+            number = self.reported_indices[panel_index(self.labels, measure)]
+            return self._columns_table([number], details or "all")
+        if details is not None:
+            return self._columns_table(self.reported_indices, details)
+        first = self.reported_indices[0]
+        columns = [self._joined_cells(number) for number in self.reported_indices]
         rows: list[list[Cell]] = []
         for system in self.order(first):
-            rows.append([self.systems[system], *cells[system]])
-        return Table("systems", title, self.caption(), ["system", *headings], rows)
+            cells = [column[system] for column in columns]
+            rows.append([self.systems[system], *cells])
+        headings = ["system", *self.labels]
+        in_print = self._columns_table(self.reported_indices, "letters")
+        return Table("systems", TITLE, self.caption(), headings, rows, in_print=in_print)
+
+    def _columns_table(self, numbers: Sequence[int], details: Details) -> Table:
+        """Tabulate systems in one line each: mean, letters and details have columns of their own.
+
+        ``numbers`` are positions of measures; systems are in the order of the first. Headings begin
+        with the measure if there are several.
+        """
+        headings = ["system"]
+        superscripts = []
+        columns: list[Sequence[Cell]] = [self.systems]
+        for number in numbers:
+            label = str(self.measures[number])
+            for quantity, texts in self._columns(number, details).items():
+                if quantity == LETTERS:
+                    superscripts.append(len(headings))
+                if len(numbers) == 1:
+                    headings.append(quantity)
+                elif quantity == MEAN:
+                    headings.append(label)
+                else:
+                    headings.append(f"{label}, {quantity}")
+                columns.append(texts)
+        rows: list[list[Cell]] = []
+        for system in self.order(numbers[0]):
+            rows.append([column[system] for column in columns])
+        title = TITLE
+        if len(numbers) == 1:
+            title = f"{TITLE} under {self.measures[numbers[0]]}"
+        note = self._note(numbers, details)
+        return Table("systems", title, note, headings, rows, superscripts=superscripts)
+
+    def _columns(self, number: int, details: Details) -> dict[str, Sequence[str]]:
+        """Write the columns of a measure by their headings, from the mean: a text for each system.
+
+        ``number`` is the position of the measure. Letters are missing if there would be too many.
+        """
+        means, intervals, letters, ranks = zip(*self._cells(number), strict=True)
+        columns: dict[str, Sequence[str]] = {MEAN: means}
+        if any(letters):
+            columns[LETTERS] = letters
+        if details in WITH_INTERVALS:
+            columns["95 %"] = intervals
+        if details in WITH_RANKS:
+            columns["ranks"] = ranks
+        return columns
+
+    def _note(self, numbers: Sequence[int], details: Details = "all") -> str:
+        """Write what stands in a cell, beginning with what a caption must have.
+
+        ``numbers`` are positions of the measures that are shown.
+        """
+        has_intervals = details in WITH_INTERVALS
+        has_ranks = details in WITH_RANKS
+        error_rate = rounded(self.alpha, 2)
+        interval = " with its 95 % confidence interval (Student's t)" if has_intervals else ""
+        sentences = [
+            f"Mean over {counted(self.n_users, self.unit)}{interval}.",
+            "Systems that share a letter do not differ significantly.",
+        ]
+        if has_ranks:
+            sentences.append(
+                "Ranks: from 1 + the number of systems that are significantly better, to "
+                f"{len(self.systems)} - the number of those that are significantly worse."
+            )
+        subject = "Letters and ranks are" if has_ranks else "Letters are"
+        sentences.append(
+            f"{subject} of one test of all pairs at once for each measure "
+            f"({self._test_in_words()}; family-wise error rate {error_rate}; seed {self.seed})."
+        )
+        if has_intervals:
+            sentences.append(
+                f"The test compares systems {self.unit} by {self.unit}: the intervals of single "
+                "means do not show which systems differ, and a system with a lower mean may have "
+                "fewer possible ranks."
+            )
+        if len(numbers) > 1:
+            sentences.append(f"Systems are ordered by {self.measures[numbers[0]]}.")
+        sentences += self._letters_sentences(numbers)
+        return " ".join(sentences)
 
     def _joined_cells(self, number: int) -> list[str]:
         """Write the values of `_cells` under a measure, in a cell of two lines for each system."""
@@ -346,12 +443,12 @@ class Systems(Result):
             worst_rank = rank_high[number, system]
             ranks = f"{best_rank}" if best_rank == worst_rank else f"{best_rank}–{worst_rank}"
             interval = f"[{low}, {high}]"
-            cells.append((mean, interval, letters[system], ranks))
+            cells.append((mean, interval, shortened_letters(letters[system]), ranks))
         return cells
 
-    def to_latex(self, *, measure: str | None = None) -> str:
-        """Write the table of the systems for the LaTeX package booktabs."""
-        return self.tabulate(measure=measure).to_latex()
+    def to_latex(self, *, measure: str | None = None, details: Details | None = None) -> str:
+        """Write the table of the systems for the LaTeX package booktabs; see `tabulate`."""
+        return self.tabulate(measure=measure, details=details).to_latex()
 
     @figure(
         "systems",
@@ -380,6 +477,17 @@ class Systems(Result):
         limits = (low[number, order], high[number, order])
         draw_ranks(ax, names, ranks, limits, is_better | is_better.T)
         ax.set(xlabel="rank", title=str(self.measures[number]))
+
+
+def shortened_letters(letters: str) -> str:
+    """Write four letters or more that follow one another as a range: "abcd" as "a–d".
+
+    Other texts stay, such as "", "abc" and "abcef".
+    """
+    if len(letters) < SHORTEST_RANGE:
+        return letters
+    follow = "".join(chr(ord(letters[0]) + step) for step in range(len(letters)))
+    return f"{letters[0]}–{letters[-1]}" if letters == follow else letters
 
 
 def draw_ranks(

@@ -10,7 +10,8 @@ PAGE_WIDTH = 469.0
 """Points that a table has in one or both columns of LaTeX's article."""
 
 GAP = 12.0
-"""Points between two numbers."""
+NARROW_GAP = 6.0
+"""Points between two columns: as LaTeX has it, and where the table would not fit its page so."""
 
 SIZES = {"": 10, r"\small": 9, r"\footnotesize": 8}
 """Sizes of letters, in points."""
@@ -20,6 +21,15 @@ SMALLEST_SIZE = r"\scriptsize"
 
 DIGIT_WIDTH = 0.55
 """The width of a digit, some of them bold, as a share of the size."""
+
+SUPERSCRIPT_SIZE = 0.7
+"""The size of superscripts, as a share of the size of the letters beside them."""
+
+MAX_CAPTION_WORDS = 40
+"""Captions are not longer; what is left stands in a note below the table."""
+
+SENTENCE_END = re.compile(r"(?<=[.!?]) (?=[A-Z])")
+"""The space between two sentences."""
 
 SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -77,16 +87,42 @@ def bold_latex(text: str) -> str:
     return f"\\textbf{{{text}}}"
 
 
-def latex_size(widths: Sequence[int]) -> tuple[str, str]:
-    """Choose the floating environment, and the size of its letters, in which a table fits.
+def split_caption(title: str, note: str) -> tuple[str, str]:
+    """Split a title and a note into a caption of at most 40 words, and the rest of the note.
+
+    The caption has the title and the first sentences of the note, as many as fit
+    (`MAX_CAPTION_WORDS`); either part of the result may be empty. A longer title stays whole.
+    """
+    sentences = [f"{title}.", *SENTENCE_END.split(note)]
+    n_in_caption = 1
+    n_words = len(title.split())
+    for sentence in sentences[1:]:
+        n_words += len(sentence.split())
+        if n_words > MAX_CAPTION_WORDS:
+            break
+        n_in_caption += 1
+    caption = " ".join(sentences[:n_in_caption])
+    rest = " ".join(sentences[n_in_caption:])
+    return caption.strip(), rest
+
+
+def latex_size(widths: Sequence[float]) -> tuple[str, str, float]:
+    """Choose the floating environment, the size of its letters and the gap in which a table fits.
 
     ``widths`` are the numbers of characters of its columns. The results are "table", of one column
-    of the page, or else "table*", of the whole page; and the command for the largest of the `SIZES`
-    that fits, "" for the usual size. If none fits even the page, it is `SMALLEST_SIZE`.
+    of the page, or else "table*", of the whole page; the command for the largest of the `SIZES`
+    that fits, "" for the usual size; and the points between columns, which are narrow where no size
+    fits without that. If none fits even the page, the command is `SMALLEST_SIZE`.
     """
-    gaps = GAP * (len(widths) - 1)
-    for environment, available in (("table", COLUMN_WIDTH), ("table*", PAGE_WIDTH)):
+    layouts = (
+        ("table", COLUMN_WIDTH, GAP),
+        ("table", COLUMN_WIDTH, NARROW_GAP),
+        ("table*", PAGE_WIDTH, GAP),
+        ("table*", PAGE_WIDTH, NARROW_GAP),
+    )
+    n_gaps = len(widths) - 1
+    for environment, available, gap in layouts:
         for command, points in SIZES.items():
-            if sum(widths) * points * DIGIT_WIDTH + gaps <= available:
-                return environment, command
-    return "table*", SMALLEST_SIZE
+            if sum(widths) * points * DIGIT_WIDTH + gap * n_gaps <= available:
+                return environment, command, gap
+    return "table*", SMALLEST_SIZE, NARROW_GAP

@@ -8,14 +8,23 @@ import json
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from html import escape
 from itertools import zip_longest
-from textwrap import shorten
+from textwrap import fill, shorten
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from analyses.shared.latex import LINE_BREAK, NO_LABEL, bold_latex, latex_size, latex_text
+from analyses.shared.latex import (
+    GAP,
+    LINE_BREAK,
+    NO_LABEL,
+    SUPERSCRIPT_SIZE,
+    bold_latex,
+    latex_size,
+    latex_text,
+    split_caption,
+)
 from analyses.shared.number_format import MISSING, Cell, format_cell, without_zero
 
 if TYPE_CHECKING:
@@ -24,6 +33,9 @@ if TYPE_CHECKING:
 
 Columns: TypeAlias = Mapping[str, Iterable[Any]]
 TextWriter: TypeAlias = Callable[[str], str]
+
+HEADING_WIDTH = 12
+"""Characters that a line of a heading in LaTeX may have, even where the cells are shorter."""
 
 TERMINAL = 80
 """Width of a terminal, in characters."""
@@ -61,6 +73,11 @@ class Table:
         Decimals of fractions.
     decimals_of_columns
         Decimals of columns that have others, by the number of the column.
+    superscripts
+        Numbers of columns of texts, such as letters of groups, that LaTeX prints as superscripts of
+        the column before them; other formats have them as columns of their own.
+    in_print
+        The table that LaTeX has in the place of this one, with shorter rows; None: this one.
     """
 
     name: str
@@ -71,6 +88,8 @@ class Table:
     bold: Collection[tuple[int, int]] = ()
     decimals: int = 4
     decimals_of_columns: Mapping[int, int] = field(default_factory=dict)
+    superscripts: Collection[int] = ()
+    in_print: Table | None = None
 
     @classmethod
     def from_columns(
@@ -194,38 +213,114 @@ class Table:
 
         return pd.DataFrame(self.rows, columns=list(self.headings), dtype=object)
 
+    def with_note(self, sentence: str) -> Table:
+        """Add a sentence to the note, also of the table in print."""
+        in_print = None if self.in_print is None else self.in_print.with_note(sentence)
+        return replace(self, note=f"{self.note} {sentence}", in_print=in_print)
+
     def to_latex(self) -> str:
-        """Write a floating LaTeX table (booktabs): caption, label and the rows, rounded.
+        """Write a floating LaTeX table (booktabs): caption, label, the rows, rounded, and a note.
 
         It is one or two columns of the page wide, in the largest font size that fits. Texts are
-        escaped. The caption has title and note, the label the table's name.
+        escaped. The caption has the title and as much of the note as 40 words hold, the rest stands
+        below the rows; the label is the table's name. A table with a form in print has that one.
         """
-        headings = [latex_text(heading) for heading in self.headings]
+        if self.in_print is not None:
+            return self.in_print.to_latex()
         rows = self._written_rows(latex_text, write_bold=bold_latex, show=self.typeset_cell)
-        head, *body = [f"    {' & '.join(cells)} \\\\" for cells in (headings, *rows)]
-        widths = _column_widths([self.headings, *self._lines()])
-        floating, size = latex_size(widths)
-        caption = latex_text(f"{self.title}. {self.typeset_note}")
+        body = [f"    {' & '.join(self._with_superscripts(cells))} \\\\" for cells in rows]
+        floating, size, gap = latex_size(self._typeset_widths())
+        caption, note = split_caption(self.title, self.typeset_note)
         label = NO_LABEL.sub("-", self.name)
-        alignment = f"@{{}}l{'r' * (len(self.headings) - 1)}@{{}}"
-        return "\n".join(
-            [
-                r"% needs \usepackage{booktabs}",
-                f"\\begin{{{floating}}}",
-                f"  \\caption{{{caption}}}",
-                f"  \\label{{tab:{label}}}",
-                f"  \\centering{size}",
-                f"  \\begin{{tabular}}{{{alignment}}}",
-                r"    \toprule",
-                head,
-                r"    \midrule",
-                *body,
-                r"    \bottomrule",
-                r"  \end{tabular}",
-                f"\\end{{{floating}}}",
-                "",
-            ]
-        )
+        lines = [
+            r"% needs \usepackage{booktabs}",
+            f"\\begin{{{floating}}}",
+            f"  \\caption{{{latex_text(caption)}}}",
+            f"  \\label{{tab:{label}}}",
+            f"  \\centering{size}",
+        ]
+        if gap != GAP:
+            # LaTeX's length is half of the gap.
+            lines.append(f"  \\setlength{{\\tabcolsep}}{{{gap / 2:g}pt}}")
+        lines += [
+            f"  \\begin{{tabular}}{{@{{}}{self._alignment()}@{{}}}}",
+            r"    \toprule",
+            f"    {' & '.join(self._typeset_headings())} \\\\",
+            r"    \midrule",
+            *body,
+            r"    \bottomrule",
+            r"  \end{tabular}",
+        ]
+        if note:
+            note_text = rf"\footnotesize\raggedright {latex_text(note)}"
+            lines += [r"  \par\smallskip", f"  \\parbox{{\\linewidth}}{{{note_text}}}"]
+        lines += [f"\\end{{{floating}}}", ""]
+        return "\n".join(lines)
+
+    def _alignment(self) -> str:
+        """Write LaTeX's columns: names left, numbers right, superscripts without a gap."""
+        columns = ["l"]
+        for column in range(1, len(self.headings)):
+            columns.append("@{}l" if column in self.superscripts else "r")
+        return "".join(columns)
+
+    def _short_headings(self) -> list[str]:
+        """Shorten the headings for LaTeX: long ones have several lines, superscripts have "".
+
+        Of "P@10, ranks", right of the column "P@10" with superscripts, only "ranks" is left. A line
+        is as long as the cells below it, or 12 characters (`HEADING_WIDTH`).
+        """
+        headings = [str(self.headings[0])] if self.headings else []
+        subject = ""
+        for column, heading in enumerate(self.headings[1:], start=1):
+            if column in self.superscripts:
+                subject = self.headings[column - 1]
+                headings.append("")
+            else:
+                width = max(HEADING_WIDTH, self._content_width(column))
+                short = heading.removeprefix(f"{subject}, ")
+                headings.append(fill(short, width, break_long_words=False, break_on_hyphens=False))
+        return headings
+
+    def _typeset_headings(self) -> list[str]:
+        """Write the headings for LaTeX, one over a column and its superscripts."""
+        last = len(self.headings) - 1
+        headings = []
+        for column, heading in enumerate(self._short_headings()):
+            if column in self.superscripts:
+                continue
+            text = latex_text(heading)
+            if column + 1 in self.superscripts:
+                alignment = "c@{}" if column + 1 == last else "c"
+                text = f"\\multicolumn{{2}}{{{alignment}}}{{{text}}}"
+            headings.append(text)
+        return headings
+
+    def _with_superscripts(self, cells: Sequence[str]) -> list[str]:
+        """Raise the texts of the columns that are superscripts; ``cells`` is an escaped row."""
+        return [
+            f"\\textsuperscript{{{cell}}}" if cell and column in self.superscripts else cell
+            for column, cell in enumerate(cells)
+        ]
+
+    def _typeset_widths(self) -> list[float]:
+        """Count the characters of each column in LaTeX, those of superscripts as smaller ones.
+
+        A superscript is part of the width of the column before it.
+        """
+        widths: list[float] = []
+        for column, heading in enumerate(self._short_headings()):
+            width: float = self._content_width(column)
+            if column + 1 in self.superscripts:
+                width += SUPERSCRIPT_SIZE * self._content_width(column + 1)
+            if column not in self.superscripts:
+                widths.append(max(width, _longest_line(heading)))
+        return widths
+
+    def _content_width(self, column: int) -> int:
+        """Count the characters of the longest line of a column's cells in LaTeX; 0 without rows."""
+        texts = [self.typeset_cell(row[column], column) for row in self.rows]
+        return max(map(_longest_line, texts), default=0)
 
     def _lines(self) -> list[Sequence[str]]:
         """Round every cell, and lay out those of several lines one below the other.
@@ -265,6 +360,11 @@ class Table:
 def _as_list(column: Iterable[Any]) -> list[Any]:
     """Turn a column into a list of Python's own numbers and texts."""
     return column.tolist() if hasattr(column, "tolist") else list(column)
+
+
+def _longest_line(text: str) -> int:
+    """Count the characters of the longest line of a text."""
+    return max(len(line) for line in LINE_BREAK.split(text))
 
 
 def escape_formula(text: str) -> str:

@@ -190,6 +190,12 @@ def report(study: Path, plugins: Paths) -> None:
 )
 @click.option("--measure", help="Measure to tabulate, such as nDCG@10; default: all.")
 @click.option(
+    "--details",
+    type=click.Choice(["letters", "intervals", "ranks", "all"]),
+    help="Columns of the table systems, one line for each system: means and letters alone, with "
+    "intervals, with ranks, or with both; default: all in two lines, in LaTeX letters alone.",
+)
+@click.option(
     "--convention",
     type=click.Choice(["dp", "dp_ordered"]),
     help="Discriminative power in table3: sum of p-values over unordered pairs of systems (dp), or "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 from analyses.shared.analysis import built_in_analyses
@@ -70,7 +69,7 @@ def tabulate(study: FinishedStudy, name: str, **choices: Any) -> Table:
     if not made_table.rows:
         place = f" at cut-off {choices['cutoff']}" if "cutoff" in choices else ""
         raise InputError(f"{study.folder}: the table {name!r} is empty{place}.")
-    return replace(made_table, note=f"{made_table.note} {study.manifest.data}")
+    return made_table.with_note(study.manifest.data)
 
 
 def _find_table(study: FinishedStudy, name: str) -> tuple[str, TableDeclaration]:

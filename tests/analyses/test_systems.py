@@ -13,7 +13,7 @@ from analyses.shared.sentences import letter_groups
 from analyses.shared.work import ScoresWork
 from analyses.significance.bootstrap_max_t import max_t_test
 from analyses.significance.corrections import sign_flip_max_t_test
-from analyses.systems import Settings, Systems, systems
+from analyses.systems import Settings, Systems, shortened_letters, systems
 from harness.readers.score_files import read_score_tables
 from runs import InputError
 from tests.analyses.made import Totals
@@ -106,7 +106,7 @@ def test_groups_are_the_largest_without_a_difference() -> None:
 
 def test_the_table_of_one_measure_has_its_numbers_in_columns() -> None:
     found = compared([0.5, 0.1])
-    assert found.tabulate(measure="P@5").headings == ["system", "mean", "95 %", "letters", "ranks"]
+    assert found.tabulate(measure="P@5").headings == ["system", "mean", "letters", "95 %", "ranks"]
     with pytest.raises(InputError, match="P@5, loss@5"):
         found.tabulate(measure="P@7")
 
@@ -200,8 +200,8 @@ def test_the_table_has_each_number_of_a_measure() -> None:
     rows = by_hand().tabulate(measure="P@5").rows
     assert [row[0] for row in rows] == ["c", "a", "d", "b"]
     assert [float(str(row[1])) for row in rows] == [0.6, 0.5, 0.2, 0.1]
-    assert rows[0][3:] == ["a", "1–2"]
-    low, high = str(rows[0][2]).strip("[]").split(", ")
+    assert [rows[0][2], rows[0][4]] == ["a", "1–2"]
+    low, high = str(rows[0][3]).strip("[]").split(", ")
     assert (float(low), float(high)) == (0.5, 0.8)
 
 
@@ -333,3 +333,34 @@ def test_where_there_would_be_more_than_twelve_letters_ranks_stand_alone() -> No
     assert frame.query("metric == 'P'")["groups"].tolist() == [""] * n_systems
     # Without groups, there are no bars.
     assert len(compared_systems.plot(label="P@5").lines) == 1
+
+
+def test_in_columns_each_system_has_one_line_with_the_details_that_are_chosen() -> None:
+    found = by_hand()
+    assert found.tabulate(details="letters").headings == [
+        "system",
+        "P@5",
+        "P@5, letters",
+        "loss@5",
+        "loss@5, letters",
+    ]
+    assert [*found.tabulate(details="letters").rows[0]] == ["c", ".600", "a", "-.600", "a"]
+    assert [*found.tabulate(details="intervals").rows[0]][:4] == ["c", ".600", "a", "[.500, .800]"]
+    assert [*found.tabulate(details="ranks").rows[0]][:4] == ["c", ".600", "a", "1–2"]
+    everything = ["c", ".600", "a", "[.500, .800]", "1–2"]
+    assert [*found.tabulate(details="all").rows[0]][:5] == everything
+    assert [*found.tabulate(measure="P@5").rows[0]] == everything
+    assert [*found.tabulate(measure="P@5", details="ranks").rows[0]] == ["c", ".600", "a", "1–2"]
+
+
+def test_latex_has_means_and_letters_where_nothing_else_is_chosen() -> None:
+    found = by_hand()
+    assert found.to_latex() == found.to_latex(details="letters")
+    assert r"c & .600 & \textsuperscript{a} & $-$.600 & \textsuperscript{a} \\" in found.to_latex()
+
+
+def test_four_letters_in_a_row_are_a_range() -> None:
+    assert shortened_letters("abcd") == "a–d"
+    assert shortened_letters("bcdefgh") == "b–h"
+    for text in ("", "a", "abc", "abce", "acde"):
+        assert shortened_letters(text) == text

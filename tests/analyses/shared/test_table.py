@@ -1,5 +1,6 @@
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import given as drawn
 from hypothesis import strategies as st
 
-from analyses.shared.latex import latex_size, latex_text
+from analyses.shared.latex import latex_size, latex_text, split_caption
 from analyses.shared.table import (
     FORMATS,
     Table,
@@ -181,31 +182,34 @@ def test_bold_formulas_are_bold_in_latex() -> None:
 @pytest.mark.parametrize(
     ("widths", "room"),
     [
-        ([41], ("table", "")),
-        ([42], ("table", r"\small")),
-        ([46], ("table", r"\small")),
-        ([47], ("table", r"\footnotesize")),
-        ([52], ("table", r"\footnotesize")),
-        ([53], ("table*", "")),
-        ([85], ("table*", "")),
-        ([86], ("table*", r"\small")),
-        ([94], ("table*", r"\small")),
-        ([95], ("table*", r"\footnotesize")),
-        ([106], ("table*", r"\footnotesize")),
-        ([107], ("table*", r"\scriptsize")),
-        ([200], ("table*", r"\scriptsize")),
-        ([20, 21], ("table", r"\small")),
-        ([10, 10, 17], ("table", "")),
-        ([10, 10, 5, 10], ("table", "")),
-        ([10, 10, 5, 4, 4], ("table", r"\small")),
-        ([40, 43], ("table*", "")),
-        ([40, 40, 1], ("table*", r"\small")),
+        ([41], ("table", "", 12)),
+        ([42], ("table", r"\small", 12)),
+        ([46], ("table", r"\small", 12)),
+        ([47], ("table", r"\footnotesize", 12)),
+        ([52], ("table", r"\footnotesize", 12)),
+        ([53], ("table*", "", 12)),
+        ([85], ("table*", "", 12)),
+        ([86], ("table*", r"\small", 12)),
+        ([94], ("table*", r"\small", 12)),
+        ([95], ("table*", r"\footnotesize", 12)),
+        ([106], ("table*", r"\footnotesize", 12)),
+        ([107], ("table*", r"\scriptsize", 6)),
+        ([200], ("table*", r"\scriptsize", 6)),
+        ([20, 21], ("table", r"\small", 12)),
+        ([10, 10, 17], ("table", "", 12)),
+        ([10, 10, 5, 10], ("table", "", 12)),
+        ([10, 10, 5, 4, 4], ("table", r"\small", 12)),
+        ([10, 10, 10, 10, 5], ("table", r"\footnotesize", 6)),
+        ([10, 10, 10, 10, 7], ("table*", "", 12)),
+        ([40, 43], ("table*", "", 12)),
+        ([40, 40, 1], ("table*", r"\small", 12)),
+        ([40, 40, 16, 4], ("table*", r"\footnotesize", 6)),
     ],
 )
 def test_a_table_takes_one_column_of_an_article_if_it_can(
-    widths: list[int], room: tuple[str, str]
+    widths: list[float], room: tuple[str, str, float]
 ) -> None:
-    """One has 229 points, both 469; a character .55 of its size, and a gap 12 points."""
+    """One has 229 points, both 469; a character .55 of its size, and a gap 12 points or else 6."""
     assert latex_size(widths) == room
 
 
@@ -327,3 +331,45 @@ def test_a_frame_is_shown_with_its_headings_as_texts() -> None:
     table = frame_table("t", "Title", pd.DataFrame({5: [0.5], "x": ["a"]}), "Note.")
     assert (table.headings, table.rows, table.decimals) == (["5", "x"], [(0.5, "a")], 4)
     assert frame_table("t", "", pd.DataFrame({"x": [1.0]}), "", decimals=2).decimals == 2
+
+
+def test_captions_in_latex_have_40_words_at_most_and_a_note_has_the_rest() -> None:
+    """The title has one word, the first two sentences 39, the third one word more."""
+    first = f"First{' word' * 18}."
+    second = f"Second{' word' * 19}."
+    written = Table("t", "Title", f"{first} {second} Third.", ["", "P"], [["a", 0.5]]).to_latex()
+    caption, note = written.split(r"\begin{tabular}")
+    assert f"Title. {first} {second}}}" in caption
+    assert "Third." in note
+
+
+def test_a_sentence_that_is_too_long_for_a_caption_is_in_the_note() -> None:
+    note = f"Long{' word' * 40}. Short."
+    assert split_caption("Title", note) == ("Title.", note)
+    assert split_caption("Title", "") == ("Title.", "")
+    long_title = "word " * 50
+    assert split_caption(long_title.strip(), "Note.") == (f"{long_title.strip()}.", "Note.")
+
+
+def lettered() -> Table:
+    """Means of two systems by two measures; no letters by the second."""
+    headings = ["system", "P@5", "P@5, letters", "P@5, ranks", "AP"]
+    rows = [["a", 0.5, "a", "1", 0.25], ["b", 0.25, "", "2", 0.125]]
+    return Table("t", "Title", "Note.", headings, rows, decimals=3, superscripts=[2])
+
+
+def test_letters_are_superscripts_in_latex_and_a_column_elsewhere() -> None:
+    written = lettered().to_latex()
+    assert r"a & .500 & \textsuperscript{a} & 1 & .250 \\" in written
+    assert r"b & .250 &  & 2 & .125 \\" in written
+    assert r"{@{}lr@{}lrr@{}}" in written
+    assert r"system & \multicolumn{2}{c}{P@5} & ranks & AP \\" in written
+    assert lettered().to_csv().splitlines()[1] == "a,0.5,a,1,0.25"
+
+
+def test_latex_prints_the_form_in_print_with_its_note() -> None:
+    on_screen = replace(small([["a", 0.5]]), in_print=lettered())
+    assert on_screen.to_latex() == lettered().to_latex()
+    assert "Title. Note. Data." in on_screen.with_note("Data.").to_latex()
+    assert on_screen.with_note("Data.").note.endswith(" Data.")
+    assert small([["a", 0.5]]).with_note("Data.").in_print is None
