@@ -507,6 +507,18 @@ class Discrimination(Result):
         """
         return (self.effects["upper"] - self.effects["lower"]) / 2
 
+    def one_sided_reach(self) -> Floats:
+        """Compute how far one-sided limits at 1 - ``alpha`` are from the mean differences.
+
+        It is the quantile of t times the standard error, of shape (n_measures, n_pairs); NaN of one
+        user.
+        """
+        degrees_of_freedom = max(self.n_users - 1, 1)
+        one_sided_quantile = stdtrit(degrees_of_freedom, 1 - self.alpha)
+        two_sided_quantile = stdtrit(degrees_of_freedom, 1 - LEVEL / 2)
+        standard_errors = self._half_widths() / two_sided_quantile
+        return np.asarray(one_sided_quantile * standard_errors)
+
     def verdicts(self) -> NDArray[np.str_] | None:
         """Call each pair different, equivalent or undecided, of shape (n_measures, n_pairs).
 
@@ -517,11 +529,7 @@ class Discrimination(Result):
         """
         if self.margin is None:
             return None
-        degrees_of_freedom = max(self.n_users - 1, 1)
-        one_sided_quantile = stdtrit(degrees_of_freedom, 1 - self.alpha)
-        two_sided_quantile = stdtrit(degrees_of_freedom, 1 - LEVEL / 2)
-        standard_errors = self._half_widths() / two_sided_quantile
-        largest_differences = np.abs(self.differences) + one_sided_quantile * standard_errors
+        largest_differences = np.abs(self.differences) + self.one_sided_reach()
         is_equivalent = largest_differences < self.margin
         p_values = self.p if self.p_adjusted is None else self.p_adjusted
         verdicts = np.where(p_values <= self.alpha, DIFFERENT, UNDECIDED)

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 EXIT_FAILED = 1
 EXIT_MISUSED = 2
 EXIT_BROKEN = 1
-"""Exit codes: the machine failed; the user made a mistake; a law is broken or a file changed."""
+EXIT_NOT_PASSED = 3
+"""Exit codes: the machine failed; the user made a mistake; a law is broken or a file changed; a
+candidate does not pass beside its baseline."""
 
 MISFITS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """Errors of results in which one number or name does not fit another."""
@@ -142,12 +144,15 @@ def format_cell(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def publish(results: Results, only: Collection[str] = ()) -> None:
+def publish(
+    results: Results, only: Collection[str] = (), *, main_result: str | None = None
+) -> None:
     """Print results, by name, and write them into a folder if the command has one.
 
     ``results`` are by name. Format and folder are the options ``--format`` and ``--output`` of the
     command that runs. ``only`` has the names of tables to print as text, LaTeX or Markdown; by
-    default all are. The folder gets all tables and figures.
+    default all are. ``main_result`` is the name of the one of several results that CSV, which has
+    one table, prints. The folder gets all tables and figures.
     """
     from analyses.shared.publish import PRINTED, write_results
 
@@ -155,7 +160,10 @@ def publish(results: Results, only: Collection[str] = ()) -> None:
     folder = option_values["output"]
     if folder is not None:
         write_results(results, folder)
-    print_results = PRINTED[option_values["format_"]]
+    format_ = option_values["format_"]
+    if format_ == "csv" and main_result is not None:
+        results = {main_result: results[main_result]}
+    print_results = PRINTED[format_]
     click.echo(print_results(results, only), nl=False)
 
 

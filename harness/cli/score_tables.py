@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli.console import print_cautions, publish
+from harness.cli.console import EXIT_NOT_PASSED, print_cautions, publish
 from harness.cli.options import (
     PATH,
     Command,
@@ -28,7 +30,7 @@ from harness.cli.options import (
 
 if TYPE_CHECKING:
     from analyses.correlation import Correlation, Settings
-    from analyses.shared.analysis import Analysis
+    from harness.cli.gate import Gate
     from runs.shared.progress import Progress
     from runs.tables.options import TextOptions
 
@@ -142,25 +144,86 @@ def _scores_options(settings: str) -> Callable[[Command], Command]:
 
 @click.command(cls=SettingsCommand)
 @_scores_options("analyses.discrimination.Settings")
-def discriminate(**option_values: Any) -> None:
-    """Discriminative power: test all pairs of systems under each measure.
+@click.option(
+    "--candidate",
+    help="System that is compared with --baseline: the exit code is 3 if a measure fails it.",
+)
+@click.option(
+    "--lower-is-better",
+    multiple=True,
+    metavar="METRIC",
+    help="Metric of which lower scores are better; may be repeated. ARP, Calibration, RMSE, MAE "
+    "and MSE are known.",
+)
+def discriminate(
+    tables: Sequence[Path],
+    candidate: str | None,
+    lower_is_better: Sequence[str],
+    *,
+    seed: int,
+    n_jobs: int,
+    progress: Progress,
+    **option_values: Any,
+) -> None:
+    """Compare systems under each measure, and measures by their discriminative power.
 
-    Measures are ordered by discriminative power (DP, the sum of the p-values of all pairs), the
-    most discriminative measure first.
+    First come the systems with their means, 95 % intervals, letters (systems that share one do not
+    differ significantly) and possible ranks. Then measures are ordered by discriminative power (DP,
+    the sum of the p-values of all pairs), the most discriminative measure first.
 
     SCORES.csv has a row for each topic or user and a column for each system; the first column may
     hold the ids of the topics. The name of the file is the measure, such as ap.csv or nDCG@10.tsv.
     All tables must have the same systems and topics. STUDY is a study folder, in place of tables.
     With several study folders, scores are averaged over them, user by user.
+
+    With --candidate and --baseline, the exit code is 3 if the candidate does not pass, 0 if it
+    does. Without --margin, a measure fails a candidate whose mean is significantly worse. With
+    --margin, a measure fails a candidate that is not shown to be less than the margin worse, by a
+    one-sided t-test. Every measure has to pass.
     """
     from analyses.discrimination import discrimination
+    from analyses.shared.work import ScoresWork
+    from analyses.systems import systems
+    from harness.cli.gate import gates_of, require_candidate
+    from harness.readers.score_files import read_score_tables
 
-    _analyse(discrimination, only=["conventions"], **option_values)
+    scores = read_score_tables(tables, take_text_options(option_values))
+    lower_is_better_for = [*scores.measures.lower_is_better_for, *lower_is_better]
+    measures = scores.measures.with_lower_is_better_for(lower_is_better_for)
+    scores = replace(scores, measures=measures)
+    settings = settings_from_options(discrimination.settings, option_values)
+    if candidate is not None:
+        if not settings.baseline:
+            raise click.UsageError("--candidate needs --baseline, the system to compare it with.")
+        require_candidate(candidate, settings.baseline, scores.systems)
+    work = ScoresWork(scores, seed=seed, n_jobs=n_jobs, progress=progress)
+    tests = discrimination(work, settings)
+    results = {"systems": systems(work, systems.settings()), "discrimination": tests}
+    publish(results, only=["systems", "conventions"], main_result="discrimination")
+    for result in results.values():
+        print_cautions(result.cautions())
+    if candidate is not None:
+        _report_gates(gates_of(tests, candidate), in_text=option_values["format_"] == "text")
+
+
+def _report_gates(gates: Sequence[Gate], *, in_text: bool) -> None:
+    """Print whether a candidate passes beside each baseline; exit with 3 if not.
+
+    Sentences are printed on standard error where the output is no text.
+    """
+    click.echo("", err=not in_text)
+    for gate in gates:
+        for sentence in gate.sentences():
+            click.echo(sentence, err=not in_text)
+    if not all(gate.passes.all() for gate in gates):
+        sys.exit(EXIT_NOT_PASSED)
 
 
 @click.command(cls=SettingsCommand)
 @_scores_options("analyses.design.Settings")
-def design(**option_values: Any) -> None:
+def design(
+    tables: Sequence[Path], *, seed: int, n_jobs: int, progress: Progress, **option_values: Any
+) -> None:
     """Sample size: how many users each measure needs.
 
     Uses a study, or tables of scores, as pilot data. Prints how many users are needed to find
@@ -171,32 +234,11 @@ def design(**option_values: Any) -> None:
     is the measure, such as ap.csv or nDCG@10.tsv. STUDY is a study folder, in place of tables.
     """
     from analyses.design import design as analysis
-
-    _analyse(analysis, **option_values)
-
-
-def _analyse(
-    analysis: Analysis[Any, Any],
-    tables: Sequence[Path],
-    *,
-    seed: int,
-    n_jobs: int,
-    progress: Progress,
-    only: Collection[str] = (),
-    **option_values: Any,
-) -> None:
-    """Analyse tables of scores or a study, publish the result, and print cautions.
-
-    ``tables`` are study folders or tables of scores. ``only`` has the names of tables to print as
-    text, by default all. ``option_values`` has settings of the analysis by name, and the arguments
-    of `text_options`, which say how the tables are read.
-    """
     from analyses.shared.work import ScoresWork
     from harness.readers.score_files import read_score_tables
 
     scores = read_score_tables(tables, take_text_options(option_values))
     work = ScoresWork(scores, seed=seed, n_jobs=n_jobs, progress=progress)
-    settings = settings_from_options(analysis.settings, option_values)
-    result = analysis(work, settings)
-    publish({analysis.name: result}, only)
+    result = analysis(work, settings_from_options(analysis.settings, option_values))
+    publish({analysis.name: result})
     print_cautions(result.cautions())

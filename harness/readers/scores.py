@@ -35,6 +35,9 @@ SURE_NAMES_OF_MEANS: Final = ("all", "amean")
 NAMES_OF_MEANS: Final = ("mean", "avg", "average", "overall", "total", "mittelwert", "macro")
 """Ids of rows that hold means, if the values are those of the other rows."""
 
+ERRORS: Final = ("rmse", "mae", "mse")
+"""Names of measures of the error of predicted ratings, of which lower values are better."""
+
 MEAN_TOLERANCE: Final = 1e-3
 """How far printed means may be from those of printed scores."""
 
@@ -397,10 +400,22 @@ def measure_at(path: Path, line: int, name: str) -> Measure:
 def all_reported(measures: Iterable[Measure]) -> Measures:
     """Compare all measures with one another, as each was named: all are report measures.
 
-    Raises InputError for a measure that is there twice.
+    Lower is better for the metrics that the harness knows so, and for errors (`ERRORS`). Raises
+    InputError for a measure that is there twice.
     """
     distinct = tuple(measures)
     for measure in distinct:
         if distinct.count(measure) > 1:
             raise InputError(f"the measure {measure} is duplicated.")
-    return Measures(distinct, reported=distinct)
+    lower_is_better = [measure.metric for measure in distinct if _is_lower_better(measure)]
+    return Measures(distinct, reported=distinct, lower_is_better_for=lower_is_better)
+
+
+def _is_lower_better(measure: Measure) -> bool:
+    """Tell whether lower values are better by a measure: of a metric of ours, or an error."""
+    base, _, _ = measure.metric.partition("(")
+    if base.casefold() in ERRORS:
+        return True
+    metrics = built_in_metrics()
+    metric = metrics.get(harness_name(base, metrics))
+    return metric is not None and not metric.higher_is_better

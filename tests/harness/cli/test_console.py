@@ -17,6 +17,7 @@ from harness.cli.console import (
     EXIT_BROKEN,
     EXIT_FAILED,
     EXIT_MISUSED,
+    EXIT_NOT_PASSED,
     explain_misfits,
     format_cell,
     print_tables,
@@ -41,7 +42,7 @@ def test_names_in_brackets_are_printed_as_they_are(
 
 
 def test_a_command_exits_with_1_for_failures_and_2_for_mistakes() -> None:
-    assert (EXIT_FAILED, EXIT_BROKEN, EXIT_MISUSED) == (1, 1, 2)
+    assert (EXIT_FAILED, EXIT_BROKEN, EXIT_MISUSED, EXIT_NOT_PASSED) == (1, 1, 2, 3)
 
 
 @pytest.mark.parametrize(

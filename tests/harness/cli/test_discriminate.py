@@ -18,6 +18,7 @@ MISUSED = 2
 FILES = {
     "discrimination.csv", "power_differences.csv", "pvalues.csv",
     "pvalues_metrics.png", "pvalues_metrics.svg", "pvalues_metrics.txt",
+    "systems.csv", "systems.png", "systems.svg", "systems.txt",
 }  # fmt: skip
 
 
@@ -54,10 +55,19 @@ def discriminate(*arguments: str | Path) -> Result:
 def test_the_most_discriminative_measure_stands_first(tables: list[Path]) -> None:
     answer = discriminate(*tables)
     assert answer.exit_code == 0
-    title, heading, *rows = answer.stdout.splitlines()
-    assert title == "Discriminative power"
+    _, _, power = answer.stdout.partition("Discriminative power\n")
+    heading, *rows = power.splitlines()
     assert heading.split()[:3] == ["measure", "mid-p", "DP"]
     assert [row.split()[0] for row in rows[:2]] == ["sharp", "blunt"]
+
+
+def test_the_systems_come_first_from_the_best(tables: list[Path]) -> None:
+    title, heading, *rows = discriminate(tables[1]).stdout.splitlines()
+    assert title == "Comparison of the systems under t_sharp"
+    assert heading.split() == ["system", "mean", "letters", "95", "%", "ranks"]
+    means = pd.read_csv(tables[1]).mean()
+    assert [row.split()[0] for row in rows[:4]] == ["d", "c", "b", "a"]
+    assert float(rows[0].split()[1]) == pytest.approx(means["d"], abs=0.0005)
 
 
 def test_latex_is_a_table_with_its_caption(result: Discrimination) -> None:
