@@ -200,8 +200,9 @@ def discriminate(
     tests = discrimination(work, settings)
     results = {"systems": systems(work, systems.settings()), "discrimination": tests}
     publish(results, only=["systems", "conventions"], main_result="discrimination")
-    for result in results.values():
-        print_cautions(result.cautions())
+    # Both results may say the same.
+    cautions = [caution for result in results.values() for caution in result.cautions()]
+    print_cautions(dict.fromkeys(cautions))
     if candidate is not None:
         _report_gates(gates_of(tests, candidate), in_text=option_values["format_"] == "text")
 
