@@ -10,6 +10,7 @@ from hypothesis import given as drawn
 from hypothesis import strategies as st
 
 from analyses.shared.latex import latex_size, latex_text, split_caption
+from analyses.shared.number_format import Cell
 from analyses.shared.table import (
     FORMATS,
     Table,
@@ -354,7 +355,7 @@ def test_a_sentence_that_is_too_long_for_a_caption_is_in_the_note() -> None:
 def lettered() -> Table:
     """Means of two systems by two measures; no letters by the second."""
     headings = ["system", "P@5", "P@5, letters", "P@5, ranks", "AP"]
-    rows = [["a", 0.5, "a", "1", 0.25], ["b", 0.25, "", "2", 0.125]]
+    rows: list[list[Cell]] = [["a", 0.5, "a", "1", 0.25], ["b", 0.25, "", "2", 0.125]]
     return Table("t", "Title", "Note.", headings, rows, decimals=3, superscripts=[2])
 
 
