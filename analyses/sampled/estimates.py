@@ -83,6 +83,7 @@ def estimates(work: Work, settings: Settings) -> Estimates:
         adaptive=adaptive_sizes,
         population=population_of(first_ranks),
         replace=settings.replace,
+        likelihood=settings.likelihood,
         draws=draws,
         ties=settings.ties,
         n_users=n_users,
@@ -183,6 +184,7 @@ class Estimates(Result):
     users: int
     repeats: int
     ties: str = "by item"
+    likelihood: str = "as drawn"
 
     @property
     def names(self) -> list[str]:
@@ -527,6 +529,8 @@ class Estimates(Result):
             f"sampled {replacement(self.replace)}: mean and standard deviation over "
             f"{self.repeats:,} samples, for {self.population}."
         )
+        if self.likelihood != "as drawn":
+            caption += f" Estimators assume {self.likelihood} sampled ranks."
         if self.ties == "random":
             caption += " Ties are in a random order in each sample."
         return caption

@@ -276,6 +276,17 @@ class Cells:
         kernels = tuple(replace(kernel, head=head) for kernel in self.kernels)
         return self if kernels == self.kernels else replace(self, kernels=kernels)
 
+    def assuming(self, *, with_replacement: bool) -> Cells:
+        """Return these cells as if negatives were drawn with replacement, or without.
+
+        Estimators then take sampled ranks as binomial (with replacement) or hypergeometric. The
+        same object if they do already; else the kernels differ, and nothing learned is held.
+        """
+        if all(kernel.replace == with_replacement for kernel in self.kernels):
+            return self
+        kernels = tuple(replace(kernel, replace=with_replacement) for kernel in self.kernels)
+        return replace(self, kernels=kernels)
+
     @cached_property
     def _learned(self) -> dict[tuple[int, bool] | float, Floats]:
         """Distributions that were learned, by iterations and start of EM, or by eta of MES."""

@@ -48,6 +48,9 @@ Draws = Literal["items", "shared", "independent"]
 
 Drawing = Literal["uniform", "popular", "half hard", "hard"]
 
+Likelihood = Literal["as drawn", "binomial", "hypergeometric"]
+"""Distribution of a sampled rank given the full one: of the draws, with replacement, without."""
+
 CUTOFFS = range(1, 51)
 """Where the curve of a metric is compared with the true one, as by Li et al. (2023)."""
 
@@ -72,6 +75,11 @@ class Settings(RankSettings):
         Sizes, BeforeValidator(lambda of: (of,) if isinstance(of, int) else of)
     ] = Field((100,), min_length=1, description="Numbers of negatives to sample for each user.")
     replace: bool = Field(True, strict=True, description="Sample negatives with replacement.")
+    likelihood: Likelihood = Field(
+        "as drawn",
+        description="Distribution of sampled ranks that estimators assume: that of the draws, "
+        "binomial (with replacement) or hypergeometric (without).",
+    )
     repeats: Repeats = Field(100, ge=2, description="Number of samples of each system.")
     n_max: Whole | None = Field(
         None,
@@ -228,7 +236,8 @@ class Trial:
     """One system, whose ranks are sampled repeatedly, from a first number of the repeat on.
 
     ``candidate_ranks``: the ranks of all candidates, if systems share sampled items, else None.
-    ``weights``: those of items, if some drawing is not uniform, else None.
+    ``weights``: those of items, if some drawing is not uniform, else None. ``likelihood``: the
+    distribution of sampled ranks that estimators assume (`Settings`).
     """
 
     ranks: FullRanks
@@ -239,6 +248,7 @@ class Trial:
     candidate_ranks: CandidateRanks | None
     weights: ItemWeights | None
     has_random_ties: bool
+    likelihood: Likelihood
 
     @cached_property
     def ranks_by_repeat(self) -> Mapping[int, FullRanks]:
@@ -303,9 +313,13 @@ class Trial:
         """
         designs = dict.fromkeys(design for _, design in ways)
         samples = {design: self.draw(design) for design in designs}
-        # Ways of one design, or of one size, share the counts of samples, each computed once.
-        count = cache(lambda design: Cells.of(samples[design]))
-        expect = cache(lambda m, replace: Cells.expected(self.ranks, m, replace))
+        # Ways of one design share the counts of samples, each computed once.
+        count = cache(lambda design: self._assume(Cells.of(samples[design]), design))
+        expect = cache(
+            lambda design: self._assume(
+                Cells.expected(self.ranks, design.sizes[0], design.replace), design
+            )
+        )
         estimates = []
         for estimator, design in ways:
             if estimator.name == "ht-plugin":
@@ -314,8 +328,7 @@ class Trial:
                 values = estimator.fit_cells(count(design)).estimates(self.columns)
             expected = values[:, : len(self.metrics)].mean(axis=0)
             if not (design.adaptive or self.has_random_ties) and design.drawing == "uniform":
-                cells = expect(design.sizes[0], design.replace)
-                (expected,) = estimator.fit_cells(cells).estimates(self.metrics)
+                (expected,) = estimator.fit_cells(expect(design)).estimates(self.metrics)
             estimates.append(self._way_estimates(values, expected, samples[design]))
         arrays: dict[str, NDArray[Any]] = {}
         for name in PER_WAY:
@@ -324,6 +337,16 @@ class Trial:
         _, first_design = ways[0]
         arrays["sampled_shares"] = self._shares_of_ranks(first_design, samples[first_design])
         return arrays
+
+    def _assume(self, cells: Cells, design: SampleDesign) -> Cells:
+        """Have estimators assume the likelihood of the settings for cells of a design's samples.
+
+        Adaptive samples and those that are not uniform keep the distribution of their draws.
+        """
+        is_fixed = self.likelihood == "as drawn" or design.adaptive
+        if is_fixed or design.drawing != "uniform":
+            return cells
+        return cells.assuming(with_replacement=self.likelihood == "binomial")
 
     def _weighted_estimates(self, samples: Sequence[SampledRanks]) -> Floats:
         """Estimate AUC from negatives with probabilities: (n_repeats, n_columns).
@@ -436,6 +459,7 @@ def trials_of(work: Work, settings: Settings) -> tuple[dict[str, Trial], Draws]:
             candidate_ranks=candidate_ranks.get(name),
             weights=weights,
             has_random_ties=settings.ties == "random",
+            likelihood=settings.likelihood,
         )
         for number, (name, ranks) in enumerate(systems.items())
     }

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.typing import NDArray
-from scipy.stats import norm
+from scipy.stats import binom, norm
 
 from analyses.ordering.agreement import mean_of_defined
 from analyses.sampled.estimates import Estimates, estimates, growth, shares_in_order
@@ -86,6 +86,26 @@ def test_all_negatives_without_replacement_give_the_exact_metrics() -> None:
     found = _studied(negatives=N - 1, replace=False, estimators=("uncorrected",))
     np.testing.assert_allclose(found.estimated.mean(axis=3)[0], found.exact, atol=1e-12)
     np.testing.assert_allclose(mean_of_defined(found.errors[:, :3]), 0, atol=1e-9)
+
+
+@pytest.mark.parametrize("likelihood", ["as drawn", "hypergeometric", "binomial"])
+def test_estimators_may_assume_another_distribution_than_that_of_the_draws(likelihood: str) -> None:
+    """All negatives, each once: sampled ranks are the full ranks. BV(1) is a posterior mean."""
+    found = _studied(
+        negatives=N - 1,
+        replace=False,
+        likelihood=likelihood,
+        estimators=("bv(gamma=1)",),
+        metrics=("AP",),
+    )
+    ranks = np.arange(1, N + 1)
+    chances = np.eye(N)
+    if likelihood == "binomial":
+        chances = binom.pmf(ranks - 1, N - 1, (ranks[:, np.newaxis] - 1) / (N - 1))
+    posterior_means = (1 / ranks) @ chances / chances.sum(axis=0)
+    spread, shifted = posterior_means[:30].mean(), posterior_means[2:32].mean()
+    np.testing.assert_allclose(found.estimated[0, 0, :, 0], [spread, shifted], rtol=1e-3)
+    np.testing.assert_allclose(found.expected[0, 0], [spread, shifted], rtol=1e-3)
 
 
 def test_relative_errors_leave_out_what_is_truly_nothing(result: Estimates) -> None:
@@ -313,6 +333,7 @@ def test_by_default_a_hundred_negatives_are_drawn_a_hundred_times() -> None:
     assert (settings.negatives, settings.repeats, settings.replace) == ((100,), 100, True)
     assert (settings.drawing, settings.ties, settings.draws) == (("uniform",), "by item", None)
     assert (settings.n_max, settings.users) == (None, None)
+    assert settings.likelihood == "as drawn"
     assert settings.needs == ("all_candidate_ranks",)
     assert Settings(draws="items").needs == ("candidate_ranks",)
     assert Settings(draws="shared").needs == ()
