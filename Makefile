@@ -84,8 +84,11 @@ coverage: $(VENV)/installed
 	$(BIN)/python -m pytest --quiet -m validity tests
 	$(BIN)/python -m tests.benchmarks.coverage $(if $(WHOLE),whole,part)
 
-# The tables of the page on replications, from the studies in FOLDER and the printed numbers in PRINT.
+# The studies of papers, run in FOLDER, and the tables of the page on replications, beside the printed
+# numbers in PRINT. Rows of studies that STUDIES does not name stay as they are.
+STUDIES ?= recsys2018 kdd2020 aaai2023 thesis2021
 replications: $(VENV)/installed
+	for study in $(STUDIES); do $(BIN)/harness run "studies/$$study.toml" --output "$(FOLDER)/study-$$study" || exit 1; done
 	$(BIN)/python -m tests.benchmarks.replications "$(FOLDER)" "$(PRINT)"
 
 fuzz: $(VENV)/installed

@@ -99,9 +99,9 @@ def test_estimators_may_assume_another_distribution_than_that_of_the_draws(likel
         metrics=("AP",),
     )
     ranks = np.arange(1, N + 1)
-    chances = np.eye(N)
-    if likelihood == "binomial":
-        chances = binom.pmf(ranks - 1, N - 1, (ranks[:, np.newaxis] - 1) / (N - 1))
+    is_binomial = likelihood == "binomial"
+    shares_above = (ranks[:, np.newaxis] - 1) / (N - 1)
+    chances = np.asarray(binom.pmf(ranks - 1, N - 1, shares_above)) if is_binomial else np.eye(N)
     posterior_means = (1 / ranks) @ chances / chances.sum(axis=0)
     spread, shifted = posterior_means[:30].mean(), posterior_means[2:32].mean()
     np.testing.assert_allclose(found.estimated[0, 0, :, 0], [spread, shifted], rtol=1e-3)
