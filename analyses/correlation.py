@@ -18,7 +18,7 @@ from analyses.intervals.resampling import resample_means, run_noise
 from analyses.ordering import COEFFICIENTS, Coefficient, find_coefficient
 from analyses.ordering.agreement import mean_of_defined
 from analyses.shared.analysis import AnalysisSettings, analysis
-from analyses.shared.drawing import curve_styles, draw_matrix, panel_title
+from analyses.shared.drawing import curve_styles, draw_matrix
 from analyses.shared.estimate import Estimate
 from analyses.shared.families import N_CROSSED, Families, SubsetValues
 from analyses.shared.limits import (
@@ -493,16 +493,12 @@ class Correlation(Result):
     def plot(self, ax: Axes, *, metric: str | None = None) -> None:
         """Draw a table of taus: cut-offs of one metric, or (None) the report measures.
 
-        Report measures stand in an order in which neighbours agree. Raises InputError if there is
-        nothing to draw.
+        Raises InputError if there is nothing to draw.
         """
         curves = curve_styles(self.measures, metric=metric)
         labels = {index: label.removeprefix("@") for index, label, _ in curves}
-        if metric is None:
-            order = order_by_similarity(self.taus, list(labels))
-            labels = {index: labels[index] for index in order}
         self._draw_table(ax, labels)
-        ax.set_title(panel_title(self.measures, metric=metric))
+        ax.set_title(metric or "")
 
     def _draw_table(self, ax: Axes, labels: Mapping[int, str]) -> None:
         """Print every tau in a cell that is the darker, the higher it is among all.

@@ -19,7 +19,7 @@ from analyses.ordering.agreement import ratio_or_nan
 from analyses.shared.analysis import SettingError, StudyFacts, analysis
 from analyses.shared.contested_pairs import ContestedPairs
 from analyses.shared.contested_shares import ContestedShares
-from analyses.shared.drawing import curve_styles, draw_band, explain, label_curves, panel_title
+from analyses.shared.drawing import curve_styles, draw_band, explain, label_curves
 from analyses.shared.estimate import Estimate
 from analyses.shared.families import CONFIDENCE, N_CROSSED, Families, SubsetValues
 from analyses.shared.limits import SMALLEST_RATIO, ratio_limits, standard_deviations
@@ -960,7 +960,7 @@ class Discrimination(Result):
             names = f"In brackets: DP, the sum of the p-values over {UNORDERED}; lower is better."
             explanation = self._with_dominant_pairs(f"{explanation} {names}")
         explain(ax, explanation)
-        ax.set_title(panel_title(self.measures, metric=metric))
+        ax.set_title(metric or "")
         label_curves(ax, ordered=not is_of_metrics)
 
     def _draw_over_p(self, ax: Axes, number: int, line: dict[str, Any], *, with_band: bool) -> None:

@@ -14,7 +14,7 @@ from analyses.intervals.block_resampling import Resampling
 from analyses.intervals.percentile_intervals import percentiles
 from analyses.ordering import DECIMALS, tau_b
 from analyses.shared.analysis import AnalysisSettings, Need, analysis
-from analyses.shared.drawing import curve_styles, draw_band, label_curves, panel_title
+from analyses.shared.drawing import curve_styles, draw_band, label_curves
 from analyses.shared.measure import Measures, tidy
 from analyses.shared.number_format import rounded
 from analyses.shared.result import Result, figure, table
@@ -227,7 +227,7 @@ class Pools(Result):
         ax.set_xscale("log")
         ax.set_xticks(self.depths, [str(depth) for depth in self.depths], minor=False)
         ax.minorticks_off()
-        ax.set(xlabel="depth of the pool", title=panel_title(self.measures, metric=None))
+        ax.set(xlabel="depth of the pool")
         label_curves(ax)
 
     def findings(self) -> Sequence[str]:

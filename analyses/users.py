@@ -15,7 +15,7 @@ from analyses.ordering import tau_b
 from analyses.ordering.agreement import mean_of_defined
 from analyses.ordering.coefficients import mean_coefficients, stack_levels
 from analyses.shared.analysis import AnalysisSettings, analysis
-from analyses.shared.drawing import Curve, curve_styles, draw_whiskers, label_curves, panel_title
+from analyses.shared.drawing import Curve, curve_styles, draw_band, label_curves
 from analyses.shared.exact_sums import sums_on_grid
 from analyses.shared.limits import arcsine_limits, variance_stabilised
 from analyses.shared.measure import Measures, tidy
@@ -327,12 +327,12 @@ class Users(Result):
     def plot(self, ax: Axes, *, metric: str | None = None) -> None:
         """Draw mean tau against the number of users: cut-offs of one metric, or the reverse.
 
-        Metrics have their spread drawn, beside each other.
+        Metrics have bands of their spread.
         """
         curves = curve_styles(self.measures, metric=metric)
         self._draw(ax, self.taus, curves, with_spread=metric is None)
         ax.set_ylabel(f"Kendall's tau-b with all {self.units}")
-        ax.set_title(panel_title(self.measures, metric=metric))
+        ax.set_title(metric or "")
 
     @figure("users_dp", "Discriminative power of subsets of the {units}", number=10, part="dp")
     def plot_power(self, ax: Axes) -> None:
@@ -342,7 +342,6 @@ class Users(Result):
         ax.set(
             ylim=(0, None),
             ylabel="DP (sum of p over unordered pairs)",
-            title=self.tested.common_depth,
         )
 
     def _draw(
@@ -357,18 +356,12 @@ class Users(Result):
         means = mean_of_defined(values)
         low, high = percentiles(values, confidence=CONFIDENCE)
         sizes = np.asarray(self.sizes)
-        middle = (len(curves) - 1) / 2
-        explanation = "Vertical lines: from the 5 % to the 95 % quantile of the subsets."
-        for number, (index, label, style) in enumerate(curves):
+        explanation = "Bands: from the 5 % to the 95 % quantile of the subsets."
+        for index, label, style in curves:
             if with_spread:
-                # Side by side, so that no whiskers cover others.
-                positions = sizes * 1.02 ** (number - middle)
                 limits = (low[index], high[index])
-                draw_whiskers(
-                    ax, positions, means[index], limits, style, label=label, explanation=explanation
-                )
-            else:
-                ax.plot(self.sizes, means[index], label=label, **style)
+                draw_band(ax, sizes, limits, style, label=label, explanation=explanation)
+            ax.plot(self.sizes, means[index], label=label, **style)
         ax.set(xscale="log", xlabel=self.units)
         n_users = self.sizes[-1]
         # Sizes close to all users have no label, as it would cover theirs.

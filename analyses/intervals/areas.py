@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from analyses.intervals.percentile_intervals import shifted_band
-from analyses.shared.drawing import curve_styles, draw_band, label_curves, panel_title
+from analyses.shared.drawing import curve_styles, draw_band, label_curves
 from analyses.shared.families import Families, SubsetValues
 from analyses.shared.limits import TAU_FACTOR, Limits, arcsine_limits, variance_stabilised
 from analyses.shared.measure import Measure, Measures, tidy
@@ -122,7 +122,7 @@ class Curves:
             margin = END_MARGIN * (highest - lowest)
             ax.set_xlim(highest + margin, lowest - margin)
         ax.set_ylabel("Kendall's tau-b with all judgements")
-        ax.set_title(panel_title(self.measures, metric=metric))
+        ax.set_title(metric or "")
         label_curves(ax, ordered=metric is not None)
 
     def areas(self) -> pd.DataFrame:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import cycle
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from matplotlib.artist import Artist
-from matplotlib.colors import to_hex
+from matplotlib.colors import ListedColormap, to_hex, to_rgb
 from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogFormatterMathtext
 from numpy.typing import NDArray
 
 from analyses.shared.end_labels import EndLabels, right_end
+from analyses.shared.estimate import Estimate
 from analyses.shared.measure import Measures
 from runs import InputError
 from runs.shared.arrays import Floats
@@ -35,17 +37,26 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", "h", ">")
 FAR = 100
 """Logarithmic axes that end so many times above their start are labelled at powers of ten only."""
 
-MOST_AT_ENDS = 9
+MOST_AT_ENDS = 20
 """Largest number of curves that are named where they end."""
 
-LONGEST_AT_END = 16
+LONGEST_AT_END = 24
 """Largest number of characters of such a name."""
 
 NEAR_END = 0.85
 """Share of the width of the axes from which on a curve ends at the right."""
 
 MOST_WITH_BANDS = 2
-"""Curves whose bands or whiskers are drawn on the same axes: more are a grey mud."""
+"""Curves whose bands or whiskers are drawn in full on the same axes: those of more are faint."""
+
+FAINT = 0.4
+"""Opacity of the bands or whiskers of more curves, as a share of the usual one."""
+
+USUAL_OPACITY = "usual_opacity"
+"""Attribute of a band, or whiskers: its opacity where it is not faint."""
+
+LIMITS = "limits_of_points"
+"""Attribute of a band, or whiskers: the `PointLimits` that it shows."""
 
 SPREAD = "_spread of "
 """The label of a band, or whiskers, begins so; legends leave out what begins with a line."""
@@ -54,6 +65,12 @@ OTHERS = "0.8"
 """Grey of the curves behind one that is highlighted."""
 
 OTHERS_IN_WORDS = "Grey: the curves of the other panels."
+
+CELL_COLOURS = "Blues"
+"""Colormap of cells, of which the lighter half is used."""
+
+UNCOLOURED = "0.93"
+"""Grey of cells without a colour."""
 
 THICK = 2.0
 THIN = 0.75
@@ -81,6 +98,56 @@ def explanations(figure: Figure) -> list[str]:
             if sentence and artist.get_visible():
                 sentences[sentence] = None
     return list(sentences)
+
+
+@dataclass(frozen=True, eq=False)
+class PointLimits:
+    """The limits of the points of a curve, as a band or whiskers show them.
+
+    Parameters
+    ----------
+    positions
+        Where limits stand, of shape (n_points,): along the x-axis, or if limits are across, along
+        the y-axis.
+    lower, upper
+        The limits, of shape (n_points,) each.
+    across
+        Whether limits are along the x-axis.
+    """
+
+    positions: NDArray[np.floating]
+    lower: Floats
+    upper: Floats
+    across: bool = False
+
+    def describe(self, x: float, y: float) -> str:
+        """Write a point with its limits: "50: .831 [.80, .86]"; without, where there are none.
+
+        The position comes first, then the value: x and y, or y and x if limits are across.
+        """
+        position, value = (y, x) if self.across else (x, y)
+        indices = np.flatnonzero(np.isclose(self.positions, position))
+        estimate = Estimate(value)
+        if len(indices):
+            index = indices[0]
+            estimate = Estimate(value, float(self.lower[index]), float(self.upper[index]))
+        return f"{position:.4g}: {estimate}"
+
+
+def describe_points(curve: Line2D, points: Floats) -> list[str]:
+    """Write points of a curve in words, with its label, and with limits if it has a band.
+
+    ``points``, x and y, are of shape (n_points, 2). Such as "P@5, 50: .831 [.80, .86]".
+    """
+    label = str(curve.get_label())
+    axes: Any = curve.axes
+    limits_of_band: PointLimits | None = None
+    for spread in spreads_of(axes):
+        if spread.get_label() == SPREAD + label:
+            limits_of_band = getattr(spread, LIMITS, limits_of_band)
+    if limits_of_band is None:
+        return [f"{label}, {x:g}: {y:.4g}" for x, y in points]
+    return [f"{label}, {limits_of_band.describe(x, y)}" for x, y in points]
 
 
 def panel_index(names: Sequence[str], name: str | None) -> int:
@@ -158,40 +225,29 @@ def curve_styles(measures: Measures, *, metric: str | None = None) -> list[Curve
         styles = gradation_styles([measure.cutoff_label for measure in chosen])
     else:
         chosen = measures.reported
-        styles = category_styles(chosen.labels)
+        styles = category_styles(chosen)
     if not chosen:
         raise InputError(f"there is nothing to draw of {metric or 'these measures'}.")
     indices = measures.indices(chosen)
     return [(index, label, style) for index, (label, style) in zip(indices, styles, strict=True)]
 
 
-def panel_title(measures: Measures, *, metric: str | None) -> str:
-    """Name the metric of a panel; without one, the common depth of the report measures.
-
-    The result is empty if these have several depths.
-    """
-    return measures.reported.common_depth if metric is None else metric
-
-
 def label_curves(ax: Axes, *, ordered: bool = False) -> None:
     """Name curves where they end, or in a legend right of the axes, where it covers nothing.
 
     There is a legend if curves are ``ordered``, as cut-offs are, some handle is no curve, there are
-    more than 9 (`MOST_AT_ENDS`), a name is longer than 16 characters (`LONGEST_AT_END`), or a curve
-    ends before .85 of the width of the axes (`NEAR_END`). Of more than 2 curves
-    (`MOST_WITH_BANDS`), bands and whiskers are hidden. Nothing happens without labels.
+    more than 20 (`MOST_AT_ENDS`), a name is longer than 24 characters (`LONGEST_AT_END`), or a
+    curve ends before .85 of the width of the axes (`NEAR_END`). Of more than 2 curves
+    (`MOST_WITH_BANDS`), bands and whiskers are faint. Nothing happens without labels.
     """
     handles, labels = ax.get_legend_handles_labels()
     if not handles:
         return
+    are_faint = bool(crowded_spreads(ax))
     for spread in spreads_of(ax):
-        spread.set_visible(len(labels) <= MOST_WITH_BANDS)
+        _set_opacity(spread, is_faint=are_faint)
     ax.autoscale_view()
-    curves = [
-        handle
-        for handle in handles
-        if isinstance(handle, Line2D) and handle.get_linestyle() != "None"
-    ]
+    curves = _joined_curves(handles)
     are_all_curves = len(curves) == len(handles)
     are_many = len(handles) > MOST_AT_ENDS
     has_long_name = max(len(label) for label in labels) > LONGEST_AT_END
@@ -201,6 +257,30 @@ def label_curves(ax: Axes, *, ordered: bool = False) -> None:
         ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False)
     else:
         EndLabels(ax, curves)
+
+
+def _joined_curves(handles: Sequence[object]) -> list[Line2D]:
+    """Select the curves, whose points are joined by lines, from the handles of a legend."""
+    return [
+        handle
+        for handle in handles
+        if isinstance(handle, Line2D) and handle.get_linestyle() != "None"
+    ]
+
+
+def count_named_curves(ax: Axes) -> int:
+    """Count the curves that have a name; points that no line joins do not count."""
+    handles, _ = ax.get_legend_handles_labels()
+    return len(_joined_curves(handles))
+
+
+def _set_opacity(spread: Collection, *, is_faint: bool) -> None:
+    """Make a band, or whiskers, faint, or as opaque as it was drawn."""
+    if not hasattr(spread, USUAL_OPACITY):
+        opacity = spread.get_alpha()
+        setattr(spread, USUAL_OPACITY, opacity if isinstance(opacity, float) else 1.0)
+    usual_opacity = float(getattr(spread, USUAL_OPACITY))
+    spread.set_alpha(FAINT * usual_opacity if is_faint else usual_opacity)
 
 
 def remove_curve_names(ax: Axes) -> bool:
@@ -215,10 +295,11 @@ def remove_curve_names(ax: Axes) -> bool:
     return bool(names)
 
 
-def hidden_spreads(ax: Axes) -> list[str]:
-    """Name the curves whose bands or whiskers are drawn but hidden, as they are too many."""
-    labels = [str(spread.get_label()) for spread in spreads_of(ax) if not spread.get_visible()]
-    return [label.removeprefix(SPREAD) for label in dict.fromkeys(labels)]
+def crowded_spreads(ax: Axes) -> list[str]:
+    """Name the curves with bands or whiskers, if more than 2 (`MOST_WITH_BANDS`) have them."""
+    labels = [str(spread.get_label()) for spread in spreads_of(ax)]
+    names = [label.removeprefix(SPREAD) for label in dict.fromkeys(labels)]
+    return names if len(names) > MOST_WITH_BANDS else []
 
 
 def highlight_curve(ax: Axes, name: str) -> None:
@@ -230,6 +311,7 @@ def highlight_curve(ax: Axes, name: str) -> None:
     remove_curve_names(ax)
     for spread in spreads_of(ax):
         spread.set_visible(spread.get_label() == SPREAD + name)
+        _set_opacity(spread, is_faint=False)
     for line in ax.lines:
         label = str(line.get_label())
         is_another_curve = label != name and not label.startswith("_")
@@ -344,7 +426,7 @@ def draw_matrix(
     is_diagonal = np.eye(len(names), dtype=np.bool_)
     coloured_values = np.where(is_diagonal, np.nan, values)
     # NaN is drawn in a light grey.
-    colormap = ordered_colormap("Blues").with_extremes(bad="0.93")
+    colormap = _cell_colormap().with_extremes(bad=UNCOLOURED)
     image = ax.imshow(coloured_values, cmap=colormap, vmin=lowest, vmax=1.0, aspect="auto")
     image.set_label(label)
     explanation = "Grey cells: a row and the column of the same name."
@@ -354,14 +436,53 @@ def draw_matrix(
     ax.set_xticks(range(len(names)), names, rotation=90)
     ax.set_yticks(range(len(names)), names)
     ax.tick_params(length=0)
-    # Cells of higher values are so dark that their text is white.
-    dark = lowest + 0.6 * (1.0 - lowest)
     font_size = 8 if len(names) < 9 else 6
+    backgrounds = image.to_rgba(np.ma.masked_invalid(coloured_values))
     for (row, column), value in np.ndenumerate(values):
-        colour = "white" if row != column and value > dark else "black"
+        colour = readable_ink(backgrounds[row, column])
         text = ax.text(column, row, _cell_text(value), ha="center", va="center", color=colour)
         # Cells lie within the axes: the layout need not look at hundreds of them.
         text.set(fontsize=font_size, in_layout=False)
+
+
+def _cell_colormap() -> Colormap:
+    """Make the colours of cells: the lighter half of Blues, or the colormap of the settings.
+
+    Black numbers are read well on the lighter half (a contrast of 8.6 or more), and still where a
+    page inverts the colours for the dark (4.7).
+    """
+    colormap = ordered_colormap(CELL_COLOURS)
+    if colormap.name != CELL_COLOURS:
+        return colormap
+    lighter_half = colormap(np.linspace(0.0, 0.5, 256))
+    return ListedColormap(lighter_half, name=CELL_COLOURS)
+
+
+def readable_ink(background: Any) -> str:
+    """Choose "black" or "white" for a text, whichever has the higher contrast; at least 4.5.
+
+    ``background`` is any colour of matplotlib.
+    """
+    with_black = contrast("black", background)
+    with_white = contrast("white", background)
+    return "black" if with_black >= with_white else "white"
+
+
+def contrast(first: Any, second: Any) -> float:
+    """Compute the contrast of two colours, from 1 (the same) to 21 (black and white).
+
+    It is that of the Web Content Accessibility Guidelines 2.2, which ask for 4.5 for text. Colours
+    are any of matplotlib's, of which an opacity is left out.
+    """
+    luminances = [_relative_luminance(to_rgb(colour)) for colour in (first, second)]
+    return (max(luminances) + 0.05) / (min(luminances) + 0.05)
+
+
+def _relative_luminance(rgb: tuple[float, float, float]) -> float:
+    """Compute the luminance of a colour of sRGB, each part from 0 to 1, relative to white."""
+    parts = np.array(rgb)
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    return float(linear @ (0.2126, 0.7152, 0.0722))
 
 
 def _cell_text(value: float) -> str:
@@ -407,6 +528,8 @@ def draw_band(
     band = draw(positions, lower, upper, color=style["color"], alpha=0.18, linewidth=0, zorder=1)
     band.set_label(SPREAD + label)
     explain(band, explanation)
+    point_limits = PointLimits(np.asarray(positions), lower, upper, across=across)
+    setattr(band, LIMITS, point_limits)
 
 
 def draw_whiskers(
@@ -448,6 +571,7 @@ def draw_whiskers(
         explain(whiskers, explanation)
     if line.get_linestyle() != "None":
         whiskers.set_label(SPREAD + label)
+        setattr(whiskers, LIMITS, PointLimits(np.asarray(positions), lower, upper))
 
 
 def draw_rows(

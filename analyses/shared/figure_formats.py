@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from analyses.shared.drawing import describe_points
 from analyses.shared.figure_options import STYLE
 from analyses.shared.latex import latex_text
 from runs import InputError
@@ -78,9 +79,9 @@ def _is_marked_curve(line: Line2D) -> bool:
 
 
 def values_of(curve: Line2D) -> list[str]:
-    """Describe each marked point of a curve: "P@5, 0.5: 0.8312" (label, x and y).
+    """Describe each marked point of a curve: "P@5, 0.5: .831 [.80, .86]" (label, x and y).
 
-    Points that are not finite are left out.
+    Limits are those of its band, if it has one. Points that are not finite are left out.
     """
     points = np.asarray(curve.get_xydata(), dtype=np.float64)
     # A number n marks each n-th point; all are marked by default.
@@ -88,7 +89,7 @@ def values_of(curve: Line2D) -> list[str]:
     step = mark_every if isinstance(mark_every, int) else 1
     marked = points[::step]
     defined = marked[np.isfinite(marked).all(axis=1)]
-    return [f"{curve.get_label()}, {x:g}: {y:.4g}" for x, y in defined]
+    return describe_points(curve, defined)
 
 
 def _with_titles(svg: str, curve_id: str, titles: Sequence[str]) -> str:

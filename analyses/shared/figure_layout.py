@@ -173,9 +173,10 @@ def share_legend(figure: Figure, panels: Sequence[Axes], width: float, title: st
     longest_name = max(len(name) for name in names)
     entry_width = (HANDLE_WIDTH + CHARACTER_WIDTH * longest_name) * font_size()
     n_columns = min(len(names), max(1, int(width / entry_width)))
+    order = _order_along_rows(len(names), n_columns)
     figure.legend(
-        handles,
-        names,
+        [handles[index] for index in order],
+        [names[index] for index in order],
         loc="outside upper center",
         ncols=n_columns,
         frameon=False,
@@ -185,6 +186,18 @@ def share_legend(figure: Figure, panels: Sequence[Axes], width: float, title: st
     )
     n_title_lines = 0 if title is None else 1
     return ceil(len(names) / n_columns) + n_title_lines
+
+
+def _order_along_rows(n_entries: int, n_columns: int) -> list[int]:
+    """Order the entries of a legend so that they are read along its rows.
+
+    Matplotlib fills the columns of a legend one after the other. The result: positions of the
+    entries, from 0, in the order in which matplotlib needs them.
+    """
+    order: list[int] = []
+    for column in range(n_columns):
+        order += range(column, n_entries, n_columns)
+    return order
 
 
 def add_colour_bar(figure: Figure, panels: Sequence[Axes]) -> None:

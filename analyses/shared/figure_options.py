@@ -139,8 +139,8 @@ class FigureOptions(Section):
     )
     bands: bool | None = Field(
         None,
-        description="Whether intervals of curves are drawn; then figures of three curves or more "
-        "have a panel for each.",
+        description="Whether intervals of curves are drawn. If true, a figure of three curves or "
+        "more has a panel for each; default: one panel, with faint intervals.",
     )
     title: bool | None = Field(None, description="Whether a figure of one panel has a title.")
 

@@ -7,7 +7,15 @@ from functools import partial
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
-from analyses.shared.drawing import explanations, hidden_spreads, highlight_curve
+from analyses.shared.drawing import (
+    MOST_WITH_BANDS,
+    count_named_curves,
+    crowded_spreads,
+    explanations,
+    highlight_curve,
+)
+from analyses.shared.end_labels import LINE_HEIGHT as NAME_HEIGHT
+from analyses.shared.end_labels import EndLabels
 from analyses.shared.figure_formats import RESOLUTION
 from analyses.shared.figure_layout import (
     LINE_HEIGHT,
@@ -47,6 +55,8 @@ SECOND_AXIS_LINES = 3
 ROW_HEIGHT = 0.018
 """Height of a row with a name, in inches for each point of its size."""
 
+POINTS_PER_INCH = 72
+
 NO_OPTIONS = FigureOptions()
 """Options of figures, of which none is set."""
 
@@ -61,8 +71,9 @@ def draw_figure(
 ) -> Figure:
     """Draw a figure of a result: one panel, or panels of equal size on a grid.
 
-    Curves whose bands would cover each other have a panel each, unless bands are not wanted. The
-    label of the figure is its caption: what the result is, and what all marks that are drawn are.
+    Curves have a panel each, with the others in grey, if their bands are asked for (the option
+    ``bands``) and would cover each other. The label of the figure is its caption: what the result
+    is, and what all marks that are drawn are.
 
     Parameters
     ----------
@@ -161,15 +172,15 @@ def _draw_selected(
 
 
 def _draw_one_panel(draw: Callable[[Axes], Axes], options: FigureOptions) -> Figure:
-    """Draw one panel; but if its curves are too many to show their bands, a panel for each curve.
+    """Draw one panel; but if the options ask for the bands of many curves, a panel for each curve.
 
     ``draw`` draws the panel on axes, and returns them. In the panel of a curve, the others are
     grey.
     """
     figure = draw_panels({"": draw}, options)
     (panel, *_) = figure.axes
-    names = hidden_spreads(panel)
-    if not names:
+    names = crowded_spreads(panel)
+    if not names or not options.bands:
         return figure
     draws = {name: partial(_draw_highlighted, draw, name) for name in names}
     return draw_panels(draws, options, title=panel.get_title())
@@ -221,13 +232,10 @@ def draw_panels(
     from matplotlib.figure import Figure
 
     n_panels = len(draws)
-    width = options.width or COLUMN_WIDTHS["single" if n_panels == 1 else "double"]
-    n_rows, n_columns = _grid_shape(n_panels, width, most_columns=most_columns, wide=wide)
-    default_height = min(max(RATIO * width / n_columns, LEAST_HEIGHT), MOST_HEIGHT)
-    height = options.height or n_rows * default_height
-    panel_height = height / n_rows
+    grid_width = options.width or COLUMN_WIDTHS["double"]
+    n_rows, n_columns = _grid_shape(n_panels, grid_width, most_columns=most_columns, wide=wide)
     with options.style_context(STYLE):
-        figure = Figure(figsize=(width, height), layout="constrained", dpi=RESOLUTION)
+        figure = Figure(layout="constrained", dpi=RESOLUTION)
         FigureCanvasAgg(figure)  # Without it, a renderer is made for each text that is measured.
         grid = figure.subplots(
             n_rows, n_columns, squeeze=False, sharex=share_scales, sharey=share_scales
@@ -237,6 +245,11 @@ def draw_panels(
             empty_panel.remove()
         for panel, draw in zip(panels, draws.values(), strict=True):
             draw(panel)
+        width = options.width or _usual_width(panels)
+        default_height = min(max(RATIO * width / n_columns, LEAST_HEIGHT), MOST_HEIGHT)
+        height = options.height or n_rows * default_height
+        panel_height = height / n_rows
+        figure.set_size_inches(width, height)
         n_legend_lines = share_legend(figure, panels, width, legend_title)
         names_of_rows = [row_names(panel) for panel in panels]
         if share_scales:
@@ -253,6 +266,15 @@ def draw_panels(
         add_colour_bar(figure, panels)
         lay_out(figure)
     return figure
+
+
+def _usual_width(panels: Sequence[Axes]) -> float:
+    """Choose the width of a figure, in inches: both columns, or one if it has little to show.
+
+    That is a single panel with at most 2 named curves.
+    """
+    is_small = len(panels) == 1 and count_named_curves(panels[0]) <= MOST_WITH_BANDS
+    return COLUMN_WIDTHS["single" if is_small else "double"]
 
 
 def _grid_shape(
@@ -291,14 +313,17 @@ def _share_row_names(
 def _height_with_texts(
     panels: Sequence[Axes], names_of_rows: Sequence[list[str]], usual_height: float
 ) -> float:
-    """Compute the height in inches at which panels have room for their rows and texts.
+    """Compute the height in inches at which panels have room for their rows, names and texts.
 
     It is at least ``usual_height``; for panels with names of rows and without cells (images), at
     least 1.3 inches (`LEAST_HEIGHT`). ``names_of_rows`` has the names of the rows of each panel,
     which may be none.
     """
     n_rows = max(len(names) for names in names_of_rows)
-    plot_height = n_rows * ROW_HEIGHT * font_size() if n_rows else LEAST_PLOT_HEIGHT
+    rows_height = n_rows * ROW_HEIGHT * font_size() if n_rows else LEAST_PLOT_HEIGHT
+    n_names_at_ends = max(_count_names_at_ends(panel) for panel in panels)
+    names_height = n_names_at_ends * NAME_HEIGHT * font_size() / POINTS_PER_INCH
+    plot_height = max(rows_height, names_height)
     texts = [f"{panel.get_title()}\n{panel.get_xlabel()}" for panel in panels]
     # Four lines for ticks and space, and those of title and label.
     n_lines = 4 + max(text.count("\n") for text in texts)
@@ -308,3 +333,8 @@ def _height_with_texts(
     has_rows_without_cells = bool(names_of_rows[0]) and not panels[0].images
     least_height = LEAST_HEIGHT if has_rows_without_cells else usual_height
     return max(least_height, needed_height)
+
+
+def _count_names_at_ends(panel: Axes) -> int:
+    """Count the names that stand where curves end, one below the other."""
+    return sum(len(artist.names) for artist in panel.artists if isinstance(artist, EndLabels))

@@ -373,7 +373,7 @@ class ValiditySweep(Result):
         high_limits = highs[index, :, :, density_index]
         values = self.values[index, :, :, density_index]
         deviations = deviation_of_defined(values)
-        styles = category_styles(self.measures.labels)
+        styles = category_styles(self.measures)
         curves = zip(styles, means, low_limits, high_limits, deviations, strict=True)
         bands = "Bands: 95 % intervals of the mean over worlds."
         whiskers = "Vertical lines: one standard deviation over worlds."
@@ -413,7 +413,7 @@ class ValiditySweep(Result):
         high_limits = highs[validity, :, strength_index, density_index]
         draw_robustness(
             ax,
-            self.measures.labels,
+            tuple(map(str, self.measures)),
             means[robustness],
             means[validity],
             limits=(low_limits, high_limits),

@@ -404,15 +404,12 @@ class Validity(Result):
     def plot(self, ax: Axes, *, truth: str | None = None) -> None:
         """Draw tau-b of the report measures with its intervals, over users and over both.
 
-        A row a measure, the best on top, with the attainable tau-b; ``truth``: a name, by default
-        the first reference. `explain` attaches a sentence for the caption to the ticks.
+        A row a measure with the attainable tau-b; ``truth``: a name, by default the first
+        reference. `explain` attaches a sentence for the caption to the ticks.
         """
-        numbers = self.best_first(self.measures.reported)
+        numbers = self._reported
         place = self.place(truth)
         tau = self.tau.part(place)
-        reported_numbers = self._reported.tolist()
-        label_of_number = dict(zip(reported_numbers, self._labels, strict=True))
-        labels = [label_of_number[number] for number in numbers]
         # The first measure stands on top.
         rows = np.arange(len(numbers))[::-1]
         limits_over_both = [limits[numbers] for limits in tau.both]
@@ -426,7 +423,7 @@ class Validity(Result):
         attainable = self.attainable[place, numbers]
         (ideal,) = ax.plot(attainable, rows, "|", color="0.4", markersize=9, label="attainable")
         explain(ideal, f"Vertical ticks: {attainable_in_words(self.units)}")
-        ax.set_yticks(rows, labels)
+        ax.set_yticks(rows, self._labels)
         ax.set(xlabel=WITH_TRUTH, title=self.title(truth))
         label_curves(ax)
 
@@ -529,7 +526,7 @@ class Validity(Result):
     @property
     def _labels(self) -> tuple[str, ...]:
         """Labels of the report measures in figures."""
-        return self.measures.reported.labels
+        return tuple(map(str, self.measures.reported))
 
     def caption(self) -> str:
         """Describe what is compared with what, and how to read the table."""

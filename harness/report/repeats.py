@@ -259,7 +259,7 @@ class Repeats(Result):
                 linewidth=1.2,
             )
         explain(ax, "Lines: one standard deviation to each side of the mean.")
-        ax.set_yticks(rows, self.measures.reported.labels)
+        ax.set_yticks(rows, list(map(str, self.measures.reported)))
         ax.set_xlabel(self.in_words[index])
         ax.set_title(self.subjects[index])
         label_curves(ax)

@@ -491,7 +491,7 @@ def test_the_figure_of_a_metric_has_its_cutoffs_in_their_order() -> None:
     assert [label.get_text() for label in ax.get_xticklabels()] == ["5", "10", "20"]
     assert ax.get_title() == "P"
     metrics = stated(symmetric(0.1, 0.9, 0.8)).plot()
-    assert [label.get_text() for label in metrics.get_xticklabels()] == ["P", "RR", "AP"]
+    assert [label.get_text() for label in metrics.get_xticklabels()] == [*("P@5", "AP@5", "RR@5")]
 
 
 def test_means_alone_have_no_users_and_no_intervals() -> None:

@@ -537,7 +537,7 @@ def test_the_figure_has_the_users_of_each_curve_in_its_name(odd: Design) -> None
     stated = replace(odd, needed=np.array([2000.0, 30.0]))
     ax = stated.plot()
     labels = [str(line.get_label()) for line in ax.lines]
-    assert {"m0 (2,000)", "m1 (30)"} <= {*labels}
+    assert {"m0@5 (2,000)", "m1@5 (30)"} <= {*labels}
     assert ax.get_ylim() == (0, 1.02)
     assert ax.get_ylabel() == "share of pairs with p < .01"
     explanation = explained(ax)

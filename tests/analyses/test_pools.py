@@ -200,9 +200,9 @@ def test_curves_and_bands_are_the_values_and_limits_of_the_frame(name: str) -> N
     value, low, high = (
         ("tau", "low", "high") if name == "taus" else ("fall", "fall_low", "fall_high")
     )
-    (curve,) = [line for line in ax.lines if line.get_label() == "AP"]
+    (curve,) = [line for line in ax.lines if line.get_label() == "AP@5"]
     assert points_of(curve) == [*zip(frame["depth"], frame[value], strict=True)]
-    (band,) = [one for one in ax.collections if str(one.get_label()).endswith("AP")]
+    (band,) = [one for one in ax.collections if str(one.get_label()).endswith("AP@5")]
     corners = corners_of(band)
     for _, row in frame.iterrows():
         assert {(row.depth, round(row[low], 9)), (row.depth, round(row[high], 9))} <= corners

@@ -14,7 +14,7 @@ from analyses.significance.permutation import DrawnTests, monte_carlo_test
 from analyses.users import Settings, Users, random_order, users, usual_sizes
 from runs import InputError
 from tests.analyses.made import discriminate
-from tests.drawn import curve, segments
+from tests.drawn import band_at, curve
 
 N_USERS = 120
 MEASURES = Measures((Measure("a", 5), Measure("a", 10), Measure("b", 10)))
@@ -226,15 +226,13 @@ def test_the_frame_has_means_and_the_middle_90_percent_of_the_subsets() -> None:
     assert row[["users", "repeats"]].tolist() == [10, 5]
 
 
-def test_figures_draw_means_with_lines_over_the_middle_90_percent() -> None:
+def test_figures_draw_means_with_bands_of_the_middle_90_percent() -> None:
     ax = by_hand().plot()
-    np.testing.assert_allclose(curve(ax, "a"), [[10, 0.3], [20, 1.0]])
-    low, high = segments(ax)[0]
-    np.testing.assert_allclose([low, high], [[10, 0.015], [10, 0.795]])
+    np.testing.assert_allclose(curve(ax, "a@5"), [[10, 0.3], [20, 1.0]])
+    assert band_at(ax, 10) == pytest.approx([0.015, 0.795])
     power = by_hand().plot_power()
-    np.testing.assert_allclose(curve(power, "a"), [[10, 2.0], [20, 5.0]])
-    low, high = segments(power)[0]
-    np.testing.assert_allclose([low, high], [[10, 1.0], [10, 3.8]])
+    np.testing.assert_allclose(curve(power, "a@5"), [[10, 2.0], [20, 5.0]])
+    assert band_at(power, 10) == pytest.approx([1.0, 3.8])
 
 
 def test_sizes_are_labelled_that_are_far_enough_from_all_users() -> None:
@@ -318,15 +316,6 @@ def test_cutoffs_of_a_metric_are_drawn_at_the_sizes_themselves() -> None:
     np.testing.assert_allclose(curve(ax, "@10"), [[10, 0.6], [20, 1.0]])
     assert not ax.collections
     assert ax.get_title() == "a"
-
-
-def test_curves_of_metrics_stand_beside_each_other_by_2_percent() -> None:
-    measures = Measures([Measure("a", 10), Measure("b", 10), Measure("c", 10)])
-    taus = np.tile([[0.2, 0.4], [1.0, 1.0]], (3, 1, 1))
-    found = replace(by_hand(), measures=measures, taus=taus, sizes=(10, 20))
-    ax = found.plot()
-    for name, factor in (("a", 1 / 1.02), ("b", 1), ("c", 1.02)):
-        np.testing.assert_allclose(curve(ax, name)[:, 0], [10 * factor, 20 * factor])
 
 
 def test_a_size_has_a_label_if_all_users_are_14_tenths_or_more() -> None:

@@ -9,7 +9,7 @@ import pytest
 from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.colors import to_hex, to_rgba
+from matplotlib.colors import to_hex, to_rgb, to_rgba
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.transforms import Bbox
@@ -24,6 +24,8 @@ from analyses.shared.drawing import (
     THIN,
     category_styles,
     colours,
+    contrast,
+    crowded_spreads,
     curve_styles,
     draw_band,
     draw_intervals,
@@ -33,13 +35,12 @@ from analyses.shared.drawing import (
     explain,
     explanations,
     gradation_styles,
-    hidden_spreads,
     highlight_curve,
     keep_systems,
     label_curves,
     ordered_colormap,
     panel_index,
-    panel_title,
+    readable_ink,
     remove_curve_names,
     set_log_scale,
     spreads_of,
@@ -134,17 +135,12 @@ def test_curves_are_cut_offs_of_a_metric_or_report_measures() -> None:
     of_metric = curve_styles(MEASURES, metric="P")
     assert [(number, label) for number, label, _ in of_metric] == [(0, "@5"), (1, "@10")]
     of_all = curve_styles(MEASURES)
-    assert [(number, label) for number, label, _ in of_all] == [(2, "AP"), (1, "P")]
+    assert [(number, label) for number, label, _ in of_all] == [(2, "AP@10"), (1, "P@10")]
     assert of_all[1][2]["color"] == COLOURS[1]
     with pytest.raises(InputError, match="nothing to draw of bpref"):
         curve_styles(MEASURES, metric="bpref")
     with pytest.raises(InputError, match="nothing to draw of these measures"):
         curve_styles(Measures([]))
-
-
-def test_a_panel_is_called_by_its_metric_or_where_all_are_measured() -> None:
-    assert panel_title(MEASURES, metric="P") == "P"
-    assert panel_title(MEASURES, metric=None) == "cut-off 10"
 
 
 # Names of curves
@@ -171,17 +167,17 @@ def has_legend(ax: Axes) -> bool:
 @pytest.mark.parametrize(
     ("names", "last", "ordered", "is_legend"),
     [
-        ("abcdefghi", 1.0, False, False),
-        ("abcdefghij", 1.0, False, True),
+        ("abcdefghijklmnopqrst", 1.0, False, False),
+        ("abcdefghijklmnopqrstu", 1.0, False, True),
         ("abc", 1.0, True, True),
         ("abc", 0.86, False, False),
         ("abc", 0.84, False, True),
-        (["a", "b" * 16], 1.0, False, False),
-        (["a", "b" * 17], 1.0, False, True),
+        (["a", "b" * 24], 1.0, False, False),
+        (["a", "b" * 25], 1.0, False, True),
         ("a", 1.0, False, False),
     ],
 )
-def test_nine_curves_of_short_names_are_named_where_they_end_at_the_right(
+def test_twenty_curves_of_short_names_are_named_where_they_end_at_the_right(
     ax: Axes, names: Sequence[str], last: float, ordered: bool, is_legend: bool
 ) -> None:
     draw_curves(ax, names, last=last)
@@ -239,21 +235,30 @@ def banded(ax: Axes, names: Sequence[str]) -> None:
     label_curves(ax)
 
 
-def test_bands_of_more_than_two_curves_are_hidden(ax: Axes) -> None:
+def opacities(ax: Axes) -> list[float]:
+    return [float(np.asarray(band.get_facecolor())[0, 3]) for band in spreads_of(ax)]
+
+
+def test_bands_of_more_than_two_curves_are_faint(ax: Axes) -> None:
     banded(ax, "ab")
-    assert hidden_spreads(ax) == []
-    assert explanations(figure_of(ax)) == ["Bands: of a.", "Bands: of b."]
+    assert crowded_spreads(ax) == []
+    usual, _ = opacities(ax)
     other: Axes = Figure().subplots()
     banded(other, "abc")
-    assert hidden_spreads(other) == ["a", "b", "c"]
-    assert explanations(figure_of(other)) == []
+    assert crowded_spreads(other) == ["a", "b", "c"]
+    # Named again, they do not fade further.
+    label_curves(other)
+    assert opacities(other) == pytest.approx([0.4 * usual] * 3)
+    assert explanations(figure_of(other)) == ["Bands: of a.", "Bands: of b.", "Bands: of c."]
 
 
 def test_one_curve_is_singled_out_before_the_others_in_grey(ax: Axes) -> None:
     banded(ax, "abc")
     (line,) = ax.plot([0, 1], [0, 0], label="_unnamed", linewidth=3)
+    faint, *_ = opacities(ax)
     highlight_curve(ax, "b")
     assert [band.get_visible() for band in spreads_of(ax)] == [False, True, False]
+    assert opacities(ax)[1] > faint
     by_place = [(curve.get_color() == OTHERS, curve.get_label()) for curve in ax.lines]
     assert by_place == [(True, "_"), (False, "b"), (True, "_"), (False, "_unnamed")]
     assert line.get_linewidth() == 3
@@ -322,20 +327,19 @@ def test_powers_are_plain_on_any_base(ax: Axes) -> None:
 # Cells, bands and rows
 
 
-def test_cells_print_their_values_white_where_they_are_dark(ax: Axes) -> None:
-    """From -1 on, cells above -1 + .6 x 2 = .2 are dark; those of a name with itself are grey."""
+def test_cells_print_their_values_and_are_grey_for_a_name_with_itself(ax: Axes) -> None:
     values = np.array([[1.0, 0.19, 0.21], [0.19, 1.0, -0.456], [np.nan, 1.0, 1.0]])
     draw_matrix(ax, values, ["a", "b", "c"], label="tau", lowest=-1.0)
     printed = {text.get_position(): (text.get_text(), text.get_color()) for text in ax.texts}
     assert printed == {
         (0, 0): ("1", "black"),
         (1, 0): (".19", "black"),
-        (2, 0): (".21", "white"),
+        (2, 0): (".21", "black"),
         (0, 1): (".19", "black"),
         (1, 1): ("1", "black"),
         (2, 1): ("-.46", "black"),
         (0, 2): ("–", "black"),
-        (1, 2): ("1", "white"),
+        (1, 2): ("1", "black"),
         (2, 2): ("1", "black"),
     }
     (image,) = ax.images
@@ -352,10 +356,35 @@ def test_cells_print_their_values_white_where_they_are_dark(ax: Axes) -> None:
     assert {label.get_rotation() for label in ax.get_xticklabels()} == {90}
 
 
-def test_cells_from_0_on_are_dark_above_3_fifths(ax: Axes) -> None:
-    values = np.array([[1.0, 0.6], [0.601, 1.0]])
-    draw_matrix(ax, values, ["a", "b"], label="", lowest=0.0)
-    assert [text.get_color() for text in ax.texts] == ["black", "black", "white", "black"]
+def inverted(colour: Any) -> NDArray[np.float64]:
+    """A colour as the page shows it in the dark: `invert(.92) hue-rotate(180deg)` of CSS."""
+    mixed = 0.92 - 0.84 * np.array(to_rgb(colour))
+    luma = mixed @ (0.213, 0.715, 0.072)
+    return np.clip(2 * luma - mixed, 0, 1)
+
+
+@pytest.mark.parametrize("palette", [None, "viridis", "plasma", "Greys", "RdBu"])
+def test_numbers_in_cells_have_a_contrast_of_four_and_a_half(ax: Axes, palette: str | None) -> None:
+    """With the usual colours also in the dark; black on white has 21, the same colour 1."""
+    assert contrast("black", "white") == pytest.approx(21)
+    assert contrast("#777777", "white") == pytest.approx(4.48, abs=0.005)
+    values = np.linspace(0, 1, 100).reshape(10, 10)
+    with mpl.rc_context({} if palette is None else {"image.cmap": palette}):
+        draw_matrix(ax, values, list("abcdefghij"), label="", lowest=0.0)
+    (image,) = ax.images
+    cells = image.to_rgba(np.ma.masked_invalid(np.asarray(image.get_array(), dtype=float)))
+    for text in ax.texts:
+        column, row = map(int, text.get_position())
+        cell = cells[row, column]
+        assert contrast(text.get_color(), cell) >= 4.5
+        if palette is None:
+            assert contrast(inverted(text.get_color()), inverted(cell)) >= 4.5
+
+
+def test_ink_is_what_differs_more_from_the_background() -> None:
+    assert [readable_ink(grey) for grey in ("0", "0.4", "0.5", "1")] == [
+        *("white", "white", "black", "black")
+    ]
 
 
 @pytest.mark.parametrize(("undefined", "is_named"), [(False, False), (True, True)])

@@ -13,7 +13,8 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.pyplot import subplots
 
 from analyses.popularity import Popularity, Removal
-from analyses.shared.drawing import SPREAD, explain, label_curves, write_plain_numbers
+from analyses.shared.drawing import SPREAD, draw_band, explain, label_curves, write_plain_numbers
+from analyses.shared.end_labels import EndLabels
 from analyses.shared.families import Families, SubsetValues
 from analyses.shared.figure_formats import (
     WRITERS,
@@ -464,11 +465,19 @@ def test_names_of_rows_that_panels_share_stand_left_of_the_first(
 
 
 def legend_of(figure: Figure) -> tuple[list[str], int, str]:
-    """Names, number of columns and title of the legend of a figure."""
+    """Names as they are read along rows, number of columns and title of the legend of a figure."""
     (legend,) = figure.legends
-    names = [text.get_text() for text in legend.get_texts()]
     own: Any = legend
+    figure.canvas.draw()
+    texts = sorted(legend.get_texts(), key=lambda text: (-_place(text)[1], _place(text)[0]))
+    names = [text.get_text() for text in texts]
     return names, own._ncols, legend.get_title().get_text()
+
+
+def _place(text: Any) -> tuple[int, int]:
+    box = text.get_window_extent()
+    # Letters differ in height by less than half a line.
+    return round(box.x0), round((box.y0 + box.y1) / 2 / 10)
 
 
 @pytest.mark.usefixtures("without_places")
@@ -651,16 +660,20 @@ class Shown(Result):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("without_places")
-def test_bands_that_would_cover_each_other_have_a_panel_each() -> None:
+def test_bands_that_would_cover_each_other_have_a_panel_each_if_they_are_asked_for() -> None:
     face, _ = figures_of(Shown)
-    apart = draw_figure(Shown(), face)
+    usual = draw_figure(Shown(), face)
+    assert shown(usual) == ["all"]
+    assert usual.get_label() == "Curves. Bands: limits."
+    assert usual.get_size_inches()[0] == 7
+    apart = draw_figure(Shown(), face, FigureOptions(bands=True))
     assert shown(apart) == ["a", "b", "c"]
     assert apart.get_suptitle() == "all"
     assert apart.get_label() == ("Curves. Bands: limits. Grey: the curves of the other panels.")
     together = draw_figure(Shown(), face, FigureOptions(bands=False))
     assert shown(together) == ["all"]
     assert together.get_label() == "Curves."
-    two = draw_figure(Shown(), face, FigureOptions(systems=("a", "b")))
+    two = draw_figure(Shown(), face, FigureOptions(systems=("a", "b"), bands=True))
     assert shown(two) == ["all"]
 
 
@@ -699,6 +712,31 @@ def test_what_is_asked_for_takes_the_place_of_all_that_is_usually_shown() -> Non
     assert asked.get_size_inches()[0] == 5
 
 
+# Names at the ends of curves
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_curves", [3, 20])
+def test_names_at_ends_do_not_touch_and_the_figure_is_as_high_as_they_need(n_curves: int) -> None:
+    """Twenty curves that all end at the same point have as many lines of text, below the top."""
+
+    def draw(ax: Axes) -> None:
+        for number in range(n_curves):
+            ax.plot([0, 1], [number, 0], label=f"nDCG@{number} (DP 1.23)")
+        label_curves(ax)
+
+    figure = drawn(1, draw)
+    assert figure.get_size_inches()[0] == 7
+    (names,) = [artist for artist in figure.axes[0].artists if isinstance(artist, EndLabels)]
+    names.get_window_extent()
+    boxes = sorted((name.get_window_extent() for name in names.names), key=lambda box: box.y0)
+    assert len(boxes) == n_curves
+    assert all(lower.y1 < upper.y0 for lower, upper in pairwise(boxes))
+    assert boxes[0].y0 >= 0
+    assert boxes[-1].y1 <= figure.bbox.height
+    assert max(box.x1 for box in boxes) <= figure.bbox.width
+
+
 # Files
 
 
@@ -717,6 +755,23 @@ def test_marked_points_tell_their_values() -> None:
     svg = as_svg(figure).decode()
     titles = [unescape(title) for title in re.findall("<title>([^<]*)</title>", svg)]
     assert titles == ["<a>, 1: 0.1235", "<a>, 3: 3", "b, 1: 1", "b, 3: 3", "b, 5: 5"]
+
+
+@pytest.mark.usefixtures("without_places")
+@pytest.mark.parametrize("across", [False, True])
+def test_points_with_a_band_tell_their_intervals(across: bool) -> None:
+    """The position stands first; of limits along the x-axis it is y."""
+    limits = (np.array([0.25, 0.5]), np.array([0.35, 0.7]))
+
+    def draw(ax: Axes) -> None:
+        positions = np.array([50.0, 100.0])
+        values = [0.3, 0.6]
+        x, y = (values, positions) if across else (positions, values)
+        draw_band(ax, positions, limits, {"color": "k"}, label="a", explanation="", across=across)
+        ax.plot(x, y, "o-", label="a")
+
+    (curve,) = drawn(1, draw).axes[0].lines
+    assert values_of(curve) == ["a, 50: .30 [.25, .35]", "a, 100: .60 [.50, .70]"]
 
 
 @pytest.mark.slow

@@ -239,7 +239,7 @@ def test_rates_are_tabulated_over_both_or_over_users_alone(stated: Validity) -> 
 
 
 @pytest.mark.slow
-def test_validity_is_drawn_with_the_best_measure_on_top(stated: Validity) -> None:
+def test_validity_is_drawn_with_the_first_measure_on_top(stated: Validity) -> None:
     """RR, in the row 1, has a tau of .5, and P, in the row 0, of .2."""
     ax = stated.plot()
     lines = {str(line.get_label()): points_of(line) for line in ax.lines}
@@ -255,9 +255,8 @@ def test_validity_is_drawn_with_the_best_measure_on_top(stated: Validity) -> Non
     colours = {to_hex(np.asarray(each.get_edgecolor())[0]) for each in ax.collections}
     (points,) = (line for line in ax.lines if line.get_label() == "tau-b")
     assert colours == {to_hex(points.get_color())}
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["RR", "P"]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["RR@5", "P@5"]
     assert ax.get_yticks().tolist() == [1, 0]
-    # In all panels, measures are in the order of the first reference.
     of_itself = {str(line.get_label()): line for line in stated.plot(truth="itself").lines}
     assert points_of(of_itself["tau-b"]) == [(0.7, 1.0), (0.9, 0.0)]
 
@@ -267,8 +266,8 @@ def test_robustness_is_drawn_against_validity(stated: Validity) -> None:
     """Of RR, an area of .8 and a tau of .5; of P, .6 and .2."""
     ax = stated.draw("validity_robustness")
     lines = {str(line.get_label()): points_of(line) for line in ax.lines}
-    np.testing.assert_allclose(lines["RR"], [(0.8, 0.5)])
-    np.testing.assert_allclose(lines["P"], [(0.6, 0.2)])
+    np.testing.assert_allclose(lines["RR@5"], [(0.8, 0.5)])
+    np.testing.assert_allclose(lines["P@5"], [(0.6, 0.2)])
     np.testing.assert_allclose(
         segments_of(ax), [[(0.8, 0.4), (0.8, 0.6)], [(0.6, 0.1), (0.6, 0.3)]]
     )
@@ -314,7 +313,7 @@ def test_verdicts_are_stacked_bars_of_all_pairs(stated: Validity) -> None:
     ]
     np.testing.assert_allclose(bars, expected, atol=1e-9)
     assert ax.get_xlim() == (0, 100)
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["RR", "P"]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["RR@5", "P@5"]
     assert ax.get_yticks().tolist() == [1, 0]
     colours = [bars.patches[0].get_facecolor() for bars in ax.containers]  # type: ignore[attr-defined]
     assert len({*colours}) == 5
@@ -331,12 +330,11 @@ def test_curves_of_a_truth_are_drawn_over_what_is_kept(
     for truth, start in (("itself", 0), (None, 6)):
         ax = stated.draw(figure, truth=truth)
         heights = {
-            str(line.get_label())[:2].strip(): sorted(y for _, y in points_of(line))
-            for line in ax.lines
+            str(line.get_label()): sorted(y for _, y in points_of(line)) for line in ax.lines
         }
         expected = [first + (start + 4) / 50, first + (start + 5) / 50]
-        assert heights["RR"] == pytest.approx(expected)
-        assert heights["P"] == pytest.approx([first + start / 50, first + (start + 1) / 50])
+        assert heights["RR@5"] == pytest.approx(expected)
+        assert heights["P@5"] == pytest.approx([first + start / 50, first + (start + 1) / 50])
 
 
 def test_the_caption_has_the_users_of_study_and_truth(stated: Validity) -> None:

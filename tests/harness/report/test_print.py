@@ -107,8 +107,8 @@ def test_a_figure_without_room_for_its_panels_is_refused(opened: OpenStudy) -> N
         opened.figure("fig22", width="single", height=0.3)
 
 
-def test_curves_with_bands_have_a_panel_each_on_one_grid(opened: OpenStudy) -> None:
-    printed = opened.figure("fig6", cutoffs=[5, 20])
+def test_curves_with_bands_have_a_panel_each_on_one_grid_if_asked_for(opened: OpenStudy) -> None:
+    printed = opened.figure("fig6", cutoffs=[5, 20], bands=True)
     places = [axes.get_position() for axes in printed.axes]
     sizes = {(round(place.width, 9), round(place.height, 9)) for place in places}
     assert len(printed.axes) > 2
