@@ -228,21 +228,11 @@ def draw_panels(
     InputError
         If the texts leave no room for the panels.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     n_panels = len(draws)
     grid_width = options.width or COLUMN_WIDTHS["double"]
     n_rows, n_columns = _grid_shape(n_panels, grid_width, most_columns=most_columns, wide=wide)
     with options.style_context(STYLE):
-        figure = Figure(layout="constrained", dpi=RESOLUTION)
-        FigureCanvasAgg(figure)  # Without it, a renderer is made for each text that is measured.
-        grid = figure.subplots(
-            n_rows, n_columns, squeeze=False, sharex=share_scales, sharey=share_scales
-        )
-        panels: list[Axes] = list(grid.flat[:n_panels])
-        for empty_panel in grid.flat[n_panels:]:
-            empty_panel.remove()
+        figure, panels = _make_panels(n_panels, (n_rows, n_columns), share_scales=share_scales)
         for panel, draw in zip(panels, draws.values(), strict=True):
             draw(panel)
         width = options.width or _usual_width(panels)
@@ -266,6 +256,27 @@ def draw_panels(
         add_colour_bar(figure, panels)
         lay_out(figure)
     return figure
+
+
+def _make_panels(
+    n_panels: int, grid_shape: tuple[int, int], *, share_scales: bool
+) -> tuple[Figure, list[Axes]]:
+    """Make a figure with empty panels on a grid of so many rows and columns, row by row.
+
+    With ``share_scales`` all panels have the same scales.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    n_rows, n_columns = grid_shape
+    figure = Figure(layout="constrained", dpi=RESOLUTION)
+    FigureCanvasAgg(figure)  # Without it, a renderer is made for each text that is measured.
+    grid = figure.subplots(
+        n_rows, n_columns, squeeze=False, sharex=share_scales, sharey=share_scales
+    )
+    for unused_panel in grid.flat[n_panels:]:
+        unused_panel.remove()
+    return figure, list(grid.flat[:n_panels])
 
 
 def _usual_width(panels: Sequence[Axes]) -> float:
