@@ -31,7 +31,7 @@ ROUNDING = 1e-12
 SAME_SCORE = 1e-9
 """Scores, as shares of the largest, that differ by less are equal: rounding."""
 
-IGNORES_JUDGEMENTS = "uses no judgements"
+IGNORES_JUDGEMENTS = "does not reward relevant items"
 """Why a measure cannot be recommended: robustness and agreement with itself tell nothing of it."""
 
 
@@ -64,6 +64,11 @@ class ContestedPairs:
     is_within_reach: Masks
     is_contested: Masks
     n_users: int
+
+    @property
+    def ignoring_judgements(self) -> list[str]:
+        """Names of the report measures whose scores relevant items in the lists do not raise."""
+        return [name for name, reason in self.excluded.items() if reason == IGNORES_JUDGEMENTS]
 
     @property
     def n_contested(self) -> int:
@@ -188,8 +193,8 @@ def _candidates(
 ) -> tuple[list[Measure], dict[str, str]]:
     """Select the report measures that may be recommended; the others by name, with the reason.
 
-    A measure is left out if it uses no judgements, or if its scores are a multiple of those of an
-    earlier candidate.
+    A measure is left out if it does not use the judgements, or if its scores are a multiple of
+    those of an earlier candidate.
     """
     candidates: list[Measure] = []
     excluded: dict[str, str] = {}

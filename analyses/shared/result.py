@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, get_args, ge
 from analyses.shared.evidence import FIELD_KEY
 from analyses.shared.figure_options import PLURAL_OPTIONS, STYLE, FigureOptions
 from analyses.shared.measure import Measures
-from analyses.shared.sentences import USER, best_measures_sentence, depth_sentence, plural
+from analyses.shared.sentences import (
+    USER,
+    best_measures_sentence,
+    depth_sentence,
+    not_compared_sentence,
+    plural,
+)
 from analyses.shared.table import Table, excerpt, overview
 from runs import InputError
 from runs.shared.arrays import Floats
@@ -329,13 +335,21 @@ class Result:
         """Describe in sentences what was found; by default from the estimates.
 
         These are which measures may be the best by `estimates`, and whether the deepest cut-off
-        differs from the shallowest. Empty without estimates.
+        differs from the shallowest. Empty without estimates. Report measures that do not use the
+        judgements are never called best: they are named, and not compared.
         """
         estimates = self.estimates()
         if estimates is None:
             return ()
+        contested = self.contested_shares()
+        ignoring = [] if contested is None else contested.pairs.ignoring_judgements
+        compared = self.under_settings(estimates)
+        if ignoring:
+            reported = compared.measures.reported
+            compared = compared.select([name for name in reported if str(name) not in ignoring])
         sentences = [
-            best_measures_sentence(self.under_settings(estimates), self.units),
+            best_measures_sentence(compared, self.units),
+            not_compared_sentence(ignoring),
             depth_sentence(estimates, self.units),
         ]
         return tuple(sentence for sentence in sentences if sentence)

@@ -100,6 +100,18 @@ def _leaders_sentence(ordered: Estimates, leaders: Sequence[Measure], units: str
     return f"{sentence} {condition}, {also} may be the best, too."
 
 
+def not_compared_sentence(names: Sequence[str]) -> str:
+    """Write that measures do not use the judgements, and are not compared; "" without a name."""
+    if not names:
+        return ""
+    verb = "does" if len(names) == 1 else "do"
+    passive = "is" if len(names) == 1 else "are"
+    return (
+        f"{listed(names)} {verb} not reward relevant items, and {passive} not compared: to be "
+        "robust or discriminative shows nothing of such a measure."
+    )
+
+
 def depth_sentence(estimates: Estimates, units: str = "users") -> str:
     """Write for which metrics the deepest cut-off differs significantly from the shallowest.
 

@@ -18,7 +18,7 @@ from analyses.shared.measure import Measure, Measures
 from analyses.shared.measure_estimates import Estimates
 from analyses.shared.number_format import Cell, rounded
 from analyses.shared.result import Result, figure, table
-from analyses.shared.sentences import applicable, listed
+from analyses.shared.sentences import applicable, listed, not_compared_sentence
 from analyses.shared.table import Table
 from harness.report.answer_facts import Depth, Disagreement, Power
 from harness.report.verdicts import (
@@ -648,12 +648,14 @@ class Answer(Result):
             "systems: "
             "lower is more discriminative.": TESTS in self.keys,
         }
+        ignoring = [] if self.pairs is None else self.pairs.ignoring_judgements
         parts = [
             f"The measures (metrics at a cut-off) by {listed(subjects)}, with 95 % intervals over "
             f"{self.units}.",
             *applicable(definitions),
+            not_compared_sentence(ignoring),
         ]
-        return " ".join(parts)
+        return " ".join(part for part in parts if part)
 
 
 DEEDS = {
@@ -677,9 +679,6 @@ def answer_of(results: Mapping[str, Result]) -> Answer:
     undefined = {
         key: estimates.no_value for key, estimates in ordered.items() if not estimates.measures
     }
-    names: dict[Measure, None] = {}
-    for estimates in defined.values():
-        names |= dict.fromkeys(estimates.measures)
     shares: dict[str, Estimates] = {}
     within_reach: dict[str, Floats] = {}
     pairs: ContestedPairs | None = None
@@ -694,6 +693,10 @@ def answer_of(results: Mapping[str, Result]) -> Answer:
         shares[key] = estimates_of_pairs
         within_reach[key] = contested.shares_within_reach
         pairs = contested.pairs
+    defined = _of_measures_that_use_judgements(defined, pairs)
+    names: dict[Measure, None] = {}
+    for estimates in defined.values():
+        names |= dict.fromkeys(estimates.measures)
     keys = tuple(defined)
     every = tuple(defined.values())
     measures = Measures(names, reported=names)
@@ -716,6 +719,25 @@ def answer_of(results: Mapping[str, Result]) -> Answer:
         truth_sentence=truth_sentence,
         without_number=undefined,
     )
+
+
+def _of_measures_that_use_judgements(
+    estimates_by_key: Mapping[str, Estimates], pairs: ContestedPairs | None
+) -> dict[str, Estimates]:
+    """Leave out the measures that do not use the judgements, which would look best.
+
+    ``estimates_by_key`` has the numbers of the report measures by analysis, ``pairs`` the names of
+    those that are left out; without these, or without another measure, all stay.
+    """
+    if pairs is None or not pairs.measures:
+        return dict(estimates_by_key)
+    ignoring = pairs.ignoring_judgements
+    selected = {}
+    for key, estimates in estimates_by_key.items():
+        measures = [measure for measure in estimates.measures if str(measure) not in ignoring]
+        if measures:
+            selected[key] = estimates.select(measures)
+    return selected
 
 
 def estimates_in(results: Mapping[str, Result]) -> Iterator[tuple[str, Estimates]]:

@@ -5,7 +5,12 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import ttest_rel
 
-from analyses.shared.contested_pairs import _t_tests_of_pairs, contested_pairs, systems_within_reach
+from analyses.shared.contested_pairs import (
+    IGNORES_JUDGEMENTS,
+    _t_tests_of_pairs,
+    contested_pairs,
+    systems_within_reach,
+)
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.scores import Scores
 
@@ -65,7 +70,7 @@ def test_measures_without_judgements_and_multiples_are_no_candidates() -> None:
     assert contested.measures == (P,)
     assert contested.excluded == {
         "RR@10": "compares systems exactly as P@10 does",
-        "length": "uses no judgements",
+        "length": IGNORES_JUDGEMENTS,
     }
 
 

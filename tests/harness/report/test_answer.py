@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.stats import t
 
 from analyses.discrimination import Discrimination
-from analyses.shared.contested_pairs import ContestedPairs
+from analyses.shared.contested_pairs import IGNORES_JUDGEMENTS, ContestedPairs
 from analyses.shared.contested_shares import ContestedShares
 from analyses.shared.families import SubsetValues
 from analyses.shared.measure import Measure, Measures
@@ -221,10 +221,10 @@ def test_below_a_floor_the_data_cannot_tell(pairs: ContestedPairs, reason: str) 
 
 
 def test_measures_that_use_no_judgements_are_not_recommended() -> None:
-    pairs = pairs_of(excluded={"ARP@5": "uses no judgements"})
+    pairs = pairs_of(excluded={"ARP@5": IGNORES_JUDGEMENTS})
     answer = in_all_respects([0.9] * 4, pairs=pairs)
     assert "ARP" not in answer.decision()
-    assert "ARP@5 (uses no judgements)" in answer.matrix().note
+    assert f"ARP@5 ({IGNORES_JUDGEMENTS})" in answer.matrix().note
     nothing = in_all_respects([], pairs=pairs_of(measures=Measures(())))
     assert "no report measure uses the judgements" in nothing.decision()
 
