@@ -101,12 +101,13 @@ def place_of(maker: Maker) -> Place:
     return Place(users_source(path), WHOLE)
 
 
-def reach(places: Iterable[Place]) -> ReachedCode:
+def reach(places: Iterable[Place], *, left_out: frozenset[Path] = frozenset()) -> ReachedCode:
     """Follow names from definitions to all definitions and packages that they reach.
 
-    Packages of the standard library are left out. The digest does not depend on the order.
+    Packages of the standard library are left out, and definitions in the files ``left_out``, with
+    what only these name. The digest does not depend on the order.
     """
-    closure = _Closure()
+    closure = _Closure(left_out)
     closure.follow(places)
     digest = sha256()
     for label, content in sorted(closure.digests.items()):
@@ -122,6 +123,8 @@ class _Closure:
 
     Parameters
     ----------
+    left_out
+        Files whose definitions are not followed.
     reached
         By place of a definition: whether it computes.
     digests
@@ -136,6 +139,7 @@ class _Closure:
         Methods, with their labels, whose name is no such attribute so far, by this name.
     """
 
+    left_out: frozenset[Path] = frozenset()
     reached: dict[Place, bool] = field(default_factory=dict)
     digests: dict[str, str] = field(default_factory=dict)
     packages: set[str] = field(default_factory=set)
@@ -156,6 +160,8 @@ class _Closure:
             computed_before = self.reached.get(place)
             # None where the place is new; True is final, and False is repeated.
             if computed_before or computed_before == computes:
+                continue
+            if place.source.path in self.left_out:
                 continue
             self.reached[place] = computes
             label = f"{place.source.label}:{place.name}"

@@ -18,15 +18,15 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from analyses.online.arms import ExperimentWork
+from analyses.online.thesis_tables import thesis_tables
 from analyses.sampled.papers import RECALL, Example, aaai_winners, kdd_orders, kdd_values
-from analyses.shared.analysis import Analysis, find_analysis, members_of
+from analyses.shared.analysis import find_analysis, members_of
 from harness.metrics.shared.register import available_metrics
 from harness.online.arm_models import NeighbourModel, NeighbourRecommender
 from harness.online.click_world import make_click_world
 from harness.online.simulation import simulate
 from harness.study.parts import content_key
-from harness.study.reachable_code import Maker, describe_makers
+from harness.study.reachable_code import Maker, place_of, reach
 from harness.study.score_parts import score_files
 from harness.study.sections import with_preset
 from harness.study.system_lists import maker_of_system
@@ -40,6 +40,12 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/replications"
 STUDIES = ROOT / "studies"
 KEPT = PAGE / "digests.json"
+
+SHOWING = frozenset(
+    ROOT / "analyses/shared" / f"{name}.py"
+    for name in ("drawing", "figures", "latex", "number_format", "result", "sentences", "table")
+)
+"""Modules that show numbers, which classes of results name: none is computed by them."""
 
 EXAMPLE: Final = "example"
 """Stands for the toy example of `harness sampled --example`, which has no study file."""
@@ -103,12 +109,12 @@ def code_digest(table: str) -> str:
     """Hash the code that makes the numbers of a table of the page."""
     source = source_of(table)
     if source == EXAMPLE:
-        makers: list[Maker] = [Example]
+        makers: list[Maker] = [Example.__init__]
     elif "experiment" in _tables_of(source):
         makers = _makers_of_experiment()
     else:
         makers = _makers_of_study(_tables_of(source), table)
-    return describe_makers(makers)["code"]
+    return reach([place_of(maker) for maker in makers], left_out=SHOWING).digest
 
 
 def _makers_of_study(tables: Mapping[str, Any], table: str) -> list[Maker]:
@@ -131,22 +137,14 @@ def _makers_of_study(tables: Mapping[str, Any], table: str) -> list[Maker]:
         makers.append(score_files)
         makers += [metrics[name].function for name in tables["metrics"]["names"]]
         analyses = [find_analysis(name) for name in OF_ANALYSES[table]]
-    return makers + _makers_of_analyses(analyses)
+    return makers + [analysis.make for analysis in analyses]
 
 
 def _makers_of_experiment() -> list[Maker]:
     """List the functions that simulate an experiment, rank hidden items, and analyse both."""
     makers: list[Maker] = [make_click_world, simulate, draw_test_users, split_users]
-    makers += [NeighbourModel, NeighbourRecommender, ExperimentWork]
-    return makers + _makers_of_analyses(members_of("online"))
-
-
-def _makers_of_analyses(analyses: Iterable[Analysis[Any, Any]]) -> list[Maker]:
-    """List the functions of analyses, and the numbers that their results have for publications."""
-    makers: list[Maker] = []
-    for analysis in analyses:
-        makers += [analysis.make, analysis.result.frames, analysis.result.publications]
-    return makers
+    makers += [NeighbourModel, NeighbourRecommender, thesis_tables]
+    return makers + [analysis.make for analysis in members_of("online")]
 
 
 def kept() -> dict[str, Digests]:

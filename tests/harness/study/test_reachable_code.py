@@ -243,6 +243,18 @@ def tripled(function):
     assert reach([Place(source, "Sums")]).digest != before
 
 
+def test_files_that_are_left_out_do_not_count(project: Path) -> None:
+    path, other = project / "runs/sums.py", project / "runs/factors.py"
+    path.write_text("from runs.factors import FACTOR\n\ndef scaled(n):\n    return FACTOR * n\n")
+    other.write_text("FACTOR = 2\n")
+    forget_code()
+    places = [Place(SourceFile(path, project), "scaled")]
+    digests = [reach(places).digest, reach(places, left_out=frozenset([other])).digest]
+    change(other, "2", "3")
+    assert reach(places).digest != digests[0]
+    assert reach(places, left_out=frozenset([other])).digest == digests[1]
+
+
 def test_packages_count_where_something_computes_with_them(project: Path) -> None:
     assert taus_in(project).packages == {"numpy", "scipy"}
     assert taus_in(project, "Result.caption").packages == {"numpy", "scipy", "matplotlib"}
