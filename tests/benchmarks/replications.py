@@ -19,6 +19,7 @@ from analyses.shared.number_format import Cell, rounded
 from harness.cli.main import main as harness
 from harness.report.publication import Publication
 from runs import InputError
+from tests.benchmarks.conclusions import write_conclusions
 from tests.benchmarks.page_digests import EXAMPLE, PAGE, source_of, write
 
 HEADINGS = (
@@ -183,6 +184,7 @@ def main() -> None:
             tau = row.get("tau-b", "")
             row["tau-b"] = rounded(tau, 2) if isinstance(tau, float) else tau
             writer.writerow([row.get(heading, "") for heading in HEADINGS])
+    write_conclusions(PAGE, printed)
     write(table for table in made if (PAGE / f"{table}.csv").exists())
 
 

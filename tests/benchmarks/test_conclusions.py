@@ -1,0 +1,80 @@
+"""Conclusions of the papers, computed from tables."""
+
+import pandas as pd
+import pytest
+
+from tests.benchmarks.conclusions import (
+    CONCLUSIONS,
+    Conclusion,
+    adaptive_samples_are_small,
+    ap_is_nearest_to_ndcg,
+    corrections_are_nearer,
+    read_tables,
+    rr_stands_apart,
+    tabulate,
+)
+from tests.benchmarks.page_digests import PAGE
+
+
+def test_conclusions_of_the_page_are_those_of_its_tables() -> None:
+    page = pd.read_csv(PAGE / "conclusions.csv")
+    made = tabulate(read_tables(PAGE), "ours")
+    pd.testing.assert_frame_equal(page[[*made]], made)
+
+
+@pytest.mark.parametrize(
+    ("n_as_said", "is_majority", "verdict"),
+    [
+        (4, False, "holds"),
+        (3, False, "in part"),
+        (2, False, "in part"),
+        (1, False, "does not hold"),
+        (3, True, "holds"),
+        (2, True, "does not hold"),
+    ],
+)
+def test_a_conclusion_holds_in_all_cases_or_in_most_where_it_is_on_a_majority(
+    n_as_said: int, is_majority: bool, verdict: str
+) -> None:
+    conclusion = Conclusion("paper", "statement", lambda _: (n_as_said, 4), is_majority)
+    assert conclusion.verdict(n_as_said, 4) == verdict
+
+
+def test_every_conclusion_is_stated_once() -> None:
+    assert len({conclusion.statement for conclusion in CONCLUSIONS}) == len(CONCLUSIONS)
+
+
+def _correlations() -> pd.DataFrame:
+    """Seven metrics: those with neighbouring numbers correlate most; RR is the last."""
+    order = ["AP", "nDCG", "P", "Recall", "infAP", "bpref", "RR"]
+    rows = [
+        (first, second, 1 - abs(i - j) / 10 - 0.01 * (i + j))
+        for i, first in enumerate(order)
+        for j, second in enumerate(order)
+    ]
+    return pd.DataFrame(rows, columns=["metric_row", "metric_column", "value"])
+
+
+def test_correlations_of_metrics_are_compared_without_those_with_themselves() -> None:
+    assert rr_stands_apart(lambda _: _correlations()) == (6, 6)
+    assert ap_is_nearest_to_ndcg(lambda _: _correlations()) == (1, 1)
+
+
+def test_corrected_values_are_nearer_than_the_uncorrected_one_of_their_system_and_metric() -> None:
+    """Errors of 3 without correction, and of 2, 3 and 5 with."""
+    values = {"exact": 5.0, "uncorrected": 8.0, "CLS": 7.0, "BV": 2.0, "rank estimate": 10.0}
+    rows = [("X", "AP", estimator, value) for estimator, value in values.items()]
+    frame = pd.DataFrame(rows, columns=["system", "metric", "estimator", "value"])
+    assert corrections_are_nearer(lambda _: frame) == (1, 3)
+
+
+def test_sizes_of_adaptive_samples_are_compared_with_fixed_ones_of_their_system() -> None:
+    size, error = "average sample set size", "average relative error"
+    rows = [
+        ("A", "EASE", "adaptive MLE", "adaptive", size, 300.0),
+        ("A", "EASE", "MN_MES", "500", error, 2.0),
+        ("B", "EASE", "MN_MES", "1,000", error, 2.0),
+        ("B", "EASE", "adaptive MLE", "adaptive", size, 1200.0),
+    ]
+    columns = ["dataset", "system", "estimator", "sample_set_size", "quantity", "value"]
+    assert adaptive_samples_are_small(lambda _: pd.DataFrame(rows, columns=columns)) == (1, 2)
