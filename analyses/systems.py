@@ -496,8 +496,6 @@ def draw_ranks(
     ranks: Floats,
     limits: tuple[Floats | Numbers, Floats | Numbers],
     differs: Masks,
-    *,
-    kind: str = "systems",
 ) -> None:
     """Draw ranks with their limits, from the top; bars join names of which no two differ.
 
@@ -516,15 +514,13 @@ def draw_ranks(
         The lowest and the highest ranks, each of shape (n_names,).
     differs
         Whether two of the names differ, of shape (n_names, n_names), symmetric.
-    kind
-        What the names are of, in the plural, for the caption.
     """
     colour = colours()[0]
     rows = np.arange(1, len(names) + 1)
     low, high = limits
     ax.hlines(rows, low, high, colour, linewidth=1.2)
     ax.plot(ranks, rows, "o", color=colour, markersize=4)
-    explanation = f"Grey bars, on the right, connect {kind} that do not differ significantly."
+    explanation = "Grey bars, on the right, connect systems that do not differ significantly."
     # Positions of names of which no two differ.
     groups = [group for group in letter_groups(differs) if len(group) > 1]
     for column, group in enumerate(groups):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import compress
 from math import comb
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,15 +14,13 @@ from analyses.intervals.data_sets import DataSetRanks
 from analyses.ordering.agreement import mean_of_defined
 from analyses.shared.drawing import explanations
 from analyses.shared.estimate import Estimate
-from analyses.shared.figures import draw_panels
 from analyses.shared.number_format import Cell, rounded
 from analyses.shared.result import FigureDeclaration
 from analyses.shared.sentences import MOST_LETTERS, letters_by_system, listed, plural
 from analyses.shared.table import Table
-from analyses.systems import draw_ranks
+from harness.report.critical_difference import draw_diagrams
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 MIN_DATA_SETS = 5
@@ -202,20 +199,17 @@ class MeanRanks:
         return f"May have the best mean rank over data sets: {listed(leaders)}."
 
     def figure(self) -> tuple[FigureDeclaration, str, Figure]:
-        """Draw the critical-difference diagrams, after Demšar (2006).
+        """Draw the critical-difference diagrams, one column wide, after Demšar (2006).
 
         Returns the declaration of the figure, its caption, and the figure.
         """
         nouns = plural(self.noun)
         title = f"Mean ranks of the {nouns} over data sets"
         caption = (
-            "Points: mean ranks, 1 is best. Lines: 95 % intervals by the bootstrap over data sets "
-            "(four or more; none where all agree). "
-            "CD: critical difference by Friedman's and Nemenyi's tests (family-wise error rate "
-            ".05)."
+            "Points: mean ranks, 1 is best. CD: critical difference by Friedman's and Nemenyi's "
+            "tests (family-wise error rate .05)."
         )
-        panels = {ranks.label: partial(_draw, ranks, nouns) for ranks in self.rankings}
-        figure = draw_panels(panels, wide=True, share_scales=False)
+        figure = draw_diagrams(self.rankings, nouns)
         sentences = [caption, *explanations(figure)]
         return FigureDeclaration(f"mean_ranks_{nouns}", title), " ".join(sentences), figure
 
@@ -246,21 +240,3 @@ def _rows_of_ranks(ranks: DataSetRanks) -> Iterator[list[Cell]]:
         high = float(high_strength[index])
         strength = Estimate(float(ranks.strengths[index]), low, high)
         yield [name, mean_rank, interval, place, letters[index], strength.value, strength.interval]
-
-
-def _draw(ranks: DataSetRanks, nouns: str, ax: Axes) -> Axes:
-    """Draw mean ranks with intervals, and the critical difference as a line above them.
-
-    Names stand on the y axis, the best on top; lines join what does not differ significantly.
-    ``nouns`` says what has ranks: "systems" or "measures". Draws into ``ax`` and returns it.
-    """
-    order = np.argsort(ranks.mean_ranks, kind="stable")
-    names = [ranks.names[n] for n in order]
-    low, high = ranks.rank_limits
-    differs = ranks.differs[np.ix_(order, order)]
-    draw_ranks(ax, names, ranks.mean_ranks[order], (low[order], high[order]), differs, kind=nouns)
-    ax.plot([1, 1 + ranks.critical_difference], [0, 0], "|-", color="0.4")
-    ax.set_yticks(range(len(names) + 1), ["CD", *names])
-    ax.set_xlabel("mean rank")
-    ax.set_title(ranks.label)
-    return ax

@@ -10,7 +10,7 @@ from scipy.stats import friedmanchisquare, kendalltau, rankdata, studentized_ran
 
 from analyses.intervals.data_sets import DataSetRanks
 from harness.report.mean_ranks import MeanRanks
-from tests.drawn import points_of, segments_of
+from tests.drawn import points_of
 
 SCORES = np.array(
     [
@@ -200,22 +200,42 @@ def test_two_systems_can_differ_in_six_or_more_data_sets() -> None:
 
 
 @pytest.mark.slow
-def test_the_diagram_has_mean_ranks_intervals_and_the_critical_difference() -> None:
+def test_the_diagram_has_mean_ranks_cliques_and_the_critical_difference() -> None:
     ranks, means = ranks_of(), mean_ranks()
-    face, _, figure = MeanRanks("system", [ranks]).figure()
+    face, caption, figure = MeanRanks("system", [ranks]).figure()
     assert face.file_stem == "mean_ranks_systems"
-    (ax,) = [axes for axes in figure.axes if axes.get_title() == "P@5"]
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["CD", "b", "c", "d", "a"]
-    order = np.argsort(means)
+    (ax,) = figure.axes
     (points,) = [line for line in ax.lines if line.get_marker() == "o"]
-    assert points_of(points) == [(means[n], row + 1) for row, n in enumerate(order)]
+    assert points_of(points) == [(mean, 0) for mean in means]
     (difference,) = [line for line in ax.lines if line.get_marker() == "|"]
     quantile = studentized_range.ppf(0.95, 4, np.inf) / np.sqrt(2)
-    reach = 1 + quantile * np.sqrt(20 / 36)
-    np.testing.assert_allclose(points_of(difference), [(1, 0), (reach, 0)])
-    low, high = ranks.rank_limits
-    ends = [(start, end) for (start, _), (end, _) in segments_of(ax)]
-    np.testing.assert_allclose(ends, [(low[n], high[n]) for n in order])
-    joined = [points_of(line) for line in ax.lines if line.get_marker() == "."]
+    (start, _), (end, _) = points_of(difference)
+    assert [start, end] == pytest.approx([1, 1 + quantile * np.sqrt(20 / 36)])
+    bars = [[x for x, _ in points_of(line)] for line in ax.lines if line.get_linewidth() > 2]
     # b and c do not differ, and neither do c, d and a.
-    assert [[row for _, row in bar] for bar in joined] == [[1, 2], [2, 3, 4]]
+    a, b, c, _ = means
+    assert bars == [[b, c], [c, a]]
+    assert "Bars connect systems" in caption
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n_names", "length"), [(2, 4), (5, 12), (20, 6), (20, 16), (20, 30)])
+def test_labels_of_the_diagram_do_not_touch_in_one_column(n_names: int, length: int) -> None:
+    """Names are equally long; a ranking of close means, and one of distant ones."""
+    rng = np.random.default_rng(3)
+    names = [f"{number}{'n' * length}"[:length] for number in range(10, 10 + n_names)]
+    rankings = []
+    for label, spread in (("nDCG@10", 0.0), ("Recall(rel=4)@100", 4.0)):
+        levels = np.linspace(0, spread, n_names)
+        rankings.append(ranks_of(levels + rng.normal(size=(8, n_names)), label, names))
+    _, _, figure = MeanRanks("system", rankings).figure()
+    assert figure.get_size_inches()[0] == pytest.approx(3.33)
+    figure.draw_without_rendering()
+    boxes = [text.get_window_extent() for ax in figure.axes for text in ax.texts]
+    assert len(boxes) >= 2 * n_names
+    for one, other in combinations(boxes, 2):
+        assert not one.overlaps(other)
+    width, height = figure.canvas.get_width_height()
+    for box in boxes:
+        assert 0 <= box.x0 < box.x1 <= width
+        assert 0 <= box.y0 < box.y1 <= height

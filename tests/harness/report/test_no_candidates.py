@@ -12,7 +12,7 @@ from harness.report.answer import Answer
 from harness.report.study_folder import FinishedStudy
 from tests.harness.small import run_text, write_qrels, write_run
 
-N_SYSTEMS, N_USERS, N_ITEMS = 9, 40, 60
+N_SYSTEMS, N_USERS, N_ITEMS = 8, 30, 60
 
 PLUGIN = '''
 import numpy as np
@@ -69,6 +69,7 @@ levels = [1.0, 0.5, 0.2]
 samples = 4
 replicates = 20
 [analyses.popularity]
+levels = [1.0, 0.9, 0.5]
 replicates = 20
 [analyses.discrimination]
 test = "t"
