@@ -1,7 +1,8 @@
 """The conclusions of the papers as statements that are computed from tables, the print's and ours.
 
 A statement is a number of comparisons, and how many of them come out as the paper says. It holds if
-all do, and holds in part if at least half do; of statements on a majority, if more than half do.
+all do, and in part if at least half do. A statement on a majority holds if more than half do, and is
+open if fewer than `MIN_MAJORITY` are compared.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ Tables: TypeAlias = Callable[[str], pd.DataFrame]
 Count: TypeAlias = tuple[int, int]
 """How many comparisons come out as the paper says, and how many there are."""
 
+MIN_MAJORITY = 6
+"""Least number of comparisons of which a sign test could find a majority at the level .05."""
+
 METRICS = ("P", "Recall", "AP", "nDCG", "RR", "bpref", "infAP")
 TOP_METRICS = ("Recall", "nDCG", "AP")
 EXACT, UNCORRECTED = "exact", "uncorrected"
@@ -37,7 +41,9 @@ class Conclusion:
     is_majority: bool = False
 
     def verdict(self, n_as_said: int, n: int) -> str:
-        """Word whether it holds."""
+        """Word whether it holds: "holds", "in part", "does not hold" or "open"."""
+        if self.is_majority and n < MIN_MAJORITY:
+            return "open"
         if n_as_said == n or (self.is_majority and 2 * n_as_said > n):
             return "holds"
         if 2 * n_as_said >= n and not self.is_majority:
