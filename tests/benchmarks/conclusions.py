@@ -1,8 +1,8 @@
 """The conclusions of the papers as statements that are computed from tables, the print's and ours.
 
 A statement is a number of comparisons, and how many of them come out as the paper says. It holds if
-all do, and in part if at least half do. A statement on a majority holds if more than half do, and is
-open if fewer than `MIN_MAJORITY` are compared.
+all do, and in part if at least half do. A statement on a majority holds if more than half do, and
+is open if fewer than `MIN_MAJORITY` are compared.
 """
 
 from __future__ import annotations
