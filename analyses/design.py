@@ -29,6 +29,7 @@ from analyses.significance.power import (
     EffectPrior,
     detectable_effect,
     expected_share,
+    likely_effects,
     needed_users,
     resampled_effects,
     standardised_effects,
@@ -128,7 +129,7 @@ def design(work: Work, settings: Settings) -> Design:
     n_differing = for_all_pairs(values, lambda rows: np.count_nonzero(rows, axis=1))
     effects = standardised_effects(means, deviations)
     priors = [EffectPrior(measure_effects, n_users, n_systems) for measure_effects in effects]
-    likely = _likely_effects(priors)
+    likely = likely_effects(priors)
     # The part of squared effects that is not noise, in the mean over pairs.
     variance_sums = (likely.variances * likely.chances).sum(axis=1)
     signal_shares = variance_sums * n_users / len(pairs)
@@ -183,20 +184,6 @@ def _differing_pairs(means: Floats, deviations: Floats) -> Numbers:
     if not is_different.any():
         return np.arange(len(is_different))
     return np.flatnonzero(is_different)
-
-
-def _likely_effects(priors: Sequence[EffectPrior]) -> EffectDistribution:
-    """Join what the true effects may be by each measure: mixtures of normal distributions.
-
-    There is a prior for each measure, fitted to its observed effects (standardised differences) of
-    the pairs. Every pair has n_components normal distributions, all of which are laid in one row:
-    the means, variances and chances (weights) are of shape (n_measures, n_components * n_pairs).
-    """
-    posteriors = [prior.posterior() for prior in priors]
-    means = np.stack([posterior.means.ravel() for posterior in posteriors])
-    variances = np.stack([posterior.variances.ravel() for posterior in posteriors])
-    chances = np.stack([posterior.chances.ravel() for posterior in posteriors])
-    return EffectDistribution(means=means, variances=variances, chances=chances)
 
 
 def _for_each_size(likely: EffectDistribution) -> EffectDistribution:

@@ -31,6 +31,12 @@ from analyses.shared.sentences import join_pairs, listed
 from analyses.shared.table import Table
 from analyses.significance.effects import effects
 from analyses.significance.permutation import Method, PairTests, pair_differences, pair_indices
+from analyses.significance.power import (
+    EffectPrior,
+    likely_effects,
+    standardised_effects,
+    users_for_share,
+)
 from analyses.significance.power_samples import LEVEL, REPLICATES, PowerSamples, resample_power
 from analyses.significance.question import (
     JOINT_TESTS,
@@ -60,6 +66,9 @@ SMALLEST_P_SHOWN = 0.001
 
 POWER = 0.8
 """The power of a difference that users can show."""
+
+SHARE_TO_FIND = 0.8
+"""Share of the pairs that the users needed are to tell apart."""
 
 TICKS = (1.0, 0.1, 0.01, 0.001)
 """Numbers at the axis of p-values."""
@@ -499,6 +508,31 @@ class Discrimination(Result):
         median_half_widths = np.median(self._half_widths(), axis=1)
         factor = significance_quantile + power_quantile
         return np.asarray(median_half_widths * factor / significance_quantile)
+
+    def users_needed(self) -> Floats:
+        """Estimate the users with whom 80 % of the pairs are expected to be significant.
+
+        As the analysis `design` does with its default settings: by a paired t-test at level .05,
+        with observed differences shrunk for sampling error. Of shape (n_measures,): whole numbers,
+        infinite where no number is enough; NaN of measures that are not reported, of fewer than
+        three users, and where no pair differs.
+        """
+        needed = np.full(len(self.measures), np.nan)
+        if self.n_users < 3:
+            return needed
+        reported = self.measures.indices(self.measures.reported)
+        quantile = stdtrit(self.n_users - 1, 1 - LEVEL / 2)
+        deviations = self._half_widths()[reported] / quantile * np.sqrt(self.n_users)
+        differences = self.differences[reported]
+        is_different = ((differences != 0) | (deviations > 0)).any(axis=0)
+        if not is_different.any():
+            return needed
+        effects = standardised_effects(differences[:, is_different], deviations[:, is_different])
+        n_systems = len(self.systems)
+        priors = [EffectPrior(effects_of, self.n_users, n_systems) for effects_of in effects]
+        likely = likely_effects(priors)
+        needed[reported] = users_for_share(likely, share=SHARE_TO_FIND, alpha=LEVEL)
+        return needed
 
     def _half_widths(self) -> Floats:
         """Compute half the width of the 95 % intervals of mean differences, (n_measures, n_pairs).

@@ -19,6 +19,7 @@ from analyses.intervals.block_resampling import Resampling
 from analyses.intervals.contested_loss import ContestedComparison
 from analyses.intervals.resampling import sum_over_runs
 from analyses.intervals.systems import subset_taus
+from analyses.intervals.yardsticks import Yardsticks, consistency_of_halves, taus_with_others
 from analyses.ordering import tau_b
 from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
 from analyses.ordering.coefficients import further_coefficients
@@ -148,6 +149,8 @@ class Removal:
     contested
         Shares of the contested pairs of systems that keep their order; None if nothing is lost, and
         for checks.
+    yardsticks
+        What the areas under the curves are read beside; None for checks.
     n_kept
         Judgements left, in the mean over the orders, of shape (n_levels,).
     """
@@ -162,6 +165,7 @@ class Removal:
     within: SubsetValues
     contested: ContestedShares | None
     n_kept: Floats
+    yardsticks: Yardsticks | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,6 +210,7 @@ class Popularity(Result):
             self.chosen.replicates,
             self.chosen.within,
             self.families,
+            yardsticks=self.chosen.yardsticks,
         )
 
     def estimates(self) -> Estimates:
@@ -350,7 +355,12 @@ def _removal(
     crossed_areas = _areas(agreements.crossed, indices, levels)
     areas_within = SubsetValues(work.families.n_families, areas, crossed_areas)
     contested = None
+    yardsticks = None
     if is_chosen:
+        yardsticks = Yardsticks(
+            with_others=_areas(agreements.with_others, indices, levels),
+            consistency=consistency_of_halves(work.scores, seed=work.seed),
+        )
         contested = _contested_shares(sums, work, resampling, indices, levels)
     n_kept = is_kept.sum(axis=0)[indices]
     return Removal(
@@ -364,6 +374,7 @@ def _removal(
         within=areas_within,
         contested=contested,
         n_kept=n_kept.mean(axis=-1),
+        yardsticks=yardsticks,
     )
 
 
@@ -383,6 +394,8 @@ class _Agreements:
         Tau-b within subsets of the systems, of shape (n_measures, n_masks, n_subsets).
     crossed
         The same for resampled users, of shape (n_measures, n_masks, n_resamples, n_subsets).
+    with_others
+        Mean tau-b with the orderings by the other report measures, (n_measures, n_masks).
     """
 
     taus: Floats
@@ -390,13 +403,20 @@ class _Agreements:
     replicates: Floats
     within: Floats
     crossed: Floats
+    with_others: Floats
 
     def set_undefined(self, is_undefined: Masks) -> None:
         """Write NaN into all values of some masks, in place: masks are their second axis.
 
         ``is_undefined`` marks these masks, of shape (n_masks,).
         """
-        for values in (self.taus, self.replicates, self.within, self.crossed):
+        for values in (
+            self.taus,
+            self.replicates,
+            self.within,
+            self.crossed,
+            self.with_others,
+        ):
             values[:, is_undefined] = np.nan
         for values in self.coefficients.values():
             values[:, is_undefined] = np.nan
@@ -435,6 +455,7 @@ def _compare_masks(sums: Floats, work: Work, resampling: Resampling, subsets: Ma
         replicates=resampling.taus(mask_sums, reference_sums),
         within=within.swapaxes(1, 2),
         crossed=crossed,
+        with_others=taus_with_others(mask_means, reference_means[:, 0], measures),
     )
 
 

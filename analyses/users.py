@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from analyses.intervals.percentile_intervals import percentiles
-from analyses.intervals.split_halves import resampled_split_half_taus, split_half_taus
+from analyses.intervals.split_halves import random_order, resampled_split_half_taus, split_half_taus
 from analyses.ordering import tau_b
 from analyses.ordering.agreement import mean_of_defined
 from analyses.ordering.coefficients import mean_coefficients, stack_levels
@@ -30,7 +30,6 @@ from runs.shared.arrays import Floats, Numbers
 from runs.shared.errors import counted
 from runs.shared.parallel import delayed, run_in_threads, single_threaded
 from runs.shared.settings import Permutations, Repeats, Sizes
-from runs.shared.streams import random_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -444,12 +443,6 @@ def usual_sizes(n_users: int) -> list[int]:
         for leading in (1, 2, 5):
             sizes.append(leading * 10**exponent)
     return [size for size in sizes if smallest <= size < n_users]
-
-
-def random_order(n_users: int, seed: int, repeat: int) -> Numbers:
-    """Draw a random order of users, (n_users,), whose first ones are the subset of each size."""
-    words = random_words(n_users, seed, "users", n_users, repeat)
-    return np.argsort(words, kind="stable")
 
 
 def _subset_means(scores: Scores, subsets: Numbers) -> tuple[Floats, Floats]:

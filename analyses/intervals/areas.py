@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from analyses.intervals.percentile_intervals import shifted_band
+from analyses.intervals.yardsticks import Yardsticks
 from analyses.shared.drawing import curve_styles, draw_band, label_curves
 from analyses.shared.families import Families, SubsetValues
 from analyses.shared.limits import TAU_FACTOR, Limits, arcsine_limits, variance_stabilised
@@ -53,6 +54,8 @@ class Curves:
         The families of the systems, where subsets of them were looked at.
     factor
         Standard deviation of areas over samples of users, relative to that over the replicates.
+    yardsticks
+        What areas are read beside; None if it is not known.
     """
 
     measures: Measures
@@ -62,6 +65,7 @@ class Curves:
     within: SubsetValues | None = None
     families: Families | None = None
     factor: float = TAU_FACTOR
+    yardsticks: Yardsticks | None = None
 
     @cached_property
     def band(self) -> Limits:
@@ -130,7 +134,8 @@ class Curves:
 
         The result: columns metric, cutoff, area, low, high (95 %, over users), rank (1 is the
         largest area of the report measures, or of those at the measure's cut-off; of equal areas
-        the best rank; missing where the area is undefined), lowest_level and highest_level (below
+        the best rank; missing where the area is undefined), with_others and consistency (of report
+        measures, see `Yardsticks`), lowest_level and highest_level (below
         1), and the limits over users and systems (both_low, both_high). Limits that are not known
         are NaN.
         """
@@ -140,6 +145,13 @@ class Curves:
         areas = frame["area"]
         frame["rank"] = [self._rank(measure, areas) for measure in self.measures]
         frame["rank"] = frame["rank"].astype("Int64")
+        with_others: Floats | float = np.nan
+        consistency: Floats | float = np.nan
+        if self.yardsticks is not None:
+            with_others = self.yardsticks.with_others
+            consistency = self.yardsticks.consistency
+        frame["with_others"] = with_others
+        frame["consistency"] = consistency
         lossy = lossy_levels(self.levels)
         frame["lowest_level"] = min(lossy, default=np.nan)
         frame["highest_level"] = max(lossy, default=np.nan)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -15,6 +15,7 @@ from analyses.intervals.block_resampling import Resampling
 from analyses.intervals.contested_loss import ContestedComparison, KeptShares
 from analyses.intervals.resampling import RESAMPLING_SAMPLES, resampled_users, sum_over_runs
 from analyses.intervals.systems import subset_taus
+from analyses.intervals.yardsticks import Yardsticks, consistency_of_halves, taus_with_others
 from analyses.ordering import tau_b
 from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
 from analyses.ordering.coefficients import mean_coefficients, stack_levels
@@ -100,6 +101,11 @@ def lose_at_random(
     n_kept = np.array([level.n_kept for level in by_level])
     kept = KeptShares.stacked([level.kept for level in by_level])
     contested = samples.contested.over_levels(levels, kept, factor=RANDOM_LOSS_FACTOR)
+    with_others = np.stack([level.with_others for level in by_level], axis=-1)
+    yardsticks = Yardsticks(
+        with_others=area(levels, with_others),
+        consistency=consistency_of_halves(work.scores, seed=work.seed),
+    )
     areas_within = area(levels, within)
     areas_crossed = area(levels, crossed)
     areas_in_subsets = SubsetValues(
@@ -118,6 +124,7 @@ def lose_at_random(
         families=work.families,
         n_users=qrels.n_users,
         n_judgements=len(qrels.items),
+        yardsticks=yardsticks,
         **facts,
     )
 
@@ -139,6 +146,8 @@ class _LevelAgreement:
     crossed
         The same with other users, of shape (n_measures, n_resamples, n_subsets); NaN for measures
         that are not reported.
+    with_others
+        Mean tau with the orderings by the other report measures, (n_measures,).
     kept
         Shares of the contested pairs that keep their order, in the mean over samples.
     n_without_relevant
@@ -152,6 +161,7 @@ class _LevelAgreement:
     replicates: Floats
     within: Floats
     crossed: Floats
+    with_others: Floats
     kept: KeptShares
     n_without_relevant: float
     n_kept: float
@@ -182,6 +192,8 @@ class _LossSamples:
         n_systems); with several runs of a system, of runs in place of systems.
     subsets
         Random subsets of the systems, of shape (n_subsets, n_systems).
+    measures
+        All measures.
     reported
         Positions of the report measures.
     contested
@@ -197,6 +209,7 @@ class _LossSamples:
     resampling: Resampling
     reference: Floats
     subsets: Masks
+    measures: Measures
     reported: Sequence[int]
     contested: ContestedComparison
 
@@ -228,6 +241,7 @@ class _LossSamples:
             resampling=resampling,
             reference=sums_of_all[..., 0],
             subsets=subsets,
+            measures=measures,
             reported=reported,
             contested=ContestedComparison.of(work, resampling),
         )
@@ -279,6 +293,7 @@ class _LossSamples:
         crossed = np.moveaxis(crossed, 1, -1)
         # Of shape (n_measures, n_subsets, n_samples).
         within = subset_taus(means, reference_means, self.subsets)
+        with_others = taus_with_others(means, reference_means[:, 0], self.measures)
         kept = self._keep_order(level, sums)
         # One sample that stands for all is repeated.
         n_repeats = self.n_samples // n_scored
@@ -290,6 +305,7 @@ class _LossSamples:
             replicates=replicates,
             within=mean_of_defined(within),
             crossed=mean_of_defined(crossed),
+            with_others=mean_of_defined(with_others),
             kept=kept,
             n_without_relevant=n_without_relevant,
             n_kept=n_kept,
@@ -353,6 +369,8 @@ class RandomLoss(Result):
         Name of the main frame, with which those of areas and their differences begin.
     least_area
         Least area under the curve of tau that is acceptable.
+    yardsticks
+        What the areas are read beside; None if it is not known.
     """
 
     measures: Measures
@@ -369,6 +387,7 @@ class RandomLoss(Result):
     n_judgements: int
     loss: str
     drawing: str
+    yardsticks: Yardsticks | None = field(default=None, kw_only=True)
     name: ClassVar[str]
     least_area: ClassVar[float]
 
@@ -398,6 +417,7 @@ class RandomLoss(Result):
             within=self.within,
             families=self.families,
             factor=RANDOM_LOSS_FACTOR,
+            yardsticks=self.yardsticks,
         )
 
     def estimates(self) -> Estimates:

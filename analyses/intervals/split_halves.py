@@ -18,8 +18,17 @@ N_REPLICATES = 200
 N_BLOCKS = 200
 """Random blocks of users that are resampled as wholes; of fewer users, each is a block."""
 
+N_SPLITS = 50
+"""Splits of all users whose mean is taken, where nobody says how many."""
+
 N_RESAMPLED_SPLITS = 20
 """Splits whose mean is taken for each resample: of more, it hardly varies less."""
+
+
+def random_order(n_users: int, seed: int, repeat: int) -> Numbers:
+    """Draw a random order of users, (n_users,), whose first ones are a subset of any size."""
+    words = random_words(n_users, seed, "users", n_users, repeat)
+    return np.argsort(words, kind="stable")
 
 
 def split_half_taus(values: Floats, orders: Numbers) -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -370,6 +370,20 @@ class EffectDistribution(NamedTuple):
         variances = self.variances[index]
         chances = self.chances[index]
         return EffectDistribution(means, variances, chances)
+
+
+def likely_effects(priors: Sequence[EffectPrior]) -> EffectDistribution:
+    """Join what the true effects may be by each measure: mixtures of normal distributions.
+
+    There is a prior for each measure, fitted to its observed effects (standardised differences) of
+    the pairs. Every pair has n_components normal distributions, all of which are laid in one row:
+    the means, variances and chances (weights) are of shape (n_measures, n_components * n_pairs).
+    """
+    posteriors = [prior.posterior() for prior in priors]
+    means = np.stack([posterior.means.ravel() for posterior in posteriors])
+    variances = np.stack([posterior.variances.ravel() for posterior in posteriors])
+    chances = np.stack([posterior.chances.ravel() for posterior in posteriors])
+    return EffectDistribution(means=means, variances=variances, chances=chances)
 
 
 def expected_share(effects: EffectDistribution, n_users: Floats | float, *, alpha: float) -> Floats:

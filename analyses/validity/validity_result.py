@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.discrimination import CORRECTIONS_IN_WORDS, TESTS_IN_WORDS
+from analyses.intervals.areas import area
 from analyses.ordering.agreement import ratio_or_nan
 from analyses.shared.contested_shares import ContestedShares
 from analyses.shared.drawing import (
@@ -156,6 +157,16 @@ class Validity(Result):
     def robustness(self) -> Floats | None:
         """Mean tau-b with itself when judgements are lost, of shape (n_measures,)."""
         return None if self.kept is None else self.kept.robustness
+
+    @property
+    def truth_under_loss(self) -> Floats | None:
+        """Mean tau-b with the first reference when judgements are lost at random, (n_measures,).
+
+        None where judgements cannot be removed.
+        """
+        if self.kept is None:
+            return None
+        return area(self.kept.levels, self.kept.taus[FIRST_REFERENCE])
 
     @property
     def main(self) -> str:

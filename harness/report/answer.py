@@ -20,11 +20,12 @@ from analyses.shared.number_format import Cell, rounded
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import applicable, listed, not_compared_sentence
 from analyses.shared.table import Table
-from harness.report.answer_facts import Depth, Disagreement, Power
+from harness.report.answer_facts import Depth, Disagreement, Power, Robustness
 from harness.report.verdicts import (
     CONFIRMED,
     FEWEST_PAIRS,
     OPEN,
+    PAIRS_OF_MARGIN,
     RULED_OUT,
     Verdict,
     Verdicts,
@@ -47,6 +48,9 @@ TESTS = "discrimination"
 WITHOUT_TRUTH = ("sparsity", "popularity", TESTS)
 """The analyses that decide where no truth is known, all of them together."""
 
+LEAST_STABLE_RESPECTS = 2
+"""A measure is stable if so many of the three analyses without a truth confirm it."""
+
 RESPECTS_IN_WORDS = {
     "sparsity": "random loss of judgements",
     "popularity": "loss of popular items",
@@ -66,6 +70,9 @@ POOR_SHARES = {"sparsity": 0.75, "popularity": 0.75, TRUTH: 0.85}
 
 A share of .75 is a tau of .5. Of discriminative power there is none: pairs may truly be equal.
 """
+
+NO_VERDICT_COLOUR = "0.5"
+"""Grey, of measures on which there is no verdict."""
 
 TITLE = 26
 """Characters in a line of a panel's title."""
@@ -95,6 +102,9 @@ class Answer(Result):
         What the tests of pairs show; None where pairs were not tested.
     depths
         By metric: from which cut-off on it gets no better.
+    robustness
+        Agreement of measures with themselves when judgements are lost at random, and what that is
+        read beside; None if it is not known.
     truth_sentence
         How often significant differences are wrong by the truth; "" without a truth.
     without_number
@@ -111,6 +121,7 @@ class Answer(Result):
     power: Power | None = None
     disagreement: Disagreement | None = None
     depths: tuple[Depth, ...] = ()
+    robustness: Robustness | None = None
     truth_sentence: str = ""
     without_number: Mapping[str, str] = field(default_factory=dict)
 
@@ -266,9 +277,12 @@ class Answer(Result):
             best = "the best measure in all three respects"
             if TRUTH in self.keys:
                 best = "the measure that puts most of them in the true order"
+            advice = f"Report {either(confirmed)}"
+            if self.poor_sentence() is not None:
+                advice = f"If you report one of them, report {either(confirmed)}"
             return (
-                f"Report {either(confirmed)}: on {contested}, {subject} within "
-                f"{margin_in_words(verdicts.margin)} of {best}."
+                f"{advice}: on {contested}, {subject} within {margin_in_words(verdicts.margin)} of "
+                f"{best}."
             )
         if ruled_out and undecided:
             rest = f"which of the other {len(undecided)} is best these data cannot tell"
@@ -330,6 +344,13 @@ class Answer(Result):
             stability = self._stability_sentence()
             explanations.append((f"{self.truth_sentence} {stability}".rstrip(), TRUTH))
         chosen = self.chosen_measure()
+        if chosen is not None and self.robustness is not None:
+            sentence = self.robustness.sentence(chosen, self.unit)
+            if sentence:
+                explanations.append((sentence, "sparsity"))
+        unequal_depths = self._unequal_depths_sentence()
+        if unequal_depths:
+            explanations.append((unequal_depths, "answer"))
         for depth in self.depths:
             if chosen is not None and depth.metric == chosen.metric:
                 explanations.append((depth.sentence(), "answer"))
@@ -351,26 +372,41 @@ class Answer(Result):
             return self.pairs.measures[0]
         return nearest_measure(self.verdicts)
 
-    def _stability_sentence(self) -> str:
-        """Write which measures are stable and right, or stable but wrong; "" if not known.
+    def _unequal_depths_sentence(self) -> str:
+        """Write that the candidates have different depths; "" if they do not, or there is none."""
+        if self.pairs is None:
+            return ""
+        depths = dict.fromkeys(measure.cutoff_label for measure in self.pairs.measures)
+        if len(depths) < 2:
+            return ""
+        return (
+            f"The measures have different depths ({listed(list(depths))}): what separates them may "
+            "be the depth, not the metric."
+        )
 
-        Stable is what the analyses without a truth confirm; right or wrong, what the truth confirms
-        or rules out.
+    def _stability_sentence(self) -> str:
+        """Write which measures are stable, and right or wrong by the truth; "" if there are none.
+
+        Stable is what two of the three analyses without a truth confirm, at least; right or wrong,
+        what the truth confirms or rules out. In brackets are the respects that are confirmed.
         """
         stability = self.verdicts_on_stability
         if stability is None or self.verdicts is None:
             return ""
-        stable = stability.with_verdict(CONFIRMED)
-        right = [m for m in stable if self.verdicts.overall.get(m) == CONFIRMED]
-        wrong = [m for m in stable if self.verdicts.overall.get(m) == RULED_OUT]
-        clauses = []
-        if right:
-            clauses.append(f"{both(right)} {is_or_are(right)} stable, and right")
-        if wrong:
-            clauses.append(f"{both(wrong)} {is_or_are(wrong)} stable, but wrong")
-        if not clauses:
-            return ""
-        return f"When judgements are lost, {'; '.join(clauses)}."
+        sentences = []
+        for verdict, words in ((RULED_OUT, "Stable, but wrong"), (CONFIRMED, "Stable, and right")):
+            clauses = []
+            for measure in self.verdicts.with_verdict(verdict):
+                respects = [
+                    RESPECTS_IN_WORDS[key]
+                    for key, of_respect in stability.by_respect.items()
+                    if of_respect.get(measure) == CONFIRMED
+                ]
+                if len(respects) >= LEAST_STABLE_RESPECTS:
+                    clauses.append(f"{measure} ({listed(respects)})")
+            if clauses:
+                sentences.append(f"{words}: {listed(clauses)}.")
+        return " ".join(sentences)
 
     def _ruled_out_sentence(self, verdicts: Verdicts) -> str:
         """Write for each measure that is ruled out where it is farthest from the best; "" if none.
@@ -443,6 +479,13 @@ class Answer(Result):
         others = listed(sorted(sources))
         rest = listed(remaining) if remaining else "all verdicts are open"
         return f"{scope}; with other {others} of these kinds, {rest}."
+
+    def _verdicts_in(self, key: str) -> Mapping[Measure, Verdict]:
+        """Look up the verdict on each candidate in one respect, by its analysis; empty if none."""
+        for verdicts in (self.verdicts, self.verdicts_on_stability):
+            if verdicts is not None and key in verdicts.by_respect:
+                return verdicts.by_respect[key]
+        return {}
 
     def findings(self) -> tuple[str, ...]:
         """Write the answer in sentences."""
@@ -544,7 +587,8 @@ class Answer(Result):
             f"{marks}.",
             "Contested are pairs of systems within reach that not every candidate tells apart in "
             "the same direction (t-test, p < .001).",
-            f"A measure is confirmed in a respect if no other is better by more than {margin} "
+            f"The margin is {margin}: a tenth, or {PAIRS_OF_MARGIN} pairs if that is more. A "
+            "measure is confirmed in a respect if no other is better by more than the margin "
             f"(one-sided, 95 % confidence over {self.units}), and ruled out if another is (95 % "
             "confidence over all respects).",
         ]
@@ -598,16 +642,18 @@ class Answer(Result):
         part="shown",
     )
     def plot(self, ax: Axes, *, subject: str | None = None) -> Axes:
-        """Draw a point for each measure with its interval; filled points are unbeaten.
+        """Draw a mark for each measure with its interval; marks are verdicts on contested pairs.
 
-        Intervals over users are thick; thin ones are over users and further sources, such as
-        systems. ``subject`` chooses the quantity by what it is about; None takes the first. Draws
-        into ``ax`` and returns it.
+        A filled point is confirmed, an open point open, and a cross ruled out, as in the matrix;
+        without a verdict on a quantity, points are grey. Intervals over users are thick; thin ones
+        are over users and further sources, such as systems. ``subject`` chooses the quantity by
+        what it is about; None takes the first. Draws into ``ax`` and returns it.
         """
-        estimates = self.every[panel_index(self.subjects, subject)]
+        panel = panel_index(self.subjects, subject)
+        estimates = self.every[panel]
+        verdicts = self._verdicts_in(self.keys[panel])
         colour = colours()[0]
         rows = {measure: row for row, measure in enumerate(self.rows)}
-        is_best = estimates.may_be_best(all_sources=estimates.has_further_sources)
         low, high = estimates.limits_over_all_sources()
         shown = [index for index, measure in enumerate(estimates.measures) if measure in rows]
         places = np.array([rows[estimates.measures[index]] for index in shown])
@@ -617,12 +663,22 @@ class Answer(Result):
         draw_intervals(ax, places, further_limits, THIN, over=all_sources)
         draw_intervals(ax, places, user_limits, THICK, over=self.units)
         for index, place in zip(shown, places, strict=True):
-            (point,) = ax.plot(estimates.values[index], place, "o", color=colour, markersize=4.5)
-            if is_best[index]:
-                explain(point, "Filled points: no other measure is significantly better.")
-            else:
+            verdict = verdicts.get(estimates.measures[index])
+            (point,) = ax.plot(
+                estimates.values[index],
+                place,
+                "X" if verdict == RULED_OUT else "o",
+                color=colour if verdict else NO_VERDICT_COLOUR,
+                markersize=6 if verdict == RULED_OUT else 4.5,
+            )
+            if verdict == OPEN:
                 point.set_markerfacecolor("white")
-                explain(point, "Open points: another measure is significantly better.")
+            if verdict:
+                explain(
+                    point,
+                    "Marks are the verdicts on the contested pairs: filled points are confirmed, "
+                    "open points open, crosses ruled out.",
+                )
         limits = [*estimates.values, *estimates.low, *estimates.high, *low, *high]
         least = min(float(np.nanmin(limits)), 0.0)
         most = max(float(np.nanmax(limits)), 1.0)
@@ -704,6 +760,7 @@ def answer_of(results: Mapping[str, Result]) -> Answer:
     power = _power(results)
     disagreement = _disagreement(results, pairs)
     depths = _depths(by_key)
+    robustness = _robustness(results)
     truth_sentence = _truth_sentence(results)
     return Answer(
         keys=keys,
@@ -716,6 +773,7 @@ def answer_of(results: Mapping[str, Result]) -> Answer:
         power=power,
         disagreement=disagreement,
         depths=depths,
+        robustness=robustness,
         truth_sentence=truth_sentence,
         without_number=undefined,
     )
@@ -777,6 +835,32 @@ def _depths(by_key: Mapping[str, Estimates]) -> tuple[Depth, ...]:
         return ()
     depths = [Depth.of(metric, respects) for metric in respects[0].measures.curves]
     return tuple(depth for depth in depths if depth is not None)
+
+
+def _robustness(results: Mapping[str, Any]) -> Robustness | None:
+    """Collect what agreement under random loss is read beside; None if it is not known.
+
+    The reference is the truth, where judgements are lost with one, else the other report measures.
+    """
+    sparsity = results.get("sparsity")
+    if sparsity is None or sparsity.yardsticks is None:
+        return None
+    measures = sparsity.measures.reported
+    indices = sparsity.measures.indices(measures)
+    reference = sparsity.yardsticks.with_others[indices]
+    reference_in_words = "the other measures"
+    validity = results.get(TRUTH)
+    if validity is not None and validity.truth_under_loss is not None:
+        by_measure = dict(zip(validity.measures, validity.truth_under_loss, strict=True))
+        reference = np.array([by_measure.get(measure, nan) for measure in measures])
+        reference_in_words = "the truth"
+    return Robustness(
+        measures=measures,
+        itself=sparsity.estimates().values[indices],
+        reference=reference,
+        reference_in_words=reference_in_words,
+        consistency=sparsity.yardsticks.consistency[indices],
+    )
 
 
 def _truth_sentence(results: Mapping[str, Any]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import floor, log10
+from math import floor, isfinite, isnan, log10
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,6 +25,10 @@ DEPTH_LOSS = 0.05
 """A cut-off is as good as the deepest one if it loses no more: of an area, a tau, a share."""
 
 
+NOTABLE_TAU = 0.1
+"""A difference of two taus that is worth a sentence."""
+
+
 @dataclass(frozen=True, eq=False)
 class Power:
     """Significant and detectable differences between systems, for each report measure.
@@ -37,6 +41,9 @@ class Power:
         Number of pairs of systems with a mid-p-value below .05, of shape (n_measures,).
     detectable
         The difference in means that is found with power .8 in the median pair, likewise.
+    needed
+        Users with whom 80 % of the pairs are expected to be significant, likewise; infinite where
+        no number is enough, NaN where it is not known.
     n_pairs, n_users
         Numbers of pairs and users.
     """
@@ -44,6 +51,7 @@ class Power:
     measures: Measures
     n_significant: Floats
     detectable: Floats
+    needed: Floats
     n_pairs: int
     n_users: int
 
@@ -59,17 +67,19 @@ class Power:
         is_significant = discrimination.mid_p[indices] < LEVEL
         n_significant = is_significant.sum(axis=1).astype(np.float64)
         detectable = discrimination.detectable()[indices]
+        needed = discrimination.users_needed()[indices]
         n_pairs = discrimination.p.shape[1]
         return cls(
             measures=measures,
             n_significant=n_significant,
             detectable=detectable,
+            needed=needed,
             n_pairs=n_pairs,
             n_users=discrimination.n_users,
         )
 
     def sentence(self, measure: Measure, unit: str) -> str:
-        """Write whether the users are enough: the smallest difference that a measure finds.
+        """Write whether the users are enough, how many are needed, and for what difference.
 
         ``unit`` is "user" or "topic".
         """
@@ -78,13 +88,70 @@ class Power:
         decimals = 3
         if 0 < difference < 1:
             decimals = max(3, 1 - floor(log10(difference)))
+        users = counted(self.n_users, unit)
         n_significant = int(self.n_significant[index])
-        verb = "differs" if n_significant == 1 else "differ"
-        return (
-            f"{counted(self.n_users, unit)} show a difference of {rounded(difference, decimals)} "
-            f"in mean {measure} with power .8; {n_significant} of "
-            f"{counted(self.n_pairs, 'pair of systems')} {verb} significantly."
+        pairs = f"{n_significant} of {counted(self.n_pairs, 'pair of systems')}"
+        power = (
+            f"{users} show a difference of {rounded(difference, decimals)} in mean {measure} with "
+            f"power .8, and tell {pairs} apart"
         )
+        needed = float(self.needed[index])
+        if not isfinite(needed):
+            return f"{power}."
+        most_needed = counted(round(needed), unit)
+        if needed <= self.n_users:
+            return f"{power}; for 80 % of the pairs, about {most_needed} are enough."
+        return f"{power}; for 80 % of the pairs, about {most_needed} are needed."
+
+
+@dataclass(frozen=True, eq=False)
+class Robustness:
+    """Agreement of measures with themselves when judgements are lost, and what it is read beside.
+
+    Numbers are mean taus over the levels of random loss, of shape (n_measures,); NaN where they are
+    undefined.
+
+    Parameters
+    ----------
+    measures
+        The report measures.
+    itself
+        With the measure's own ordering on all judgements.
+    reference
+        With that by the truth, or by the other report measures.
+    reference_in_words
+        "the truth" or "the other measures".
+    consistency
+        Tau between the orderings on two halves of the users.
+    """
+
+    measures: Measures
+    itself: Floats
+    reference: Floats
+    reference_in_words: str
+    consistency: Floats
+
+    def sentence(self, measure: Measure, unit: str) -> str:
+        """Write with what a measure agrees when judgements are lost; "" where it matters little.
+
+        It matters if a measure agrees more with itself than two halves of the users do, or by more
+        than `NOTABLE_TAU` (.1) more than with the reference. ``unit`` is "user" or "topic".
+        """
+        index = self.measures.index(measure)
+        itself = float(self.itself[index])
+        reference = float(self.reference[index])
+        consistency = float(self.consistency[index])
+        if not (itself > consistency or itself - reference > NOTABLE_TAU):
+            return ""
+        sentence = (
+            f"When judgements are lost at random, {measure} agrees with itself at tau = "
+            f"{rounded(itself, 2)}"
+        )
+        if not isnan(reference):
+            sentence += f", with {self.reference_in_words} at {rounded(reference, 2)}"
+        if not isnan(consistency):
+            sentence += f"; two halves of the {unit}s agree at {rounded(consistency, 2)}"
+        return f"{sentence}."
 
 
 @dataclass(frozen=True, eq=False)

@@ -289,6 +289,8 @@ class SystemLists:
             task = training_task(self.run.study, name, split)
             missing_arguments = {part: arguments[part] for part in missing_parts}
             tasks.append(delayed(train_and_rank)(name, settings, task, missing_arguments))
+        # Each process loads the libraries when it trains its first system.
+        started_first = list(missing)[:n_workers]
         workers = process_pool(n_workers, return_as="generator_unordered")
         with self.run.progress("Training and ranking", len(tasks)) as bar, restarts_in_silence():
             for system, values in workers(iter(tasks)):
@@ -296,7 +298,8 @@ class SystemLists:
                     files = self._files(part, system, timed.value)
                     parts.write(part.part_name(system), keys[system][part], files, timed.cost)
                 seconds = sum(timed.cost.seconds for timed in values.values())
-                bar.advance(done=f"{system}, {seconds:.1f} s")
+                start_up = " with the start of its process" if system in started_first else ""
+                bar.advance(done=f"{system}, {seconds:.1f} s{start_up}")
 
     def _keys_by_part(
         self, system: str, split: Split, arguments: Mapping[SystemPart, tuple[Any, ...]]

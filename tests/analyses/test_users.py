@@ -5,13 +5,14 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
+from analyses.intervals.split_halves import random_order
 from analyses.ordering import COEFFICIENTS, tau_b
 from analyses.shared.evidence import to_evidence
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.scores import Scores
 from analyses.shared.work import ScoresWork
 from analyses.significance.permutation import DrawnTests, monte_carlo_test
-from analyses.users import Settings, Users, random_order, users, usual_sizes
+from analyses.users import Settings, Users, users, usual_sizes
 from runs import InputError
 from tests.analyses.made import discriminate
 from tests.drawn import band_at, curve

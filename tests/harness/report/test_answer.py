@@ -19,8 +19,10 @@ from analyses.shared.families import SubsetValues
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.measure_estimates import Estimates
 from analyses.shared.result import Result
-from harness.report.answer import WITHOUT_TRUTH, Answer, answer_of
-from harness.report.answer_facts import Depth, Disagreement, Power
+from analyses.shared.scores import Scores
+from harness.notebook import design, discriminate
+from harness.report.answer import NO_VERDICT_COLOUR, WITHOUT_TRUTH, Answer, answer_of
+from harness.report.answer_facts import Depth, Disagreement, Power, Robustness
 from harness.report.study_folder import FinishedStudy
 from tests.drawn import points_of, segments_of
 from tests.harness.results import discrimination_of
@@ -47,6 +49,7 @@ class Known(Result):
 
     of_measures: Estimates
     contested: ContestedShares | None = None
+    yardsticks: None = None
 
     def estimates(self) -> Estimates:
         return self.of_measures
@@ -254,10 +257,39 @@ def test_a_truth_decides_alone_and_says_what_is_stable_but_wrong() -> None:
     assert answer.verdicts is not None
     assert [*answer.verdicts.respects] == ["validity"]
     assert answer.decision().startswith("Report P@5, RR@5 or nDCG@5")
-    assert "P@5 and nDCG@5 are stable, and right; AP@5 is stable, but wrong" in (
-        " ".join(answer.findings())
+    sentences = " ".join(answer.findings())
+    assert (
+        "Stable, but wrong: AP@5 (random loss of judgements, loss of popular items and" in sentences
     )
+    assert "Stable, and right: P@5 (" in sentences
+    assert "RR@5 (loss of popular items and discriminative power)" in sentences
     assert "Of the pairs, 8 % have the wrong sign." in " ".join(answer.findings())
+
+
+def test_a_measure_is_stable_if_two_of_three_respects_confirm_it() -> None:
+    shares = {
+        "validity": [0.9, 0.6, 0.9, 0.9],
+        "sparsity": [0.9, 0.9, 0.9, 0.9],
+        "popularity": [0.9, 0.5, 0.9, 0.9],
+        "discrimination": [0.6, 0.9, 0.6, 0.6],
+    }
+    of_two = " ".join(answer_to(shares).findings())
+    assert "Stable, but wrong: AP@5 (random loss of judgements and discriminative power)." in of_two
+    of_one = answer_to(shares | {"discrimination": [0.9, 0.6, 0.9, 0.9]})
+    assert "but wrong" not in " ".join(of_one.findings())
+
+
+def test_measures_of_different_depths_are_said_to_have_them() -> None:
+    assert "different depths" not in " ".join(in_all_respects([0.9] * 4).findings())
+    measures = Measures([Measure("P", 5), *(Measure(name, 10) for name in NAMES[1:])])
+    pairs = pairs_of(measures=measures)
+    sentences = " ".join(in_all_respects([0.9] * 4, pairs=pairs).findings())
+    assert "The measures have different depths (@5 and @10)" in sentences
+
+
+def test_a_poor_measure_is_advised_on_a_condition() -> None:
+    shares = [0.7, 0.4, 0.5, 0.5]
+    assert in_all_respects(shares).decision().startswith("If you report one of them, report P@5:")
 
 
 def test_systems_out_of_reach_are_named() -> None:
@@ -324,7 +356,7 @@ def test_rows_are_in_the_order_of_the_number_that_decides_first() -> None:
 
 
 @pytest.mark.slow
-def test_the_figure_has_both_intervals_and_marks_who_is_unbeaten() -> None:
+def test_the_figure_has_both_intervals() -> None:
     of_users = estimates([0.90, 0.60, 0.50, 0.40], noise=0.02)
     of_systems = np.random.default_rng(9).normal(size=(4, 200)) * 0.1
     within = SubsetValues(12, of_users.values[:, np.newaxis] + of_systems)
@@ -337,9 +369,20 @@ def test_the_figure_has_both_intervals_and_marks_who_is_unbeaten() -> None:
     np.testing.assert_allclose(segments_of(ax), [*over_both, *over_users])
     points = [line for line in ax.lines if line.get_marker() == "o"]
     assert [points_of(line)[0] for line in points] == [(0.9, 0), (0.6, 1), (0.5, 2), (0.4, 3)]
-    is_best = ordered.may_be_best(all_sources=True).tolist()
-    assert [line.get_markerfacecolor() != "white" for line in points] == is_best
+    assert {line.get_color() for line in points} == {NO_VERDICT_COLOUR}
     assert ax.get_ylim() == (3.5, -0.5)
+    pyplot.close("all")
+
+
+def test_the_marks_of_the_figure_are_the_verdicts_of_the_matrix() -> None:
+    """Numbers of measures are in the order of P, AP, RR, nDCG."""
+    answer = in_all_respects([0.9, 0.81, 0.5, 0.89], noise=0.02)
+    (verdicts, *_) = answer.verdicts.by_respect.values() if answer.verdicts else ({},)
+    assert [*verdicts.values()] == ["confirmed", "open", "ruled out", "confirmed"]
+    ax = answer.plot(subject=answer.subjects[0])
+    marks = [line for line in ax.lines if line.get_marker() in ("o", "X")]
+    assert [line.get_marker() for line in marks] == ["o", "o", "X", "o"]
+    assert [line.get_markerfacecolor() == "white" for line in marks] == [False, True, False, False]
     pyplot.close("all")
 
 
@@ -372,7 +415,45 @@ def test_the_power_counts_pairs_below_the_level_and_has_the_median_difference() 
     assert (power.n_pairs, power.n_users) == (3, 60)
     sentence = power.sentence(Measure("AP", 5), "user")
     assert f"{expected[1]:.3f}".lstrip("0") in sentence
-    assert "3 of 3 pairs of systems differ significantly" in sentence
+    assert "3 of 3 pairs of systems apart" in sentence
+
+
+def test_users_needed_are_those_of_a_design() -> None:
+    """By the scores of a pilot: for 80 % of the pairs, with the same test and level."""
+    generator = np.random.default_rng(4)
+    effects = np.linspace(0, 0.5, 5)[np.newaxis, :, np.newaxis]
+    values = effects + generator.normal(size=(2, 5, 60))
+    measures = Measures([Measure("P", 5), Measure("AP", 5)])
+    systems = tuple("abcde")
+    users = np.array([f"u{number}" for number in range(60)])
+    scores = Scores(values, measures, systems, users)
+    power = Power.of(discriminate(scores, test="t"))
+    assert power.needed.tolist() == design(scores, replicates=0).needed.tolist()
+    enough = replace(power, needed=np.array([60.0, 61.0]))
+    assert "about 60 users are enough" in enough.sentence(Measure("P", 5), "user")
+    assert "about 61 users are needed" in enough.sentence(Measure("AP", 5), "user")
+    unknown = replace(power, needed=np.array([np.inf, np.nan]))
+    for measure in measures:
+        assert "80 %" not in unknown.sentence(measure, "user")
+
+
+@pytest.mark.parametrize(
+    ("itself", "reference", "consistency", "matters"),
+    [
+        (0.9, 0.85, 0.95, False),
+        (0.9, 0.75, 0.95, True),
+        (0.9, 0.85, 0.8, True),
+        (0.9, nan, nan, False),
+    ],
+)
+def test_robustness_matters_above_its_ceiling_or_far_from_the_reference(
+    itself: float, reference: float, consistency: float, matters: bool
+) -> None:
+    measure = Measure("P", 5)
+    numbers = (np.array([number]) for number in (itself, reference, consistency))
+    of_itself, of_reference, of_halves = numbers
+    robustness = Robustness(Measures([measure]), of_itself, of_reference, "the truth", of_halves)
+    assert (robustness.sentence(measure, "user") != "") == matters
 
 
 @pytest.mark.parametrize(
@@ -383,7 +464,9 @@ def test_a_detectable_difference_has_two_digits_and_three_decimals_at_least(
     detectable: float, printed: str
 ) -> None:
     measure = Measure("P", 5)
-    power = Power(Measures([measure]), np.array([1.0]), np.array([detectable]), 3, 60)
+    power = Power(
+        Measures([measure]), np.array([1.0]), np.array([detectable]), np.array([nan]), 3, 60
+    )
     assert f"a difference of {printed} in mean" in power.sentence(measure, "user")
 
 
