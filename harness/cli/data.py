@@ -88,7 +88,10 @@ def print_description(
     from runs.tables.screen import COLUMN_HEADINGS, column_rows, options_for
 
     title = f"{data.section.path} ({data.format})"
-    facts = [(name.replace("_", " "), value) for name, value in data.facts().items()]
+    facts = [
+        (_fact_in_words(name, is_implicit=data.is_implicit), value)
+        for name, value in data.facts().items()
+    ]
     tables = [
         Table("columns", "Columns", "", COLUMN_HEADINGS, column_rows(data.columns)),
         Table("data", title, "", ["statistic", "value"], facts),
@@ -111,11 +114,21 @@ def print_description(
         click.echo(note, err=format_ != "text")
 
 
+def _fact_in_words(name: str, *, is_implicit: bool) -> str:
+    """Write the name of a fact in words; what implicit feedback has is not called a rating."""
+    words = name.replace("_", " ")
+    if not is_implicit:
+        return words
+    if words in ("lowest rating", "highest rating", "distinct ratings"):
+        return words.replace("rating", "amount")
+    return words.replace("ratings", "pairs")
+
+
 def _on_implicit_ratings(data: DataDescription) -> str:
     """Say what counts as relevant where there is no threshold, and what becomes of amounts."""
     ratings = data.ratings.rating
     if ratings.min() == ratings.max():
-        return "All ratings are equal: every rated item is relevant."
+        return "All pairs count alike: every item of a user is relevant."
     return (
         f"The numbers, from {ratings.min():g} to {ratings.max():g}, count as amounts: every item "
         "with one is relevant, and nDCG takes the amounts as grades. `grades = [1]` in [ratings] "

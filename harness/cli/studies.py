@@ -94,8 +94,10 @@ def init(
     print_description(description, command="init")
     threshold = description.threshold
     threshold_note = "" if threshold is None else f", with the threshold {threshold:g}"
+    split_note = "" if description.is_split else f", split by `{description.split_method}`"
     click.echo(
-        f"{output} is a study of these ratings{threshold_note}. Run it: harness run {output}"
+        f"{output} is a study of these data{split_note}{threshold_note}. "
+        f"Run it: harness run {output}"
     )
 
 

@@ -78,8 +78,8 @@ def read_ratings(path: str | Path | Source, **options: Any) -> Ratings:
     n_dropped = len(table.user) - len(ratings)
     if n_dropped and chosen.duplicates == "last":
         warn(
-            f"{source.label}: {n_dropped:,} of {table.n_read:,} ratings are of pairs that are "
-            "rated again: the last of each is kept."
+            f"{source.label}: {n_dropped:,} of {table.n_read:,} lines are of pairs that "
+            "come again: the last of each is kept, with its date."
         )
     for doubt in unlikely_ids(ratings):
         warn(f"{source.label}: {doubt}")

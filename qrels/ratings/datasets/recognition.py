@@ -214,9 +214,9 @@ def _with_gaps(
         if options.duplicates == "error":
             remedy = "sum" if is_amount else "last"
             options = options.model_copy(update={"duplicates": remedy})
-        repeats = f"{table.n_repeated:,} of {len(table.user):,} ratings are of pairs that"
+        repeats = f"{table.n_repeated:,} of {len(table.user):,} lines are of pairs that"
         if options.duplicates == "sum":
             notes.append(f"{repeats} occur again: their amounts are added up.")
         else:
-            notes.append(f"{repeats} are rated again: the last is kept.")
+            notes.append(f"{repeats} come again: the last is kept, with its date.")
     return options, notes

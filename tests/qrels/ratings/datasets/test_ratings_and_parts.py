@@ -204,7 +204,7 @@ def test_gaps_and_repetitions_are_counted() -> None:
     assert found.ratings.rating.tolist() == [2.0]
     assert found.notes == (
         "1 of 3 ratings miss a value and are left out.",
-        "1 of 2 ratings are of pairs that are rated again: the last is kept.",
+        "1 of 2 lines are of pairs that come again: the last is kept, with its date.",
     )
 
 
@@ -216,7 +216,7 @@ def test_repeated_amounts_are_added_up() -> None:
     assert found.options.duplicates == "sum"
     assert found.ratings.rating.tolist() == [8.0, 1.0, 2.0]
     assert found.notes == (
-        "2 of 5 ratings are of pairs that occur again: their amounts are added up.",
+        "2 of 5 lines are of pairs that occur again: their amounts are added up.",
     )
 
 

@@ -213,7 +213,7 @@ LOG = "event,user,item,time\nview,a,x,1\nbuy,a,y,2\nview,b,x,3\nbuy,b,x,4\nview,
 def test_events_may_be_chosen_and_others_are_dropped(write: Write) -> None:
     path = write("log.csv", LOG)
     assert rows(read_ratings(path, events=["buy"])) == [("a", "y", 1.0, 2), ("b", "x", 1.0, 4)]
-    with pytest.warns(InputWarning, match="2 of 5 ratings are of pairs that are rated again"):
+    with pytest.warns(InputWarning, match="2 of 5 lines are of pairs that come again"):
         every = read_ratings(path, duplicates="last")
     assert rows(every) == [("a", "x", 1.0, 1), ("a", "y", 1.0, 2), ("b", "x", 1.0, 5)]
 
@@ -531,7 +531,7 @@ TWICE = "user,item,rating,time\na,x,1,20\nb,y,5,0\na,x,2,30\na,x,3,30\na,x,4,10\
 
 def test_of_duplicates_the_last_in_time_then_in_the_file_is_kept(write: Write) -> None:
     path = write("log.csv", TWICE)
-    with pytest.warns(InputWarning, match="3 of 5 ratings are of pairs that are rated again"):
+    with pytest.warns(InputWarning, match="3 of 5 lines are of pairs that come again"):
         ratings = read_ratings(path, duplicates="last")
     assert rows(ratings) == [("a", "x", 3.0, 30), ("b", "y", 5.0, 0)]
 
