@@ -669,10 +669,13 @@ class Answer(Result):
                 place,
                 "X" if verdict == RULED_OUT else "o",
                 color=colour if verdict else NO_VERDICT_COLOUR,
-                markersize=6 if verdict == RULED_OUT else 4.5,
+                markersize=9 if verdict == RULED_OUT else 4.5,
             )
             if verdict == OPEN:
                 point.set_markerfacecolor("white")
+            elif verdict == RULED_OUT:
+                # The cross is told from the thick line below it by its edge.
+                point.set_markeredgecolor("white")
             if verdict:
                 explain(
                     point,
