@@ -928,16 +928,6 @@ def margin_in_words(margin: float) -> str:
     return f"{round(100 * margin)} pairs in 100"
 
 
-def is_or_are(measures: Sequence[Measure]) -> str:
-    """Choose the verb for one measure or several."""
-    return "is" if len(measures) == 1 else "are"
-
-
-def both(measures: Sequence[Measure]) -> str:
-    """Join measures by "and"."""
-    return listed([str(measure) for measure in measures])
-
-
 def either(measures: Sequence[Measure]) -> str:
     """Join measures by "or"."""
     return listed([str(measure) for measure in measures], "or")
