@@ -394,7 +394,11 @@ class Answer(Result):
         if stability is None or self.verdicts is None:
             return ""
         sentences = []
-        for verdict, words in ((RULED_OUT, "Stable, but wrong"), (CONFIRMED, "Stable, and right")):
+        words_by_verdict: dict[Verdict, str] = {
+            RULED_OUT: "Stable, but wrong",
+            CONFIRMED: "Stable, and right",
+        }
+        for verdict, words in words_by_verdict.items():
             clauses = []
             for measure in self.verdicts.with_verdict(verdict):
                 respects = [
