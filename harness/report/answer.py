@@ -656,7 +656,6 @@ class Answer(Result):
         panel = panel_index(self.subjects, subject)
         estimates = self.every[panel]
         verdicts = self._verdicts_in(self.keys[panel])
-        colour = colours()[0]
         rows = {measure: row for row, measure in enumerate(self.rows)}
         low, high = estimates.limits_over_all_sources()
         shown = [index for index, measure in enumerate(estimates.measures) if measure in rows]
@@ -668,24 +667,7 @@ class Answer(Result):
         draw_intervals(ax, places, user_limits, THICK, over=self.units)
         for index, place in zip(shown, places, strict=True):
             verdict = verdicts.get(estimates.measures[index])
-            (point,) = ax.plot(
-                estimates.values[index],
-                place,
-                "X" if verdict == RULED_OUT else "o",
-                color=colour if verdict else NO_VERDICT_COLOUR,
-                markersize=9 if verdict == RULED_OUT else 4.5,
-            )
-            if verdict == OPEN:
-                point.set_markerfacecolor("white")
-            elif verdict == RULED_OUT:
-                # The cross is told from the thick line below it by its edge.
-                point.set_markeredgecolor("white")
-            if verdict:
-                explain(
-                    point,
-                    "Marks are the verdicts on the contested pairs: filled points are confirmed, "
-                    "open points open, crosses ruled out.",
-                )
+            _draw_verdict(ax, estimates.values[index], place, verdict)
         limits = [*estimates.values, *estimates.low, *estimates.high, *low, *high]
         least = min(float(np.nanmin(limits)), 0.0)
         most = max(float(np.nanmax(limits)), 1.0)
@@ -728,6 +710,27 @@ DEEDS = {
     TRUTH: "puts in the true order",
 }
 """What a measure does with a pair of systems in each respect."""
+
+
+def _draw_verdict(ax: Axes, x: float, y: float, verdict: Verdict | None) -> None:
+    """Draw the number of a measure at (x, y) with the mark of its verdict; grey without one."""
+    if verdict is None:
+        ax.plot(x, y, "o", color=NO_VERDICT_COLOUR, markersize=4.5)
+        return
+    is_ruled_out = verdict == RULED_OUT
+    marker = "X" if is_ruled_out else "o"
+    size = 9.0 if is_ruled_out else 4.5
+    (point,) = ax.plot(x, y, marker, color=colours()[0], markersize=size)
+    if verdict == OPEN:
+        point.set_markerfacecolor("white")
+    elif is_ruled_out:
+        # The cross is told from the thick line below it by its edge.
+        point.set_markeredgecolor("white")
+    explain(
+        point,
+        "Marks are the verdicts on the contested pairs: filled points are confirmed, open points "
+        "open, crosses ruled out.",
+    )
 
 
 def answer_of(results: Mapping[str, Result]) -> Answer:
