@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
@@ -42,6 +43,10 @@ A convention: docs/methods/intervals.md has how often intervals hold at .2 and .
 """
 
 
+VERSION = re.compile(r"([-_.][A-Za-z]*)?[-_.]?[0-9]+$")
+"""The end of a name that tells versions of one system apart, such as "-s0", "_seed12" or "2"."""
+
+
 @dataclass(frozen=True, eq=False)
 class Families:
     """The families of the systems, such as neighbours or factors: independent of each other.
@@ -54,11 +59,15 @@ class Families:
         Whether some were found by the similarity of scores (`families_by_similarity`).
     share_of_ties
         Share of the users for whom all systems have the same scores.
+    versions
+        Two systems whose names differ in a number at their end alone, if no family was named or
+        found: they may be of one family. Else empty.
     """
 
     family_numbers: Numbers = field(metadata={FIELD_KEY: "of"})
     by_similarity: bool = field(default=False, metadata={FIELD_KEY: "by_likeness"})
     share_of_ties: float = field(default=0.0, metadata={FIELD_KEY: "same"})
+    versions: tuple[str, ...] = ()
 
     @property
     def n_systems(self) -> int:
@@ -84,8 +93,9 @@ class Families:
 
         With too few systems or families, the one caution is that there are no such intervals. Else
         there may be three: few systems, many users with ties of all systems, and families that
-        were guessed from scores. Too few are fewer than 8 systems or 5 families, few are fewer than
-        12 systems, and many users are more than half of them.
+        were guessed from scores, or were not although the names of systems suggest some. Too few
+        are fewer than 8 systems or 5 families, few are fewer than 12 systems, and many users are
+        more than half of them.
         """
         if self.n_systems < MIN_SYSTEMS:
             return [_too_few(counted(self.n_systems, "system"))]
@@ -103,7 +113,14 @@ class Families:
                 f"{100 * self.share_of_ties:.0f} % of the users: intervals of differences over "
                 "users and systems may hold less often than in 95 % (docs/methods/intervals.md)."
             )
-        if self.by_similarity:
+        if self.versions:
+            first, second = self.versions
+            cautions.append(
+                f"Every system is taken to be of a family of its own. If systems such as {first} "
+                f"and {second} are versions or replicates of one method, intervals over systems "
+                "are too narrow: name `families` or `replicates` in [runs]."
+            )
+        elif self.by_similarity and self.n_families < self.n_systems:
             cautions.append(
                 "Families of systems that are not named were found by the likeness of their "
                 "scores. Versions of one method whose scores deviate differently are taken to be "
@@ -182,13 +199,36 @@ def families_by_similarity(
     for system, name in enumerate(family_names):
         # No name of a family has a zero byte.
         labels.append(f"\0{clusters[system]}" if name is None else name)
+    is_each_alone = len(set(labels)) == len(labels)
+    unnamed_systems = [scores.systems[system] for system in unnamed]
+    versions = _versions(unnamed_systems) if is_each_alone else ()
     number_of_label = {label: number for number, label in enumerate(dict.fromkeys(labels))}
     family_numbers = np.array([number_of_label[label] for label in labels], dtype=np.intp)
     return Families(
         family_numbers,
         by_similarity=bool(unnamed),
         share_of_ties=float(is_tied.mean()),
+        versions=versions,
     )
+
+
+def _versions(systems: Sequence[str]) -> tuple[str, ...]:
+    """Find two systems whose names differ in a number at their end alone, such as ``bm25-s0``.
+
+    A letter or a word between a separator (``-_.``) and the number belongs to it. The result has
+    the first two such systems; none if there are none, or if all names are numbered alike.
+    """
+    stems = [VERSION.sub("", system) for system in systems]
+    if len(set(stems)) == 1:
+        return ()
+    first_of_stem: dict[str, str] = {}
+    for system, stem in zip(systems, stems, strict=True):
+        is_numbered = stem not in ("", system)
+        if is_numbered and stem in first_of_stem:
+            return first_of_stem[stem], system
+        if is_numbered:
+            first_of_stem[stem] = system
+    return ()
 
 
 def _clusters(values: Floats, systems: Sequence[int]) -> list[int]:

@@ -186,6 +186,11 @@ def _draw_one_panel(draw: Callable[[Axes], Axes], options: FigureOptions) -> Fig
     return draw_panels(draws, options, title=panel.get_title())
 
 
+def has_faint_bands(figure: Figure) -> bool:
+    """Tell whether a figure is one panel with the bands of so many curves that they are faint."""
+    return len(figure.axes) == 1 and bool(crowded_spreads(figure.axes[0]))
+
+
 def _draw_highlighted(draw: Callable[[Axes], Axes], name: str, ax: Axes) -> Axes:
     """Draw a panel, and show the curve of a name before all others."""
     highlight_curve(draw(ax), name)

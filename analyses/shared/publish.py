@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from analyses.shared.figure_formats import WRITERS
 from analyses.shared.figure_options import FigureOptions
-from analyses.shared.figures import NO_OPTIONS, draw_figure
+from analyses.shared.figures import NO_OPTIONS, draw_figure, has_faint_bands
 from analyses.shared.result import FigureDeclaration, Result, figures_of, tables_of
 from analyses.shared.table import FORMATS, Table
 from runs import InputError
@@ -141,16 +141,21 @@ def figure_files(
     *,
     kinds: Collection[str] = ("svg", "png"),
     usual: FigureOptions = NO_OPTIONS,
+    with_panels: bool = False,
 ) -> dict[str, bytes]:
     """Draw a figure of a result, and write it as files: their content by their endings.
 
     The file "txt" has the caption of the figure as it is drawn. ``kinds`` are those of `WRITERS`:
-    "svg", "png" and "pdf"; ``usual`` are options of all figures, as far as they fit this one.
-    Raises InputError if the texts leave no room for the panels.
+    "svg", "png" and "pdf"; ``usual`` are options of all figures, as far as they fit this one. A
+    figure whose bands are faint has a file "panels.svg", too, if ``with_panels``: a panel for each
+    curve. Raises InputError if the texts leave no room for the panels.
     """
     with _without_garbage_collection():
         figure = draw_figure(result, declaration, usual=usual)
         files = {kind: WRITERS[kind](figure) for kind in kinds}
+        if with_panels and has_faint_bands(figure):
+            panels = draw_figure(result, declaration, FigureOptions(bands=True), usual=usual)
+            files["panels.svg"] = WRITERS["svg"](panels)
     files["txt"] = f"{figure.get_label()}\n".encode()
     return files
 

@@ -100,6 +100,8 @@ class FigureDeclaration:
         several in the grid there is no figure.
     wide
         Whether panels are wide, for long names or many cells.
+    on_page
+        Whether the page of a report shows it; else it is drawn when it is asked for.
     method
         Name of the method that draws a panel on given axes.
     """
@@ -112,6 +114,7 @@ class FigureDeclaration:
     part: str | None = field(default=None, metadata={FIELD_KEY: "of"})
     over_cutoffs: bool = False
     wide: bool = field(default=False, metadata={FIELD_KEY: "roomy"})
+    on_page: bool = True
     method: str = ""
 
     @property
@@ -153,15 +156,6 @@ class FigureDeclaration:
         if self.over_cutoffs:
             return tuple(metric for metric in measures.metrics if measures.curve(metric))
         return measures.reported.metrics
-
-    def is_single(self, result: Result) -> bool:
-        """Tell whether it is one panel of usual size.
-
-        A figure with a panel for each metric is never one: its panels are small.
-        """
-        if self.panels is None:
-            return True
-        return self.panels != METRIC and len(self.panels_of(result)) == 1
 
     def split_options(
         self, result: Result, chosen: Mapping[str, Any]

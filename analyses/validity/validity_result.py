@@ -444,6 +444,7 @@ class Validity(Result):
         number=22,
         panels="truth",
         part="robustness",
+        on_page=False,
     )
     def plot_robustness(self, ax: Axes, *, truth: str | None = None) -> None:
         """Draw one point a report measure: mean tau with itself under loss, and with the truth.
@@ -500,6 +501,7 @@ class Validity(Result):
         number=24,
         panels="truth",
         part="kept",
+        on_page=False,
     )
     def plot_judgements(self, ax: Axes, *, truth: str | None = None) -> None:
         """Draw tau-b with the truth against the share of judgements kept."""
@@ -512,6 +514,7 @@ class Validity(Result):
         number=25,
         panels="truth",
         part="popular",
+        on_page=False,
     )
     def plot_popularity(self, ax: Axes, *, truth: str | None = None) -> None:
         """Draw tau-b with the truth against the share of items kept, the least popular."""

@@ -11,6 +11,7 @@ from functools import cache
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from analyses.shared.analysis import analyses_with_plugins
@@ -19,7 +20,14 @@ from analyses.shared.result import FigureDeclaration, Result, figures_of, tables
 from analyses.shared.table import Table, excerpt
 from harness.report.answer import Answer
 from harness.report.checks import checks_of, input_checks
-from harness.report.study_folder import ANSWER, FinishedStudy, caption_name, figure_name
+from harness.report.inline_svg import InlineFigure, inline_figure
+from harness.report.study_folder import (
+    ANSWER,
+    FinishedStudy,
+    caption_name,
+    figure_name,
+    panels_name,
+)
 from qrels.ratings.splitter import NEWER_TRAINING, OLDER_TESTS
 from runs.shared.errors import counted
 
@@ -32,8 +40,12 @@ FOLDED_RESULTS = ("systems", "means", "coverage")
 MAX_OPEN_ROWS = 12
 """Maximum number of rows of a table that is not folded."""
 
-MIN_SCALE = 0.83
-"""Pixels of a page for a point of a figure, at least: text of 8.5 points then has 7 pixels."""
+USUAL_SCALE = 1.9
+"""Pixels of a page for a point of a figure: one of both columns (504 points) fills the page."""
+
+SMALLEST_TEXT = 9
+SMALLEST_TEXT_WIDE = 11
+"""Least height of letters in figures, in pixels; the second in windows of 62rem or more."""
 
 INTERVALS = (
     "Intervals of measures in sentences hold for all report measures at once; those in tables and "
@@ -119,7 +131,9 @@ def _section(study: FinishedStudy, key: str, result: Result) -> dict[str, Any]:
     uses, such as "figures" (the first, if any) and "more_figures".
     """
     declarations = [
-        declaration for declaration in figures_of(type(result)) if declaration.applies_to(result)
+        declaration
+        for declaration in figures_of(type(result))
+        if declaration.on_page and declaration.applies_to(result)
     ]
     declarations.sort(key=lambda declaration: (declaration.over_cutoffs, declaration.sort_key))
     findings = _study_findings(result)
@@ -127,7 +141,7 @@ def _section(study: FinishedStudy, key: str, result: Result) -> dict[str, Any]:
     for number, declaration in enumerate(declarations):
         # Figures after the first are described by their captions.
         described_by = findings if number == 0 else ()
-        figures.append(_figure(study, result, declaration, described_by))
+        figures.append(_figure(study, key, declaration, described_by))
     tables = _tables_of(result, has_figures=bool(figures))
     is_first_table_open = bool(tables) and len(tables[0].rows) <= MAX_OPEN_ROWS
     n_open_tables = 1 if is_first_table_open else 0
@@ -219,32 +233,74 @@ def image_source(svg: bytes) -> str:
 
 def _figure(
     study: FinishedStudy,
-    result: Result,
+    key: str,
     declaration: FigureDeclaration,
     findings: Sequence[str],
 ) -> dict[str, Any]:
-    """Collect what the page shows of a figure: image, title, caption and width.
+    """Collect what the page shows of a figure: drawing, title, caption, and files beside it.
 
-    Image and caption are read from the study folder. Findings describe the image for those who
-    cannot see it; without any, the caption does. The width, in pixels, is 0 if the file does not
-    state one.
+    Drawings and caption are read from the study folder; there is a second drawing, "panels", with
+    a panel for each curve, if the study has one. Findings describe the drawing for those who cannot
+    see it; without any, the caption does. "data" is the name of the table with its numbers, or "".
     """
-    svg = study.read(figure_name(declaration))
     title = study.title(declaration)
     # The caption as it was when the figure was drawn.
     caption = study.read(caption_name(declaration)).decode(errors="replace").rstrip()
-    description = findings or [caption]
-    width = re.search(rb'<svg[^>]{,9999} width="([0-9]{1,6}(?:[.][0-9]{,9})?)pt"', svg)
+    description = " ".join([f"{title}.", *(findings or [caption])])
+    drawings = [_drawing(study, figure_name(declaration), declaration.short, description)]
+    name_of_panels = panels_name(declaration)
+    if study.path_of(name_of_panels).exists():
+        in_panels = f"{title}: a panel for each curve"
+        drawings.append(_drawing(study, name_of_panels, f"{declaration.short}p", in_panels))
     return {
         "name": declaration.file_stem,
         "place": declaration.sort_key,
         "title": title,
-        "alt": " ".join([f"{title}.", *description]),
         "caption": study.caption(caption),
-        "single": declaration.is_single(result),
-        "width": round(float(width[1]) * MIN_SCALE) if width else 0,
-        "source": image_source(svg),
+        "drawing": drawings[0],
+        "panels": drawings[1:],
+        "data": _frame_of(study, key, declaration),
     }
+
+
+def _drawing(study: FinishedStudy, name: str, prefix: str, description: str) -> dict[str, Any]:
+    """Read a drawing of a study, and choose its widths on the page, in pixels.
+
+    Returns its "markup", and "style", the name of its class, with three widths: that on a page
+    which has room, and the least ones by which its smallest text has 9 pixels (`SMALLEST_TEXT`),
+    and 11 in a wide window (`SMALLEST_TEXT_WIDE`). ``name`` is that of its file, ``prefix`` what
+    ids within begin with.
+    """
+    style = f"w-{prefix}"
+    svg = study.read(name)
+    figure: InlineFigure = inline_figure(
+        svg, source=name, prefix=f"{prefix}-", style=style, description=description
+    )
+    # Without a text, any width will do.
+    points = figure.width / figure.smallest_text
+    return {
+        "style": style,
+        "markup": figure.markup,
+        "width": round(figure.width * USUAL_SCALE),
+        "least": ceil(points * SMALLEST_TEXT),
+        "least_wide": ceil(points * SMALLEST_TEXT_WIDE),
+    }
+
+
+def _frame_of(study: FinishedStudy, key: str, declaration: FigureDeclaration) -> str:
+    """Name the table in full with the numbers of a figure; "" if the study has none.
+
+    It is the one with whose name that of the figure begins, or else that of the result, ``key``.
+    """
+    frames = study.list_frames()
+    beginnings = [
+        frame
+        for frame in frames
+        if declaration.name == frame or declaration.name.startswith(f"{frame}_")
+    ]
+    if beginnings:
+        return max(beginnings, key=len)
+    return key if key in frames else ""
 
 
 def _plain_table(title: str, rows: Sequence[Sequence[Cell]]) -> Table:

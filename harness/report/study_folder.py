@@ -172,6 +172,11 @@ def figure_name(declaration: FigureDeclaration) -> str:
     return f"figures/{declaration.file_stem}.svg"
 
 
+def panels_name(declaration: FigureDeclaration) -> str:
+    """Compose the name of the file of a figure with a panel for each curve."""
+    return f"figures/{declaration.file_stem}.panels.svg"
+
+
 def caption_name(declaration: FigureDeclaration) -> str:
     """Compose the name of the file of the caption of a figure."""
     return f"figures/{declaration.file_stem}.txt"
@@ -343,11 +348,18 @@ class FinishedStudy:
                 yield key, declaration
 
     def figures(self) -> Iterator[tuple[str, FigureDeclaration]]:
-        """List the figures that were drawn, by number, each with the key of its result."""
+        """List the figures by number, each with the key of its result.
+
+        These are the figures that were drawn, and those that are drawn only when asked for.
+        """
         figures = []
         for key, result_class in self.result_classes.items():
             for declaration in figures_of(result_class):
-                if self.path_of(figure_name(declaration)).exists():
+                if declaration.on_page:
+                    is_there = self.path_of(figure_name(declaration)).exists()
+                else:
+                    is_there = declaration.applies_to(self.result(key))
+                if is_there:
                     figures.append((key, declaration))
         yield from sorted(figures, key=lambda figure: figure[1].sort_key)
 

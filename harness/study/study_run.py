@@ -187,18 +187,22 @@ def drawing_methods(result_class: type[Result]) -> list[Maker]:
 
 
 def result_files(name: str, result: Result, options: FigureOptions) -> Files:
-    """Write the tables (CSV) and figures (SVG) of a result, by their names in the study folder.
+    """Write the tables (CSV) and figures of a result, by their names in the study folder.
 
-    ``name``, the key of the result, is not used here. Texts that a spreadsheet would take for a
-    formula are escaped. Figures that do not apply to the result are left out.
+    A figure has an SVG, a PDF and its caption; if it has faint bands, also an SVG with a panel for
+    each curve. ``name``, the key of the result, is not used here. Texts that a spreadsheet would
+    take for a formula are escaped. Figures that do not apply to the result, or are not for the
+    page of a report, are left out.
     """
     files: Files = {}
     for table, frame in result.frames().items():
         text = as_csv(map_texts(frame, escape_formula))
         files[f"tables/{table}.csv"] = text.encode()
     for figure in figures_of(type(result)):
-        if figure.applies_to(result):
-            images = figure_files(result, figure, kinds=("svg",), usual=options)
+        if figure.on_page and figure.applies_to(result):
+            images = figure_files(
+                result, figure, kinds=("svg", "pdf"), usual=options, with_panels=True
+            )
             for ending, content in images.items():
                 files[f"figures/{figure.file_stem}.{ending}"] = content
     return files

@@ -341,7 +341,7 @@ def test_fields_keep_their_names_in_evidence_when_they_are_renamed(tmp_path: Pat
     path.write_bytes(to_evidence(families))
     with np.load(path) as file:
         facts = json.loads(str(file["facts"]))
-    assert facts == {"of": {"array": "of"}, "by_likeness": True, "same": 0.5}
+    assert facts == {"of": {"array": "of"}, "by_likeness": True, "same": 0.5, "versions": []}
     back = read_evidence(path, Families)
     assert back.family_numbers.tolist() == [0, 1]
     assert (back.by_similarity, back.share_of_ties) == (True, 0.5)

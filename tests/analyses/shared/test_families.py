@@ -106,6 +106,42 @@ def test_systems_that_err_alike_are_one_family_unless_it_is_known(
     assert known.family_numbers[5] not in known.family_numbers[:5]
 
 
+@pytest.mark.parametrize(
+    ("names", "versions"),
+    [
+        (("bm25-s0", "ease", "bm25-s1", "slim", "bm25-s2"), ("bm25-s0", "bm25-s1")),
+        (("als_seed1", "ease", "slim", "bpr", "als_seed12"), ("als_seed1", "als_seed12")),
+        (("uwmt7a1", "uwmt7a2", "ok8alx", "brkly", "cor"), ("uwmt7a1", "uwmt7a2")),
+        (("bm25", "ease", "slim", "als", "bpr"), ()),
+        (("1", "2", "3", "4", "a"), ()),
+    ],
+)
+def test_names_that_suggest_a_family_are_a_caution_if_every_system_is_alone(
+    names: tuple[str, ...], versions: tuple[str, ...], rng: np.random.Generator
+) -> None:
+    """Unrelated scores put no two systems together; a name of each family answers the question."""
+    names = (*names, "x", "y", "z")
+    users = np.arange(400).astype(np.str_)
+    values = rng.normal(size=(1, len(names), 400))
+    scores = Scores(values, Measures([Measure("P")]), names, users)
+    families = families_by_similarity(scores)
+    assert families.n_families == len(names)
+    assert families.versions == versions
+    cautions = [caution for caution in families.cautions() if "`replicates`" in caution]
+    assert len(cautions) == (versions != ())
+    assert all(name in cautions[0] for name in versions)
+    assert families_by_similarity(scores, {name: name for name in names}).versions == ()
+
+
+def test_systems_that_are_all_numbered_alike_suggest_no_family(rng: np.random.Generator) -> None:
+    names = tuple(f"run{number}" for number in range(8))
+    users = np.arange(400).astype(np.str_)
+    values = rng.normal(size=(1, len(names), 400))
+    families = families_by_similarity(Scores(values, Measures([Measure("P")]), names, users))
+    assert families.n_families == 8
+    assert families.versions == ()
+
+
 @pytest.mark.parametrize("n_same", [30, 31, 45])
 def test_users_for_whom_systems_do_not_differ_are_a_caution(
     n_same: int, rng: np.random.Generator

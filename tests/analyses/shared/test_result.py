@@ -192,7 +192,6 @@ class Parts(Counts):
     measures = MEASURES
     there = Counts()
     absent = None
-    halves = ("one",)
 
 
 def test_a_figure_is_of_results_that_have_its_part_and_its_cut_offs() -> None:
@@ -212,12 +211,8 @@ def test_panels_are_metrics_or_what_a_result_has_of_another_kind() -> None:
     of_metrics = FigureDeclaration("c", "C", panels="metric")
     over_cutoffs = FigureDeclaration("c", "C", panels="metric", over_cutoffs=True)
     of_kinds = FigureDeclaration("c", "C", panels="kind")
-    of_halves = FigureDeclaration("c", "C", panels="half")
-    parts.halfs = parts.halves  # type: ignore[attr-defined]
     assert of_metrics.panels_of(parts) == over_cutoffs.panels_of(parts) == ("P", "AP")
     assert of_kinds.panels_of(parts) == ("users", "items")
-    singles = [face.is_single(parts) for face in (FACE, of_metrics, of_kinds, of_halves)]
-    assert singles == [True, False, False, True]
 
 
 @dataclass(frozen=True, eq=False)

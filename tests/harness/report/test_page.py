@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 
 from analyses.shared.measure import Measure
+from analyses.shared.publish import figure_files
 from analyses.shared.result import figures_of
 from analyses.validity.validity_result import Validity
-from harness.report.page import INTERVALS, Summary, render_page, render_report, summarise
+from harness.report.page import INTERVALS, Summary, _text_of, render_page, render_report, summarise
 from harness.report.study_folder import FinishedStudy
+from tests.analyses.shared.test_figures import curves
 from tests.harness.page import Page
 from tests.harness.results import discrimination_of, keep
 from tests.harness.small import NO_ANALYSES, TREC, TREC_METRICS, run_text, write_qrels, write_run
@@ -23,20 +25,61 @@ def page(finished: Path) -> Page:
     return Page((finished / "report.html").read_text(encoding="utf-8"))
 
 
+@pytest.fixture(scope="module")
+def html(finished: Path) -> str:
+    return (finished / "report.html").read_text(encoding="utf-8")
+
+
 def test_the_page_refers_to_nothing_outside(page: Page) -> None:
     assert [ref for ref in page.references if re.match(r"[a-z]+:|//", ref)] == [
         ref for ref in page.references if ref.startswith("data:image/")
     ]
 
 
-def test_the_page_has_every_image_within(page: Page, finished: Path) -> None:
-    images = [ref for ref in page.references if ref.startswith("data:image/svg+xml;base64,")]
-    assert len(images) == len(list(finished.glob("figures/*.svg")))
+def test_the_page_has_every_figure_within_that_is_meant_for_it(html: str, finished: Path) -> None:
+    study = FinishedStudy.open(finished)
+    declarations = [declaration for _, declaration in study.figures()]
+    assert not all(declaration.on_page for declaration in declarations)
+    shown = {declaration.file_stem for declaration in declarations if declaration.on_page}
+    assert set(drawings_in(html)) == shown
+    assert {path.stem for path in finished.glob("figures/*.svg")} == shown
+
+
+def test_below_every_figure_are_its_numbers_and_its_files(html: str, finished: Path) -> None:
+    figures = re.findall(r'<figure id="([^"]*)".*?</figure>', html, flags=re.DOTALL)
+    for name, figure in zip(
+        figures, re.findall("<figure.*?</figure>", html, re.DOTALL), strict=True
+    ):
+        files = [
+            ref
+            for ref in re.findall('href="([^"]*)"', figure)
+            if not ref.startswith(("#", "data:"))
+        ]
+        assert [Path(file).suffix for file in files] == [".csv", ".pdf", ".svg"]
+        assert all((finished / file).stat().st_size > 0 for file in files)
+        assert {Path(file).stem for file in files[1:]} == {name}
+
+
+@pytest.mark.parametrize(
+    ("figure", "frame"),
+    [
+        ("figure6_sparsity_metrics", "sparsity"),
+        ("figure5_correlation_metrics", "correlation_metrics"),
+        ("figure8_pvalues_metrics", "pvalues"),
+        ("figure9_users_tau", "users"),
+        ("figure0_answer", "answer"),
+    ],
+)
+def test_the_numbers_of_a_figure_are_in_the_table_of_its_name(
+    html: str, figure: str, frame: str
+) -> None:
+    (text,) = re.findall(rf'<figure id="{figure}".*?</figure>', html, flags=re.DOTALL)
+    assert f'href="tables/{frame}.csv"' in text
 
 
 def test_the_page_loads_no_style_or_script_from_elsewhere(finished: Path) -> None:
     html = (finished / "report.html").read_text(encoding="utf-8")
-    assert re.search(r"@import|url\(|<script[^>]*\bsrc|<link", html) is None
+    assert re.search(r"@import|url\((?!#)|<script[^>]*\bsrc|<link", html) is None
 
 
 def test_every_link_into_the_study_folder_leads_to_a_file(page: Page, finished: Path) -> None:
@@ -57,7 +100,7 @@ def test_every_element_is_closed(page: Page) -> None:
 @pytest.mark.parametrize("number", range(1, 9))
 def test_every_figure_has_its_file_and_caption(page: Page, number: int, finished: Path) -> None:
     (caption,) = finished.glob(f"figures/figure{number}_*.txt")
-    assert f"{caption.stem}.svg" in page.text
+    assert f"figures/{caption.stem}.svg" in page.references
     assert caption.read_text(encoding="utf-8").strip() in page.text
 
 
@@ -71,7 +114,11 @@ def test_the_page_is_made_again_from_the_folder(finished: Path) -> None:
 
 def test_every_caption_says_what_the_data_are(page: Page, finished: Path) -> None:
     study = FinishedStudy.open(finished)
-    files = [finished / "figures" / f"{face.file_stem}.txt" for _, face in study.figures()]
+    files = [
+        finished / "figures" / f"{face.file_stem}.txt"
+        for _, face in study.figures()
+        if face.on_page
+    ]
     captions = [study.caption(file.read_text(encoding="utf-8").rstrip()) for file in files]
     assert len(set(captions)) > 8
     assert all(study.manifest.data in caption for caption in captions)
@@ -115,11 +162,6 @@ def test_names_cannot_smuggle_in_html(tmp_path: Path) -> None:
 # What the page shows, in numbers
 
 
-@pytest.fixture(scope="module")
-def html(finished: Path) -> str:
-    return (finished / "report.html").read_text(encoding="utf-8")
-
-
 def test_the_page_allows_its_own_style_and_script_alone(html: str) -> None:
     rules = re.findall(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">', html)
     own = {}
@@ -132,40 +174,102 @@ def test_the_page_allows_its_own_style_and_script_alone(html: str) -> None:
     ]
 
 
-def images_in(html: str) -> dict[str, tuple[str, str]]:
-    """Class and alternative text of each image, by the name of the figure."""
-    found = re.findall(
-        r'<figure id="([^"]*)"[^>]*>\s*<div[^>]*><img class="([^"]*)"[^>]*alt="([^"]*)"', html
+def drawings_in(html: str) -> dict[str, list[str]]:
+    """The drawings of each figure, by its name."""
+    figures = re.findall(r'<figure id="([^"]*)"(.*?)</figure>', html, flags=re.DOTALL)
+    return {name: re.findall("<svg.*?</svg>", figure, re.DOTALL) for name, figure in figures}
+
+
+def descriptions_in(html: str) -> dict[str, str]:
+    """What is said of the first drawing of each figure to those who do not see it, by its name."""
+    first = {name: drawings[0] for name, drawings in drawings_in(html).items()}
+    return {
+        name: unescape(re.findall('aria-label="([^"]*)"', drawing)[0])
+        for name, drawing in first.items()
+    }
+
+
+def column_width(window: int) -> float:
+    """The width of the column of a page in a window, in pixels; 1 rem are 16 pixels.
+
+    It is 62 rem at most, with 1.2 rem on each side, or .8 in a window of 40 rem or less.
+    """
+    css = _text_of("page.css")
+    assert re.search(r"^body \{ [^}]*max-width: 62rem; padding: 1\.2rem;", css, re.MULTILINE)
+    assert "@media screen and (max-width: 40rem) { body { padding: .8rem; } }" in css
+    assert re.search(r"^figure img, figure svg \{ [^}]*max-width: 100%;", css, re.MULTILINE)
+    padding = 0.8 if window <= 16 * 40 else 1.2
+    return min(window, 16 * 62) - 2 * 16 * padding
+
+
+def shown_width(drawing: str, window: int, html: str) -> float:
+    """The width of a drawing on the page in a window, in pixels, by the styles of the page."""
+    (style,) = re.findall('<svg class="([^"]*)"', drawing)
+    usual, least = re.findall(
+        rf"^\.{style} {{ width: ([0-9]+)px; min-width: ([0-9]+)px; }}", html, re.MULTILINE
+    )[0]
+    ((wide, least_wide),) = re.findall(
+        rf"^@media screen and \(min-width: ([0-9]+)rem\) {{ \.{style} {{ min-width: ([0-9]+)px",
+        html,
+        re.MULTILINE,
     )
-    return {name: (kind, unescape(alt)) for name, kind, alt in found}
+    if window >= 16 * int(wide):
+        least = least_wide
+    return max(min(float(usual), column_width(window)), float(least))
 
 
-def test_images_are_four_fifths_of_their_points_wide_at_least(html: str, finished: Path) -> None:
-    """Text of 8.5 points then has 7 pixels: .83 pixels for a point, and twice as many at most."""
-    images = images_in(html)
-    assert len(images) > 8
-    for name, (kind, _) in images.items():
-        svg = (finished / f"figures/{name}.svg").read_text(encoding="utf-8")
-        (points,) = re.findall(r'<svg[^>]* width="([0-9.]+)pt"', svg)
-        width = round(0.83 * float(points))
-        assert kind == f"w{width}"
-        assert f".w{width} {{ min-width: {width}px; width: {2 * width}px; }}" in html
+@pytest.mark.parametrize(("window", "pixels"), [(1280, 11), (600, 9), (360, 9)])
+def test_letters_in_figures_have_their_least_height(html: str, window: int, pixels: float) -> None:
+    drawings = [drawing for drawings in drawings_in(html).values() for drawing in drawings]
+    assert len(drawings) > 12
+    for drawing in drawings:
+        (points,) = re.findall(r'viewBox="0 0 ([0-9.]+) ', drawing)
+        sizes = [float(size) for size in re.findall(r'font-size="([0-9.]+)"', drawing)]
+        scale = shown_width(drawing, window, html) / float(points)
+        assert sizes
+        assert min(sizes) * scale >= pixels
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*not as the study wrote it")
+def test_curves_of_all_measures_fill_the_page_before_a_panel_for_each(copied: Path) -> None:
+    """Three curves with bands: points tell their intervals, and no window of 600 scrolls."""
+    result = curves(["P", "AP", "RR"], [5], (1.0, 0.5), replicates=20)
+    keep(copied, "popularity", result)
+    (declaration,) = [face for face in figures_of(type(result)) if face.number == 7]
+    drawn = figure_files(result, declaration, kinds=["svg"], with_panels=True)
+    for ending, content in drawn.items():
+        (copied / f"figures/{declaration.file_stem}.{ending}").write_bytes(content)
+    html = render_report(FinishedStudy.open(copied)).decode()
+    overlay, panels = drawings_in(html)["figure7_popularity_metrics"]
+    for window in (1280, 600):
+        assert shown_width(overlay, window, html) == pytest.approx(column_width(window), abs=4)
+    titles = [unescape(title) for title in re.findall("<title>([^<]*)</title>", overlay)]
+    # Two points of each of three curves.
+    assert len([title for title in titles if re.search(r": \S+ \[\S+, \S+\]$", title)]) == 6
+    texts = re.findall(">([^<>]*)</text>", panels)
+    assert {"P@5", "AP@5", "RR@5"} <= {*texts}
+    (figure,) = re.findall('<figure id="figure7.*?</figure>', html, flags=re.DOTALL)
+    _, folded = figure.split("<details>")
+    assert panels in folded
+    assert overlay not in folded
 
 
 def test_the_first_figure_of_a_result_is_told_by_its_findings_others_by_captions(
     html: str, finished: Path
 ) -> None:
-    result, images = FinishedStudy.open(finished).result("sparsity"), images_in(html)
+    result = FinishedStudy.open(finished).result("sparsity")
+    descriptions = descriptions_in(html)
     first, over_cutoffs = (
         next(face for face in figures_of(type(result)) if face.name == name)
         for name in ("sparsity_metrics", "sparsity_cutoffs")
     )
     findings = " ".join(result.findings())
-    assert images[first.file_stem][1] == f"{first.title}. {findings}"
+    assert descriptions[first.file_stem] == f"{first.title}. {findings}"
     caption = (
         (finished / f"figures/{over_cutoffs.file_stem}.txt").read_text(encoding="utf-8").strip()
     )
-    assert images[over_cutoffs.file_stem][1] == f"{over_cutoffs.title}. {caption}"
+    assert descriptions[over_cutoffs.file_stem] == f"{over_cutoffs.title}. {caption}"
     top, _, more = html.partition('<h2 id="all">')
     assert f'<figure id="{first.file_stem}"' in top
     assert f'<figure id="{over_cutoffs.file_stem}"' in more

@@ -82,19 +82,39 @@ def titles(printed: Figure) -> list[str]:
 @pytest.mark.parametrize(
     ("name", "chosen", "found"),
     [
-        ("fig6", {"cutoff": 5, "bands": False}, ["cut-off 5"]),
-        ("fig6", {"cutoffs": [5, 20]}, ["P@5", "P@20", "nDCG@5", "nDCG@20"]),
-        ("fig6", {"metric": ["nDCG@5", "P", "nDCG"]}, ["P@20", "nDCG@5", "nDCG@20"]),
-        ("fig6", {"metric": "nDCG@20"}, ["cut-off 20"]),
-        ("fig6", {"bands": False, "title": False}, [""]),
+        (
+            "fig6",
+            {"cutoffs": [5, 20], "bands": True},
+            ["P@5", "P@20", "nDCG@5", "nDCG@20"],
+        ),
+        (
+            "fig6",
+            {"metric": ["nDCG@5", "P", "nDCG"], "bands": True},
+            ["P@20", "nDCG@5", "nDCG@20"],
+        ),
         ("fig2", {"measure": "nDCG"}, ["nDCG"]),
         ("fig21", {"truth": "P@10"}, ["true P@10"]),
     ],
 )
-def test_measures_and_cutoffs_are_chosen_by_name(
+def test_panels_are_of_chosen_measures_and_cutoffs(
     opened: OpenStudy, name: str, chosen: dict[str, Any], found: list[str]
 ) -> None:
     assert titles(opened.figure(name, **chosen)) == found
+
+
+@pytest.mark.parametrize(
+    ("chosen", "names"),
+    [
+        ({"cutoff": 5}, ["P@5", "nDCG@5"]),
+        ({"cutoffs": [5, 20]}, ["P@5", "P@20", "nDCG@5", "nDCG@20"]),
+        ({"metric": "nDCG@20"}, ["nDCG@20"]),
+    ],
+)
+def test_curves_are_of_chosen_measures_and_cutoffs(
+    opened: OpenStudy, chosen: dict[str, Any], names: list[str]
+) -> None:
+    (axes,) = opened.figure("fig6", **chosen).axes
+    assert [str(line.get_label()) for line in axes.lines] == names
 
 
 def test_robustness_and_validity_have_axes_of_one_range(opened: OpenStudy) -> None:

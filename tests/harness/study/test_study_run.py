@@ -125,11 +125,11 @@ def test_what_is_drawn_of_a_result_is_made_by_the_methods_that_show_it() -> None
 
 
 @pytest.mark.usefixtures("blank_figures")
-def test_a_result_has_a_file_for_each_table_and_two_for_each_figure() -> None:
+def test_a_result_has_a_file_for_each_table_and_three_for_each_figure() -> None:
     files = result_files("drawn", Drawn(), FigureOptions())
     assert [*files] == [
         *("tables/first.csv", "tables/second.csv"),
-        *("figures/figure7_lines.svg", "figures/figure7_lines.txt"),
+        *("figures/figure7_lines.svg", "figures/figure7_lines.pdf", "figures/figure7_lines.txt"),
     ]
     # A text that a spreadsheet would run is guarded.
     assert files["tables/first.csv"] == b"name,value\n'=1+1,0.0\nb,1.0\n"
