@@ -11,7 +11,10 @@ from harness import __version__  # noqa: E402
 project = "Metric robustness harness"
 release = version = __version__
 
-extensions = ["sphinx.ext.autodoc", "numpydoc", "myst_parser", "mathml", "notebooks", "reference"]
+extensions = [
+    *("sphinx.ext.autodoc", "numpydoc", "myst_parser"),
+    *("executed", "mathml", "notebooks", "reference"),
+]
 exclude_patterns = ["build"]
 html_theme = "furo"
 html_title = f"Metric robustness harness {release}"

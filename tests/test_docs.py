@@ -55,7 +55,7 @@ def test_every_version_is_cited_and_told_of() -> None:
     assert cited[1] == told[1]
 
 
-@pytest.mark.parametrize("name", ["mathml", "notebooks", "reference"])
+@pytest.mark.parametrize("name", ["executed", "mathml", "notebooks", "reference"])
 def test_the_examples_of_an_extension_are_right(name: str) -> None:
     tried = doctest.testmod(extension(name))
     assert tried.attempted > 0
