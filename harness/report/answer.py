@@ -334,32 +334,56 @@ class Answer(Result):
         return None
 
     def explanations(self) -> list[Linked]:
-        """Write what explains the decision: the truth, depth, what depends on it, users, limits.
+        """Write what explains the decision, each sentence with the section of the report on it.
 
-        Each sentence comes with the section of the report that shows it, "" for none. What is not
-        known is left out.
+        The section is "" for none. What is not known is left out.
+        """
+        return [*self.leading_explanations(), *self.further_explanations()]
+
+    def leading_explanations(self) -> list[Linked]:
+        """Write the explanations that the first screen has: at most four.
+
+        These are what the truth says, or else depth; whether the choice matters here; whether the
+        users are enough; and what the verdicts do not cover.
         """
         explanations: list[Linked] = []
         if self.truth_sentence:
             stability = self._stability_sentence()
             explanations.append((f"{self.truth_sentence} {stability}".rstrip(), TRUTH))
+        else:
+            explanations += self._depth_explanations()
+        if self.disagreement is not None:
+            explanations.append((self.disagreement.sentence(), TESTS))
+        chosen = self.chosen_measure()
+        if self.power is not None and chosen is not None:
+            explanations.append((self.power.sentence(chosen, self.unit), TESTS))
+        explanations.append((self._scope_sentence(), ""))
+        return explanations
+
+    def further_explanations(self) -> list[Linked]:
+        """Write the other explanations: what robustness is read beside, and depth with a truth."""
+        explanations: list[Linked] = []
         chosen = self.chosen_measure()
         if chosen is not None and self.robustness is not None:
             sentence = self.robustness.sentence(chosen, self.unit)
             if sentence:
                 explanations.append((sentence, "sparsity"))
-        unequal_depths = self._unequal_depths_sentence()
-        if unequal_depths:
-            explanations.append((unequal_depths, "answer"))
+        if self.truth_sentence:
+            explanations += self._depth_explanations()
+        return explanations
+
+    def _depth_explanations(self) -> list[Linked]:
+        """Write from which cut-off on the chosen measure gets no better, in one text at most.
+
+        Where the candidates have different depths, that comes first.
+        """
+        chosen = self.chosen_measure()
+        sentences = [self._unequal_depths_sentence()]
         for depth in self.depths:
             if chosen is not None and depth.metric == chosen.metric:
-                explanations.append((depth.sentence(), "answer"))
-        if self.disagreement is not None:
-            explanations.append((self.disagreement.sentence(), TESTS))
-        if self.power is not None and chosen is not None:
-            explanations.append((self.power.sentence(chosen, self.unit), TESTS))
-        explanations.append((self._scope_sentence(), ""))
-        return explanations
+                sentences.append(depth.sentence())
+        text = " ".join(filter(None, sentences))
+        return [(text, "answer")] if text else []
 
     def chosen_measure(self) -> Measure | None:
         """Choose the measure that further sentences are about: confirmed, or else nearest to it.
@@ -388,7 +412,7 @@ class Answer(Result):
         """Write which measures are stable, and right or wrong by the truth; "" if there are none.
 
         Stable is what two of the three analyses without a truth confirm, at least; right or wrong,
-        what the truth confirms or rules out. In brackets are the respects that are confirmed.
+        what the truth confirms or rules out.
         """
         stability = self.verdicts_on_stability
         if stability is None or self.verdicts is None:
@@ -399,17 +423,16 @@ class Answer(Result):
             CONFIRMED: "Stable, and right",
         }
         for verdict, words in words_by_verdict.items():
-            clauses = []
+            stable_measures = []
             for measure in self.verdicts.with_verdict(verdict):
-                respects = [
-                    RESPECTS_IN_WORDS[key]
-                    for key, of_respect in stability.by_respect.items()
-                    if of_respect.get(measure) == CONFIRMED
-                ]
-                if len(respects) >= LEAST_STABLE_RESPECTS:
-                    clauses.append(f"{measure} ({listed(respects)})")
-            if clauses:
-                sentences.append(f"{words}: {listed(clauses)}.")
+                n_confirmed = sum(
+                    of_respect.get(measure) == CONFIRMED
+                    for of_respect in stability.by_respect.values()
+                )
+                if n_confirmed >= LEAST_STABLE_RESPECTS:
+                    stable_measures.append(str(measure))
+            if stable_measures:
+                sentences.append(f"{words}: {listed(stable_measures)}.")
         return " ".join(sentences)
 
     def _ruled_out_sentence(self, verdicts: Verdicts) -> str:
@@ -533,14 +556,19 @@ class Answer(Result):
 
     @property
     def rows(self) -> tuple[Measure, ...]:
-        """The measures that are shown, in one order: by the numbers that decide, from the best.
+        """The measures that are shown, in one order.
 
-        Report measures with a number by some analysis; those without a number that decides come
-        last.
+        First are those with a verdict: confirmed, open, ruled out, and within these by their share
+        of the contested pairs. Then come the other report measures with a number by some analysis,
+        by the numbers that decide, from the best.
         """
         by_key = dict(zip(self.keys, self.every, strict=True))
         deciding = [by_key[key] for key in self.deciding_keys if key in by_key]
         measures: dict[Measure, None] = {}
+        verdicts = self.verdicts
+        if verdicts is not None:
+            judged = sorted(verdicts.measures, key=lambda measure: _order_of(verdicts, measure))
+            measures |= dict.fromkeys(judged)
         for estimates in [*deciding, *self.every]:
             measures |= dict.fromkeys(estimates.measures)
         return tuple(measure for measure in measures if measure in self.measures.reported)
@@ -566,7 +594,9 @@ class Answer(Result):
         headings = ["measure", "verdict"]
         headings += [RESPECTS_IN_WORDS.get(key, key) for key in columns]
         rows: list[list[Cell]] = []
-        for measure in sorted(verdicts.measures, key=lambda m: _order_of(verdicts, m)):
+        for measure in self.rows:
+            if measure not in verdicts.measures:
+                continue
             overall = verdicts.overall[measure]
             row: list[Cell] = [str(measure), f"{MARKS[overall]} {overall}"]
             for key, of_column in columns.items():
@@ -575,6 +605,16 @@ class Answer(Result):
             rows.append(row)
         caption = self._matrix_caption(verdicts, list(columns))
         return Table("verdicts", "Verdicts", caption, headings, rows)
+
+    def key_of_matrix(self) -> str:
+        """Write in one line what the numbers and marks of the matrix are; "" without verdicts."""
+        if self.verdicts is None or self.pairs is None:
+            return ""
+        marks = listed([f"{mark} {verdict}" for verdict, mark in MARKS.items()])
+        return (
+            f"Shares of the {self.pairs.n_contested} pairs of systems that the measures do not "
+            f"agree on: {marks}."
+        )
 
     def _matrix_caption(self, verdicts: Verdicts, keys: Sequence[str]) -> str:
         """Write what the matrix of verdicts shows, and how it is decided.
@@ -597,7 +637,10 @@ class Answer(Result):
             "confidence over all respects).",
         ]
         if TRUTH in keys and len(keys) > 1:
-            sentences.append("The truth decides alone; stability stands beside it.")
+            sentences.append(
+                "The truth decides alone; stability stands beside it. A measure is stable if it is "
+                f"confirmed in {LEAST_STABLE_RESPECTS} of the other respects at least."
+            )
         sentences += self._not_compared()
         return " ".join(sentences)
 

@@ -112,7 +112,9 @@ def _first_screen(answer: Result | None) -> dict[str, Any]:
     return {
         "poor": "" if poor is None else poor[0],
         "decision": answer.decision(),
-        "explanations": answer.explanations(),
+        "key": answer.key_of_matrix(),
+        "explanations": answer.leading_explanations(),
+        "further_explanations": answer.further_explanations(),
     }
 
 

@@ -258,11 +258,8 @@ def test_a_truth_decides_alone_and_says_what_is_stable_but_wrong() -> None:
     assert [*answer.verdicts.respects] == ["validity"]
     assert answer.decision().startswith("Report P@5, RR@5 or nDCG@5")
     sentences = " ".join(answer.findings())
-    assert (
-        "Stable, but wrong: AP@5 (random loss of judgements, loss of popular items and" in sentences
-    )
-    assert "Stable, and right: P@5 (" in sentences
-    assert "RR@5 (loss of popular items and discriminative power)" in sentences
+    assert "Stable, but wrong: AP@5." in sentences
+    assert "Stable, and right: P@5, RR@5 and nDCG@5." in sentences
     assert "Of the pairs, 8 % have the wrong sign." in " ".join(answer.findings())
 
 
@@ -274,7 +271,7 @@ def test_a_measure_is_stable_if_two_of_three_respects_confirm_it() -> None:
         "discrimination": [0.6, 0.9, 0.6, 0.6],
     }
     of_two = " ".join(answer_to(shares).findings())
-    assert "Stable, but wrong: AP@5 (random loss of judgements and discriminative power)." in of_two
+    assert "Stable, but wrong: AP@5." in of_two
     of_one = answer_to(shares | {"discrimination": [0.9, 0.6, 0.9, 0.9]})
     assert "but wrong" not in " ".join(of_one.findings())
 
