@@ -556,30 +556,20 @@ class Answer(Result):
 
     @property
     def rows(self) -> tuple[Measure, ...]:
-        """The measures that are shown, in one order.
+        """The measures that are shown: report measures with a number by some analysis.
 
-        First are those with a verdict: confirmed, open, ruled out, and within these by their share
-        of the contested pairs. Then come the other report measures with a number by some analysis,
-        by the numbers that decide, from the best.
+        They are in the order of the study, as in all other tables and figures.
         """
-        by_key = dict(zip(self.keys, self.every, strict=True))
-        deciding = [by_key[key] for key in self.deciding_keys if key in by_key]
-        measures: dict[Measure, None] = {}
-        verdicts = self.verdicts
-        if verdicts is not None:
-            judged = sorted(verdicts.measures, key=lambda measure: _order_of(verdicts, measure))
-            measures |= dict.fromkeys(judged)
-        for estimates in [*deciding, *self.every]:
-            measures |= dict.fromkeys(estimates.measures)
-        return tuple(measure for measure in measures if measure in self.measures.reported)
+        with_number = {measure for estimates in self.every for measure in estimates.measures}
+        return tuple(measure for measure in self.measures.reported if measure in with_number)
 
     @table("verdicts", "what the contested pairs of systems say of each measure")
     def matrix(self) -> Table:
         """Tabulate the verdicts: candidates down, respects across, each a share with its mark.
 
-        Shares are of the contested pairs, from 0 to 1. Rows begin with the confirmed measures.
-        Beside a truth stand the respects without one, if they have verdicts. Without verdicts, all
-        report measures have "none", and the note says why.
+        Shares are of the contested pairs, from 0 to 1. Beside a truth stand the respects without
+        one, if they have verdicts. Without verdicts, all report measures have "none", and the note
+        says why.
         """
         verdicts = self.verdicts
         if verdicts is None:
@@ -947,14 +937,6 @@ def _share(verdicts: Verdicts, key: str, measure: Measure) -> float:
 def _best_share(verdicts: Verdicts, key: str) -> float:
     """Look up the largest share of the candidates in a respect."""
     return max(_share(verdicts, key, measure) for measure in verdicts.measures)
-
-
-def _order_of(verdicts: Verdicts, measure: Measure) -> tuple[int, float]:
-    """Sort measures: confirmed ones first, then open ones; within these by their largest gap."""
-    gaps = [
-        _best_share(verdicts, key) - _share(verdicts, key, measure) for key in verdicts.respects
-    ]
-    return list(MARKS).index(verdicts.overall[measure]), max(gaps)
 
 
 def _estimates_frame(estimates: Estimates, heading: str) -> pd.DataFrame:

@@ -294,12 +294,13 @@ def test_systems_out_of_reach_are_named() -> None:
     assert "s10 and s11 are far from the other systems" in answer.matrix().note
 
 
-def test_the_matrix_has_confirmed_measures_first_with_their_shares() -> None:
+def test_the_matrix_has_the_measures_of_the_study_with_their_shares() -> None:
     answer = in_all_respects([0.5, 0.88, 0.9, 0.89])
     rows = answer.matrix().rows
-    assert [row[0] for row in rows] == ["RR@5", "nDCG@5", "AP@5", "P@5"]
-    assert rows[0][1:] == ["● confirmed", ".90 ●", ".90 ●", ".90 ●"]
-    assert rows[3][1:] == ["✕ ruled out", ".50 ✕", ".50 ✕", ".50 ✕"]
+    assert [row[0] for row in rows] == [str(measure) for measure in answer.measures.reported]
+    cells = {row[0]: row[1:] for row in rows}
+    assert cells["RR@5"] == ["● confirmed", ".90 ●", ".90 ●", ".90 ●"]
+    assert cells["P@5"] == ["✕ ruled out", ".50 ✕", ".50 ✕", ".50 ✕"]
 
 
 def test_without_verdicts_the_table_says_why() -> None:
@@ -336,7 +337,7 @@ def test_nothing_is_shown_of_nothing() -> None:
     assert answer.findings() == ()
 
 
-def test_rows_are_in_the_order_of_the_number_that_decides_first() -> None:
+def test_rows_are_in_the_order_of_the_study() -> None:
     valid = estimates([0.1, nan, 0.3, 0.4], noise=0.01)
     robust = estimates([0.1, 0.9, 0.3, 0.2], noise=0.01)
     answer = replace(
@@ -344,7 +345,7 @@ def test_rows_are_in_the_order_of_the_number_that_decides_first() -> None:
         keys=("sparsity", "validity"),
         every=(robust.in_order(), valid.in_order()),
     )
-    assert [str(measure) for measure in answer.rows] == ["nDCG@5", "RR@5", "P@5", "AP@5"]
+    assert answer.rows == tuple(answer.measures.reported)
     cells = {row[0]: row[1:] for row in answer.table().rows}
     assert cells["nDCG@5"] == [0.2, "[.180, .220]", 0.4, "[.380, .420]"]
     value, limits, undefined, nothing = cells["AP@5"]

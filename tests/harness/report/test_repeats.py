@@ -124,7 +124,7 @@ def test_lines_are_a_deviation_to_each_side_of_the_mean() -> None:
     np.testing.assert_allclose(ends, [(mean - sd, mean + sd) for mean, sd in expected])
     places = [place for (_, place), _ in segments]
     assert places == pytest.approx([1.22, 0.22, 1, 0, 0.78, -0.22])
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["P", "AP"]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["P@20", "AP@20"]
     assert ax.get_yticks().tolist() == [1, 0]
 
 
