@@ -124,7 +124,7 @@ def test_json_has_all_frames_and_what_is_said_of_them() -> None:
 
 def test_papers_get_tables_alone() -> None:
     assert PRINTED["markdown"]({"one": Counts()}, ["others"]).startswith("**Others**\n")
-    assert r"\caption{Others. }" in PRINTED["latex"]({"one": Counts()}, ["others"])
+    assert r"\caption{Others.}" in PRINTED["latex"]({"one": Counts()}, ["others"])
 
 
 @pytest.mark.slow
