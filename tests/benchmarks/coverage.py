@@ -80,12 +80,24 @@ TINY = 1e-9
 SHARE_JUDGED = 0.4
 """Of the relevant items, where the truth is all of them."""
 
+SIZES = [*product(SYSTEMS, USERS)]
+"""Numbers of systems and users, of which quick parts have all."""
+
+DIAGONAL = [(8, 30), (8, 1000), (20, 100), (50, 30)]
+"""Numbers of systems and users of parts that take long: every number of either is among them."""
+
 SIZES_OF_SLOW_PARTS = {
+    "DP": DIAGONAL,
+    "area, random loss": DIAGONAL,
+    "area, popular items": DIAGONAL,
     "over users and systems": [(8, 30), (8, 1000), (20, 30)],
+}
+
+CHECKED_SIZES = {
     "users needed": [(8, 30), (20, 100), (50, 30)],
     "corrected": [(8, 30)],
 }
-"""Numbers of systems and users for which cells of slow parts are made again."""
+"""Numbers of systems and users for which cells of parts are made again, where not every second."""
 
 QUICK_PARTS = ("DP", "area, random loss", "area, popular items", "validity")
 """Parts of which cells of all populations are made again."""
@@ -217,15 +229,15 @@ def main(task: str) -> None:
 def cells_to_check() -> list[Cell]:
     """List the cells that are made again, in half an hour of a processor.
 
-    A part has every second of the nine sizes, with another population at each; slow parts have
-    fewer sizes. Quick parts have all populations with the fewest systems and users.
+    A part has every second of its sizes, slow parts all, with another population at each. Quick
+    parts have all populations with the fewest systems and users.
     """
     names = list(POPULATIONS)
-    sizes = list(product(SYSTEMS, USERS))
-    cells = []
+    cells: list[Cell] = []
     for part_number, part in enumerate(PARTS):
-        chosen_sizes = SIZES_OF_SLOW_PARTS.get(part, sizes[part_number % 2 :: 2])
-        for size_number, (n_systems, n_users) in enumerate(chosen_sizes):
+        every_second = SIZES[part_number % 2 :: 2]
+        checked_sizes = SIZES_OF_SLOW_PARTS.get(part) or CHECKED_SIZES.get(part, every_second)
+        for size_number, (n_systems, n_users) in enumerate(checked_sizes):
             name = names[(part_number + size_number) % len(names)]
             cells.append((part, name, n_systems, n_users))
         if part in QUICK_PARTS:
@@ -274,27 +286,32 @@ def share_of(cell: str) -> float:
 
 def fill() -> None:
     """Make what the file lacks, and write the file after every cell."""
-    kept = rows_of(FILE)
-    have = {
-        (quantity.rpartition(": ")[2], name, *size)
-        for (quantity, *size), row in kept.items()
-        for name in POPULATIONS
-        if row[name]
-    }
-    every = [
-        (part, name, n_systems, n_users)
-        for n_systems, n_users in product(SYSTEMS, USERS)
-        for part, name in product(PARTS, POPULATIONS)
-    ]
-    for (part, name, *size), found in made([c for c in every if c not in have]):
-        for quantity, (share, error, n_studies) in found.items():
-            row, planned = kept[quantity, size[0], size[1]], DRAWN * PARTS[part].studies
+    rows = rows_of(FILE)
+    present_cells = set()
+    for (quantity, n_systems, n_users), row in rows.items():
+        part = quantity.rpartition(": ")[2]
+        present_cells |= {(part, name, n_systems, n_users) for name in POPULATIONS if row[name]}
+    missing_cells = [cell for cell in all_cells() if cell not in present_cells]
+    for (part, name, n_systems, n_users), shares in made(missing_cells):
+        n_planned = DRAWN * PARTS[part].studies
+        for quantity, (share, error, n_studies) in shares.items():
+            row = rows[quantity, n_systems, n_users]
             mark = " −" if share < LEAST else ""
-            fewer = f" ({n_studies})" if n_studies < planned else ""
-            row["studies"] = str(planned)
+            fewer = f" ({n_studies})" if n_studies < n_planned else ""
+            row["studies"] = str(n_planned)
             row[name] = f"{100 * share:.1f} ± {100 * error:.1f}{mark}{fewer}"
-        write(kept)
-        print(part, name, *size, file=sys.stderr, flush=True)
+        write(rows)
+        print(part, name, n_systems, n_users, file=sys.stderr, flush=True)
+
+
+def all_cells() -> list[Cell]:
+    """List the cells of the file, the smallest sizes first."""
+    cells: list[Cell] = []
+    for size in SIZES:
+        for part in PARTS:
+            if size in SIZES_OF_SLOW_PARTS.get(part, SIZES):
+                cells += [(part, name, *size) for name in POPULATIONS]
+    return cells
 
 
 Rows = dict[tuple[str, int, int], dict[str, str]]
