@@ -46,6 +46,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         **PRINTED,
         "--cutoff": "integer",
         "--measure": "text",
+        "--details": "letters|intervals|ranks|all",
         "--convention": "dp|dp_ordered",
         **PLUGIN,
     },
@@ -85,7 +86,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         **PLUGIN,
     },
     "correlate": {**TEXT, "--settings": "made", **SEEDED, **PUBLISHED},
-    "discriminate": SCORES,
+    "discriminate": {**SCORES, "--candidate": "text", "--lower-is-better": "text, repeated"},
     "design": SCORES,
     "sampled": {
         "--study": "estimates|ranks|sizes|all, repeated; ('estimates',)",
@@ -333,7 +334,7 @@ def test_ratings_are_described_with_thresholds_or_without(tmp_path: Path) -> Non
     equal = ratings.assign(**{ratings.columns[2]: 1.0})
     equal.to_csv(tmp_path / "equal.csv", index=False)
     printed = harness("describe", tmp_path / "equal.csv")
-    assert "All ratings are equal" in printed.stdout
+    assert "All pairs count alike" in printed.stdout
     assert printed.stderr == ""
     other = harness("describe", tmp_path / "equal.csv", "--format", "csv")
     assert "All ratings are equal" in other.stderr
