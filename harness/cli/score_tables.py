@@ -30,7 +30,7 @@ from harness.cli.options import (
 
 if TYPE_CHECKING:
     from analyses.correlation import Correlation, Settings
-    from harness.cli.gate import Gate
+    from harness.report.gate import Gate
     from runs.shared.progress import Progress
     from runs.tables.options import TextOptions
 
@@ -184,8 +184,8 @@ def discriminate(
     from analyses.discrimination import discrimination
     from analyses.shared.work import ScoresWork
     from analyses.systems import systems
-    from harness.cli.gate import gates_of, require_candidate
     from harness.readers.score_files import read_score_tables
+    from harness.report.gate import gates_of, require_candidate
 
     scores = read_score_tables(tables, take_text_options(option_values))
     lower_is_better_for = [*scores.measures.lower_is_better_for, *lower_is_better]

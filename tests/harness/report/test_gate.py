@@ -10,9 +10,9 @@ from scipy.stats import permutation_test, t, ttest_1samp, ttest_rel
 
 from analyses.discrimination import Settings, discrimination
 from analyses.shared.work import ScoresWork
-from harness.cli.gate import Gate, gates_of
 from harness.cli.main import main
 from harness.readers.scores import scores_of
+from harness.report.gate import Gate, gates_of
 from runs.shared.arrays import Floats
 
 SYSTEMS = ("worse", "base", "better", "close")
