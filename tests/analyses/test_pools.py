@@ -245,7 +245,6 @@ def test_the_axis_has_the_depths_of_the_pools() -> None:
     ax = stated().plot()
     assert [label.get_text() for label in ax.get_xticklabels()] == ["5", "20"]
     assert "(40 replicates)" in explained(ax)
-    assert ax.get_title() == "cut-off 5"
 
 
 def test_the_caption_has_users_systems_and_judgements() -> None:
