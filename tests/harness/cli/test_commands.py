@@ -337,7 +337,7 @@ def test_ratings_are_described_with_thresholds_or_without(tmp_path: Path) -> Non
     assert "All pairs count alike" in printed.stdout
     assert printed.stderr == ""
     other = harness("describe", tmp_path / "equal.csv", "--format", "csv")
-    assert "All ratings are equal" in other.stderr
+    assert "All pairs count alike" in other.stderr
     assert "implicit" not in other.stdout
 
 
