@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import nan
@@ -798,7 +798,7 @@ def answer_of(results: Mapping[str, Result]) -> Answer:
         names |= dict.fromkeys(estimates.measures)
     keys = tuple(defined)
     every = tuple(defined.values())
-    measures = Measures(names, reported=names)
+    measures = _in_order_of_study(names, results)
     share_keys = tuple(shares)
     power = _power(results)
     disagreement = _disagreement(results, pairs)
@@ -869,6 +869,19 @@ def _disagreement(results: Mapping[str, Any], pairs: ContestedPairs | None) -> D
     if pairs is None or len(pairs.measures) < 2:
         return None
     return Disagreement.of(discrimination, pairs.measures)
+
+
+def _in_order_of_study(measures: Iterable[Measure], results: Mapping[str, Any]) -> Measures:
+    """Order measures as the results of the analyses have them; others come last."""
+    remaining = dict.fromkeys(measures)
+    in_order: dict[Measure, None] = {}
+    for key in WITHOUT_TRUTH:
+        measures_of_result = getattr(results.get(key), "measures", None)
+        if isinstance(measures_of_result, Measures):
+            in_order |= dict.fromkeys(measures_of_result.reported)
+    ordered = [measure for measure in [*in_order, *remaining] if measure in remaining]
+    unique = dict.fromkeys(ordered)
+    return Measures(unique, reported=unique)
 
 
 def _depths(by_key: Mapping[str, Estimates]) -> tuple[Depth, ...]:
