@@ -39,7 +39,6 @@ class ExecutedDirective(SphinxDirective):
     option_spec: ClassVar = {
         "files": directives.unchanged,
         "lines": directives.positive_int,
-        "errors": directives.flag,
     }
 
     def run(self) -> list[nodes.Node]:
@@ -52,9 +51,7 @@ class ExecutedDirective(SphinxDirective):
         for line in self.content:
             shown_lines.append(line)
             if line.startswith(PROMPT):
-                printed = execute(
-                    line.removeprefix(PROMPT), folder, with_errors="errors" in self.options
-                )
+                printed = execute(line.removeprefix(PROMPT), folder)
                 shown_lines += first_lines(printed, self.options.get("lines"))
         text = "\n".join(shown_lines)
         return [nodes.literal_block(text, text, language="console")]
@@ -67,11 +64,11 @@ def page_folder(page_data: dict[str, Any]) -> Path:
     return Path(page_data["executed_folder"])
 
 
-def execute(command: str, folder: Path, *, with_errors: bool = False) -> str:
+def execute(command: str, folder: Path) -> str:
     """Run a command of the shell in a folder, and return what it prints.
 
-    ``harness`` is that of this environment. What is written to standard error is left out, but for
-    ``with_errors``. Raises ExtensionError if the command fails.
+    ``harness`` is that of this environment. What is written to standard error is left out.
+    Raises ExtensionError if the command fails.
     """
     programs = str(Path(sys.executable).parent)
     environment = os.environ | {
@@ -80,8 +77,8 @@ def execute(command: str, folder: Path, *, with_errors: bool = False) -> str:
         "NO_COLOR": "1",
     }
     finished = subprocess.run(
-        command,
-        shell=True,
+        # Without pipefail, only the last command of a pipe can fail.
+        ["bash", "-o", "pipefail", "-c", command],
         cwd=folder,
         env=environment,
         capture_output=True,
@@ -91,11 +88,8 @@ def execute(command: str, folder: Path, *, with_errors: bool = False) -> str:
     )
     if finished.returncode != 0:
         raise ExtensionError(f"{command!r} exits with {finished.returncode}: {finished.stderr}")
-    printed = finished.stdout
-    if with_errors:
-        printed = finished.stderr + finished.stdout
     # Where the page was built is nobody's business.
-    return printed.replace(f"{folder.resolve()}{os.sep}", "").rstrip()
+    return finished.stdout.replace(f"{folder.resolve()}{os.sep}", "").rstrip()
 
 
 def first_lines(text: str, n_lines: int | None) -> list[str]:
