@@ -675,35 +675,3 @@ def _mean_with_others(agreements: Floats) -> Floats:
     with_themselves = agreements[measures, measures]
     sums_with_others = sums - with_themselves
     return np.asarray(sums_with_others / max(n_measures - 1, 1))
-
-
-def order_by_similarity(similarities: Floats, indices: Sequence[int]) -> list[int]:
-    """Order some rows of a matrix so that neighbours are similar.
-
-    It is the best order of the leaves of the tree that joins the most similar by their average.
-
-    Parameters
-    ----------
-    similarities
-        Of shape (n, n), 1 for the same; NaN counts as 0.
-    indices
-        The rows to order; of an order and its reverse, the one is taken whose first row stands
-        before its last row in ``indices``.
-
-    Returns
-    -------
-    The same rows in the new order; fewer than three stay as they are.
-    """
-    from scipy.cluster.hierarchy import leaves_list, linkage
-    from scipy.spatial.distance import squareform
-
-    if len(indices) < 3:
-        return list(indices)
-    chosen = np.nan_to_num(similarities[np.ix_(indices, indices)])
-    symmetric = (chosen + chosen.T) / 2
-    distances = squareform(1 - symmetric, checks=False)
-    tree = linkage(distances, "average", optimal_ordering=True)
-    order = leaves_list(tree).tolist()
-    if order[0] > order[-1]:
-        order.reverse()
-    return [indices[position] for position in order]

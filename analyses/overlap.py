@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from analyses.correlation import order_by_similarity
 from analyses.shared.analysis import AnalysisSettings, Need, analysis
 from analyses.shared.drawing import draw_matrix
 from analyses.shared.measure import pair_labels, tidy
@@ -246,3 +245,35 @@ class Overlap(Result):
         names = [self.systems[number] for number in order]
         shared = self.shared[np.ix_(order, order)]
         draw_matrix(ax, shared, names, label=f"items in common at {self.cutoff}", lowest=0.0)
+
+
+def order_by_similarity(similarities: Floats, indices: Sequence[int]) -> list[int]:
+    """Order some rows of a matrix so that neighbours are similar.
+
+    It is the best order of the leaves of the tree that joins the most similar by their average.
+
+    Parameters
+    ----------
+    similarities
+        Of shape (n, n), 1 for the same; NaN counts as 0.
+    indices
+        The rows to order; of an order and its reverse, the one is taken whose first row stands
+        before its last row in ``indices``.
+
+    Returns
+    -------
+    The same rows in the new order; fewer than three stay as they are.
+    """
+    from scipy.cluster.hierarchy import leaves_list, linkage
+    from scipy.spatial.distance import squareform
+
+    if len(indices) < 3:
+        return list(indices)
+    chosen = np.nan_to_num(similarities[np.ix_(indices, indices)])
+    symmetric = (chosen + chosen.T) / 2
+    distances = squareform(1 - symmetric, checks=False)
+    tree = linkage(distances, "average", optimal_ordering=True)
+    order = leaves_list(tree).tolist()
+    if order[0] > order[-1]:
+        order.reverse()
+    return [indices[position] for position in order]

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from scipy.special import stdtrit
 from scipy.stats import norm, t
 
-from analyses.correlation import Correlation, Settings, correlate_means, order_by_similarity
+from analyses.correlation import Correlation, Settings, correlate_means
 from analyses.correlation import correlation as run
 from analyses.intervals.resampling import resample_means
 from analyses.ordering import COEFFICIENTS, tau_ap, tau_b
@@ -362,25 +362,6 @@ def test_shades_go_from_the_lowest_agreement_or_point_9_to_1() -> None:
         ax = stated([[1.0, tau], [tau, 1.0]]).plot()
         assert ax.images[0].get_clim() == (lowest, 1.0)
         assert np.asarray(ax.images[0].get_array())[0, 1] == tau
-
-
-def test_neighbours_in_the_figure_agree_most() -> None:
-    """Of all orders that join 0 with 3, and 1 with 2, that with 0.5 in the middle begins at 0."""
-    taus = np.eye(4)
-    for (row, column), tau in {
-        (0, 3): 0.9,
-        (1, 2): 0.8,
-        (1, 3): 0.5,
-        (0, 1): 0.2,
-        (0, 2): 0.1,
-        (2, 3): 0.3,
-    }.items():
-        taus[row, column] = taus[column, row] = tau
-    assert order_by_similarity(taus, [0, 1, 2, 3]) == [0, 3, 1, 2]
-    assert order_by_similarity(taus, [1, 0]) == [1, 0]
-    assert order_by_similarity(taus, [2, 1, 0]) == [2, 1, 0]
-    chain = np.array(symmetric(0.1, 0.9, 0.8))
-    assert order_by_similarity(chain, [0, 1, 2]) == [0, 2, 1]
 
 
 @pytest.mark.parametrize(("n_replicates", "has_intervals"), [(1, False), (2, True)])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from analyses.overlap import Overlap, Settings, list_overlap, overlap
+from analyses.overlap import Overlap, Settings, list_overlap, order_by_similarity, overlap
 
 
 def some_lists(seed: int, *, n_users: int = 20, k: int = 6) -> np.ndarray:
@@ -182,3 +182,22 @@ def test_shades_begin_at_nothing_in_common() -> None:
 def test_lists_of_different_users_do_not_match() -> None:
     with pytest.raises(ValueError, match="lists of 20 and of 19 users do not match"):
         list_overlap(some_lists(1), some_lists(1)[1:], persistence=0.5)
+
+
+def test_neighbours_in_the_figure_agree_most() -> None:
+    """Of all orders that join 0 with 3, and 1 with 2, that with 0.5 in the middle begins at 0."""
+    taus = np.eye(4)
+    for (row, column), tau in {
+        (0, 3): 0.9,
+        (1, 2): 0.8,
+        (1, 3): 0.5,
+        (0, 1): 0.2,
+        (0, 2): 0.1,
+        (2, 3): 0.3,
+    }.items():
+        taus[row, column] = taus[column, row] = tau
+    assert order_by_similarity(taus, [0, 1, 2, 3]) == [0, 3, 1, 2]
+    assert order_by_similarity(taus, [1, 0]) == [1, 0]
+    assert order_by_similarity(taus, [2, 1, 0]) == [2, 1, 0]
+    chain = np.array([[1.0, 0.1, 0.9], [0.1, 1.0, 0.8], [0.9, 0.8, 1.0]])
+    assert order_by_similarity(chain, [0, 1, 2]) == [0, 2, 1]
