@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import nan
@@ -600,10 +600,9 @@ class Answer(Result):
         """Write in one line what the numbers and marks of the matrix are; "" without verdicts."""
         if self.verdicts is None or self.pairs is None:
             return ""
-        marks = listed([f"{mark} {verdict}" for verdict, mark in MARKS.items()])
         return (
             f"Shares of the {self.pairs.n_contested} pairs of systems that the measures do not "
-            f"agree on: {marks}."
+            f"agree on: {marks_in_words()}."
         )
 
     def _matrix_caption(self, verdicts: Verdicts, keys: Sequence[str]) -> str:
@@ -614,11 +613,10 @@ class Answer(Result):
         pairs = self.pairs
         n_contested = 0 if pairs is None else pairs.n_contested
         margin = margin_in_words(verdicts.margin)
-        marks = listed([f"{mark} {verdict}" for verdict, mark in MARKS.items()])
         deeds = listed([f"{DEEDS[key]} ({RESPECTS_IN_WORDS[key]})" for key in keys])
         sentences = [
             f"Shares of the {n_contested} contested pairs of systems that a measure {deeds}.",
-            f"{marks}.",
+            f"{marks_in_words()}.",
             "Contested are pairs of systems within reach that not every candidate tells apart in "
             "the same direction (t-test, p < .001).",
             f"The margin is {margin}: a tenth, or {PAIRS_OF_MARGIN} pairs if that is more. A "
@@ -871,17 +869,16 @@ def _disagreement(results: Mapping[str, Any], pairs: ContestedPairs | None) -> D
     return Disagreement.of(discrimination, pairs.measures)
 
 
-def _in_order_of_study(measures: Iterable[Measure], results: Mapping[str, Any]) -> Measures:
+def _in_order_of_study(measures: Collection[Measure], results: Mapping[str, Any]) -> Measures:
     """Order measures as the results of the analyses have them; others come last."""
-    remaining = dict.fromkeys(measures)
     in_order: dict[Measure, None] = {}
     for key in WITHOUT_TRUTH:
         measures_of_result = getattr(results.get(key), "measures", None)
         if isinstance(measures_of_result, Measures):
             in_order |= dict.fromkeys(measures_of_result.reported)
-    ordered = [measure for measure in [*in_order, *remaining] if measure in remaining]
-    unique = dict.fromkeys(ordered)
-    return Measures(unique, reported=unique)
+    in_order |= dict.fromkeys(measures)
+    ordered = [measure for measure in in_order if measure in measures]
+    return Measures(ordered, reported=ordered)
 
 
 def _depths(by_key: Mapping[str, Estimates]) -> tuple[Depth, ...]:
@@ -966,6 +963,11 @@ def _estimates_frame(estimates: Estimates, heading: str) -> pd.DataFrame:
             "high": estimates.high,
         }
     )
+
+
+def marks_in_words() -> str:
+    """Write which mark stands for which verdict."""
+    return listed([f"{mark} {verdict}" for verdict, mark in MARKS.items()])
 
 
 def margin_in_words(margin: float) -> str:
