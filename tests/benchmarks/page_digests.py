@@ -57,9 +57,7 @@ OF_ANALYSES: Final[Mapping[str, tuple[str, ...]]] = {
     "recsys2018-table2": (),
     "recsys2018-authors-p10": (),
     "recsys2018-figure1": ("correlation",),
-    "recsys2018-figure3": ("popularity",),
     "recsys2018-figure5": ("correlation",),
-    "recsys2018-figure7": ("discrimination",),
     "recsys2018-table3": ("discrimination",),
 }
 """The analyses that tables of scores are from."""
