@@ -521,8 +521,7 @@ class Discrimination(Result):
         if self.n_users < 3:
             return needed
         reported = self.measures.indices(self.measures.reported)
-        quantile = stdtrit(self.n_users - 1, 1 - LEVEL / 2)
-        deviations = self._half_widths()[reported] / quantile * np.sqrt(self.n_users)
+        deviations = self._standard_errors()[reported] * np.sqrt(self.n_users)
         differences = self.differences[reported]
         is_different = ((differences != 0) | (deviations > 0)).any(axis=0)
         if not is_different.any():
@@ -541,6 +540,12 @@ class Discrimination(Result):
         """
         return (self.effects["upper"] - self.effects["lower"]) / 2
 
+    def _standard_errors(self) -> Floats:
+        """Compute the standard errors of mean differences, of shape (n_measures, n_pairs)."""
+        degrees_of_freedom = max(self.n_users - 1, 1)
+        two_sided_quantile = stdtrit(degrees_of_freedom, 1 - LEVEL / 2)
+        return self._half_widths() / two_sided_quantile
+
     def one_sided_reach(self) -> Floats:
         """Compute how far one-sided limits at 1 - ``alpha`` are from the mean differences.
 
@@ -549,9 +554,7 @@ class Discrimination(Result):
         """
         degrees_of_freedom = max(self.n_users - 1, 1)
         one_sided_quantile = stdtrit(degrees_of_freedom, 1 - self.alpha)
-        two_sided_quantile = stdtrit(degrees_of_freedom, 1 - LEVEL / 2)
-        standard_errors = self._half_widths() / two_sided_quantile
-        return np.asarray(one_sided_quantile * standard_errors)
+        return np.asarray(one_sided_quantile * self._standard_errors())
 
     def verdicts(self) -> NDArray[np.str_] | None:
         """Call each pair different, equivalent or undecided, of shape (n_measures, n_pairs).

@@ -10,7 +10,12 @@ import numpy as np
 from pydantic import Field
 
 from analyses.intervals.percentile_intervals import percentiles
-from analyses.intervals.split_halves import random_order, resampled_split_half_taus, split_half_taus
+from analyses.intervals.split_halves import (
+    N_SPLITS,
+    random_order,
+    resampled_split_half_taus,
+    split_half_taus,
+)
 from analyses.ordering import tau_b
 from analyses.ordering.agreement import mean_of_defined
 from analyses.ordering.coefficients import mean_coefficients, stack_levels
@@ -56,7 +61,7 @@ class Settings(AnalysisSettings):
     sizes: Sizes | None = Field(
         None, description="Numbers of users in a subset; default: 50, 100, 200, 500 and so on."
     )
-    repeats: Repeats = Field(50, ge=1, description="Number of random subsets of each size.")
+    repeats: Repeats = Field(N_SPLITS, ge=1, description="Number of random subsets of each size.")
     permutations: Permutations = Field(
         1000, ge=99, description="Number of random permutations of the test."
     )

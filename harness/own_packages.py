@@ -40,10 +40,16 @@ def explained_imports() -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        package = (error.name or "").partition(".")[0]
-        if package not in OWN_PACKAGES:
+        package = own_package_of(error)
+        if package is None:
             raise
         raise ImportError(misplaced(package), name=package) from error
+
+
+def own_package_of(error: ImportError) -> str | None:
+    """Tell which of our packages could not be imported from; None for other packages."""
+    package = (error.name or "").partition(".")[0]
+    return package if package in OWN_PACKAGES else None
 
 
 def misplaced(name: str) -> str:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 RESOLUTION = 160
 """Pixels for each inch."""
 
+POINTS_PER_INCH = 72
+
 SET_BY_LATEX = {"pgf"}
 """Kinds of files whose text LaTeX sets, when they are written and where they are used."""
 

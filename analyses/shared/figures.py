@@ -16,7 +16,7 @@ from analyses.shared.drawing import (
 )
 from analyses.shared.end_labels import LINE_HEIGHT as NAME_HEIGHT
 from analyses.shared.end_labels import EndLabels
-from analyses.shared.figure_formats import RESOLUTION
+from analyses.shared.figure_formats import POINTS_PER_INCH, RESOLUTION
 from analyses.shared.figure_layout import (
     LINE_HEIGHT,
     add_colour_bar,
@@ -54,8 +54,6 @@ SECOND_AXIS_LINES = 3
 
 ROW_HEIGHT = 0.018
 """Height of a row with a name, in inches for each point of its size."""
-
-POINTS_PER_INCH = 72
 
 NO_OPTIONS = FigureOptions()
 """Options of figures, of which none is set."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from analyses.shared.sentences import MOST_NAMED, listed
+from analyses.shared.sentences import MOST_NAMED, listed, plural
 from analyses.significance.bootstrap_max_t import MIN_DIFFERING_USERS
 from runs.shared.arrays import Floats, Numbers
 from runs.shared.errors import counted
@@ -61,7 +61,7 @@ def few_user_cautions(
             names.append(f"{len(sparse) - MOST_NAMED:,} others")
         cautions.append(
             f"Under {measure}, max-T is uncertain for {listed(names)}: fewer than "
-            f"{MIN_SCORING_USERS} {unit}s have another score than the most common one. In "
+            f"{MIN_SCORING_USERS} {plural(unit)} have another score than the most common one. In "
             "simulations with such systems, up to 23 % of the studies found a difference between "
             "equal means, not 5 %."
         )

@@ -20,7 +20,7 @@ from typing import Any
 import click
 
 from harness.cli.console import EXIT_FAILED, EXIT_MISUSED, warnings_as_sentences
-from harness.own_packages import OWN_PACKAGES, misplaced, require_own_packages
+from harness.own_packages import misplaced, own_package_of, require_own_packages
 from harness.version import __version__
 
 FOLDER = "harness.cli"
@@ -173,8 +173,8 @@ def _sentence_and_code(error: BaseException) -> tuple[str, int]:
     from concurrent.futures import BrokenExecutor
 
     if isinstance(error, ImportError):
-        package = (error.name or "").partition(".")[0]
-        if package in OWN_PACKAGES:
+        package = own_package_of(error)
+        if package is not None:
             return f"Error: {misplaced(package)}", EXIT_MISUSED
         return "", EXIT_FAILED
 

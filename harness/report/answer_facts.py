@@ -12,7 +12,7 @@ import numpy as np
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.measure_estimates import Estimates
 from analyses.shared.number_format import rounded
-from analyses.shared.sentences import listed
+from analyses.shared.sentences import listed, plural
 from analyses.significance.permutation import pair_indices
 from analyses.significance.power_samples import LEVEL
 from runs.shared.arrays import Floats
@@ -150,7 +150,7 @@ class Robustness:
         if not isnan(reference):
             sentence += f", with {self.reference_in_words} at {rounded(reference, 2)}"
         if not isnan(consistency):
-            sentence += f"; two halves of the {unit}s agree at {rounded(consistency, 2)}"
+            sentence += f"; two halves of the {plural(unit)} agree at {rounded(consistency, 2)}"
         return f"{sentence}."
 
 

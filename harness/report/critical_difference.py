@@ -9,7 +9,8 @@ import numpy as np
 
 from analyses.intervals.data_sets import DataSetRanks
 from analyses.shared.drawing import colours, explain
-from analyses.shared.figure_formats import RESOLUTION
+from analyses.shared.figure_formats import POINTS_PER_INCH, RESOLUTION
+from analyses.shared.figure_layout import font_size
 from analyses.shared.figure_options import COLUMN_WIDTHS, STYLE, FigureOptions
 from analyses.shared.sentences import letter_groups
 
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.text import Text
-
-POINTS_PER_INCH = 72
 
 LINE = 1.3
 """Height of a line of text, as a share of its size."""
@@ -67,7 +66,7 @@ def draw_diagrams(rankings: Sequence[DataSetRanks], nouns: str) -> Figure:
     with FigureOptions().style_context(STYLE):
         figure = Figure(figsize=(width, 1.0), dpi=RESOLUTION)
         FigureCanvasAgg(figure)
-        line_height = LINE * _font_size() / POINTS_PER_INCH
+        line_height = LINE * font_size() / POINTS_PER_INCH
         levels = [_bars_by_level(ranks) for ranks in rankings]
         n_lines = [_n_lines(ranks, bars) for ranks, bars in zip(rankings, levels, strict=True)]
         figure.set_size_inches(width, line_height * sum(n_lines))
@@ -83,13 +82,6 @@ def draw_diagrams(rankings: Sequence[DataSetRanks], nouns: str) -> Figure:
             _draw_axis(ax, ranks)
             _draw_bars(ax, bars, nouns)
     return figure
-
-
-def _font_size() -> float:
-    """Look up the size of texts in points."""
-    from matplotlib import rcParams
-
-    return float(rcParams["font.size"])
 
 
 def _bars_by_level(ranks: DataSetRanks) -> list[list[tuple[float, float]]]:
@@ -199,9 +191,9 @@ def _fit_names(
     left, right = _widest(left_texts), _widest(right_texts)
     most_points = (1 - LEAST_AXIS_SHARE) * width - 4 * SPACE
     if left + right > most_points:
-        factor = max(most_points / (left + right), SMALLEST_SIZE / _font_size())
+        factor = max(most_points / (left + right), SMALLEST_SIZE / font_size())
         for text in texts:
-            text.set_fontsize(factor * _font_size())
+            text.set_fontsize(factor * font_size())
         left, right = _widest(left_texts), _widest(right_texts)
     axis_points = max(width - left - right - 4 * SPACE, SPACE)
     ranks_per_point = max(n_names - 1, 1) / axis_points
