@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -69,6 +69,11 @@ class ContestedPairs:
     def ignoring_judgements(self) -> list[str]:
         """Names of the report measures whose scores relevant items in the lists do not raise."""
         return [name for name, reason in self.excluded.items() if reason == IGNORES_JUDGEMENTS]
+
+    def rewarding(self, measures: Iterable[Measure]) -> list[Measure]:
+        """Select the measures whose scores relevant items in the lists raise, in their order."""
+        ignoring = self.ignoring_judgements
+        return [measure for measure in measures if str(measure) not in ignoring]
 
     @property
     def n_contested(self) -> int:

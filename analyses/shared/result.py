@@ -336,11 +336,11 @@ class Result:
         if estimates is None:
             return ()
         contested = self.contested_shares()
-        ignoring = [] if contested is None else contested.pairs.ignoring_judgements
+        ignoring: list[str] = []
         compared = self.under_settings(estimates)
-        if ignoring:
-            reported = compared.measures.reported
-            compared = compared.select([name for name in reported if str(name) not in ignoring])
+        if contested is not None and contested.pairs.ignoring_judgements:
+            ignoring = contested.pairs.ignoring_judgements
+            compared = compared.select(contested.pairs.rewarding(compared.measures.reported))
         sentences = [
             best_measures_sentence(compared, self.units),
             not_compared_sentence(ignoring),

@@ -830,10 +830,9 @@ def _of_measures_that_use_judgements(
     """
     if pairs is None or not pairs.measures:
         return dict(estimates_by_key)
-    ignoring = pairs.ignoring_judgements
     selected = {}
     for key, estimates in estimates_by_key.items():
-        measures = [measure for measure in estimates.measures if str(measure) not in ignoring]
+        measures = pairs.rewarding(estimates.measures)
         if measures:
             selected[key] = estimates.select(measures)
     return selected
