@@ -558,7 +558,7 @@ class Answer(Result):
     def rows(self) -> tuple[Measure, ...]:
         """The measures that are shown: report measures with a number by some analysis.
 
-        They are in the order of the study, as in all other tables and figures.
+        They are in the order of the study, as in all figures.
         """
         with_number = {measure for estimates in self.every for measure in estimates.measures}
         return tuple(measure for measure in self.measures.reported if measure in with_number)
