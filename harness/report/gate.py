@@ -88,7 +88,8 @@ class Gate:
             verdict += ", which does not show that it is as good (--margin would)"
         if n_failed:
             n_measures = counted(len(self.measures), "measure")
-            verdict = f"does not pass: {n_failed} of {n_measures} fail it"
+            verb = "fails" if n_failed == 1 else "fail"
+            verdict = f"does not pass: {n_failed} of {n_measures} {verb} it"
         sentences.append(f"Beside {self.baseline}, {self.candidate} {verdict}.")
         return sentences
 
