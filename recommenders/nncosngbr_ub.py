@@ -8,13 +8,14 @@ import numpy as np
 
 from qrels import Ratings
 from recommenders.kernels.neighbours import (
+    BYTES_PER_PAIR,
     Baselines,
     BaselineSettings,
     NearestUsers,
     NeighbourSumScorer,
     nearest_by_cosine,
 )
-from recommenders.shared.system import NotNegative, Range, searched, system
+from recommenders.shared.system import MemoryNeed, NotNegative, Range, searched, system
 from runs.shared.arrays import Floats, Sparse
 
 
@@ -29,23 +30,38 @@ class NNCosNgbrUBSettings(BaselineSettings):
     )
 
 
+def nncosngbr_ub_memory_need(ratings: Ratings, settings: NNCosNgbrUBSettings) -> MemoryNeed:
+    """Estimate the bytes of training, in proportion to the pairs of users that are kept.
+
+    If the nearest are searched among the raters of an item, that may be all pairs with an item in
+    common: at most the sum of the squared numbers of ratings over the items.
+    """
+    n_users = len(ratings.users)
+    n_pairs = n_users * min(n_users, settings.neighbours)
+    if settings.among == "rated":
+        n_pairs = min(n_users**2, int((ratings.item_counts() ** 2).sum()))
+    return MemoryNeed(BYTES_PER_PAIR * n_pairs, f"up to {n_pairs} pairs of users")
+
+
 @system(
     "nncosngbr-ub",
     family="neighbours",
     source="Cremonesi, Koren & Turrin (2010), Performance of recommender algorithms on top-N "
     "recommendation tasks, RecSys, section 4.1",
+    memory_need=nncosngbr_ub_memory_need,
 )
 def nncosngbr_ub(
     ratings: Ratings, settings: NNCosNgbrUBSettings, *, seed: int
 ) -> NeighbourSumScorer:
     r"""Sum by how much the neighbours' ratings of an item exceed their baselines.
 
-    .. math:: s_{ui} = b_{ui} + \sum_{v \in V_u} s_{uv} (r_{vi} - b_{vi}), \quad
+    .. math:: s_{ui} = b_{ui} + \sum_{v \in V_{ui}} s_{uv} (r_{vi} - b_{vi}), \quad
               s_{uv} = \cos(r_u, r_v) \frac{n_{uv}}{n_{uv} + \lambda}
 
-    with :math:`V_u` the k users of the highest :math:`s_{uv}`, :math:`n_{uv}` the items both
-    rated, missing ratings being 0 in the cosine, and b the baselines of
-    :class:`recommenders.kernels.neighbours.Baselines`. Unless the setting ``denominator`` is true,
+    with :math:`V_{ui}` the raters of i among the k users of the highest :math:`s_{uv}`,
+    :math:`n_{uv}` the items both rated, missing ratings being 0 in the cosine, and b the baselines
+    of :class:`recommenders.kernels.neighbours.Baselines`. With ``among = "rated"``,
+    :math:`V_{ui}` are the k nearest of all raters of i. Unless the setting ``denominator`` is true,
     the sum is not divided by its weights: items that many neighbours rated are favoured.
 
     The paper has the form over items; over users it is what the comparisons with it use. The
@@ -54,8 +70,11 @@ def nncosngbr_ub(
     matrix = ratings.matrix()
     baselines = Baselines.fit(matrix, settings)
     residuals = baselines.residuals(matrix)
+    is_by_item = settings.among == "rated"
     neighbour_weights = nearest_by_cosine(
-        matrix, count=settings.neighbours, shrinkage=settings.shrinkage
+        matrix,
+        count=len(ratings.users) if is_by_item else settings.neighbours,
+        shrinkage=settings.shrinkage,
     )
     return NeighbourSumScorer(
         ratings,
@@ -63,6 +82,7 @@ def nncosngbr_ub(
         values=residuals,
         scores_of_sums=partial(_add_baselines, baselines=baselines),
         averaged=settings.denominator,
+        max_count=settings.neighbours if is_by_item else None,
     )
 
 

@@ -96,6 +96,53 @@ def nearest_cosines(
 
 
 @jit()
+def add_nearest_rated(
+    weight_starts: Integers,
+    neighbours: Integers,
+    weights: Floats,
+    value_starts: Integers,
+    columns: Integers,
+    values: Floats,
+    count: int,
+    sums: Floats,
+    total_weights: Floats,
+) -> None:
+    """Add the weighted values of the nearest neighbours that have one, pair by pair, in place.
+
+    Parameters
+    ----------
+    weight_starts, neighbours, weights
+        Neighbours of each row, with weights above 0: a csr matrix of shape (n_rows, n_neighbours).
+    value_starts, columns, values
+        Values of each neighbour: a csr matrix of shape (n_neighbours, n_columns).
+    count
+        Maximum number of neighbours that are added for a row and a column.
+    sums, total_weights
+        Sums of the weighted values, and of the weights: 0 at first, of shape (n_rows, n_columns).
+
+    Notes
+    -----
+    The neighbours of a row are visited in the order of their weights, highest first, and each adds
+    its values to those columns that have had fewer than ``count`` values.
+    """
+    for row in range(len(sums)):
+        begin = weight_starts[row]
+        row_weights = weights[begin : weight_starts[row + 1]]
+        # A stable sort leaves equal weights in the order of their neighbours.
+        order = np.argsort(-row_weights.astype(np.float32), kind="mergesort")
+        n_added = np.zeros(sums.shape[1], dtype=np.int64)
+        for place in order:
+            weight = row_weights[place]
+            neighbour = neighbours[begin + place]
+            for entry in range(value_starts[neighbour], value_starts[neighbour + 1]):
+                column = columns[entry]
+                if n_added[column] < count:
+                    n_added[column] += 1
+                    sums[row, column] += weight * values[entry]
+                    total_weights[row, column] += weight
+
+
+@jit()
 def nearest_of_rows(
     rough: Singles, floors: Singles, directions: Floats, first: int, count: int
 ) -> tuple[Ints, Floats]:

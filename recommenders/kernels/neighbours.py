@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Annotated, Final, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from recommenders.shared.scorers import (
     weighted_means,
     with_data,
 )
-from recommenders.shared.system import AtLeastOne, NotNegative, Range, Settings, searched
+from recommenders.shared.system import AtLeastOne, Gigabytes, NotNegative, Range, Settings, searched
 from runs import top_items
 from runs.shared.arrays import Floats, Ints, Longs, Singles, Sparse
 from runs.shared.settings import Section
@@ -46,6 +46,13 @@ class BaselineSettings(Settings):
         description="Whether to divide the sum by the sum of its weights: this predicts ratings, "
         "but ranks badly.",
     )
+    among: Literal["all", "rated"] = Field(
+        "all",
+        description="Where the nearest are searched. all: among all, once for every user or item. "
+        "rated: among the users who rated the item, or the items that the user rated, for each "
+        "pair of user and item, as the paper defines it.",
+    )
+    max_gigabytes: Gigabytes = 4.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -330,6 +337,49 @@ def nearest_by_cosine(matrix: Sparse, *, count: int, shrinkage: float = 0.0) -> 
     return nearest(similarities, n_rows=len(lengths), count=count)
 
 
+def nearest_rated_sums(weights: Sparse, values: Sparse, *, count: int) -> tuple[Sparse, Sparse]:
+    """Sum values over the nearest neighbours that have one, pair by pair.
+
+    Parameters
+    ----------
+    weights
+        Weights of the neighbours of each row, above 0, of shape (n_rows, n_neighbours).
+    values
+        What each neighbour contributes to each column, of shape (n_neighbours, n_columns).
+    count
+        Maximum number of neighbours of a pair of row and column: those of the highest weights whose
+        value is stored. Equal weights, compared as float32, go by number, lower first.
+
+    Returns
+    -------
+    Sums of the weighted values and of the weights, both of shape (n_rows, n_columns). Both have an
+    entry for each pair with a neighbour, also where the sum is 0.
+    """
+    from scipy.sparse import csr_array
+
+    from recommenders.kernels.neighbour_loops import add_nearest_rated
+
+    shape = (weights.shape[0], values.shape[1])
+    sums = np.zeros(shape)
+    total_weights = np.zeros(shape)
+    add_nearest_rated(
+        weights.indptr,
+        weights.indices,
+        _float64_data(weights),
+        values.indptr,
+        values.indices,
+        _float64_data(values),
+        count,
+        sums,
+        total_weights,
+    )
+    pairs = np.nonzero(total_weights)
+    return (
+        csr_array((sums[pairs], pairs), shape=shape),
+        csr_array((total_weights[pairs], pairs), shape=shape),
+    )
+
+
 ScoresOfSums: TypeAlias = Callable[[Sparse, Sparse, Sparse], NDArray[np.floating]]
 """Turns the sums over neighbours of a block of users into scores.
 
@@ -351,13 +401,16 @@ class NeighbourSumScorer(TrainedOnRatings):
     n_items), are what neighbours contribute to the sum of each item. ``scores_of_sums`` is
     :math:`f`: to be pickled it must be a function of a module or a `functools.partial` of one.
     Without it the sums are the scores. If ``averaged``, the sums are first divided by the sums of
-    the weights of the neighbours that have an entry. InputError if a matrix is of another shape.
+    the weights of the neighbours that have an entry. With ``max_count``, only so many neighbours of
+    the highest weights are summed for each item, of those that have an entry. InputError if a
+    matrix is of another shape.
     """
 
     neighbour_weights: Sparse
     values: Sparse
     scores_of_sums: ScoresOfSums | None = None
     averaged: bool = False
+    max_count: int | None = None
 
     def __post_init__(self) -> None:
         """Raise InputError for matrices that are not of as many users and items."""
@@ -370,15 +423,13 @@ class NeighbourSumScorer(TrainedOnRatings):
 
         A score is the sum of the neighbours' ``self.values``, (n_users, n_items), weighted by
         ``self.neighbour_weights``, (n_users, n_users); if ``self.averaged``, it is divided by the
-        weights of the neighbours that have an entry. ``self.scores_of_sums``, if there is one,
-        converts the sums. NaN for a user without ratings, and
-        for items that no neighbour has unless the conversion scores them.
+        weights of the neighbours that have an entry. With ``self.max_count``, only the nearest of
+        these are summed. ``self.scores_of_sums``, if there is one, converts the sums. NaN for a
+        user without ratings, and for items that no neighbour has unless the conversion scores them.
         """
         weights = self.neighbour_weights[user_numbers]
         histories = self.histories[user_numbers]
-        sums = weights @ self.values
-        if self.averaged:
-            sums = weighted_means(sums, weights @ pattern(self.values))
+        sums = self._sums(weights)
         if self.scores_of_sums is None:
             dense = to_dense(sums)
         else:
@@ -386,3 +437,14 @@ class NeighbourSumScorer(TrainedOnRatings):
         scores = dense.astype(np.float32, copy=False)
         scores[np.diff(histories.indptr) == 0] = np.nan
         return scores
+
+    def _sums(self, weights: Sparse) -> Sparse:
+        """Sum or average the values of the neighbours of a block of users: (n_block, n_items).
+
+        ``weights`` are those of the neighbours, (n_block, n_users).
+        """
+        if self.max_count is not None:
+            sums, total_weights = nearest_rated_sums(weights, self.values, count=self.max_count)
+            return weighted_means(sums, total_weights) if self.averaged else sums
+        sums = weights @ self.values
+        return weighted_means(sums, weights @ pattern(self.values)) if self.averaged else sums

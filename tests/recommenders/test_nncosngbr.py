@@ -2,11 +2,18 @@
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 import recommenders
 from qrels import Ratings
-from recommenders.nncosngbr_ib import BaselineItemScorer
+from recommenders.kernels.neighbours import Baselines, BaselineSettings
+from recommenders.nncosngbr_ib import (
+    BaselineItemScorer,
+    NNCosNgbrIBSettings,
+    nncosngbr_ib_memory_need,
+)
+from recommenders.nncosngbr_ub import NNCosNgbrUBSettings, nncosngbr_ub_memory_need
 
 SECOND = np.array([1], dtype=np.int32)
 # Between the columns (4, 4, -), (2, -, 2) and (-, 4, 2).
@@ -88,3 +95,90 @@ def test_without_neighbours_the_baselines_stand_alone(name: str, four_users: Rat
     scorer = recommenders.train(name, settings, four_users, seed=1)
     scores = scorer.score_batch(np.array([3], dtype=np.int32))
     np.testing.assert_allclose(scores, [[4.5, 3.5, 2, 5, 1]], rtol=1e-6)
+
+
+def nearest_with_a_rating(
+    weights: NDArray[np.float64], residuals: NDArray[np.float64], *, count: int
+) -> list[tuple[float, float]]:
+    """List weight and residual of the ``count`` nearest that have one (not NaN), both (n,)."""
+    pairs = [
+        (weight, residual)
+        for weight, residual in zip(weights, residuals, strict=True)
+        if weight > 0 and not np.isnan(residual)
+    ]
+    return sorted(pairs, key=lambda pair: -pair[0])[:count]
+
+
+def sum_or_mean(pairs: list[tuple[float, float]], *, denominator: bool) -> float:
+    """Add up weights times residuals, divided by the weights if asked; 0 without any."""
+    total = sum(weight * residual for weight, residual in pairs)
+    if denominator and pairs:
+        total /= sum(weight for weight, _ in pairs)
+    return total
+
+
+def cosines_of_rows(matrix: NDArray[np.float64], *, shrinkage: float) -> NDArray[np.float64]:
+    """Compare all rows by shrunken cosines; a row has none with itself."""
+    lengths = np.sqrt((matrix**2).sum(axis=1))
+    common = (matrix > 0).astype(float) @ (matrix > 0).T
+    cosines = matrix @ matrix.T / np.outer(lengths, lengths)
+    shrunken = cosines * common / np.maximum(common + shrinkage, 1)
+    np.fill_diagonal(shrunken, 0)
+    return shrunken
+
+
+@pytest.mark.parametrize("denominator", [False, True])
+@pytest.mark.parametrize("neighbours", [1, 3, 1000])
+@pytest.mark.parametrize("name", ["nncosngbr-ub", "nncosngbr-ib"])
+def test_the_nearest_with_a_rating_are_found_pair_by_pair(
+    name: str, neighbours: int, denominator: bool, ratings: Ratings
+) -> None:
+    """The definition, for every user and item: k raters of the item, or k items of the user."""
+    few = ratings.select(ratings.user < 25)
+    settings = {"neighbours": neighbours, "denominator": denominator, "shrinkage": 2.0}
+    scorer = recommenders.train(name, {**settings, "among": "rated"}, few, seed=1)
+    users = np.arange(25, dtype=np.int32)
+    scores = scorer.score_batch(users)
+    matrix = few.matrix()
+    baselines = Baselines.fit(matrix, BaselineSettings())
+    baseline = baselines.user_offsets(matrix)[:, np.newaxis] + baselines.item_baselines
+    dense = matrix.toarray()
+    residuals = np.where(dense > 0, dense - baseline, np.nan)
+    rows = dense if name == "nncosngbr-ub" else dense.T
+    # Items without ratings have no direction.
+    with np.errstate(invalid="ignore"):
+        similarities = np.nan_to_num(cosines_of_rows(rows, shrinkage=2.0))
+    for user, item in np.ndindex(25, dense.shape[1]):
+        if name == "nncosngbr-ub":
+            weights, beyond = similarities[user], residuals[:, item]
+        else:
+            weights, beyond = similarities[item], residuals[user]
+        pairs = nearest_with_a_rating(weights, beyond, count=neighbours)
+        expected = baseline[user, item] + sum_or_mean(pairs, denominator=denominator)
+        assert scores[user, item] == pytest.approx(expected, rel=1e-5)
+
+
+def test_with_as_many_neighbours_as_there_are_both_neighbourhoods_are_one(
+    ratings: Ratings,
+) -> None:
+    users = np.arange(len(ratings.users), dtype=np.int32)
+    for name in ("nncosngbr-ub", "nncosngbr-ib"):
+        scores = [
+            recommenders.train(
+                name, {"neighbours": 1000, "among": among}, ratings, seed=1
+            ).score_batch(users)
+            for among in ("all", "rated")
+        ]
+        np.testing.assert_allclose(scores[0], scores[1], rtol=1e-6)
+
+
+def test_a_neighbourhood_of_each_pair_keeps_all_similarities(three_users: Ratings) -> None:
+    """Each item has 2 raters: 4 + 4 + 4 pairs, but 3 users have 9, of 28 bytes."""
+    settings = NNCosNgbrUBSettings(neighbours=1, among="rated")
+    assert nncosngbr_ub_memory_need(three_users, settings).n_bytes == 28 * 9
+    of_all = NNCosNgbrUBSettings(neighbours=1)
+    assert nncosngbr_ub_memory_need(three_users, of_all).n_bytes == 28 * 3
+    by_item = NNCosNgbrIBSettings(neighbours=1, among="rated")
+    assert nncosngbr_ib_memory_need(three_users, by_item).n_bytes == 28 * 9
+    by_item_of_all = NNCosNgbrIBSettings(neighbours=2)
+    assert nncosngbr_ib_memory_need(three_users, by_item_of_all).n_bytes == 28 * 6

@@ -80,6 +80,8 @@ def test_dampings_have_the_defaults_of_the_predecessors_of_the_paper() -> None:
         "item_damping": "25.0; >= 0; searched in 1.0 to 100.0, log",
         "user_damping": "10.0; >= 0; searched in 1.0 to 100.0, log",
         "denominator": "False",
+        "among": "all",
+        "max_gigabytes": "4.0; > 0",
     }
 
 
