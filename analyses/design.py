@@ -8,8 +8,8 @@ from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import scipy
 from pydantic import Field
-from scipy.stats import rankdata
 
 from analyses.intervals.resampling import resampled_users
 from analyses.shared.analysis import AnalysisSettings, analysis
@@ -424,7 +424,7 @@ class Design(Result):
             ratios = np.divide(numerators, denominators)
         ratios[np.isnan(ratios)] = 1.0
         n_replicates = ratios.shape[1]
-        ranks = rankdata(ratios, axis=1)
+        ranks = scipy.stats.rankdata(ratios, axis=1)
         ranks_from_end = np.minimum(ranks, n_replicates + 1 - ranks)
         # Of each replicate, the rank from either end of its most extreme ratio.
         smallest_ranks = ranks_from_end.min(axis=0)

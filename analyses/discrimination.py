@@ -10,9 +10,9 @@ from itertools import combinations, compress
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field, model_validator
-from scipy.special import stdtrit
 
 from analyses.intervals.systems import pair_masks
 from analyses.ordering.agreement import ratio_or_nan
@@ -503,8 +503,8 @@ class Discrimination(Result):
         95 % half-widths over the first quantile. Of shape (n_measures,); NaN of one user.
         """
         degrees_of_freedom = max(self.n_users - 1, 1)
-        significance_quantile = stdtrit(degrees_of_freedom, 1 - LEVEL / 2)
-        power_quantile = stdtrit(degrees_of_freedom, POWER)
+        significance_quantile = scipy.special.stdtrit(degrees_of_freedom, 1 - LEVEL / 2)
+        power_quantile = scipy.special.stdtrit(degrees_of_freedom, POWER)
         median_half_widths = np.median(self._half_widths(), axis=1)
         factor = significance_quantile + power_quantile
         return np.asarray(median_half_widths * factor / significance_quantile)
@@ -543,7 +543,7 @@ class Discrimination(Result):
     def _standard_errors(self) -> Floats:
         """Compute the standard errors of mean differences, of shape (n_measures, n_pairs)."""
         degrees_of_freedom = max(self.n_users - 1, 1)
-        two_sided_quantile = stdtrit(degrees_of_freedom, 1 - LEVEL / 2)
+        two_sided_quantile = scipy.special.stdtrit(degrees_of_freedom, 1 - LEVEL / 2)
         return self._half_widths() / two_sided_quantile
 
     def one_sided_reach(self) -> Floats:
@@ -553,7 +553,7 @@ class Discrimination(Result):
         user.
         """
         degrees_of_freedom = max(self.n_users - 1, 1)
-        one_sided_quantile = stdtrit(degrees_of_freedom, 1 - self.alpha)
+        one_sided_quantile = scipy.special.stdtrit(degrees_of_freedom, 1 - self.alpha)
         return np.asarray(one_sided_quantile * self._standard_errors())
 
     def verdicts(self) -> NDArray[np.str_] | None:

@@ -10,9 +10,9 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 from pydantic import Field
-from scipy.special import entr
 
 from analyses.intervals.percentile_intervals import shifted_band
 from analyses.intervals.resampling import draw_weights
@@ -359,7 +359,7 @@ def shannon_entropy(counts: Floats) -> Floats:
     """
     totals = counts.sum(axis=-1, keepdims=True)
     shares = ratio_or_nan(counts, totals)
-    nats = entr(shares).sum(axis=-1)
+    nats = scipy.special.entr(shares).sum(axis=-1)
     return np.asarray(nats / np.log(2))
 
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.special import stdtrit
-from scipy.stats import binomtest, friedmanchisquare, rankdata, studentized_range
+import scipy
 
 from analyses.intervals.percentile_intervals import nan_if_constant, percentiles
 from analyses.intervals.resampling import resampled_users
@@ -91,7 +90,7 @@ class DataSetRanks:
     @cached_property
     def ranks(self) -> Floats:
         """Ranks in each data set from 1, the best, of the shape of the scores; ties share one."""
-        ranks = rankdata(-np.round(self.scores, DECIMALS), axis=1)
+        ranks = scipy.stats.rankdata(-np.round(self.scores, DECIMALS), axis=1)
         return np.asarray(ranks)
 
     @cached_property
@@ -114,9 +113,9 @@ class DataSetRanks:
             n_decided = n_first_wins + n_second_wins
             if n_decided == 0:
                 return np.nan
-            return float(binomtest(n_first_wins, n_decided).pvalue)
+            return float(scipy.stats.binomtest(n_first_wins, n_decided).pvalue)
         with np.errstate(invalid="ignore"):
-            return float(friedmanchisquare(*self.ranks.T).pvalue)
+            return float(scipy.stats.friedmanchisquare(*self.ranks.T).pvalue)
 
     @cached_property
     def critical_difference(self) -> float:
@@ -127,7 +126,7 @@ class DataSetRanks:
         of n data sets, k names and the quantile q of the studentized range.
         """
         n_data_sets, n_names = self.scores.shape
-        quantile = studentized_range.ppf(CONFIDENCE, n_names, np.inf)
+        quantile = scipy.stats.studentized_range.ppf(CONFIDENCE, n_names, np.inf)
         variance = n_names * (n_names + 1) / (12 * n_data_sets)
         return float(quantile * np.sqrt(variance))
 
@@ -177,7 +176,7 @@ class DataSetRanks:
         if len(self.data_sets) < MIN_DATA_SETS:
             return self._unknown_limits()
         mean_ranks = np.round(self._resampled_mean_ranks, DECIMALS)
-        places = rankdata(mean_ranks, axis=1)
+        places = scipy.stats.rankdata(mean_ranks, axis=1)
         first, last = percentiles(places.T)
         return np.floor(first), np.ceil(last)
 
@@ -205,7 +204,7 @@ class DataSetRanks:
         .. math:: \sqrt{n / (n - 1)} \, t_{n-1;\,.975} / z_{.975}
         """
         n = len(self.data_sets)
-        t_quantile = stdtrit(n - 1, (1 + CONFIDENCE) / 2)
+        t_quantile = scipy.special.stdtrit(n - 1, (1 + CONFIDENCE) / 2)
         variance_factor = n / (n - 1)
         return float(np.sqrt(variance_factor) * t_quantile / NORMAL_QUANTILE)
 

@@ -7,8 +7,8 @@ there twice, tied with their copies; subsets have none.
 from __future__ import annotations
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
 from analyses.ordering import DECIMALS
 from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
@@ -111,7 +111,7 @@ def interval_over_worlds(
     # Of fewer than two worlds the deviation, and so the limits, are NaN in any case.
     degrees_of_freedom = np.maximum(n_worlds - 1, 1)
     tail = (1 - CONFIDENCE) / (2 * at_once)
-    quantiles = stdtrit(degrees_of_freedom, 1 - tail)
+    quantiles = scipy.special.stdtrit(degrees_of_freedom, 1 - tail)
     deviations = deviation_of_defined(values)
     roots = np.sqrt(np.maximum(n_worlds, 1))
     half_widths = quantiles * deviations / roots

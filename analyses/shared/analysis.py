@@ -286,13 +286,30 @@ def find_analysis(name: str) -> Analysis[Any, Any]:
     InputError
         If no analysis outside of groups has the name; the sentence suggests a similar one.
     """
-    module_names = [module.name for module in iter_modules(import_module(FOLDER).__path__)]
-    if name in module_names:
-        declared = _declared(import_module(f"{FOLDER}.{name}"))
-        if name in declared:
-            return declared[name]
+    found = find_analyses([name]).get(name)
+    if found is not None and found.group is None:
+        return found
     names = [key for key, member in built_in_analyses().items() if member.group is None]
     raise InputError(f"no analysis is called {name!r}; {suggestion(name, names)}")
+
+
+def find_analyses(keys: Iterable[str]) -> Mapping[str, Analysis[Any, Any]]:
+    """Import built-in analyses by their keys, without importing those that nobody asked for.
+
+    An analysis whose file does not have its name is imported with all others. The result is by key;
+    a key that nothing has is left out.
+    """
+    module_names = [module.name for module in iter_modules(import_module(FOLDER).__path__)]
+    analyses: dict[str, Analysis[Any, Any]] = {}
+    for key in keys:
+        declared: Mapping[str, Analysis[Any, Any]] = {}
+        if key in module_names:
+            declared = _declared(import_module(f"{FOLDER}.{key}"))
+        if key not in declared:
+            declared = built_in_analyses()
+        if key in declared:
+            analyses[key] = declared[key]
+    return analyses
 
 
 def read_user_analysis(path: Path) -> Analysis[Any, Any]:

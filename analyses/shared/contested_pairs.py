@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.special import stdtr
+import scipy
 
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.scores import Scores
@@ -188,7 +188,7 @@ def _t_tests_of_pairs(values: Floats) -> tuple[Floats, Floats]:
         of_differences = np.where(of_differences > ROUNDING * sums, of_differences, 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             t = np.abs(differences[measure]) / np.sqrt(of_differences / n_users)
-        p_values[measure] = 2 * stdtr(n_users - 1, -t)
+        p_values[measure] = 2 * scipy.special.stdtr(n_users - 1, -t)
     is_equal = np.abs(differences) <= ROUNDING * np.abs(means).max(initial=0.0)
     return np.where(is_equal, 1.0, p_values), np.where(is_equal, 0.0, differences)
 

@@ -8,14 +8,8 @@ from itertools import cycle
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from matplotlib.artist import Artist
-from matplotlib.colors import ListedColormap, to_hex, to_rgb
-from matplotlib.legend import Legend
-from matplotlib.lines import Line2D
-from matplotlib.ticker import LogFormatterMathtext
 from numpy.typing import NDArray
 
-from analyses.shared.end_labels import EndLabels, right_end
 from analyses.shared.estimate import Estimate
 from analyses.shared.measure import Measures
 from runs import InputError
@@ -23,10 +17,12 @@ from runs.shared.arrays import Floats
 from runs.shared.errors import require_known
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.collections import Collection
     from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
 
 # Okabe & Ito (2008), without the yellow that vanishes on white; neighbours differ in grey, too.
@@ -166,6 +162,7 @@ def colours() -> list[str]:
     Each is a text such as "#0072B2".
     """
     from matplotlib import rcParams, rcParamsDefault
+    from matplotlib.colors import to_hex
 
     current_cycle = rcParams["axes.prop_cycle"]
     if current_cycle == rcParamsDefault["axes.prop_cycle"]:
@@ -240,6 +237,8 @@ def label_curves(ax: Axes, *, ordered: bool = False) -> None:
     curve ends before .85 of the width of the axes (`NEAR_END`). Of more than 2 curves
     (`MOST_WITH_BANDS`), bands and whiskers are faint. Nothing happens without labels.
     """
+    from analyses.shared.end_labels import EndLabels, right_end
+
     handles, labels = ax.get_legend_handles_labels()
     if not handles:
         return
@@ -261,6 +260,8 @@ def label_curves(ax: Axes, *, ordered: bool = False) -> None:
 
 def _joined_curves(handles: Sequence[object]) -> list[Line2D]:
     """Select the curves, whose points are joined by lines, from the handles of a legend."""
+    from matplotlib.lines import Line2D
+
     return [
         handle
         for handle in handles
@@ -288,6 +289,10 @@ def remove_curve_names(ax: Axes) -> bool:
 
     The result is whether there were any.
     """
+    from matplotlib.legend import Legend
+
+    from analyses.shared.end_labels import EndLabels
+
     candidates = [*ax.artists, ax.get_legend()]
     names = [artist for artist in candidates if isinstance(artist, EndLabels | Legend)]
     for artist in names:
@@ -375,25 +380,6 @@ def set_log_scale(ax: Axes, *, along: Literal["x", "y"]) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-class _PlainLogNumbers(LogFormatterMathtext):
-    """Numbers beside a logarithmic axis where matplotlib's formulas stand, such as 100 or 1e-05."""
-
-    def __call__(self, x: float, pos: int | None = None) -> str:
-        """Write the number of a tick, if matplotlib writes one there, else nothing."""
-        is_labelled = bool(super().__call__(x, pos))
-        return f"{x:g}" if is_labelled else ""
-
-
-def write_plain_numbers(ax: Axes) -> None:
-    """Write powers beside logarithmic axes as plain numbers: no text is parsed as a formula."""
-    for axis in (ax.xaxis, ax.yaxis):
-        base = getattr(axis.get_transform(), "base", 10.0)
-        if isinstance(axis.get_major_formatter(), LogFormatterMathtext):
-            axis.set_major_formatter(_PlainLogNumbers(base=base))
-        if isinstance(axis.get_minor_formatter(), LogFormatterMathtext):
-            axis.set_minor_formatter(_PlainLogNumbers(base=base, labelOnlyBase=False))
-
-
 def keep_texts_unparsed(ax: Axes) -> None:
     """Make the labels beside ticks now, as later ones would be parsed as formulas.
 
@@ -451,6 +437,8 @@ def _cell_colormap() -> Colormap:
     Black numbers are read well on the lighter half (a contrast of 8.6 or more), and still where a
     page inverts the colours for the dark (4.7).
     """
+    from matplotlib.colors import ListedColormap
+
     colormap = ordered_colormap(CELL_COLOURS)
     if colormap.name != CELL_COLOURS:
         return colormap
@@ -474,6 +462,8 @@ def contrast(first: Any, second: Any) -> float:
     It is that of the Web Content Accessibility Guidelines 2.2, which ask for 4.5 for text. Colours
     are any of matplotlib's, of which an opacity is left out.
     """
+    from matplotlib.colors import to_rgb
+
     luminances = [_relative_luminance(to_rgb(colour)) for colour in (first, second)]
     return (max(luminances) + 0.05) / (min(luminances) + 0.05)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
 import numpy as np
-from scipy.special import stdtrit
+import scipy
 
 from analyses.ordering.agreement import mean_of_defined
 from analyses.shared.evidence import FIELD_KEY
@@ -411,6 +411,6 @@ def half_widths_from(sources: Sequence[VarianceSource], *, level: float = CONFID
             shares = variances / total
             parts = np.where(shares > 0, shares**2 / degrees_of_freedom, 0.0)
             inverse_freedom = inverse_freedom + parts
-        t_quantiles = stdtrit(1 / inverse_freedom, (1 + level) / 2)
+        t_quantiles = scipy.special.stdtrit(1 / inverse_freedom, (1 + level) / 2)
         t_quantiles = np.where(total > 0, t_quantiles, 0.0)
     return np.asarray(t_quantiles * np.sqrt(total))

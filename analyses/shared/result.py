@@ -435,7 +435,8 @@ def _with_options(method: Callable[..., Any]) -> Callable[..., Axes]:
         The method draws the result with the chosen measures alone, on new axes if none are given.
         Raises InputError for a choice that the figure does not have.
         """
-        from analyses.shared.drawing import keep_texts_unparsed, write_plain_numbers
+        from analyses.shared.drawing import keep_texts_unparsed
+        from analyses.shared.log_numbers import write_plain_numbers
 
         name = method.__name__
         options, keywords = _split_options(self, method, choices, name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import fdtri
+import scipy
 
 from analyses.ordering.agreement import ratio_or_nan
 from analyses.shared.families import VarianceSource, half_widths_from
@@ -236,8 +236,8 @@ def variance_components(values: Floats, *, level: float = 0.95) -> Components:
     systems = np.maximum(system_squares - noise, 0.0) / n_users
     users = np.maximum(user_squares - noise, 0.0) / n_systems
     noise_ratio = _ratio(noise, system_squares)
-    upper_quantile = fdtri(system_df, residual_df, (1 + level) / 2)
-    lower_quantile = fdtri(system_df, residual_df, (1 - level) / 2)
+    upper_quantile = scipy.special.fdtri(system_df, residual_df, (1 + level) / 2)
+    lower_quantile = scipy.special.fdtri(system_df, residual_df, (1 - level) / 2)
     relative_low = np.maximum(1 - upper_quantile * noise_ratio, 0.0)
     relative_high = np.maximum(1 - lower_quantile * noise_ratio, 0.0)
     relative_variance = systems + noise / n_users

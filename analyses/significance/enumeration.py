@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.special import comb
+import scipy
 
 from analyses.significance.exact import PairTest, distinct_sizes, smallest_significant
 from runs.shared.arrays import Floats, Numbers
@@ -150,7 +150,7 @@ class _SignedSums:
         n_plus = np.arange(n_users + 1.0)
         shifts = size * (2 * n_plus - n_users)
         values = np.add.outer(shifts, self.values).ravel()
-        n_ways = comb(n_users, n_plus)
+        n_ways = scipy.special.comb(n_users, n_plus)
         counts = np.multiply.outer(n_ways, self.counts).ravel()
         order = np.argsort(values, kind="stable")
         n_signs = np.ldexp(self.n_signs, n_users)

@@ -12,8 +12,8 @@ from functools import lru_cache, partial
 from typing import TypeVar
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import betainc, ndtr, stdtr
 
 from analyses.intervals.resampling import WEIGHTS_AT_ONCE, draw_weights
 from analyses.shared.exact_sums import to_grid
@@ -164,7 +164,7 @@ def t_of_moments(means: Floats, deviations: Floats, *, n_users: int | Floats) ->
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         statistics = np.sqrt(n_users) * np.abs(means) / deviations
-    p = 2 * np.asarray(stdtr(n_users - 1, -statistics))
+    p = 2 * np.asarray(scipy.special.stdtr(n_users - 1, -statistics))
     is_undecided = (means == 0) | (np.asarray(n_users) < 2)
     return np.where(is_undecided, 1.0, _above_zero(p))
 
@@ -208,7 +208,7 @@ def _sign_of_rows(differences: Floats) -> Floats:
     n_rarer = np.minimum(n_better, n_worse)
     # P(at most k of n) is a regularised incomplete beta function, of n - k and k + 1.
     n_commoner = np.maximum(np.maximum(n_better, n_worse), 1)
-    p = 2 * np.asarray(betainc(n_commoner, n_rarer + 1, 0.5))
+    p = 2 * np.asarray(scipy.special.betainc(n_commoner, n_rarer + 1, 0.5))
     return np.where(n_better == n_worse, 1.0, _above_zero(p))
 
 
@@ -248,7 +248,7 @@ def _wilcoxon_of_rows(differences: Floats) -> Floats:
     n_differing = np.count_nonzero(ranks, axis=1)
     deviations = np.sqrt((ranks * ranks).sum(axis=1))
     z = np.abs(totals) / np.maximum(deviations, 1.0)
-    p = 2 * np.asarray(ndtr(-z))
+    p = 2 * np.asarray(scipy.special.ndtr(-z))
     is_exact = (n_differing <= MAX_USERS_RANKED_EXACTLY) & (totals != 0)
     for row in np.flatnonzero(is_exact):
         p[row] = p_on_lattice(ranks[row])

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import chdtri, nctdtr, ndtr, ndtri, stdtrit
+import scipy
 
 from analyses.shared.limits import SMALLEST_RATIO
 from analyses.significance.paired_tests import for_all_pairs, normalised
@@ -73,11 +73,11 @@ def t_power(effects: Floats, n_users: Floats | float, *, alpha: float) -> Floats
     """
     users = np.asarray(n_users, dtype=np.float64)
     df = users - 1
-    critical_t = stdtrit(df, 1 - alpha / 2)
+    critical_t = scipy.special.stdtrit(df, 1 - alpha / 2)
     # Where the noncentral t is not known it is nil: far below the critical value.
     noncentrality = np.minimum(np.sqrt(users) * effects, MAX_EFFECT)
-    below = np.nan_to_num(nctdtr(df, noncentrality, -critical_t))
-    not_above = np.nan_to_num(nctdtr(df, noncentrality, critical_t))
+    below = np.nan_to_num(scipy.special.nctdtr(df, noncentrality, -critical_t))
+    not_above = np.nan_to_num(scipy.special.nctdtr(df, noncentrality, critical_t))
     return np.asarray(below + 1 - not_above)
 
 
@@ -91,12 +91,12 @@ def needed_users(effects: Floats, *, alpha: float, power: float) -> Floats:
 
     Sakai (2016), Topic set size design, Information Retrieval Journal 19(3).
     """
-    critical_z = float(ndtri(1 - alpha / 2))
+    critical_z = float(scipy.special.ndtri(1 - alpha / 2))
 
     def has_power(mean_z: float) -> bool:
         """Check that a normal statistic with this mean, of variance 1, has the power."""
-        chance_above = ndtr(mean_z - critical_z)
-        chance_below = ndtr(-mean_z - critical_z)
+        chance_above = scipy.special.ndtr(mean_z - critical_z)
+        chance_below = scipy.special.ndtr(-mean_z - critical_z)
         return float(chance_above + chance_below) >= power
 
     mean_z = _smallest_sufficient(has_power, 100.0)
@@ -159,7 +159,7 @@ def detectable_effect(n_users: int, *, alpha: float, power: float) -> float:
     """
     if n_users < MIN_USERS:
         return float("nan")
-    critical_t = float(stdtrit(n_users - 1, 1 - alpha / 2))
+    critical_t = float(scipy.special.stdtrit(n_users - 1, 1 - alpha / 2))
     # More than any effect that is sought.
     highest = 100 * critical_t
 
@@ -331,7 +331,7 @@ class EffectPrior:
         # Rounding can leave the last sum a little below 1.
         components = np.minimum(is_passed.sum(axis=1), N_COMPONENTS - 1)
         # `chdtri`: the number that chi-squared exceeds with a chance.
-        divisors = chdtri(n_systems - 1, scale_uniforms) / (n_systems - 1)
+        divisors = scipy.special.chdtri(n_systems - 1, scale_uniforms) / (n_systems - 1)
         variances = self.variances[components] / divisors
         factors = self.shrinkage_factors(variances)
         means = factors * self.effects
@@ -427,9 +427,9 @@ def _mean_share(effects: EffectDistribution, users: Floats, *, alpha: float) -> 
     """
     deviation = np.sqrt(1 + users * effects.variances)
     mean_t = np.sqrt(users) * effects.means
-    critical_t = stdtrit(users - 1, 1 - alpha / 2)
-    above = ndtr((mean_t - critical_t) / deviation)
-    below = ndtr((-mean_t - critical_t) / deviation)
+    critical_t = scipy.special.stdtrit(users - 1, 1 - alpha / 2)
+    above = scipy.special.ndtr((mean_t - critical_t) / deviation)
+    below = scipy.special.ndtr((-mean_t - critical_t) / deviation)
     chances = np.broadcast_to(effects.chances, effects.means.shape)
     weighted = (above + below) * chances
     return np.asarray(weighted.sum(axis=-1) / chances.sum(axis=-1))

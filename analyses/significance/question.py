@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+import scipy
 from pydantic import Field
-from scipy.special import ndtr
 
 from analyses.intervals.resampling import Advance
 from analyses.shared.analysis import AnalysisSettings
@@ -258,5 +258,5 @@ def standardise(values: Floats, standard: Standard) -> Floats:
     zeros = np.zeros(values.shape)
     z = np.divide(centred, deviations, out=zeros, where=differs)
     if standard == "normal":
-        return np.asarray(ndtr(z))
+        return np.asarray(scipy.special.ndtr(z))
     return np.clip(UNIFORM_SLOPE * z + 0.5, 0.0, 1.0)

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from pydantic import Field
 
-from analyses.shared.analysis import Need, analyses_with_plugins
+from analyses.shared.analysis import Need, find_analyses, read_user_analysis
 from analyses.shared.evidence import read_evidence
 from analyses.shared.figure_options import FigureOptions
 from analyses.shared.result import (
@@ -285,7 +285,11 @@ class FinishedStudy:
 
         What a truth says comes first: robust is not right.
         """
-        register = analyses_with_plugins(self.plugins)
+        keys = [key for key in self.manifest.results if key not in RESULTS_BESIDE_ANALYSES]
+        register = dict(find_analyses(keys))
+        for path in self.plugins:
+            user_analysis = read_user_analysis(path)
+            register[user_analysis.key] = user_analysis
         classes: dict[str, type[Result]] = {}
         for key in self.manifest.results:
             if key in register:

@@ -44,9 +44,9 @@ from analyses.shared.drawing import (
     remove_curve_names,
     set_log_scale,
     spreads_of,
-    write_plain_numbers,
 )
 from analyses.shared.end_labels import EndLabels, right_end, spread_heights
+from analyses.shared.log_numbers import write_plain_numbers
 from analyses.shared.measure import Measure, Measures
 from runs import InputError
 from tests.drawn import corners_of, points_of, segments_of

@@ -13,7 +13,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.pyplot import subplots
 
 from analyses.popularity import Popularity, Removal
-from analyses.shared.drawing import SPREAD, draw_band, explain, label_curves, write_plain_numbers
+from analyses.shared.drawing import SPREAD, draw_band, explain, label_curves
 from analyses.shared.end_labels import EndLabels
 from analyses.shared.families import Families, SubsetValues
 from analyses.shared.figure_formats import (
@@ -25,6 +25,7 @@ from analyses.shared.figure_formats import (
 )
 from analyses.shared.figure_options import FigureOptions
 from analyses.shared.figures import draw_figure, draw_panels
+from analyses.shared.log_numbers import write_plain_numbers
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, figures_of
 from runs import InputError

@@ -1,5 +1,7 @@
 import json
 import math
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -50,6 +52,24 @@ def test_the_paper_sums_each_pair_twice(finished: Path) -> None:
 def test_the_note_says_what_the_data_are(finished: Path, name: str) -> None:
     study = FinishedStudy.open(finished)
     assert tabulate(study, name).note.endswith(study.manifest.data)
+
+
+NEEDLESS = {
+    *("analyses.online", "analyses.sampled", "analyses.shared.end_labels"),
+    *("lenskit", "matplotlib", "numba", "scipy.special", "scipy.stats", "torch"),
+}
+"""What a table of means has no use for, and would be slow to import."""
+
+
+@pytest.mark.slow
+def test_a_table_of_means_imports_nothing_slow(finished: Path) -> None:
+    code = (
+        f"import sys; sys.argv = ['harness', 'table', {str(finished)!r}, 'means']\n"
+        "from harness.cli.main import main\n"
+        f"try: main()\nfinally: print(sorted(set({NEEDLESS}) & set(sys.modules)))"
+    )
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert answer.stdout.splitlines()[-1] == "[]", answer.stderr
 
 
 def test_agreement_is_called_by_the_chosen_coefficient(copied: Path) -> None:
