@@ -22,7 +22,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Measure:
-    """A metric at a cut-off, or over whole lists."""
+    """A metric at a cut-off, or over whole lists.
+
+    Parameters
+    ----------
+    metric
+        Name of the metric, with its options.
+    cutoff
+        Number of ranks that count; None for whole lists.
+
+    Examples
+    --------
+    >>> measure = Measure("P(rel=4)", 10)
+    >>> str(measure), measure.cutoff
+    ('P(rel=4)@10', 10)
+    """
 
     metric: str
     cutoff: int | None = None

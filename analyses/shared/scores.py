@@ -116,6 +116,20 @@ class Scores:
     InputError
         If the shape of the values does not fit the labels, that of the weights not the users, or a
         value is not finite.
+
+    Examples
+    --------
+    Scores of two systems for three users by one measure:
+
+    >>> from analyses.shared.measure import Measure, Measures
+    >>> scores = Scores(
+    ...     np.array([[[0.5, 0.2, 0.2], [0.1, 0.3, 0.2]]]),
+    ...     measures=Measures([Measure("RR")]),
+    ...     systems=("a", "b"),
+    ...     users=np.array(["u1", "u2", "u3"]),
+    ... )
+    >>> scores.means().round(2).to_dict()
+    {'RR': {'a': 0.3, 'b': 0.2}}
     """
 
     values: Floats

@@ -50,6 +50,23 @@ def alpha_ndcg(
     relevant item is relevant for each of its categories. The ideal list is found greedily and need
     not be the best one: a list can score above 1, but never above e / (e - 1). Among items with
     the same gain the greedy list takes the last by id, as ndeval does.
+
+    Examples
+    --------
+    Items 0 and 1 are of one category, item 2 of another; items 0 and 2 are relevant. In an ideal
+    list, item 2 is at rank 2, not at rank 3: (1 + 1 / log2(4)) / (1 + 1 / log2(3)):
+
+    >>> from qrels import Catalogue, judge, qrels_from_columns
+    >>> from runs import Run
+    >>> judged = judge(
+    ...     Run("a", np.array([[0, 1, 2]], dtype=np.int32)),
+    ...     qrels_from_columns(
+    ...         np.array([0, 0]), np.array([0, 2]), np.array([1, 1]), n_users=1, relevance_level=1
+    ...     ),
+    ...     Catalogue(3, features=np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])),
+    ... )
+    >>> alpha_ndcg(judged, cutoff=3).round(4)
+    array([0.9197])
     """
     dcg = judged.total(_discounted_gains, cutoff=cutoff, alpha=alpha)
     # Running sums over the ranks of the ideal list, (n_users, n_judged).

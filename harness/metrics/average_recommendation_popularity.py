@@ -29,6 +29,22 @@ def average_recommendation_popularity(judged: Judged, *, cutoff: int | None = No
     The judgements are not used. That less is better is a convention of work on popularity bias
     (Abdollahpouri et al. 2019); it does not mean that users get better recommendations. Random
     recommendations come close to the best value, and an empty list has it.
+
+    Examples
+    --------
+    The first two items have 8 and 4 training ratings:
+
+    >>> from qrels import Catalogue, judge, qrels_from_columns
+    >>> from runs import Run
+    >>> judged = judge(
+    ...     Run("a", np.array([[0, 1, 2]], dtype=np.int32)),
+    ...     qrels_from_columns(
+    ...         np.array([0, 0]), np.array([0, 2]), np.array([1, 1]), n_users=1, relevance_level=1
+    ...     ),
+    ...     Catalogue(3, popularity=np.array([8, 4, 2])),
+    ... )
+    >>> average_recommendation_popularity(judged, cutoff=2)
+    array([6.])
     """
     return mean_novelty(judged, _item_counts, cutoff=cutoff, discount="none", relevance="none")
 

@@ -45,6 +45,27 @@ def calibration(
     -----
     The judgements are not used. Steck allows weights for the user's ratings; here all ratings,
     including low ones, have the same weight.
+
+    Examples
+    --------
+    The user rated an item of each category; two of three listed items are of the first one:
+
+    >>> from scipy.sparse import csr_array
+    >>> from qrels import Catalogue, judge, qrels_from_columns
+    >>> from runs import Run
+    >>> judged = judge(
+    ...     Run("a", np.array([[0, 1, 2]], dtype=np.int32)),
+    ...     qrels_from_columns(
+    ...         np.array([0, 0]), np.array([0, 2]), np.array([1, 1]), n_users=1, relevance_level=1
+    ...     ),
+    ...     Catalogue(
+    ...         3,
+    ...         features=np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]),
+    ...         profiles=csr_array(np.array([[5.0, 0.0, 3.0]])),
+    ...     ),
+    ... )
+    >>> calibration(judged, cutoff=3).round(4)
+    array([0.0576])
     """
     profiles = judged.catalogue.once(_profile_distributions)[judged.users]
     of_empty_lists = _divergence(profiles, np.zeros_like(profiles), alpha)

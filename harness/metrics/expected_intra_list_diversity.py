@@ -53,6 +53,23 @@ def expected_intra_list_diversity(
     The values equal those of RankSys (``EILD``), except for items without features: here they are
     at distance 1 from all others, RankSys leaves them out. Without discount and relevance EILD is
     ILD. EILD mixes accuracy and diversity: one more relevant item of the same kind can lower it.
+
+    Examples
+    --------
+    Items 0 and 1 are of one category, item 2 of another; items 0 and 2 are relevant, at distance 1
+    from each other. Discounts are 1 and 1 / 2, and their sum over all ranks is 2.13:
+
+    >>> from qrels import Catalogue, judge, qrels_from_columns
+    >>> from runs import Run
+    >>> judged = judge(
+    ...     Run("a", np.array([[0, 1, 2]], dtype=np.int32)),
+    ...     qrels_from_columns(
+    ...         np.array([0, 0]), np.array([0, 2]), np.array([1, 1]), n_users=1, relevance_level=1
+    ...     ),
+    ...     Catalogue(3, features=np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])),
+    ... )
+    >>> expected_intra_list_diversity(judged, cutoff=3).round(4)
+    array([0.7039])
     """
     sums = judged.once(_distance_sums, discount=discount, relevance=relevance)
     total = judged.down_to(cutoff, sums)

@@ -44,6 +44,22 @@ def expected_popularity_complement(
     By default the judgements are not used, and a novel list need not be a good one. The paper's
     default for :math:`d_k` is 0.85^(k - 1). The values equal those of RankSys (``EPC``). Unlike P,
     the sum over a short list is divided by its length, not by n.
+
+    Examples
+    --------
+    Of 10 users, 8 have rated the first item and 4 the second:
+
+    >>> from qrels import Catalogue, judge, qrels_from_columns
+    >>> from runs import Run
+    >>> judged = judge(
+    ...     Run("a", np.array([[0, 1, 2]], dtype=np.int32)),
+    ...     qrels_from_columns(
+    ...         np.array([0, 0]), np.array([0, 2]), np.array([1, 1]), n_users=1, relevance_level=1
+    ...     ),
+    ...     Catalogue(3, popularity=np.array([8, 4, 2]), n_raters=10),
+    ... )
+    >>> expected_popularity_complement(judged, cutoff=2)
+    array([0.4])
     """
     return mean_novelty(judged, _unknown, cutoff=cutoff, discount=discount, relevance=relevance)
 

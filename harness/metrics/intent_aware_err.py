@@ -43,6 +43,23 @@ def intent_aware_err(
     (``ERR-IA``, "ideal ideal") and of ir_measures, whose alpha is 0.5: the score of a list in which
     every item is relevant for every subtopic, even if no such list exists. ndeval does not divide
     rank 1 by C, so that its value at cut-off 1 is C times as high.
+
+    Examples
+    --------
+    Items 0 and 1 are of one category, item 2 of another; items 0 and 2 are relevant:
+    (1 + 1 / 3) / (2 (1 + 1 / 4 + 1 / 12)):
+
+    >>> from qrels import Catalogue, judge, qrels_from_columns
+    >>> from runs import Run
+    >>> judged = judge(
+    ...     Run("a", np.array([[0, 1, 2]], dtype=np.int32)),
+    ...     qrels_from_columns(
+    ...         np.array([0, 0]), np.array([0, 2]), np.array([1, 1]), n_users=1, relevance_level=1
+    ...     ),
+    ...     Catalogue(3, features=np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])),
+    ... )
+    >>> intent_aware_err(judged, cutoff=3).round(4)
+    array([0.5])
     """
     total = judged.total(_gains_over_ranks, cutoff=cutoff, alpha=alpha)
     deepest = judged.depth if cutoff is None else cutoff

@@ -30,6 +30,22 @@ def intra_list_diversity(judged: Judged, *, cutoff: int | None = None) -> Floats
     -----
     Neither the judgements nor the order of the first n items are used. An item without features is
     at distance 1 from all others. Ziegler et al. report the sum of the similarities.
+
+    Examples
+    --------
+    Items 0 and 1 are of one category, item 2 of another: two of three pairs are at distance 1:
+
+    >>> from qrels import Catalogue, judge, qrels_from_columns
+    >>> from runs import Run
+    >>> judged = judge(
+    ...     Run("a", np.array([[0, 1, 2]], dtype=np.int32)),
+    ...     qrels_from_columns(
+    ...         np.array([0, 0]), np.array([0, 2]), np.array([1, 1]), n_users=1, relevance_level=1
+    ...     ),
+    ...     Catalogue(3, features=np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])),
+    ... )
+    >>> intra_list_diversity(judged, cutoff=3).round(4)
+    array([0.6667])
     """
     deepest = judged.depth if cutoff is None else cutoff
     n_items = np.minimum(judged.n_retrieved, deepest)

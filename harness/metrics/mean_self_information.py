@@ -47,6 +47,23 @@ def mean_self_information(
     discovery (EFD) of Vargas & Castells, as in RankSys. Zhou et al. use the number of users instead
     of N, which lowers all scores by the same amount. Items without training ratings are treated as
     having one.
+
+    Examples
+    --------
+    Of 14 training ratings, 8 are of the first item and 4 of the second: the mean of log2(14 / 8)
+    and log2(14 / 4):
+
+    >>> from qrels import Catalogue, judge, qrels_from_columns
+    >>> from runs import Run
+    >>> judged = judge(
+    ...     Run("a", np.array([[0, 1, 2]], dtype=np.int32)),
+    ...     qrels_from_columns(
+    ...         np.array([0, 0]), np.array([0, 2]), np.array([1, 1]), n_users=1, relevance_level=1
+    ...     ),
+    ...     Catalogue(3, popularity=np.array([8, 4, 2])),
+    ... )
+    >>> mean_self_information(judged, cutoff=2).round(4)
+    array([1.3074])
     """
     return mean_novelty(judged, _bits, cutoff=cutoff, discount=discount, relevance=relevance)
 

@@ -26,6 +26,24 @@ def subtopic_recall(judged: Judged, *, cutoff: int | None = None) -> Floats:
     -----
     The values equal those of ndeval (``strec``) and ir_measures (``StRecall``); those of categories
     are theirs on qrels in which a relevant item is relevant for each of its categories.
+
+    Examples
+    --------
+    Items 0 and 1 are of one category, item 2 of another; items 0 and 2 are relevant. The first two
+    ranks cover one of two categories:
+
+    >>> import numpy as np
+    >>> from qrels import Catalogue, judge, qrels_from_columns
+    >>> from runs import Run
+    >>> judged = judge(
+    ...     Run("a", np.array([[0, 1, 2]], dtype=np.int32)),
+    ...     qrels_from_columns(
+    ...         np.array([0, 0]), np.array([0, 2]), np.array([1, 1]), n_users=1, relevance_level=1
+    ...     ),
+    ...     Catalogue(3, features=np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])),
+    ... )
+    >>> subtopic_recall(judged, cutoff=2)
+    array([0.5])
     """
     covered = judged.total(new_aspects, cutoff=cutoff, alpha=1.0)
     return ratio(covered, judged.once_for_all(n_aspects))

@@ -48,6 +48,8 @@ def open_study(
 
     Examples
     --------
+    `harness.run_study` has an example with a number; without a study there is none:
+
     >>> open_study("study-of-nothing")
     Traceback (most recent call last):
     runs.InputError: study-of-nothing: no finished study is here (no manifest.json).

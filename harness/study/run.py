@@ -233,7 +233,7 @@ def _warn_of_depth(measures: Measures, runs: Sequence[Run]) -> None:
 
 
 def run_study(study: Study, *, n_jobs: int = 1, progress: Progress | None = None) -> Path:
-    """Run a study; resume it where it stopped.
+    r"""Run a study; resume it where it stopped.
 
     Parameters
     ----------
@@ -253,6 +253,35 @@ def run_study(study: Study, *, n_jobs: int = 1, progress: Progress | None = None
     ------
     InputError
         If the study or its input breaks a rule.
+
+    Examples
+    --------
+    The relevant item, d1, is at rank 1 in the run "a", and at rank 2 in the run "b":
+
+    >>> from tempfile import TemporaryDirectory
+    >>> import harness
+    >>> with TemporaryDirectory() as folder:
+    ...     files = {
+    ...         "a.run": "t1 Q0 d1 1 2.0 a\nt1 Q0 d2 2 1.0 a\n",
+    ...         "b.run": "t1 Q0 d2 1 2.0 b\nt1 Q0 d1 2 1.0 b\n",
+    ...         "t.qrels": "t1 0 d1 1\nt1 0 d2 0\n",
+    ...     }
+    ...     for name, lines in files.items():
+    ...         _ = Path(folder, name).write_text(lines)
+    ...     study = harness.Study(
+    ...         name="two-runs",
+    ...         runs={"paths": [f"{folder}/*.run"]},
+    ...         qrels={"path": f"{folder}/t.qrels"},
+    ...         metrics={"names": ["RR@2"]},
+    ...         analyses={"names": []},
+    ...         output=f"{folder}/study",
+    ...     )
+    ...     report = run_study(study)
+    ...     means = harness.open_study(report.parent).frame("means")
+    >>> means[["system", "metric", "cutoff", "mean"]]
+      system metric  cutoff  mean
+    0      a     RR       2   1.0
+    1      b     RR       2   0.5
     """
     progress = SilentProgress() if progress is None else progress
     stages, remarks = _prepare(study, n_jobs=n_jobs, progress=progress)

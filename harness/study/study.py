@@ -442,7 +442,7 @@ def _usual_truth(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_study(path: Path, *, changes: Mapping[str, Any] | None = None) -> Study:
-    """Read a study file.
+    r"""Read a study file.
 
     Parameters
     ----------
@@ -460,6 +460,16 @@ def read_study(path: Path, *, changes: Mapping[str, Any] | None = None) -> Study
     ------
     InputError
         If the file is missing, is not TOML, or breaks a rule; names the line, key, rule and value.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "study.toml"
+    ...     _ = path.write_text('name = "mine"\n[ratings]\npath = "ratings.csv"\n')
+    ...     study = read_study(path, changes={"seed": 1})
+    >>> study.name, study.ratings.path.name, study.seed
+    ('mine', 'ratings.csv', 1)
     """
     return Study.read(path, changes=changes)
 

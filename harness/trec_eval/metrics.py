@@ -37,6 +37,16 @@ def inferred_average_precision_trec(judged: Judged, *, cutoff: int | None = None
     As in trec_eval (``m_infap.c``), and so in pytrec_eval and ir_measures. With qrels that hold
     no negative grade it is AP, but for the smoothing; the metric ``infAP`` is the form of
     Valcarce et al. (2018), which takes every retrieved item to be in the pool.
+
+    Examples
+    --------
+    Rank 2 holds an item of the pool that nobody judged. As all judged items above rank 3 are
+    relevant, it is expected to be relevant, too; for AP it is not:
+
+    >>> from harness.metrics.average_precision import average_precision
+    >>> judged = Judged(np.array([[1.0, -1.0, 1.0]]), np.array([[1.0, 1.0, -1.0]]))
+    >>> inferred_average_precision_trec(judged).round(3), average_precision(judged).round(3)
+    (array([1.]), array([0.833]))
     """
     return ratio(judged.total(_expected_precisions, cutoff=cutoff), judged.n_relevant)
 
@@ -77,6 +87,15 @@ def interpolated_average_precision(
     -----
     As in trec_eval (``m_11pt_avg.c``), of which version 9 rounds "up" and version 10 to the
     "nearest". It was TREC's average precision before AP.
+
+    Examples
+    --------
+    Ranks 1 and 4 hold two of the three relevant items, rank 3 a non-relevant one:
+    the highest precision is 1 at four recall points, 1 / 2 at three, and 0 above:
+
+    >>> judged = Judged(np.array([[1.0, np.nan, 0.0, 1.0]]), np.array([[1.0, 1.0, 1.0, 0.0]]))
+    >>> float(interpolated_average_precision(judged)[0] * 11)
+    6.0
     """
     return judged.down_to(cutoff, judged.once(_mean_of_highest, rounding=rounding))
 
@@ -113,6 +132,14 @@ def set_precision(judged: Judged, *, cutoff: int | None = None) -> Floats:
     -----
     Divided by the number of items K that the list holds (up to n), as in trec_eval
     (``m_set_P.c``) and in LensKit's precision; P divides by n even where the list is shorter.
+
+    Examples
+    --------
+    Ranks 1 and 4 hold two of the three relevant items, rank 3 a non-relevant one:
+
+    >>> judged = Judged(np.array([[1.0, np.nan, 0.0, 1.0]]), np.array([[1.0, 1.0, 1.0, 0.0]]))
+    >>> set_precision(judged)
+    array([0.5])
     """
     retrieved = judged.n_retrieved if cutoff is None else np.minimum(judged.n_retrieved, cutoff)
     return ratio(judged.hits(cutoff), retrieved)
@@ -134,6 +161,14 @@ def set_recall(judged: Judged, *, cutoff: int | None = None) -> Floats:
     -----
     trec_eval has two measures, ``recall`` with a cut-off and ``set_recall`` without
     (``m_set_recall.c``); here SetR@n is Recall@n.
+
+    Examples
+    --------
+    Ranks 1 and 4 hold two of the three relevant items, rank 3 a non-relevant one:
+
+    >>> judged = Judged(np.array([[1.0, np.nan, 0.0, 1.0]]), np.array([[1.0, 1.0, 1.0, 0.0]]))
+    >>> set_recall(judged).round(4)
+    array([0.6667])
     """
     return recall(judged, cutoff=cutoff)
 
@@ -158,6 +193,14 @@ def set_f(judged: Judged, *, cutoff: int | None = None, beta: Positive = 1.0) ->
     ``beta`` is that of ir_measures and the parameter of trec_eval's ``set_F`` (``m_set_F.c``),
     which enters as it is. In van Rijsbergen's :math:`F_\beta`, and in scikit-learn's, it is
     squared: their F2 is SetF(beta=4). The precision is over the retrieved items, not over n.
+
+    Examples
+    --------
+    The precision is 1 / 2 and the recall 2 / 3:
+
+    >>> judged = Judged(np.array([[1.0, np.nan, 0.0, 1.0]]), np.array([[1.0, 1.0, 1.0, 0.0]]))
+    >>> set_f(judged).round(4)
+    array([0.5714])
     """
     precision = set_precision(judged, cutoff=cutoff)
     recall = set_recall(judged, cutoff=cutoff)

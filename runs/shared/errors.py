@@ -18,7 +18,17 @@ Returned = TypeVar("Returned")
 
 
 class InputError(ValueError):
-    """Input or an argument breaks a rule; the message names the thing, the rule and the value."""
+    """Input or an argument breaks a rule; the message names the thing, the rule and the value.
+
+    Examples
+    --------
+    >>> import harness
+    >>> try:
+    ...     harness.nDCG @ 0
+    ... except harness.InputError as error:
+    ...     print(error)
+    nDCG: the cut-off must be a whole number from 1 to 10,000,000, got 0.
+    """
 
     __module__ = "runs"
 

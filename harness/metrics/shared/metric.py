@@ -425,7 +425,13 @@ def metric(name: str, *, source: str, **facts: Any) -> Callable[[Callable[..., A
 
 
 def ratio(numerator: Floats, denominator: NDArray[np.number]) -> Floats:
-    """Divide; 0 where the denominator is 0, as in trec_eval. Both are of shape (n_users,)."""
+    """Divide; 0 where the denominator is 0, as in trec_eval. Both are of shape (n_users,).
+
+    Examples
+    --------
+    >>> ratio(np.array([1.0, 0.0]), np.array([4, 0]))
+    array([0.25, 0.  ])
+    """
     quotient = np.zeros(len(numerator))
     return np.divide(numerator, denominator, out=quotient, where=denominator > 0)
 
