@@ -13,7 +13,7 @@ release = version = __version__
 
 extensions = [
     *("sphinx.ext.autodoc", "numpydoc", "myst_parser"),
-    *("executed", "mathml", "notebooks", "reference"),
+    *("executed", "mathml", "notebooks", "reference", "pages"),
 ]
 exclude_patterns = ["build"]
 html_theme = "furo"

@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+import harness
 from analyses.shared.analysis import built_in_analyses
 from analyses.shared.result import figures_of, tables_of
+from harness.metrics.shared.metric import Metric
 from harness.metrics.shared.register import built_in_metrics
 from harness.study.study import Study
 from qrels import splits
@@ -55,8 +57,9 @@ def test_every_version_is_cited_and_told_of() -> None:
     assert cited[1] == told[1]
 
 
-@pytest.mark.parametrize("name", ["executed", "mathml", "notebooks", "reference"])
-def test_the_examples_of_an_extension_are_right(name: str) -> None:
+@pytest.mark.parametrize("name", ["executed", "mathml", "notebooks", "pages", "reference"])
+def test_the_examples_of_an_extension_are_right(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(DOCS / "extensions")
     tried = doctest.testmod(extension(name))
     assert tried.attempted > 0
     assert tried.failed == 0
@@ -65,8 +68,30 @@ def test_the_examples_of_an_extension_are_right(name: str) -> None:
 def test_the_reference_has_every_metric_and_its_options(reference: Any) -> None:
     lines = list(reference.metric_reference())
     for metric in built_in_metrics().values():
-        assert metric.name in lines
-        assert all(f"   * - ``{option.name}``" in lines for option in metric.all_options)
+        assert f"   /reference/generated/metrics/{metric.name}" in lines
+        page = list(reference.metric_page(metric))
+        assert metric.name in page
+        rows = [*lines, *page]
+        assert all(f"   * - ``{option.name}``" in rows for option in metric.all_options)
+
+
+def test_the_search_finds_a_metric_by_its_names_in_other_tools(reference: Any) -> None:
+    page = list(reference.metric_page(built_in_metrics()["AP"]))
+    assert {f".. index:: single: {name} (here: AP)" for name in ("map", "map_cut", "MAP")} <= {
+        *page
+    }
+
+
+@pytest.mark.parametrize("metric", built_in_metrics().values(), ids=str)
+def test_every_metric_has_a_formula_and_an_example(metric: Metric) -> None:
+    assert ".. math::" in metric.doc
+    assert ">>> " in metric.doc
+
+
+@pytest.mark.parametrize("name", harness.__all__)
+def test_every_public_name_has_a_page_and_an_example(name: str, reference: Any) -> None:
+    assert f"   /reference/generated/harness/{name}" in list(reference.public_reference())
+    assert ">>> " in (getattr(harness, name).__doc__ or "")
 
 
 def test_the_reference_has_every_system_and_its_settings(reference: Any) -> None:

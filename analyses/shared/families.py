@@ -105,13 +105,14 @@ class Families:
         if self.n_systems < FEW_SYSTEMS:
             cautions.append(
                 f"With {counted(self.n_systems, 'system')}, intervals over systems, and over users "
-                "and systems, may hold less often than in 95 % (docs/methods/intervals.md)."
+                "and systems, may hold less often than in 95 % (`harness docs methods/intervals`)."
             )
         if self.share_of_ties > MANY_TIES:
             cautions.append(
                 "By all report measures, systems score the same for "
                 f"{100 * self.share_of_ties:.0f} % of the users: intervals of differences over "
-                "users and systems may hold less often than in 95 % (docs/methods/intervals.md)."
+                "users and systems may hold less often than in 95 % "
+                "(`harness docs methods/intervals`)."
             )
         if self.versions:
             first, second = self.versions

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar
 
 import click
@@ -23,47 +22,93 @@ from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+import harness
 from analyses.ordering import COEFFICIENTS
 from analyses.shared.analysis import built_in_analyses
 from analyses.shared.result import figures_of, tables_of, title_of
 from harness.cli.main import main
+from harness.manual import foreign_names
 from harness.metrics.shared.metric import SHARED_OPTIONS, Metric
 from harness.metrics.shared.names import print_value
 from harness.metrics.shared.option import Option
 from harness.metrics.shared.register import built_in_metrics
 from harness.study.schema import study_schema
+from harness.study.setting_descriptions import (
+    SettingDescription,
+    SettingsSection,
+    describe_settings,
+    settings_sections,
+)
+from harness.trec_eval.measures import MEASURES, TrecMeasure
 from recommenders import SystemSpec, systems
 from runs.shared.members import Member
 
-Schema = Mapping[str, Any]
+GENERATED = "reference/generated"
+"""The folder of pages that the build writes, in that of the sources."""
 
 
 def metric_reference() -> Iterator[str]:
-    """Write the table of all metrics, their common options, and a section for each."""
+    """Write the table of all metrics, their common options, and the list of their pages."""
     metrics = sorted(built_in_metrics().values(), key=lambda metric: metric.name.casefold())
-    yield from table(
-        ("metric", "", "in trec_eval"),
-        [(f"`{m.name}`_", plain(m.summary), literal(m.trec_eval)) for m in metrics],
-    )
+    pages = [f"/{GENERATED}/metrics/{metric.name}" for metric in metrics]
+    rows = []
+    for metric, page in zip(metrics, pages, strict=True):
+        link = f":doc:`{metric.name} <{page}>`"
+        aliases = plain(", ".join(metric.aliases))
+        rows.append((link, plain(metric.summary), literal(metric.trec_eval), aliases))
+    yield from table(("metric", "", "in trec_eval", "others call it"), rows)
     yield from heading("Options of all metrics", "-")
     yield from option_table(SHARED_OPTIONS)
-    for metric in metrics:
-        yield from metric_section(metric)
+    yield from page_list(pages)
 
 
-def metric_section(metric: Metric) -> Iterator[str]:
-    """Write what a metric declares, its options, and the documentation of its definition."""
-    yield from heading(metric.name, "-")
-    better = "more" if metric.higher_is_better else "less"
-    told = f"From {metric.low:g} to {metric.high:g}, {better} is better."
-    same = f" In trec_eval: {literal(metric.trec_eval)}." if metric.trec_eval else ""
-    level = "" if metric.has_level else " The relevance level plays no part."
-    others = f" Others call it {plain(', '.join(metric.aliases))}." if metric.aliases else ""
-    yield from (f"{told}{same}{level}{others}", "", f"Source: {plain(metric.source)}.", "")
+def page_list(pages: Iterable[str]) -> Iterator[str]:
+    """Write a list of pages for the sidebar, which the text does not show."""
+    yield from (".. toctree::", "   :hidden:", "")
+    for page in pages:
+        yield f"   {page}"
+    yield ""
+
+
+def metric_page(metric: Metric) -> Iterator[str]:
+    """Write the page of a metric: what it declares, its options, and its documentation.
+
+    The search finds it by the names that other tools use.
+    """
+    for name in {**dict.fromkeys(metric.aliases), **dict.fromkeys(trec_eval_names(metric))}:
+        yield f".. index:: single: {name} (here: {metric.name})"
+    yield from heading(metric.name, "=")
+    direction = "more" if metric.higher_is_better else "less"
+    sentences = [f"From {metric.low:g} to {metric.high:g}, {direction} is better."]
+    if metric.trec_eval:
+        sentences.append(f"In trec_eval: {literal(metric.trec_eval)}.")
+    if not metric.has_level:
+        sentences.append("The relevance level plays no part.")
+    if metric.aliases:
+        sentences.append(f"Others call it {plain(', '.join(metric.aliases))}.")
+    yield from (" ".join(sentences), "", f"Source: {plain(metric.source)}.", "")
     if metric.options:
         yield from option_table(metric.options)
     yield from str(SphinxDocString(metric.doc)).splitlines()
     yield ""
+
+
+def trec_eval_names(metric: Metric) -> list[str]:
+    """List the measures of trec_eval that a metric computes."""
+    return [
+        name
+        for name, measure in MEASURES.items()
+        if isinstance(measure, TrecMeasure) and measure.metric == metric.name
+    ]
+
+
+def name_reference() -> Iterator[str]:
+    """Write the table of the names of measures in other tools."""
+    rows = []
+    for foreign in foreign_names():
+        here = plain(foreign.here) if " offered" in foreign.here else literal(foreign.here)
+        rows.append((literal(foreign.name), foreign.tool, here))
+    yield from table(("name", "in", "here"), rows)
 
 
 def option_table(options: Sequence[Option]) -> Iterator[str]:
@@ -100,7 +145,7 @@ def system_section(spec: SystemSpec) -> Iterator[str]:
     yield ""
     fields = spec.facts()["settings"]
     if fields:
-        yield from settings_table({"properties": fields})
+        yield from settings_table(describe_settings({"properties": fields}))
 
 
 def analysis_reference() -> Iterator[str]:
@@ -155,120 +200,33 @@ def settings_reference(path: str, *, name: str = "") -> Iterator[str]:
     module, _, attribute = path.rpartition(".")
     model: type[BaseModel] = getattr(importlib.import_module(module), attribute)
     schema = model.model_json_schema(mode="validation") if name else study_schema(study_class=model)
-    yield from section_of(schema, schema.get("$defs", {}), name)
+    for section in settings_sections(schema, name=name):
+        yield from section_of(section)
 
 
-def section_of(schema: Schema, known: Mapping[str, Schema], name: str) -> Iterator[str]:
-    """Write a table of settings and, below it, those nested in it, or its variants."""
-    fields = schema.get("properties", {})
-    found = {key: table_in(field, known) for key, field in fields.items()}
-    # The settings of each system are on the page of systems.
-    nested = {k: inner for k, inner in found.items() if inner is not None and k != "settings"}
-    if name.startswith("analyses."):
-        yield from (f".. _section-{name.partition('.')[2]}:", "")
-    yield from heading(f"[{name}]" if name else "At the top of the file", "-")
-    yield from (plain(first_sentence(schema.get("description", ""))), "")
-    simple = {key: field for key, field in fields.items() if key not in nested}
-    if simple:
-        required = schema.get("required", ())
-        yield from settings_table({"properties": simple, "required": required}, known)
-    for key, (inner, has_names) in nested.items():
-        label = f"{name}.{key}" if name else key
-        variants = [one for one in inner.get("anyOf", ()) if "title" in one]
-        for variant in variants:
-            yield from heading(f"[{label}]: {variant['title']}", "^")
-            yield from (plain(variant["description"]), "")
-            yield from settings_table(variant, known)
-        if not variants:
-            yield from section_of(inner, known, f"{label}.NAME" if has_names else label)
+def section_of(section: SettingsSection) -> Iterator[str]:
+    """Write the table of settings of a section, which the search finds by their names."""
+    label = f"[{section.name}]" if section.name else "At the top of the file"
+    for setting in section.settings:
+        yield f".. index:: single: {setting.name} (setting of {label})"
+    if section.name.startswith("analyses."):
+        yield from ("", f".. _section-{section.name.partition('.')[2]}:", "")
+    if section.variant:
+        yield from heading(f"{label}: {section.variant}", "^")
+    else:
+        yield from heading(label, "-")
+    yield from (plain(section.meaning), "")
+    if section.settings:
+        yield from settings_table(section.settings)
 
 
-def table_in(field: Schema, known: Mapping[str, Schema]) -> tuple[Schema, bool] | None:
-    """Find the table of settings that a field holds, and whether there is one for every name."""
-    choices = [resolved(one, known) for one in field.get("anyOf", field.get("allOf", (field,)))]
-    if sum("properties" in inner for inner in choices) > 1:
-        return field, False
-    for inner in choices:
-        if "properties" in inner:
-            return inner, False
-        named = inner.get("additionalProperties")
-        if isinstance(named, Mapping) and "properties" in resolved(named, known):
-            return resolved(named, known), True
-    return None
-
-
-def resolved(schema: Schema, known: Mapping[str, Schema]) -> Schema:
-    """Follow a reference to where a schema is defined."""
-    return known[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
-
-
-def settings_table(schema: Schema, known: Mapping[str, Schema] | None = None) -> Iterator[str]:
+def settings_table(settings: Iterable[SettingDescription]) -> Iterator[str]:
     """Write settings with what they may be, their defaults, and what they do."""
-    required = schema.get("required", ())
-    rows = [
-        (
-            literal(name),
-            plain(kind(field, known or {})),
-            "needed" if name in required else default_of(field),
-            plain(field.get("description", "")),
-        )
-        for name, field in schema["properties"].items()
-    ]
+    rows = []
+    for setting in settings:
+        default = "needed" if setting.is_required else literal(setting.default)
+        rows.append((literal(setting.name), plain(setting.values), default, plain(setting.meaning)))
     yield from table(("setting", "values", "default", ""), rows)
-
-
-def default_of(field: Schema) -> str:
-    """Write a default as a study file would; nothing where there is none.
-
-    Examples
-    --------
-    >>> default_of({"default": True}), default_of({"default": [1, 2]}), default_of({})
-    ('``true``', '``[1, 2]``', '')
-    """
-    value = field.get("default")
-    text = "" if value is None else json.dumps(value)
-    return literal(text if len(text) < LONGEST else f"{text[:LONGEST]} ...")
-
-
-LONGEST = 60
-"""Characters of a default that are shown."""
-
-MOST = 2**40
-"""A bound that says no more than what a number can hold."""
-
-BOUNDS = {
-    "minimum": "from {}",
-    "exclusiveMinimum": "above {}",
-    "maximum": "to {}",
-    "exclusiveMaximum": "below {}",
-}
-
-
-def kind(field: Schema, known: Mapping[str, Schema]) -> str:
-    """Say in words what a field may be.
-
-    Examples
-    --------
-    >>> kind({"type": "integer", "minimum": 1, "maximum": 5}, {})
-    'integer from 1 to 5'
-    >>> kind({"anyOf": [{"enum": ["drop", "keep"]}, {"type": "null"}]}, {})
-    '`drop` or `keep`'
-    >>> kind({"type": "array", "items": {"type": "number", "exclusiveMinimum": 0}}, {})
-    'array, each: number above 0'
-    """
-    field = {**resolved(field, known), **field}
-    if "anyOf" in field:
-        choices = [choice for choice in field["anyOf"] if choice.get("type") != "null"]
-        return " or ".join(kind(choice, known) for choice in choices)
-    if "const" in field or "enum" in field:
-        choices = [f"`{choice}`" for choice in field.get("enum", [field.get("const")])]
-        return " or ".join(filter(None, (", ".join(choices[:-1]), choices[-1])))
-    words = "path" if field.get("format") == "path" else field.get("type", "text")
-    given = {key: field[key] for key in BOUNDS if abs(field.get(key, MOST)) < MOST}
-    bounds = [BOUNDS[key].format(f"{bound:g}") for key, bound in given.items()]
-    whole = " ".join((words, *bounds))
-    each = kind(field["items"], known) if field.get("items") else ""
-    return f"{whole}, each: {each}" if each not in ("", "string") else whole
 
 
 def command_reference() -> Iterator[str]:
@@ -295,6 +253,23 @@ def help_text(text: str) -> Iterator[str]:
     """Write the paragraphs of a help text."""
     for paragraph in inspect.cleandoc(text).split("\n\n"):
         yield from (plain(paragraph), "")
+
+
+def public_reference() -> Iterator[str]:
+    """Write the table of the public names of `harness`, and the list of their pages."""
+    pages = [f"/{GENERATED}/harness/{name}" for name in harness.__all__]
+    rows = []
+    for name, page in zip(harness.__all__, pages, strict=True):
+        summary = first_sentence(inspect.getdoc(getattr(harness, name)) or "")
+        rows.append((f":doc:`{name} <{page}>`", plain(summary)))
+    yield from table(("name", ""), rows)
+    yield from page_list(pages)
+
+
+def public_page(name: str) -> Iterator[str]:
+    """Write the page of a public name of `harness`."""
+    yield from heading(f"harness.{name}", "=")
+    yield from documented("harness", name, getattr(harness, name))
 
 
 def package_reference(name: str) -> Iterator[str]:
@@ -426,6 +401,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     for writer in (
         *(metric_reference, system_reference, analysis_reference, analysis_modules_reference),
         *(command_reference, package_reference, coefficient_reference),
+        *(name_reference, public_reference),
     ):
         app.add_directive(writer.__name__.replace("_", "-"), directive(writer))
     app.add_directive("settings-reference", directive(settings_reference, "name"))

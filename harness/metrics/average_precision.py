@@ -11,7 +11,7 @@ from runs.shared.arrays import Floats
     "AP",
     source="Harman (1993), Overview of the First Text REtrieval Conference (TREC-1)",
     trec_eval="map_cut.n",
-    aliases=("MAP",),
+    aliases=("MAP", "average precision"),
 )
 def average_precision(judged: Judged, *, cutoff: int | None = None, capped: bool = False) -> Floats:
     r"""Mean of the precision at the ranks of all relevant items; 0 if there is no relevant item.

@@ -12,6 +12,7 @@ from runs.shared.arrays import Floats
     "Rprec",
     source="Buckley & Voorhees (2000), Evaluating evaluation measure stability",
     trec_eval="Rprec with -M n",
+    aliases=("R-precision",),
 )
 def r_precision(judged: Judged, *, cutoff: int | None = None, multiple: Positive = 1.0) -> Floats:
     r"""Precision at rank R, the number of the user's relevant items; 0 if there is none.

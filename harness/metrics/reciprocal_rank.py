@@ -21,7 +21,7 @@ def _common_multiple(cutoff: int) -> int | None:
     "RR",
     source="Kantor & Voorhees (2000), The TREC-5 Confusion Track",
     trec_eval="recip_rank with -M n",
-    aliases=("MRR",),
+    aliases=("MRR", "reciprocal rank"),
     lattice=_common_multiple,
     accumulates="max",
 )

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from analyses.shared.analysis import built_in_analyses
 from analyses.shared.sentences import listed, plural
 from harness.metrics.shared.names import VALUES_WITHOUT_NONRELEVANT, parse_name
 from harness.report.manifest import Manifest
@@ -27,17 +28,28 @@ METRIC_OF_ALL_GRADES = "nDCG"
 SIMULATED = (
     "The ratings are simulated. Compared with MovieLens 1M, simulated ratings make measures look "
     "more robust to the loss of popular items: results of this loss are likely to be too "
-    "favourable, most of all for P and RR (docs/methods/worlds.md)."
+    "favourable, most of all for P and RR."
 )
 """What worlds, in which tastes stay as they are, are known not to show."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """A caution, and the metrics that it is about; none if it is about all."""
+    """A caution.
+
+    Parameters
+    ----------
+    sentence
+        The caution.
+    metrics
+        Metrics that it is about; none if it is about all.
+    topic
+        Name by which `harness docs` explains it.
+    """
 
     sentence: str
     metrics: tuple[str, ...] = ()
+    topic: str = ""
 
 
 def checks_of(study: FinishedStudy) -> list[Check]:
@@ -54,11 +66,12 @@ def checks_of(study: FinishedStudy) -> list[Check]:
         checks += judgement_checks(facts, metrics, study.unit)
     is_simulated = facts.get("truth", {}).get("truth") == OF_WORLD
     if is_simulated:
-        checks.append(Check(SIMULATED))
+        checks.append(Check(SIMULATED, topic="methods/worlds"))
     else:
         checks += leakage_checks(facts.get("split", {}))
-    for _, result in study.results():
-        checks += [Check(caution) for caution in result.cautions()]
+    for key, result in study.results():
+        topic = key if key in built_in_analyses() else ""
+        checks += [Check(caution, topic=topic) for caution in result.cautions()]
     check_by_sentence: dict[str, Check] = {}
     for check in checks:
         check_by_sentence.setdefault(check.sentence, check)
@@ -72,7 +85,7 @@ def input_checks(manifest: Manifest) -> list[Check]:
     if "ratings" in facts:
         n_relevant = facts["users"] - facts.get("users without relevant items", 0)
         checks += untested_checks(facts["ratings"]["users"], facts["users"], n_relevant)
-    checks += [Check(warning) for warning in manifest.warnings]
+    checks += [Check(warning, topic="checks") for warning in manifest.warnings]
     return checks
 
 
@@ -97,7 +110,8 @@ def untested_checks(n_users: int, n_tested: int, n_relevant: int) -> Iterator[Ch
     yield Check(
         f"Measures tell of {n_relevant:,} of the {n_users:,} users ({share}): "
         f"{n_users - n_tested:,} have no test ratings, and {n_tested - n_relevant:,} no relevant "
-        "item among them."
+        "item among them.",
+        topic="splits",
     )
 
 
@@ -128,7 +142,7 @@ def judgement_checks(
         users = _counted(n_without_non_relevant, facts, unit)
         becomes = listed([f"{metric} {value}" for metric, value in equivalents.items()])
         sentence = f"{users} no judged non-relevant item: for them {becomes}."
-        yield Check(sentence, tuple(equivalents))
+        yield Check(sentence, tuple(equivalents), topic="counting")
     n_without_relevant = facts.get(f"{plural(unit)} without relevant items", 0)
     if n_without_relevant:
         users = _counted(n_without_relevant, facts, unit)
@@ -140,7 +154,8 @@ def judgement_checks(
             )
         yield Check(
             f"{users} no relevant item in the test data: for them all measures of relevant items "
-            f"are 0{exception}."
+            f"are 0{exception}.",
+            topic="counting",
         )
 
 
@@ -170,4 +185,4 @@ def leakage_checks(split: Mapping[str, Any], split_name: str = "this split") -> 
             "than a test rating, on average: training data leak the future. The split "
             "`global-time` avoids it, usually with fewer users to test."
         )
-        yield Check(sentence.replace("%", " %"))
+        yield Check(sentence.replace("%", " %"), topic="leakage")

@@ -14,12 +14,12 @@ from importlib.resources import files
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
-from analyses.shared.analysis import analyses_with_plugins
+from analyses.shared.analysis import analyses_with_plugins, built_in_analyses
 from analyses.shared.number_format import Cell, format_cell
 from analyses.shared.result import FigureDeclaration, Result, figures_of, tables_of
 from analyses.shared.table import Table, excerpt
 from harness.report.answer import Answer
-from harness.report.checks import checks_of, input_checks
+from harness.report.checks import Check, checks_of, input_checks
 from harness.report.inline_svg import InlineFigure, inline_figure
 from harness.report.study_folder import (
     ANSWER,
@@ -62,8 +62,9 @@ def render_report(study: FinishedStudy) -> bytes:
     """
     manifest = study.manifest
     results = dict(study.results())
-    summary = summarise(study)
     answer = results.get(ANSWER)
+    input_cautions = input_checks(manifest)
+    cautions = [check for check in _cautions_of(study, answer) if check not in input_cautions]
     sections = {key: _section(study, key, result) for key, result in results.items()}
     opening = sections.pop(ANSWER, None)
     # The table of systems that opens the page: their tests if there are some, or their means.
@@ -83,12 +84,12 @@ def render_report(study: FinishedStudy) -> bytes:
     return render_page(
         "report.html",
         manifest=manifest,
-        input_cautions=[check.sentence for check in input_checks(manifest)],
+        input_cautions=input_cautions,
         answer=_first_screen(answer),
         matrix=_matrix_of(answer),
         opening=opening,
         systems=system_tables,
-        cautions=summary.cautions,
+        cautions=cautions,
         sections=open_sections,
         last=folded_sections,
         frames=study.list_frames(),
@@ -154,6 +155,7 @@ def _section(study: FinishedStudy, key: str, result: Result) -> dict[str, Any]:
         "key": key,
         "title": title.capitalize(),
         "asked": question,
+        "topic": key if key in built_in_analyses() else "",
         "figures": figures[:1],
         "findings": findings,
         "tables": tables[:n_open_tables],
@@ -379,17 +381,20 @@ def _study_findings(result: Result) -> tuple[str, ...]:
 
 
 def summarise(study: FinishedStudy) -> Summary:
-    """Collect answer, findings and cautions of a study, each sentence once.
-
-    Without an answer, which states its intervals, there is a note on them among the cautions.
-    """
+    """Collect answer, findings and cautions of a study, each sentence once."""
     results = dict(study.results())
     answer_result = results.pop(ANSWER, None)
     answer = tuple(answer_result.findings()) if answer_result else ()
     findings: dict[str, None] = {}
     for result in results.values():
         findings |= dict.fromkeys(_study_findings(result))
-    cautions = [check.sentence for check in checks_of(study)]
-    if not answer:
-        cautions.append(INTERVALS)
+    cautions = [check.sentence for check in _cautions_of(study, answer_result)]
     return Summary(answer, tuple(findings), tuple(cautions))
+
+
+def _cautions_of(study: FinishedStudy, answer: Result | None) -> list[Check]:
+    """Collect the cautions; without an answer, which states its intervals, a note on them."""
+    cautions = checks_of(study)
+    if answer is None or not answer.findings():
+        cautions.append(Check(INTERVALS, topic="intervals"))
+    return cautions

@@ -136,6 +136,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         **QUIET,
     },
     "schema": {**PLUGIN, "--experiment": "flag"},
+    "docs": {},
 }
 ARGUMENTS = {
     "init": "DATA",
@@ -163,6 +164,7 @@ ARGUMENTS = {
     "systems": "[NAME|FILE.py:CLASS]...",
     "tune": "STUDY.toml [SYSTEM]...",
     "schema": "",
+    "docs": "[NAME]",
 }
 
 
@@ -210,7 +212,7 @@ def test_a_command_has_these_arguments(name: str) -> None:
     assert sum(not each.required for each in arguments) == ARGUMENTS[name].count("[")
 
 
-def test_commands_stand_in_six_groups_in_this_order() -> None:
+def test_commands_stand_in_seven_groups_in_this_order() -> None:
     assert [heading for heading, _ in _groups()] == [
         "Studies",
         "Measures",
@@ -218,10 +220,11 @@ def test_commands_stand_in_six_groups_in_this_order() -> None:
         "Sampled metrics",
         "Recall and clicks",
         "Data",
+        "Help",
     ]
     assert [*_commands()] == [*OPTIONS]
     places = sorted(m.GROUP[0] for m in import_modules("harness.cli") if hasattr(m, "GROUP"))
-    assert places == [1, 2, 3, 4, 5, 6]
+    assert places == [1, 2, 3, 4, 5, 6, 7]
 
 
 def harness(*arguments: str | Path) -> Result:

@@ -344,7 +344,7 @@ def test_code_in_cautions_is_set_as_code(copied: Path) -> None:
     manifest = json.loads(path.read_text(encoding="utf-8"))
     path.write_text(json.dumps(manifest | {"warnings": ["Set `a<b` of `c`."]}), encoding="utf-8")
     page = render_report(FinishedStudy.open(copied)).decode()
-    assert "<li>Set <code>a&lt;b</code> of <code>c</code>.</li>" in page
+    assert "<li>Set <code>a&lt;b</code> of <code>c</code>." in page
 
 
 def test_a_page_without_a_style_or_script_allows_none() -> None:
