@@ -120,8 +120,9 @@ def contested_pairs(
 
     Systems are compared by paired t-tests, whose p-values may be as small as a definition of
     "far apart" needs. `ContestedPairs` has all pairs within reach that not every candidate tells
-    apart at p < .001 (`AGREED_P`) in one direction. Without a candidate, none is contested, and all
-    systems are within reach.
+    apart at p < .001 (`AGREED_P`) in one direction. Pairs of systems whose scores are equal for all
+    users by all candidates are not contested: on them, all measures agree. Without a candidate,
+    none is contested, and all systems are within reach.
 
     Parameters
     ----------
@@ -148,6 +149,7 @@ def contested_pairs(
     # p-values and differences of means are of shape (n_candidates, n_pairs).
     chosen = scores.measures.indices(measures)
     p_values, differences = _t_tests_of_pairs(scores.weighted_values[chosen])
+    is_duplicate = _are_duplicates(scores.values[chosen], differences)
     directions = measures.signs[:, np.newaxis] * np.sign(differences)
     is_within_reach = systems_within_reach(p_values, directions, n_systems=len(scores.systems))
     ranges = np.ptp(scores.values[chosen], axis=1)
@@ -160,9 +162,22 @@ def contested_pairs(
         excluded=excluded,
         systems=scores.systems,
         is_within_reach=is_within_reach,
-        is_contested=_has_both(is_within_reach) & ~is_agreed,
+        is_contested=_has_both(is_within_reach) & ~is_agreed & ~is_duplicate,
         n_users=int(np.count_nonzero(is_user_informative)),
     )
+
+
+def _are_duplicates(values: Floats, differences: Floats) -> Masks:
+    """Mark the pairs i < j of systems whose scores are equal by all measures: (n_pairs,).
+
+    ``values`` are the scores, (n_measures, n_systems, n_users); ``differences`` those in means, of
+    shape (n_measures, n_pairs).
+    """
+    first, second = np.triu_indices(values.shape[1], k=1)
+    is_duplicate = (differences == 0).all(axis=0)
+    for pair in np.flatnonzero(is_duplicate):
+        is_duplicate[pair] = np.array_equal(values[:, first[pair]], values[:, second[pair]])
+    return is_duplicate
 
 
 def _t_tests_of_pairs(values: Floats) -> tuple[Floats, Floats]:

@@ -412,19 +412,20 @@ def named_apart(run_files: list[RunFile]) -> list[RunFile]:
         return run_files
     shared_tags = {tag for tag in tags if tags.count(tag) > 1}
     names: list[str] = []
-    n_renamed = 0
+    names_of_files: list[str] = []
     for run in run_files:
         if run.system in shared_tags:
-            names.append(_stem(Path(run.path)))
-            n_renamed += 1
+            name = _stem(Path(run.path))
+            names_of_files.append(name)
         else:
-            names.append(run.system)
+            name = run.system
+        names.append(name)
     if len(set(names)) < len(names):
         return run_files
     first_tag = min(shared_tags)
     warn(
-        f"{n_renamed} run files have one tag, such as {first_tag!r}: their systems are called as "
-        f"the files, such as {names[0]!r}."
+        f"{len(names_of_files)} run files share their tag with another one (such as {first_tag!r}): "
+        f"their systems are called as the files, such as {names_of_files[0]!r}."
     )
     return [replace(run, system=name) for run, name in zip(run_files, names, strict=True)]
 

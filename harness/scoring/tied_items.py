@@ -149,7 +149,8 @@ def warn_of_ranges(system: str, share: float, measures: Sequence[str], means: Fl
         high = rounded(highest[number])
         sentences.append(f"{measures[number]} {mean} ({low} to {high})")
     if n_affected > MOST_NAMED:
-        sentences.append(counted(n_affected - MOST_NAMED, "other measure"))
+        others = counted(n_affected - MOST_NAMED, "measure")
+        sentences.append(f"those of {others} more")
     percentage = f"{share:.0%}".replace("%", " %")
     warn(
         f"{percentage} of the lists of {system} have items with equal scores, "

@@ -74,6 +74,14 @@ def test_measures_without_judgements_and_multiples_are_no_candidates() -> None:
     }
 
 
+def test_systems_with_equal_scores_are_no_contested_pair() -> None:
+    # b is a copy of a; c has the same means, with the scores of other users.
+    precision = noisy([0.0])
+    values = np.concatenate([precision, precision, precision[:, ::-1]])[np.newaxis]
+    contested = contested_pairs(scores_of(values, [P]), uses_judgements=lambda _: True)
+    assert pair_names(contested.is_contested, contested.systems) == ["ac", "bc"]
+
+
 def test_without_a_candidate_nothing_is_contested() -> None:
     scores = scores_of(noisy([0.0, 0.1])[np.newaxis], [LENGTH])
     contested = contested_pairs(scores, uses_judgements=lambda _: False)

@@ -202,7 +202,7 @@ def given_folder(tmp_path: Path) -> Path:
 
 def test_runs_of_one_tag_are_called_as_their_files(given_folder: Path) -> None:
     write_run(given_folder, "full", {"u1": ["a"], "u2": ["a"]}, name="other.run")
-    with pytest.warns(InputWarning, match="2 run files have one tag, such as 'full'"):
+    with pytest.warns(InputWarning, match="2 run files share their tag.*'full'"):
         collection = collect_text(TREC, given_folder)
     assert [run.system for run in collection.runs] == ["full", "other", "partial"]
 
