@@ -449,11 +449,12 @@ class Correlation(Result):
         compared = self.measures.reported_or_at(cutoff)
         indices = self.measures.indices(compared)
         taus = self.taus[np.ix_(indices, indices)]
-        columns: dict[str, Any] = {"metric": compared.labels}
-        for label, column in zip(compared.labels, taus.T, strict=True):
-            columns[label] = column
+        names = [str(measure) for measure in compared]
+        columns: dict[str, Any] = {"measure": names}
+        for name, column in zip(names, taus.T, strict=True):
+            columns[name] = column
         note = f"{self._label_at_start()} between the orderings of the systems by mean score."
-        title = f"Agreement among metrics{compared.title_suffix}"
+        title = "Agreement among measures"
         return Table.from_columns("correlation", title, note, columns, decimals=2)
 
     def _label_at_start(self) -> str:

@@ -189,10 +189,10 @@ class Pools(Result):
         compared = self.measures.reported_or_at(cutoff)
         indices = self.measures.indices(compared)
         mean_falls = self._mean_falls()[indices, :, 0]
-        columns: dict[str, Any] = {"metric": compared.labels}
+        columns: dict[str, Any] = {"measure": [str(measure) for measure in compared]}
         for depth, falls in zip(self.depths, mean_falls.T, strict=True):
             columns[f"top {depth}"] = falls
-        title = f"Mean ranks that a system loses if it is not pooled{compared.title_suffix}"
+        title = "Mean ranks that a system loses if it is not pooled"
         return Table.from_columns("pools", title, self.caption(), columns)
 
     @figure("pools", "Agreement of pooled judgements with all judgements")

@@ -308,7 +308,7 @@ class Users(Result):
         taus = self.taus[indices, : len(sizes)]
         low, high = percentiles(taus, confidence=CONFIDENCE)
         decimals = common_decimals(low.ravel(), high.ravel())
-        columns: dict[str, Any] = {"metric": compared.labels}
+        columns: dict[str, Any] = {"measure": [str(measure) for measure in compared]}
         for size, means in zip(sizes, mean_of_defined(taus).T, strict=True):
             columns[f"{size} {self.units}"] = means
         consistency = self.consistency().by_label(compared)
@@ -316,9 +316,7 @@ class Users(Result):
             str(consistency[label]) if label in consistency else MISSING
             for label in compared.labels
         ]
-        title = (
-            f"Agreement of subsets of the {self.units} with all {self.units}{compared.title_suffix}"
-        )
+        title = f"Agreement of subsets of the {self.units} with all {self.units}"
         note = (
             f"Kendall's tau-b between the orderings of the systems on random subsets of the "
             f"{self.units} and on all {self.units}: mean of {self.n_repeats} subsets of each size. "

@@ -423,9 +423,10 @@ def named_apart(run_files: list[RunFile]) -> list[RunFile]:
     if len(set(names)) < len(names):
         return run_files
     first_tag = min(shared_tags)
+    n_renamed = len(names_of_files)
     warn(
-        f"{len(names_of_files)} run files share their tag with another one (such as {first_tag!r}): "
-        f"their systems are called as the files, such as {names_of_files[0]!r}."
+        f"{n_renamed} run files share their tag with another one (such as {first_tag!r}): their "
+        f"systems are called as the files, such as {names_of_files[0]!r}."
     )
     return [replace(run, system=name) for run, name in zip(run_files, names, strict=True)]
 

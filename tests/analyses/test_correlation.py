@@ -310,7 +310,7 @@ def test_agreement_whose_interval_is_wider_than_1_is_not_in_the_mean() -> None:
 
 def test_the_table_has_an_estimate_in_the_row_and_its_reference_in_the_column() -> None:
     table = stated([[1.0, 0.5], [0.25, 1.0]]).table()
-    assert [[*row] for row in table.rows] == [["P", 1.0, 0.5], ["AP", 0.25, 1.0]]
+    assert [[*row] for row in table.rows] == [["P@5", 1.0, 0.5], ["AP@5", 0.25, 1.0]]
     low = np.array([[1.0, 0.4], [0.1, 1.0]])
     table = stated([[1.0, 0.5], [0.25, 1.0]], low=low, high=low + 0.2).agreement_table()
     cells = [str(cell) for row in table.rows for cell in row[1:]]

@@ -178,8 +178,9 @@ def test_frames_have_the_middle_95_percent_of_the_replicates() -> None:
 
 def test_the_table_has_the_mean_fall_by_depth() -> None:
     table = stated().table()
-    assert table.headings == ["metric", "top 5", "top 20"]
-    assert [[*row] for row in table.rows] == [["P", 1.0, 0.5], ["AP", pytest.approx(1 / 3), 0.0]]
+    assert table.headings == ["measure", "top 5", "top 20"]
+    rows = [[*row] for row in table.rows]
+    assert rows == [["P@5", 1.0, 0.5], ["AP@5", pytest.approx(1 / 3), 0.0]]
 
 
 def test_the_finding_has_the_mean_fall_at_the_first_depth_from_the_least() -> None:
@@ -258,6 +259,6 @@ def test_the_caption_has_users_systems_and_judgements() -> None:
 def test_the_table_is_of_the_report_measures_or_a_cutoff() -> None:
     measures = Measures([Measure("P", 5), Measure("P", 10)])
     result = stated(measures=measures)
-    assert [row[0] for row in result.table().rows] == ["P"]
+    assert [row[0] for row in result.table().rows] == ["P@10"]
     assert [row[1] for row in result.table(cutoff=5).rows] == [1.0]
     assert [row[1] for row in result.table().rows] == [pytest.approx(1 / 3)]

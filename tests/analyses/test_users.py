@@ -244,15 +244,15 @@ def test_sizes_are_labelled_that_are_far_enough_from_all_users() -> None:
 
 def test_the_table_has_subsets_without_all_users() -> None:
     table = by_hand().agreement()
-    assert list(table.headings) == ["metric", "10 users", "two halves [95 %]"]
+    assert list(table.headings) == ["measure", "10 users", "two halves [95 %]"]
     assert table.rows[0][1] == pytest.approx(0.3)
     assert str(table.rows[0][2]).startswith(".3")
 
 
 def test_the_table_has_the_mean_of_each_size() -> None:
     table = with_taus([[0.2, 0.7, 1.0], [0.3, 0.6, 1.0]], sizes=(4, 10, 20)).agreement()
-    assert list(table.headings)[:3] == ["metric", "4 users", "10 users"]
-    assert [[*row][:3] for row in table.rows] == [["a", 0.2, 0.7], ["b", 0.3, 0.6]]
+    assert list(table.headings)[:3] == ["measure", "4 users", "10 users"]
+    assert [[*row][:3] for row in table.rows] == [["a@5", 0.2, 0.7], ["b@5", 0.3, 0.6]]
 
 
 def with_taus(taus: list[list[float]], *, sizes: tuple[int, ...]) -> Users:
