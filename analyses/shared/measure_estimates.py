@@ -195,8 +195,10 @@ class Estimates:
         from its value is multiplied by one factor: the quantile of the largest of all deviations
         (`joint_quantile`) over 1.96. Ratios are compared by their logarithms. An interval of one
         measure that was chosen for its value, such as the best, holds less often than it says;
-        these do not. NaN where a limit is.
+        these do not. If a single report measure has a value, its own limits. NaN where a limit is.
         """
+        if len(self._defined_reported()) == 1:
+            return self.low, self.high
         reported = self.measures.indices(self.measures.reported)
         quantile = joint_quantile(self._scaled(self.replicates[reported]))
         factor = quantile / NORMAL_QUANTILE

@@ -20,8 +20,8 @@ def describe(ratings: Ratings) -> dict[str, Any]:
     -------
     How many ``users``, ``items`` and ``ratings`` there are; ``density``, the share of the pairs
     that are rated; ``gini`` of the numbers of ratings of items; the minimum, median and maximum of
-    the ratings of a user and of an item; lowest, highest and number of distinct ratings; and the
-    ``first`` and ``last`` time in UTC, None without times.
+    the ratings of a user and of an item; lowest, highest and number of distinct ratings; and, if
+    ratings have times, the ``first`` and the ``last`` in UTC.
 
     Raises
     ------
@@ -59,8 +59,6 @@ def describe(ratings: Ratings) -> dict[str, Any]:
     statistics["lowest_rating"] = float(ratings.rating.min())
     statistics["highest_rating"] = float(ratings.rating.max())
     statistics["distinct_ratings"] = len(np.unique(ratings.rating))
-    statistics["first"] = None
-    statistics["last"] = None
     if ratings.time is not None:
         statistics["first"] = _date(int(ratings.time.min()))
         statistics["last"] = _date(int(ratings.time.max()))

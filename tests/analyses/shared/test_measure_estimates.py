@@ -280,6 +280,12 @@ def test_joint_limits_are_as_much_wider_as_all_at_once_need() -> None:
     np.testing.assert_allclose(high, found.values + factor * 0.04, rtol=1e-6)
 
 
+def test_joint_limits_of_a_single_measure_are_its_own() -> None:
+    found = stated([0.5])
+    low, high = found.joint_limits
+    assert (low[0], high[0]) == (found.low[0], found.high[0])
+
+
 def test_joint_limits_end_at_1_where_those_of_one_do() -> None:
     near = stated([0.97, -0.97], spread=0.015)
     low, high = near.joint_limits
