@@ -49,7 +49,15 @@ class ALSKNNSettings(Settings):
     weighting: Literal["rating", "bm25"] = searched(
         "rating",
         Choice(("rating", "bm25")),
-        "Values in the confidence: ratings, or their BM25 weights (k1 = 1.2, b = 0.75).",
+        "Values in the confidence: ratings, or their BM25 weights (k1 = 1.2).",
+    )
+    b: float = searched(
+        0.75,
+        Range(0.0, 1.0),
+        "Normalisation of BM25 by the number of ratings of an item: 0 (none) to 1; the thesis uses "
+        "0.75.",
+        ge=0,
+        le=1,
     )
 
 
@@ -83,7 +91,7 @@ def als_knn(ratings: Ratings, settings: ALSKNNSettings, *, seed: int) -> LinearI
 
     weighted = ratings
     if settings.weighting == "bm25":
-        bm25_weights = bm25(ratings, rows="items", k1=1.2, b=0.75, idf="smooth")
+        bm25_weights = bm25(ratings, rows="items", k1=1.2, b=settings.b, idf="smooth")
         weighted = replace(ratings, rating=bm25_weights)
     _, item_factors = least_squares(
         weighted.matrix() * settings.weight,

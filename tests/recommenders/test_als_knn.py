@@ -44,6 +44,7 @@ def test_settings_are_in_the_ranges_of_the_thesis() -> None:
         "epochs": "10; >= 1",
         "neighbours": "100; >= 1; searched in 10 to 200, log",
         "weighting": "rating; searched in rating, bm25",
+        "b": "0.75; >= 0; <= 1; searched in 0.0 to 1.0",
     }
 
 
@@ -85,6 +86,17 @@ def test_bm25_takes_items_for_documents_with_k1_of_1_2_and_b_of_3_quarters(
     of_u = np.log(1 + (4 - 2 + 0.5) / (2 + 0.5)) * 2.2 * 1 / (norm + 1)
     of_v = np.log(1 + (4 - 3 + 0.5) / (3 + 0.5)) * 2.2 * 3 / (norm + 3)
     np.testing.assert_allclose(weights[:, 0], [2 * of_u, 2 * of_v, 0, 0])
+
+
+def test_bm25_without_normalisation_does_not_count_the_ratings_of_an_item(
+    asked: list[tuple[np.ndarray, dict[str, Any]]],
+) -> None:
+    """With b = 0 the denominator is k1 plus the rating, whatever the length of the item."""
+    settings = {"weighting": "bm25", "weight": 1.0, "b": 0.0}
+    recommenders.train("als-knn", settings, four_users(), seed=1)
+    ((weights, _),) = asked
+    of_u = np.log(1 + (4 - 2 + 0.5) / (2 + 0.5)) * 2.2 * 1 / (1.2 + 1)
+    np.testing.assert_allclose(weights[0, 0], of_u)
 
 
 def test_the_values_of_ratings_do_not_weigh_in_the_scores() -> None:

@@ -17,6 +17,7 @@ SETTINGS = {
         "epochs": "10; >= 1",
         "neighbours": "100; >= 1; searched in 10 to 200, log",
         "weighting": "rating; searched in rating, bm25",
+        "b": "0.75; >= 0; <= 1; searched in 0.0 to 1.0",
     },
     "bprmf": {
         "factors": "64; >= 1; <= 2000; searched in 16 to 128, log",
