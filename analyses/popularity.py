@@ -245,6 +245,13 @@ class Popularity(Result):
             "popularity_checks": pd.concat(checks, ignore_index=True),
         }
 
+    def publications(self) -> Mapping[str, pd.DataFrame]:
+        """Tabulate Figures 3 and 7 of Valcarce et al. (2018): tau by the items kept, in percent."""
+        frame = self._tabulate(self.chosen)
+        kept_items = (100 * frame["level"]).round(6)
+        values = frame[["metric", "cutoff"]].assign(kept_items=kept_items, value=frame["tau"])
+        return {"recsys2018-figure3": values}
+
     def _tabulate(self, removal: Removal) -> pd.DataFrame:
         """Tabulate the curves of one removal: a row for each measure and level.
 

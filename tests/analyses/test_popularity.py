@@ -358,3 +358,11 @@ def test_columns_of_the_frame_are_in_their_order() -> None:
 def test_every_item_needs_a_tie_breaker() -> None:
     with pytest.raises(ValueError, match="4 counts need as many tie-breakers, got 3"):
         keep_items(judgements(), COUNTS, levels=LEVELS, ties=np.arange(3))
+
+
+def test_figure_3_has_tau_by_the_percentage_of_the_items_that_is_kept() -> None:
+    """Without item 0, which a alone finds, the order of the two systems turns round."""
+    frame = study().publications()["recsys2018-figure3"]
+    assert frame.kept_items.tolist() == [100, 75, 25]
+    assert frame.value.tolist()[:2] == [1, -1]
+    assert set(zip(frame.metric, frame.cutoff, strict=True)) == {("P", 5)}
