@@ -149,7 +149,7 @@ def add_extreme_maxima(
     observed_variances: Floats,
     tolerances: Floats,
     thresholds: Floats,
-    n_users: int,
+    n_blocks: int,
 ) -> None:
     """Count the replicates whose largest squared statistic, over the pairs so far, is extreme.
 
@@ -163,25 +163,26 @@ def add_extreme_maxima(
     maxima
         The largest squared statistic over the pairs so far, (n_replicates,).
     sums
-        Sums of the systems' scores over the users of each replicate, (n_systems, n_replicates).
+        Sums of the systems' scores over the blocks of users of each replicate, (n_systems,
+        n_replicates).
     square_sums
-        Sums of the pairs' squared centred differences, as whole numbers, over the users of each
+        Sums of the pairs' squared centred differences, as whole numbers, over the blocks of each
         replicate, (n_pairs, n_replicates).
     systems
         Numbers of the two systems of each pair, (n_pairs, 2).
     observed_sums
-        Sums of the pairs' differences over all users, (n_pairs,).
+        Sums of the pairs' differences over all blocks, (n_pairs,).
     factors
-        What makes mean squares of the sums of squares, (n_pairs,): a power of two over the users.
+        What makes mean squares of the sums of squares, (n_pairs,): a power of two over the blocks.
     observed_variances
-        Variances of the differences of all users, (n_pairs,); infinite for a pair without
+        Variances of the differences of all blocks, (n_pairs,); infinite for a pair without
         statistics.
     tolerances
         Variances that can be rounding alone, (n_pairs,): the observed one then takes their place.
     thresholds
         The squared statistic from which a replicate counts, (n_pairs,).
-    n_users
-        Number of users.
+    n_blocks
+        Number of blocks.
     """
     n_pairs, n_replicates = square_sums.shape
     for pair in range(n_pairs):
@@ -190,7 +191,7 @@ def add_extreme_maxima(
         count = 0
         for replicate in range(n_replicates):
             difference = sums[first, replicate] - sums[second, replicate]
-            shift = (difference - observed_sums[pair]) / n_users
+            shift = (difference - observed_sums[pair]) / n_blocks
             square = shift * shift
             variance = square_sums[pair, replicate] * factors[pair] - square
             if variance <= tolerances[pair]:

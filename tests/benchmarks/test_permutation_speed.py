@@ -1,11 +1,14 @@
 """Permutation tests of 210 pairs x 77 measures over 6,040 users, against plain ways to do them.
 
+max-T by the bootstrap, against max-T by sign flips.
+
 Run with ``pytest tests/benchmarks -s --benchmark-only``. Scores are synthetic: about as skewed as
 those of MovieLens 1M, with the lattices of P@k, RR@5 and RR@10 among them.
 """
 
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -19,6 +22,8 @@ from analyses.shared.exact_sums import to_grid
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.scores import Scores
 from analyses.shared.work import ScoresWork
+from analyses.significance.bootstrap_max_t import max_t_test
+from analyses.significance.corrections import sign_flip_max_t_test
 from analyses.significance.permutation import (
     BLOCK,
     count_as_extreme,
@@ -34,6 +39,12 @@ CUTOFFS = (5, *range(10, 101, 10))
 CONTINUOUS = ("Recall", "AP", "nDCG", "bpref", "infAP")
 N_SYSTEMS, N_USERS, PERMUTATIONS = 21, 6040, 100_000
 SCALES = {Measure("P", k): k for k in CUTOFFS} | {Measure("RR", 5): 60, Measure("RR", 10): 2520}
+
+MAX_T_RATIO = 2.5
+"""CPU time of max-T by the bootstrap over that of sign flips, which letters had up to 0.24.0."""
+
+MAX_T_REPLICATES = 10_000
+ROUNDS = 3
 
 Floats = NDArray[np.float64]
 
@@ -179,3 +190,24 @@ def test_monte_carlo(benchmark: Any, scores: Scores) -> None:
         f"at {rate:.0f} GFLOP/s (both extrapolated from {n_blocks * BLOCK:,} of "
         f"{PERMUTATIONS:,} permutations); ratio {whole / bare:.2f} (to reach: 1.25)"
     )
+
+
+@pytest.mark.parametrize(
+    ("n_systems", "n_users"), [(8, 100), (20, 600), (21, 6040), (50, 1000), (129, 50)]
+)
+def test_max_t(benchmark: Any, n_systems: int, n_users: int) -> None:
+    values = simulate(n_systems=n_systems, n_users=n_users).values[:2]
+    flip_signs = partial(sign_flip_max_t_test, values, permutations=MAX_T_REPLICATES, seed=0)
+    resample = partial(max_t_test, values, permutations=MAX_T_REPLICATES, seed=0)
+    max_t_test(values[:, :3], permutations=1, seed=0)
+    # In turn, as other work on the machine slows both down.
+    times = [(cpu_seconds(flip_signs), cpu_seconds(resample)) for _ in range(ROUNDS)]
+    of_sign_flips, of_bootstrap = np.min(times, axis=0)
+    benchmark.pedantic(resample)
+    ratio = of_bootstrap / of_sign_flips
+    print(
+        f"\nmax-T of {n_systems} systems, {n_users:,} users, 2 measures: sign flips "
+        f"{of_sign_flips:.3f} CPU-s, bootstrap {of_bootstrap:.3f}; ratio {ratio:.2f} (to reach: "
+        f"{MAX_T_RATIO})"
+    )
+    assert ratio < MAX_T_RATIO

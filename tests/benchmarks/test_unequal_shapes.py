@@ -49,3 +49,14 @@ def test_cells_are_those_of_the_table(cell: tuple[str, int, int]) -> None:
     for remade_rate, rate in pairs:
         standard_error = (max(rate, 0.02) * (1 - rate) / N_SETS) ** 0.5
         assert abs(remade_rate - rate) <= 4 * standard_error
+
+
+@pytest.mark.validity
+def test_blocks_of_users_err_as_often_as_users_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More than 400 users are resampled in blocks; if users are, few of the 60 sets differ."""
+    by_blocks = measure("P@10", 8, 1000, n_sets=N_SETS)
+    monkeypatch.setattr("analyses.significance.bootstrap_max_t.N_BLOCKS", 1000)
+    by_users = measure("P@10", 8, 1000, n_sets=N_SETS)
+    assert by_users.errors["sign flips"] == by_blocks.errors["sign flips"]
+    assert abs(by_users.errors["bootstrap"] - by_blocks.errors["bootstrap"]) < 0.04
+    assert abs(by_users.power["bootstrap"] - by_blocks.power["bootstrap"]) < 0.01

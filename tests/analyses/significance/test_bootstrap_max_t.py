@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from analyses.intervals.resampling import resampled_users
+from analyses.intervals.resampling import random_blocks, resampled_users
 from analyses.significance.bootstrap_max_t import MIN_DIFFERING_USERS, max_t_test
 from analyses.significance.paired_tests import sakai_test
 from analyses.significance.permutation import pair_indices
+from runs.shared.arrays import Numbers
 from tests.analyses.significance.references import TIE, Floats
 
 B = 299
@@ -27,21 +28,29 @@ def scores(rng: np.random.Generator) -> Floats:
     return np.stack([continuous, hits])
 
 
-def by_the_book(scores: Floats) -> Floats:
-    """One measure: pair by pair, replicate by replicate, with the users that are drawn."""
+def by_the_book(scores: Floats, *, n_blocks: int = 30) -> Floats:
+    """One measure: pair by pair, replicate by replicate, with the blocks of users that are drawn.
+
+    With 30 blocks, each of the 30 users is one.
+    """
     n_users = scores.shape[1]
     first, second = pair_indices(len(scores))
     differences = scores[first] - scores[second]
     means = differences.mean(axis=1)
-    deviations = differences.std(axis=1)
     n_differing = (np.abs(differences) > TIE).sum(axis=1)
     is_tested = n_differing >= MIN_DIFFERING_USERS
-    observed = np.where(is_tested, np.abs(means) / deviations, 0.0)
+    observed = np.abs(means) / differences.std(axis=1) * np.sqrt(n_users)
+    observed = np.where(is_tested, observed, 0.0)
+    sums = np.zeros((len(first), n_blocks))
+    for user, block in enumerate(blocks_of(n_users, n_blocks)):
+        sums[:, block] += differences[:, user] - means
+    deviations = sums.std(axis=1)
     statistics = []
-    for counts in resampled_users(0, B, n_users=n_users, seed=SEED).astype(int):
-        sample = np.repeat(differences, counts, axis=1)
+    for counts in resampled_users(0, B, n_users=n_blocks, seed=SEED).astype(int):
+        sample = np.repeat(sums, counts, axis=1)
         spread = np.where(np.ptp(sample, axis=1) < TIE, deviations, sample.std(axis=1))
-        statistics.append(is_tested * np.abs(sample.mean(axis=1) - means) / spread)
+        t = np.abs(sample.mean(axis=1)) / spread * np.sqrt(n_blocks)
+        statistics.append(np.where(is_tested, t, 0.0))
     p = np.empty(len(observed))
     so_far = 0.0
     pairs_left = list(np.argsort(-observed, kind="stable"))
@@ -54,9 +63,27 @@ def by_the_book(scores: Floats) -> Floats:
     return p
 
 
+def blocks_of(n_users: int, n_blocks: int) -> Numbers:
+    """The block of each user: that of the bootstrap, or the user himself."""
+    if n_blocks == n_users:
+        return np.arange(n_users)
+    return random_blocks(n_users, n_blocks=n_blocks, seed=SEED)
+
+
 def test_the_bootstrap_gives_what_a_plain_loop_gives(scores: Floats) -> None:
     p = max_t_test(scores, permutations=B, seed=SEED)
     expected = [by_the_book(measure_scores) for measure_scores in scores]
+    np.testing.assert_allclose(p, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n_blocks", [10, 20])
+def test_blocks_of_users_give_what_a_plain_loop_gives(
+    n_blocks: int, scores: Floats, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Blocks have 3 users each, or 1 and 2."""
+    monkeypatch.setattr("analyses.significance.bootstrap_max_t.N_BLOCKS", n_blocks)
+    p = max_t_test(scores, permutations=B, seed=SEED)
+    expected = [by_the_book(measure_scores, n_blocks=n_blocks) for measure_scores in scores]
     np.testing.assert_allclose(p, expected, rtol=1e-12)
 
 
