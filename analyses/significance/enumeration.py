@@ -8,14 +8,14 @@ the middle. Differences are of shape (n_users,).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import scipy
 
 from analyses.significance.exact import PairTest, distinct_sizes, smallest_significant
-from runs.shared.arrays import Floats, Numbers
+from runs.shared.arrays import Floats, Ints, Numbers
 
 MAX_ENUMERATED_USERS = 40
 """Differing users whose signs are counted."""
@@ -27,10 +27,16 @@ MERGED = TIES / 1024
 """Sums of a part are merged in bins of this share: far wider than rounding, narrower than ties."""
 
 LONG = 1 << 14
-"""Lists of so many sums are walked by compiled loops, which cost half a second once."""
+"""Lists of so many sums are searched for the smallest significant sum in blocks first."""
+
+BLOCK = 16
+"""Sums of a part that one stands for in this search."""
+
+MARGIN = 2
+"""Steps of the search around what blocks have found, in which the smallest sum is looked for."""
 
 MAX_LISTED_SUMS = 1 << 20
-"""Sums of all users that are listed at a time, in six arrays of 8 MB."""
+"""Sums of all users that are listed at a time, in five arrays of 8 MB."""
 
 REFINEMENT = 1 << 10
 """Parts into which a step of the search is divided that holds more sums."""
@@ -52,8 +58,9 @@ def by_enumeration(differences: Floats, *, alpha: float) -> PairTest:
     sizes, n_users = distinct_sizes(differences)
     sums = _SumsOfParts.from_sizes(sizes, n_users)
     observed = float(np.abs(differences.sum()))
-    p = sums.tail(observed)
-    mid_p = (p + sums.share_above(observed)) / 2
+    ties = sums.window(observed - sums.tolerance, observed + sums.tolerance)
+    p = min(1.0, ties.n_from_low / sums.n_half)
+    mid_p = (p + ties.n_from_high / sums.n_half) / 2
     # Of the largest sum, which two sign assignments reach in absolute value.
     smallest_p = 1 / sums.n_half
     if smallest_p > alpha:
@@ -66,37 +73,58 @@ def by_enumeration(differences: Floats, *, alpha: float) -> PairTest:
 def _smallest_significant_sum(sums: _SumsOfParts, *, alpha: float, deviation: float) -> float:
     """Find the smallest sum that at most a share alpha of all sums reaches; NaN if there is none.
 
-    ``deviation``: standard deviation of the sum under random signs. ``sums.places`` finds, for each
-    sum of the left part of the users, the first sum of the right part with which it adds up to at
-    least a total; all sums before these places are smaller. A search in steps comes close to it.
-    The sums within the last step are counted before they are listed. If there are more than 2^20,
-    the steps are made finer. Sums within a step as short as the tolerance are ties: then the first
-    sum after the step is taken.
+    ``deviation``: standard deviation of the sum under random signs. In long lists, blocks of sums
+    say where it is; then a look at the sums around finds it, or a search in steps does. The sums
+    within the last step are counted before they are listed. If there are more than 2^20, the steps
+    are made finer. Sums within a step as short as the tolerance are ties: then the first sum after
+    the step is taken.
     """
     tolerance = sums.tolerance
     n_longest = max(len(sums.left.values), len(sums.right.values))
     step = max(deviation / n_longest, tolerance)
+    farthest = sums.largest + step
+    if n_longest >= LONG:
+        tail_of_blocks = sums.in_blocks().tail
+        near = smallest_significant(
+            tail_of_blocks, alpha=alpha, deviation=deviation, farthest=farthest, step=step
+        )
+        window = sums.window(near - MARGIN * step, near + MARGIN * step)
+        is_before = window.n_from_low > alpha * sums.n_half
+        if is_before and window.n_sums <= MAX_LISTED_SUMS:
+            critical_sum = _first_significant(sums, window, alpha=alpha)
+            if not np.isnan(critical_sum):
+                return critical_sum
     near = smallest_significant(
-        sums.tail, alpha=alpha, deviation=deviation, farthest=sums.largest + step, step=step
+        sums.tail, alpha=alpha, deviation=deviation, farthest=farthest, step=step
     )
-    first = sums.places(near - step - 2 * tolerance)
-    last = sums.places(near)
-    while step > tolerance and (last - first).sum() > MAX_LISTED_SUMS:
+    window = sums.window(near - step - 2 * tolerance, near)
+    while step > tolerance and window.n_sums > MAX_LISTED_SUMS:
         start = near - step
         step = max(step / REFINEMENT, tolerance)
         near = smallest_significant(
             sums.tail, alpha=alpha, deviation=deviation, farthest=near, step=step, start=start
         )
-        first = sums.places(near - step - 2 * tolerance)
-        last = sums.places(near)
-    if (last - first).sum() > MAX_LISTED_SUMS:
-        return sums.smallest_at(last)
-    candidates, counts = sums.between(first, last)
-    # Sign assignments that give a candidate or a larger sum; what ties with it counts as larger.
-    n_from = sums.count_at(last) + _sums_from_each(counts)
-    n_extreme = n_from[np.searchsorted(candidates, candidates - tolerance)]
-    significant = candidates[n_extreme <= alpha * sums.n_half]
-    return float(significant[0]) if len(significant) else sums.smallest_at(last)
+        window = sums.window(near - step - 2 * tolerance, near)
+    if window.n_sums > MAX_LISTED_SUMS:
+        return sums.smallest_at(window.last)
+    critical_sum = _first_significant(sums, window, alpha=alpha)
+    return sums.smallest_at(window.last) if np.isnan(critical_sum) else critical_sum
+
+
+def _first_significant(sums: _SumsOfParts, window: _Window, *, alpha: float) -> float:
+    """Find the smallest sum of a window that at most a share alpha of all sums reaches.
+
+    A sum that is smaller by less than the tolerance is a tie, and reaches it. NaN if there is none.
+    """
+    candidates, counts = sums.between(window)
+    # Sign assignments that give a candidate or a larger sum.
+    n_from = window.n_from_high + _sums_from_each(counts)
+    n_before = np.count_nonzero(n_from[:-1] > alpha * sums.n_half)
+    if n_before == 0:
+        return float(candidates[0]) if len(candidates) else float("nan")
+    ties_with_last = candidates - sums.tolerance <= candidates[n_before - 1]
+    first = np.count_nonzero(ties_with_last)
+    return float(candidates[first]) if first < len(candidates) else float("nan")
 
 
 def _sums_from_each(counts: Floats) -> Floats:
@@ -109,68 +137,63 @@ def _sums_from_each(counts: Floats) -> Floats:
 class _SignedSums:
     """Distinct signed sums of a part of the users, rising, and the sign assignments of each.
 
-    Values and counts are of shape (n_sums,).
+    Values and counts are of shape (n_sums,); both are symmetric about 0.
     """
 
     values: Floats
     counts: Floats
     n_signs: float
 
-    def with_user(self, size: float, *, width: float) -> _SignedSums:
-        """Add a user whose difference has this size, in two ways: with each sign.
-
-        ``self.values`` are rising sums, ``self.counts`` how many of the ``self.n_signs`` sign
-        assignments give each, both of shape (n_sums,). Lists of 16,384 sums (`LONG`) or more, if
-        some sums tie, are merged by a compiled loop. Sums that round to the same multiple of the
-        width become one.
-        """
-        if self.n_signs > len(self.values) >= LONG:
-            from analyses.significance.permutation_loops import add_user
-
-            values, counts = add_user(self.values, self.counts, size, width)
-            return _SignedSums(values, counts, 2 * self.n_signs)
-        values = np.concatenate([self.values - size, self.values + size])
-        if self.n_signs == len(self.values):
-            # All counts are 1.
-            values.sort(kind="stable")
-            counts = np.ones(len(values))
-        else:
-            order = np.argsort(values, kind="stable")
-            values = values[order]
-            counts = np.concatenate([self.counts, self.counts])[order]
-        return _merge(values, counts, 2 * self.n_signs, width=width)
-
     def with_users(self, size: float, n_users: int, *, width: float) -> _SignedSums:
         """Add users whose differences all have this size, each with either sign.
 
         Sums that round to the same multiple of the width become one.
         """
+        from analyses.significance.permutation_loops import add_user, merge_ties
+
         if n_users == 1:
-            return self.with_user(size, width=width)
-        n_plus = np.arange(n_users + 1.0)
-        shifts = size * (2 * n_plus - n_users)
-        values = np.add.outer(shifts, self.values).ravel()
-        n_ways = scipy.special.comb(n_users, n_plus)
-        counts = np.multiply.outer(n_ways, self.counts).ravel()
-        order = np.argsort(values, kind="stable")
-        n_signs = np.ldexp(self.n_signs, n_users)
-        return _merge(values[order], counts[order], float(n_signs), width=width)
-
-
-def _merge(values: Floats, counts: Floats, n_signs: float, *, width: float) -> _SignedSums:
-    """Merge rising sums that round to the same multiple of the width, and add up their counts.
-
-    Values and counts are of shape (n_sums,); a merged sum has the value of the smallest.
-    """
-    if np.diff(values).min(initial=np.inf) > width:
+            values, counts = add_user(self.values, self.counts, size)
+        else:
+            n_plus = np.arange(n_users + 1.0)
+            shifts = size * (2 * n_plus - n_users)
+            values = np.add.outer(shifts, self.values).ravel()
+            n_ways = scipy.special.comb(n_users, n_plus)
+            counts = np.multiply.outer(n_ways, self.counts).ravel()
+            order = np.argsort(values, kind="stable")
+            values = values[order]
+            counts = counts[order]
+        values, counts = merge_ties(values, counts, width)
+        n_signs = float(np.ldexp(self.n_signs, n_users))
         return _SignedSums(values, counts, n_signs)
-    bins = np.rint(values / width)
-    starts = np.flatnonzero(np.diff(bins, prepend=-np.inf))
-    merged_counts = np.add.reduceat(counts, starts)
-    return _SignedSums(values[starts], merged_counts, n_signs)
+
+    def in_blocks(self) -> _SignedSums:
+        """Replace every 16 sums (`BLOCK`) by their mean over sign assignments."""
+        starts = np.arange(0, len(self.values), BLOCK)
+        counts = np.add.reduceat(self.counts, starts)
+        totals = np.add.reduceat(self.counts * self.values, starts)
+        return _SignedSums(totals / counts, counts, self.n_signs)
 
 
 NO_USERS = _SignedSums(np.zeros(1), np.ones(1), 1.0)
+
+
+class _Window(NamedTuple):
+    """Sums of all users from a low total to before a high one.
+
+    For each left sum, the right sums from its ``first`` place to before its ``last`` add up with it
+    to a sum in the window; both are of shape (n_left_sums,). With the numbers of sign assignments
+    that give at least the low total, and at least the high one.
+    """
+
+    first: Ints
+    last: Ints
+    n_from_low: float
+    n_from_high: float
+
+    @property
+    def n_sums(self) -> int:
+        """Number of sums in the window, each as often as it is a left sum and a right one."""
+        return int((self.last - self.first).sum(dtype=np.int64))
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,78 +233,55 @@ class _SumsOfParts:
         """Half of the number of sign assignments: as many as in one tail, at most."""
         return self.left.n_signs * self.right.n_signs / 2
 
+    def in_blocks(self) -> _SumsOfParts:
+        """Replace the sums of both parts by means of 16: tails are nearly the same."""
+        return replace(self, left=self.left.in_blocks(), right=self.right.in_blocks())
+
     def tail(self, total: float) -> float:
         """Compute the share of the sign assignments whose absolute sum is at least the total.
 
         A sum that is smaller by less than the tolerance is a tie, and counts. At most 1.
         """
-        n_extreme = self.count_from(total - self.tolerance)
+        from analyses.significance.permutation_loops import count_from
+
+        n_extreme = count_from(
+            self.left.values,
+            self.left.counts,
+            self.right.values,
+            self.right.counts,
+            total - self.tolerance,
+        )
         return min(1.0, n_extreme / self.n_half)
 
-    def share_above(self, total: float) -> float:
-        """Compute the share of the sign assignments whose absolute sum is above the total.
+    def window(self, low: float, high: float) -> _Window:
+        """Find the sums of all users that are at least a low total, and less than a high one."""
+        from analyses.significance.permutation_loops import find_window
 
-        A sum that is larger by at most the tolerance is a tie, and does not count.
+        window = find_window(
+            self.left.values, self.left.counts, self.right.values, self.right.counts, low, high
+        )
+        return _Window(*window)
+
+    def between(self, window: _Window) -> tuple[Floats, Floats]:
+        """List the sums of a window, rising, and the sign assignments of each.
+
+        Sums and counts are of shape (n_sums,).
         """
-        return self.count_from(total + self.tolerance) / self.n_half
+        from analyses.significance.permutation_loops import list_window
 
-    @property
-    def are_long(self) -> bool:
-        """Whether the lists are walked by compiled loops."""
-        return len(self.left.values) >= LONG
-
-    def places(self, total: float) -> Numbers:
-        """For each left sum, find the first right sum that adds up with it to at least the total.
-
-        Places are of shape (n_left_sums,): the number of right sums where none is large enough.
-        """
-        if self.are_long:
-            from analyses.significance.permutation_loops import first_places
-
-            return first_places(self.left.values, self.right.values, total)
-        smallest = total - self.left.values
-        return np.searchsorted(self.right.values, smallest)
-
-    @cached_property
-    def right_counts_from(self) -> Floats:
-        """Sign assignments of the right part that give each sum or a larger one; 0 at the end."""
-        return _sums_from_each(self.right.counts)
-
-    def count_from(self, total: float) -> float:
-        """Count the sign assignments of all users whose sum is at least the total."""
-        if self.are_long:
-            from analyses.significance.permutation_loops import count_from
-
-            return count_from(
-                self.left.values, self.left.counts, self.right.values, self.right.counts, total
-            )
-        return self.count_at(self.places(total))
-
-    def count_at(self, places: Numbers) -> float:
-        """Count the sign assignments that give, with each left sum, a right sum from its place on.
-
-        Places among the right sums are of shape (n_left_sums,).
-        """
-        n_right = self.right_counts_from[places]
-        return float((self.left.counts * n_right).sum())
-
-    def between(self, first: Numbers, last: Numbers) -> tuple[Floats, Floats]:
-        """List the sums of all users between places, rising, and the sign assignments of each.
-
-        For each left sum, the right sums from its ``first`` place to before its ``last`` are taken;
-        both are of shape (n_left_sums,). Sums and counts are of shape (n_sums,).
-        """
-        n_right = last - first
-        starts = np.cumsum(n_right) - n_right
-        left = np.repeat(np.arange(len(n_right)), n_right)
-        offsets = first - starts
-        right = np.arange(len(left)) + offsets[left]
-        values = self.left.values[left] + self.right.values[right]
+        values, counts = list_window(
+            self.left.values,
+            self.left.counts,
+            self.right.values,
+            self.right.counts,
+            window.first,
+            window.last,
+            window.n_sums,
+        )
         order = np.argsort(values)
-        counts = self.left.counts[left] * self.right.counts[right]
         return values[order], counts[order]
 
-    def smallest_at(self, places: Numbers) -> float:
+    def smallest_at(self, places: Ints) -> float:
         """Find the smallest sum of a left sum and the right sum at its place.
 
         Places are of shape (n_left_sums,). NaN if all are behind the last right sum.

@@ -62,6 +62,9 @@ N_TERMS = 32
 MAX_TERMS = 1 << 16
 """Longest series of a single pair."""
 
+NEGLIGIBLE_PRODUCT = float(np.exp(-50.0))
+"""A product of cosines below this in size counts as 0."""
+
 NEGLIGIBLE_REST = 1e-8
 """A series is long enough if the second half of its terms adds up to less, in absolute value."""
 
@@ -454,16 +457,23 @@ def _product_tail(differences: Floats, *, farthest: float) -> Tail:
 
     Differences are of shape (n_users,). A series is long enough if the second half of its terms
     adds up to less than 1e-8 in absolute value, for the farthest total. The p-values are NaN where
-    no series of at most 65,536 terms does.
+    no series of at most 65,536 terms does. A longer series goes on from the products of a shorter.
     """
+    from analyses.significance.permutation_loops import cosine_products
+
     sizes, counts = distinct_sizes(differences)
     step = _angle_step(differences, farthest)
+    turns = np.repeat(step * sizes, counts)
+    products = np.empty(0)
     for n_terms in _series_lengths(sizes, counts, step):
-        numbers, products = characteristic_function(sizes, counts, step=step, n_angles=n_terms)
+        further_products = cosine_products(turns, len(products) + 1, n_terms, NEGLIGIBLE_PRODUCT)
+        products = np.concatenate([products, further_products])
+        numbers = np.arange(1, n_terms + 1)
         terms = _fourier_terms(step * farthest * numbers, numbers, products)
-        second_half = terms[numbers > n_terms // 2]
+        second_half = terms[n_terms // 2 :]
         if np.abs(second_half).sum() < NEGLIGIBLE_REST:
-            return partial(_sum_product, step, numbers, products)
+            matters = products != 0
+            return partial(_sum_product, step, numbers[matters], products[matters])
     return lambda total: float("nan")
 
 

@@ -8,22 +8,48 @@ from numpy.typing import NDArray
 from runs.shared.arrays import Floats
 from runs.shared.compiled import jit, jit_like_numpy
 
+N_NEIGHBOURS = 32
+"""Neighbouring angles whose cosines are computed together, by the addition theorem."""
+
+USERS_BETWEEN_LOOKS = 16
+"""After so many users it is looked whether all products of neighbouring angles are negligible."""
+
 
 @jit()
-def first_places(left: Floats, right: Floats, total: float) -> NDArray[np.intp]:
-    """For each left sum, find the first right sum that adds up with it to at least the total.
+def cosine_products(turns: Floats, first: int, last: int, negligible: float) -> Floats:
+    """Multiply the cosines of all users at the multiples ``first`` to ``last`` of an angle.
 
-    Both lists rise; ``left`` is of shape (n_left,), as are the places. A place is ``len(right)``
-    where no right sum is large enough.
+    ``turns``: the angle times the absolute difference of each user, of shape (n_users,). Products
+    are of shape (last - first + 1,). They are 0 in a block of `N_NEIGHBOURS` angles whose products,
+    over the first users alone, are all below ``negligible`` in size.
     """
-    places = np.empty(len(left), dtype=np.intp)
-    place = len(right)
-    for number in range(len(left)):
-        smallest = total - left[number]
-        while place > 0 and right[place - 1] >= smallest:
-            place -= 1
-        places[number] = place
-    return places
+    n_users = len(turns)
+    n_angles = last - first + 1
+    cosines = np.empty((n_users, N_NEIGHBOURS))
+    sines = np.empty((n_users, N_NEIGHBOURS))
+    for user in range(n_users):
+        for neighbour in range(N_NEIGHBOURS):
+            cosines[user, neighbour] = np.cos(neighbour * turns[user])
+            sines[user, neighbour] = np.sin(neighbour * turns[user])
+    products = np.empty(n_angles)
+    block = np.empty(N_NEIGHBOURS)
+    for start in range(0, n_angles, N_NEIGHBOURS):
+        block[:] = 1.0
+        for user in range(n_users):
+            angle = (first + start) * turns[user]
+            cosine = np.cos(angle)
+            sine = np.sin(angle)
+            for neighbour in range(N_NEIGHBOURS):
+                block[neighbour] *= (
+                    cosine * cosines[user, neighbour] - sine * sines[user, neighbour]
+                )
+            is_look = user % USERS_BETWEEN_LOOKS == USERS_BETWEEN_LOOKS - 1
+            if is_look and np.abs(block).max() < negligible:
+                block[:] = 0.0
+                break
+        n_in_block = min(N_NEIGHBOURS, n_angles - start)
+        products[start : start + n_in_block] = block[:n_in_block]
+    return products
 
 
 @jit()
@@ -48,38 +74,126 @@ def count_from(
 
 
 @jit()
-def add_user(values: Floats, counts: Floats, size: float, width: float) -> tuple[Floats, Floats]:
+def find_window(
+    left: Floats,
+    left_counts: Floats,
+    right: Floats,
+    right_counts: Floats,
+    low: float,
+    high: float,
+) -> tuple[NDArray[np.int32], NDArray[np.int32], float, float]:
+    """For each left sum, find the first right sums that add up with it to a low and a high total.
+
+    Sums are of shape (n_left,) and (n_right,), and rise; counts, of the same shapes, are the
+    numbers of sign assignments that give each sum. Places are of shape (n_left,), and the number of
+    right sums where none is large enough: first those for the low total, then those for the high
+    one. The numbers of sign assignments that give at least the low and the high total come last.
+    """
+    low_places = np.empty(len(left), dtype=np.int32)
+    high_places = np.empty(len(left), dtype=np.int32)
+    low_place = len(right)
+    high_place = len(right)
+    n_right_from_low = 0.0
+    n_right_from_high = 0.0
+    n_from_low = 0.0
+    n_from_high = 0.0
+    for number in range(len(left)):
+        while low_place > 0 and right[low_place - 1] >= low - left[number]:
+            low_place -= 1
+            n_right_from_low += right_counts[low_place]
+        while high_place > 0 and right[high_place - 1] >= high - left[number]:
+            high_place -= 1
+            n_right_from_high += right_counts[high_place]
+        low_places[number] = low_place
+        high_places[number] = high_place
+        n_from_low += left_counts[number] * n_right_from_low
+        n_from_high += left_counts[number] * n_right_from_high
+    return low_places, high_places, n_from_low, n_from_high
+
+
+@jit()
+def list_window(
+    left: Floats,
+    left_counts: Floats,
+    right: Floats,
+    right_counts: Floats,
+    first_places: NDArray[np.int32],
+    last_places: NDArray[np.int32],
+    n_sums: int,
+) -> tuple[Floats, Floats]:
+    """List the sums of each left sum and the right sums from its first to before its last place.
+
+    Sums and counts are those of `find_window`, places are of shape (n_left,). Returned are the sums
+    and the numbers of sign assignments that give each, both of shape (n_sums,), in no order.
+    """
+    values = np.empty(n_sums)
+    counts = np.empty(n_sums)
+    place = 0
+    for number in range(len(left)):
+        for right_place in range(first_places[number], last_places[number]):
+            values[place] = left[number] + right[right_place]
+            counts[place] = left_counts[number] * right_counts[right_place]
+            place += 1
+    return values, counts
+
+
+@jit()
+def add_user(values: Floats, counts: Floats, size: float) -> tuple[Floats, Floats]:
     """Add a user to rising sums: each becomes smaller or larger by the size of his difference.
 
-    Values and counts (sign assignments of each sum) are of shape (n_sums,). Returned are the new
-    sums, at most 2 n_sums, rising, and their counts. Sums that round to the same multiple of the
-    width become one, with the value of the smallest.
+    Values and counts (sign assignments of each sum) are of shape (n_sums,), and symmetric about 0.
+    Returned are the 2 n_sums new sums, rising, and their counts: the upper half mirrors the lower.
     """
     n_sums = len(values)
     new_values = np.empty(2 * n_sums)
     new_counts = np.empty(2 * n_sums)
     below = 0
     above = 0
+    for place in range(n_sums):
+        lowered = values[below] - size
+        raised = values[above] + size
+        is_lowered = lowered <= raised
+        value = min(lowered, raised)
+        count = counts[below] if is_lowered else counts[above]
+        below += is_lowered
+        above += 1 - is_lowered
+        mirrored_place = 2 * n_sums - 1 - place
+        new_values[place] = value
+        new_values[mirrored_place] = -value
+        new_counts[place] = count
+        new_counts[mirrored_place] = count
+    return new_values, new_counts
+
+
+@jit()
+def merge_ties(values: Floats, counts: Floats, width: float) -> tuple[Floats, Floats]:
+    """Merge rising sums that round to the same multiple of the width, and add up their counts.
+
+    Values and counts are of shape (n_sums,); a merged sum has the value that is nearest to 0. If no
+    two sums are within the width, both are returned as they are.
+    """
+    n_sums = len(values)
+    smallest_distance = np.inf
+    for number in range(1, n_sums):
+        smallest_distance = min(smallest_distance, values[number] - values[number - 1])
+    if smallest_distance > width:
+        return values, counts
+    merged_values = np.empty(n_sums)
+    merged_counts = np.empty(n_sums)
     last = -1
     last_bin = -np.inf
-    while above < n_sums:
-        if below < n_sums and values[below] - size <= values[above] + size:
-            value = values[below] - size
-            count = counts[below]
-            below += 1
-        else:
-            value = values[above] + size
-            count = counts[above]
-            above += 1
-        value_bin = np.rint(value / width)
-        if value_bin == last_bin:
-            new_counts[last] += count
-        else:
+    for number in range(n_sums):
+        value_bin = np.rint(values[number] / width)
+        if value_bin > last_bin:
             last += 1
-            new_values[last] = value
-            new_counts[last] = count
             last_bin = value_bin
-    return new_values[: last + 1].copy(), new_counts[: last + 1].copy()
+            merged_values[last] = values[number]
+            merged_counts[last] = counts[number]
+        else:
+            merged_counts[last] += counts[number]
+            if abs(values[number]) < abs(merged_values[last]):
+                merged_values[last] = values[number]
+    return merged_values[: last + 1].copy(), merged_counts[: last + 1].copy()
 
 
 @jit()

@@ -24,6 +24,7 @@ from analyses.shared.scores import Scores
 from analyses.shared.work import ScoresWork
 from analyses.significance.bootstrap_max_t import max_t_test
 from analyses.significance.corrections import sign_flip_max_t_test
+from analyses.significance.enumeration import by_enumeration
 from analyses.significance.permutation import (
     BLOCK,
     count_as_extreme,
@@ -32,6 +33,7 @@ from analyses.significance.permutation import (
     pair_indices,
     random_signs,
 )
+from analyses.significance.permutation_loops import cosine_products
 from analyses.significance.power_samples import REPLICATES, PowerSamples, resample_power
 from tests.benchmarks.machine import cpu_seconds, describe_machine
 
@@ -148,6 +150,38 @@ def test_many_systems_and_fifty_topics(benchmark: Any, decimals: int) -> None:
         f"\nexact, 129 systems, 50 topics, {decimals} decimals: {plain / 8256 * 1e3:.2f} CPU-ms a "
         f"pair, with required differences (to reach: .5)"
     )
+
+
+def test_enumeration_beside_sorting_its_sums(benchmark: Any) -> None:
+    """40 users without ties: two lists of 2^20 sums, of which p and the smallest sum are found."""
+    rng = np.random.default_rng(0)
+    differences = rng.normal(0.2, 1.0, 40)
+    by_enumeration(differences, alpha=0.05)
+    lists = rng.normal(size=(2, 2**20))
+    sorting = min(cpu_seconds(lambda: np.sort(lists, axis=1)) for _ in range(5))
+    whole = min(cpu_seconds(lambda: by_enumeration(differences, alpha=0.05)) for _ in range(5))
+    benchmark.pedantic(by_enumeration, args=(differences,), kwargs={"alpha": 0.05})
+    print(f"\nenumeration of 40 users, over sorting as many sums: {whole / sorting:.1f}")
+    assert whole < 6 * sorting
+
+
+def test_products_of_cosines_beside_numpy(benchmark: Any) -> None:
+    """A series of 65,536 terms for 50 users."""
+    n_terms = 2**16
+    turns = np.random.default_rng(0).uniform(0.0, 0.01, 50)
+    numbers = np.arange(1, n_terms + 1)
+
+    def in_numpy() -> Floats:
+        return np.cos(np.multiply.outer(numbers, turns)).prod(axis=1)
+
+    products = cosine_products(turns, 1, n_terms, 0.0)
+    np.testing.assert_allclose(products, in_numpy(), rtol=0, atol=1e-11)
+
+    by_numpy = min(cpu_seconds(in_numpy) for _ in range(5))
+    by_loop = min(cpu_seconds(lambda: cosine_products(turns, 1, n_terms, 0.0)) for _ in range(5))
+    benchmark.pedantic(cosine_products, args=(turns, 1, n_terms, 0.0))
+    print(f"\nproducts of cosines by numpy, over the compiled loop: {by_numpy / by_loop:.1f}")
+    assert by_loop < by_numpy / 3
 
 
 def test_resampling_users(benchmark: Any, scores: Scores) -> None:

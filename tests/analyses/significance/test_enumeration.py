@@ -48,7 +48,7 @@ def test_finer_steps_find_the_same_sum(differences: Floats, alpha: float) -> Non
 
 
 @pytest.mark.parametrize("kind", ["full precision", "tied"])
-def test_compiled_loops_change_no_p(
+def test_a_search_in_blocks_first_finds_the_same(
     kind: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     differences = rng.normal(0.2, 1.0, size=20)
