@@ -11,6 +11,7 @@ import numpy as np
 from qrels.subtopics import Subtopics
 from runs import InputError
 from runs.shared.arrays import Integers, Ints, Longs, Masks
+from runs.shared.arrow import arrow_stream
 from runs.shared.errors import warn
 from runs.shared.fields import offsets_of, rows_of_groups
 
@@ -144,6 +145,11 @@ class Qrels:
         Judgements of user u have the indices ``offsets[u]`` to ``offsets[u + 1] - 1``.
         """
         return rows_of_groups(self.offsets, users)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Hand out the judgements as Arrow: columns user and item (numbers), and grade."""
+        judgements = {"user": self.users, "item": self.items, "grade": self.grades}
+        return arrow_stream(judgements, requested_schema=requested_schema)
 
 
 def qrels_from_columns(

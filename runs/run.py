@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runs.shared.arrays import Floats, Ints, Masks, Numbers
+from runs.shared.arrow import arrow_stream
 from runs.shared.errors import InputError
 
 NO_ITEM = np.int32(-1)
@@ -121,6 +122,16 @@ class Run:
         order = np.lexsort((-tie_breakers, group_numbers))
         reordered_items = np.take_along_axis(self.items, order, axis=1)
         return Run(self.system, reordered_items, self.tied)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Hand out the lists as Arrow: columns user and item (numbers), and rank, from 1."""
+        users, columns = np.nonzero(self.items >= 0)
+        listed: dict[str, NDArray[np.integer]] = {
+            "user": users,
+            "item": self.items[users, columns],
+            "rank": columns + 1,
+        }
+        return arrow_stream(listed, requested_schema=requested_schema)
 
 
 def top_items(scores: NDArray[np.floating], *, depth: int) -> Ints:

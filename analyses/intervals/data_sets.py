@@ -286,7 +286,7 @@ class DataSetRanks:
                 return np.asarray(strengths / totals)
         names = ", ".join(self.names)
         warn(
-            f"the strengths of {names} in the Plackett-Luce model still change "
+            f"The strengths of {names} in the Plackett-Luce model still change "
             f"after {MOST_STEPS:,} steps: they are left out."
         )
         return np.full(n_wins.shape, np.nan)

@@ -13,6 +13,7 @@ from analyses.shared.measure import Measures
 from analyses.shared.table import excerpt, overview
 from runs import InputError
 from runs.shared.arrays import Floats, Masks, Numbers, mean_in_order
+from runs.shared.arrow import arrow_stream
 from runs.shared.errors import counted
 
 if TYPE_CHECKING:
@@ -247,3 +248,9 @@ class Scores:
     def _repr_html_(self) -> str:
         title = f"Mean scores of {counted(len(self.users), self.unit)}"
         return excerpt(title, self.means().reset_index(), (), rows=SYSTEMS_IN_HTML)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Hand out the table of `frame` as Arrow."""
+        frame = self.frame()
+        columns = {str(name): frame[name].to_numpy() for name in frame}
+        return arrow_stream(columns, requested_schema=requested_schema)

@@ -244,7 +244,7 @@ def check_grades(qrels: Qrels, *, remedy: str) -> None:
     grades_in_words = ", ".join(map(str, grades))
     remedy_with_level = remedy.format(level=level)
     warn(
-        f"every judged item is relevant: all grades, {grades_in_words}, reach the "
+        f"Every judged item is relevant: all grades, {grades_in_words}, reach the "
         f"relevance level {qrels.relevance_level}. If grades are ratings, name the lowest one that "
         f"is relevant: {remedy_with_level}."
     )

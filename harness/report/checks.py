@@ -107,12 +107,13 @@ def untested_checks(n_users: int, n_tested: int, n_relevant: int) -> Iterator[Ch
     if n_relevant > (1 - MANY_UNTESTED) * n_users:
         return
     share = f"{n_relevant / n_users:.1%}".replace("%", " %")
-    yield Check(
+    sentence = (
         f"Measures tell of {n_relevant:,} of the {n_users:,} users ({share}): "
-        f"{n_users - n_tested:,} have no test ratings, and {n_tested - n_relevant:,} no relevant "
-        "item among them.",
-        topic="splits",
+        f"{n_users - n_tested:,} have no item in the test set"
     )
+    if n_tested > n_relevant:
+        sentence += f", and {n_tested - n_relevant:,} no relevant one"
+    yield Check(f"{sentence}.", topic="splits")
 
 
 def judgement_checks(

@@ -28,7 +28,7 @@ from analyses.shared.table import Table, escape_formula
 from harness.readers.score_files import read_score_tables
 from harness.readers.score_parquet import SCORES_FILE
 from harness.report.mean_ranks import MeanRanks
-from harness.report.page import image_source, render_page
+from harness.report.page import drawing_on_page, render_page
 from harness.report.publication import Publication
 from harness.report.shared_estimates import (
     by_shared_measure,
@@ -480,9 +480,14 @@ def write_comparison(compared: Comparison | Publication, folder: Path) -> Path:
     figures: list[dict[str, Any]] = []
     for declaration, caption, figure in compared.figures():
         svg = as_svg(figure)
-        write_within(folder, f"figures/{declaration.file_stem}.svg", svg)
+        name = f"figures/{declaration.file_stem}.svg"
+        write_within(folder, name, svg)
         write_within(folder, f"figures/{declaration.file_stem}.pdf", WRITERS["pdf"](figure))
-        figures.append({"face": declaration, "caption": caption, "source": image_source(svg)})
+        description = f"{declaration.title}. {caption}"
+        drawing = drawing_on_page(
+            svg, source=name, prefix=declaration.short, description=description
+        )
+        figures.append({"face": declaration, "caption": caption, "drawing": drawing})
     numbers = as_csv(map_texts(compared.frame(), escape_formula))
     write_within(folder, "tables/comparison.csv", numbers.encode())
     page = render_page("comparison.html", compared=compared, figures=figures)

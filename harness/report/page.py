@@ -229,12 +229,6 @@ def _text_of(name: str) -> str:
     return files("harness.report").joinpath(name).read_text(encoding="utf-8")
 
 
-def image_source(svg: bytes) -> str:
-    """Encode an image as an address that holds it."""
-    encoded = base64.b64encode(svg).decode()
-    return f"data:image/svg+xml;base64,{encoded}"
-
-
 def _figure(
     study: FinishedStudy,
     key: str,
@@ -251,34 +245,42 @@ def _figure(
     # The caption as it was when the figure was drawn.
     caption = study.read(caption_name(declaration)).decode(errors="replace").rstrip()
     description = " ".join([f"{title}.", *(findings or [caption])])
-    drawings = [_drawing(study, figure_name(declaration), declaration.short, description)]
+    name = figure_name(declaration)
+    drawing = drawing_on_page(
+        study.read(name), source=name, prefix=declaration.short, description=description
+    )
+    panels = []
     name_of_panels = panels_name(declaration)
     if study.path_of(name_of_panels).exists():
-        in_panels = f"{title}: a panel for each curve"
-        drawings.append(_drawing(study, name_of_panels, f"{declaration.short}p", in_panels))
+        in_panels = drawing_on_page(
+            study.read(name_of_panels),
+            source=name_of_panels,
+            prefix=f"{declaration.short}p",
+            description=f"{title}: a panel for each curve",
+        )
+        panels.append(in_panels)
     return {
         "name": declaration.file_stem,
         "place": declaration.sort_key,
         "title": title,
         "caption": study.caption(caption),
-        "drawing": drawings[0],
-        "panels": drawings[1:],
+        "drawing": drawing,
+        "panels": panels,
         "data": _frame_of(study, key, declaration),
     }
 
 
-def _drawing(study: FinishedStudy, name: str, prefix: str, description: str) -> dict[str, Any]:
-    """Read a drawing of a study, and choose its widths on the page, in pixels.
+def drawing_on_page(svg: bytes, *, source: str, prefix: str, description: str) -> dict[str, Any]:
+    """Make a drawing an element of a page, and choose its widths, in pixels.
 
     Returns its "markup", and "style", the name of its class, with three widths: that on a page
     which has room, and the least ones by which its smallest text has 9 pixels (`SMALLEST_TEXT`),
-    and 11 in a wide window (`SMALLEST_TEXT_WIDE`). ``name`` is that of its file, ``prefix`` what
-    ids within begin with.
+    and 11 in a wide window (`SMALLEST_TEXT_WIDE`). ``source`` is the name of its file, ``prefix``
+    what ids within begin with, and ``description`` what it shows, for those who do not see it.
     """
     style = f"w-{prefix}"
-    svg = study.read(name)
     figure: InlineFigure = inline_figure(
-        svg, source=name, prefix=f"{prefix}-", style=style, description=description
+        svg, source=source, prefix=f"{prefix}-", style=style, description=description
     )
     # Without a text, any width will do.
     points = figure.width / figure.smallest_text
@@ -338,7 +340,13 @@ FACTS_IN_WORDS = {
     "relevance level": "lowest relevant grade",
     "first": "first rating",
     "last": "last rating",
-    "gini": "Gini index of the items' ratings",
+    "lowest_rating": "lowest rating, or amount",
+    "highest_rating": "highest rating, or amount",
+    "distinct_ratings": "distinct ratings, or amounts",
+    "train_ratings": "pairs of user and item in the training set",
+    "test_ratings": "pairs of user and item in the test set",
+    "dropped_ratings": "pairs of user and item in neither",
+    "gini": "Gini index of the items",
     "cold_users": "test users without training ratings",
     "cold_items": "test items without training ratings",
     OLDER_TESTS: "share of test ratings older than the user's newest training rating",

@@ -319,7 +319,7 @@ def _warn_of_unknown(split: Split, *, threshold: float) -> None:
         relevant_items = test.item[test.rating >= threshold]
         n_relevant = np.count_nonzero(is_new_item[relevant_items])
         warn(
-            f"the given test part has {is_new_user.sum():,} of {is_test_user.sum():,} users and "
+            f"The given test part has {is_new_user.sum():,} of {is_test_user.sum():,} users and "
             f"{is_new_item.sum():,} of {is_test_item.sum():,} items ({n_relevant:,} relevant "
             "ratings) without training ratings. Every number counts them, and systems never "
             "recommend such items."

@@ -37,6 +37,9 @@ EFFECTS = "(effects)"
 """In place of the name of a definition: what a module does when it is imported."""
 
 
+HANDED_OUT = frozenset({"__arrow_c_stream__"})
+"""Special methods that only other libraries call, to read what was computed."""
+
 DESCRIPTIVE = ("description", "question", "source")
 """Arguments, of settings and of decorators, whose texts are shown and never computed with."""
 
@@ -165,7 +168,7 @@ def _read_class(source: SourceFile, scope: Scope, statement: ast.ClassDef) -> De
 
     Others call special methods (``__init__``) and those that a decorator of another package may
     call: they are read into the definition of the class. Each other method is in its ``methods``,
-    by name.
+    by name, and so are those of `HANDED_OUT`.
     """
     reader = _SyntaxReader(source, scope)
     for decorator in statement.decorator_list:
@@ -180,7 +183,8 @@ def _read_class(source: SourceFile, scope: Scope, statement: ast.ClassDef) -> De
                 reader.visit(member)
             continue
         method = _read_method(source, scope, member)
-        if member.name.startswith("__") or _is_called_by_others(source, scope, member):
+        is_special = member.name.startswith("__") and member.name not in HANDED_OUT
+        if is_special or _is_called_by_others(source, scope, member):
             reader.include(method)
         else:
             methods.append((member.name, method))

@@ -60,7 +60,7 @@ def describe_systems_study(
     simulated = "" if collection.truth is None else " of a simulated world"
     measures = listed([str(measure) for measure in study.measures.reported])
     noun = "systems" if is_of_runs else "recommenders"
-    tested = "" if is_of_runs else " (the test ratings)"
+    tested = "" if is_of_runs else " (the test set)"
     truth = _description_of_truth(run)
     tables = [path for _, settings in run.analyses for path in settings.files()]
     table_checksums = [checksum(path) for path in [*study.items.files, *tables]]

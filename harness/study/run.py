@@ -227,7 +227,7 @@ def _warn_of_depth(measures: Measures, runs: Sequence[Run]) -> None:
     if deeper_measures:
         names = listed(deeper_measures)
         warn(
-            f"the longest ranking ends at rank {depth}, but {names} are deeper: missing "
+            f"The longest ranking ends at rank {depth}, but {names} are deeper: missing "
             "items count as not relevant."
         )
 

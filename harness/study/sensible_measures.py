@@ -43,7 +43,7 @@ def _without_equivalent_metrics(study: Study, collection: Collection) -> Study:
         return study
     names = tuple(name for name in study.metrics.names if name not in VALUES_WITHOUT_NONRELEVANT)
     warn(
-        "all items are relevant, so bpref and infAP would equal Recall: they are left out "
+        "All items are relevant, so bpref and infAP would equal Recall: they are left out "
         "unless `names` in [metrics] has them."
     )
     return _with_metrics(study, names=names)

@@ -50,7 +50,7 @@ jit_in_any_order = jit(error_model="numpy", fastmath={"reassoc"})
 def warn_of_no_folder() -> None:
     """Warn once that every start compiles again."""
     warn(
-        "compiled code cannot be kept, so that it is compiled at every start, which takes up to a "
+        "Compiled code cannot be kept, so that it is compiled at every start, which takes up to a "
         "minute: neither the installation nor the user's cache folder can be written to. Set the "
         "environment variable NUMBA_CACHE_DIR to a folder that can."
     )

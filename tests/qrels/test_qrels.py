@@ -1,6 +1,7 @@
 """Qrels: judgements in compressed rows, and counts of them."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from qrels import Qrels, qrels_from_columns
@@ -131,3 +132,10 @@ def test_columns_of_judgements_have_one_length() -> None:
         qrels_from_columns(
             np.array([0, 0]), np.array([1, 2]), np.array([1]), n_users=1, relevance_level=1
         )
+
+
+def test_judgements_are_handed_out_as_arrow() -> None:
+    items, grades = np.array([3, 7, 1], dtype=np.int32), np.array([5, 2, 0], dtype=np.int32)
+    qrels = Qrels(np.array([0, 2, 3]), items, grades, relevance_level=4)
+    expected = {"user": [0, 0, 1], "item": [3, 7, 1], "grade": [5, 2, 0]}
+    assert pa.table(qrels).to_pydict() == expected

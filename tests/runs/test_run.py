@@ -1,4 +1,5 @@
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,6 +32,11 @@ def test_items_must_be_int32() -> None:
 def test_items_must_be_a_table() -> None:
     with pytest.raises(InputError, match=r"int32 of shape \(2,\)"):
         Run("s", np.array([1, 2], dtype=np.int32))
+
+
+def test_lists_are_handed_out_as_arrow_with_ranks_from_1() -> None:
+    run = Run("s", np.array([[7, 3], [4, -1]], dtype=np.int32))
+    assert pa.table(run).to_pydict() == {"user": [0, 0, 1], "item": [7, 3, 4], "rank": [1, 2, 1]}
 
 
 def test_lists_may_be_short_and_item_0_is_an_item() -> None:

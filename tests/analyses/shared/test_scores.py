@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import duckdb
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from analyses.shared.measure import Measure, Measures
@@ -125,3 +127,14 @@ def test_variances_of_means_over_runs_are_those_of_the_runs_over_their_number() 
 def test_runs_must_fit_their_deviations(systems: list[int], complete: list[bool]) -> None:
     with pytest.raises(ValueError, match="do not fit"):
         RunDeviations(np.zeros((1, 2)), np.array(systems), np.array(complete))
+
+
+def test_other_libraries_read_scores_as_arrow() -> None:
+    values = np.array([[[0.0, 0.5], [1.0, 0.5]]])
+    users = np.array(["u1", "u2"])
+    scores = Scores(values, Measures([Measure("AP")]), ("a", "b"), users)
+    rows = pa.table(scores).to_pylist()
+    assert rows[1] == {"measure": "AP", "system": "a", "user": "u2", "score": 0.5}
+    query = "select system, avg(score) from scores group by system order by system"
+    with duckdb.connect() as connection:
+        assert connection.sql(query).fetchall() == [("a", 0.25), ("b", 0.75)]

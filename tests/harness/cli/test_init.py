@@ -55,7 +55,7 @@ def test_what_was_seen_comes_to_a_report_without_a_threshold() -> None:
     folder = report_of("seen.inter")
     manifest = manifest_of(folder)
     assert manifest["warnings"] == [
-        "all items are relevant, so bpref and infAP would equal Recall: they are left out "
+        "All items are relevant, so bpref and infAP would equal Recall: they are left out "
         "unless `names` in [metrics] has them.",
     ]
     assert list(read_frame(folder, "means").metric.unique()) == ["P", "Recall", "AP", "nDCG", "RR"]

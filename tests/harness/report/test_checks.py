@@ -155,7 +155,7 @@ def test_a_simulated_world_has_its_caution_and_none_of_leakage(copied: Path) -> 
 def test_most_users_without_a_relevant_test_item_are_a_caution() -> None:
     (check,) = untested_checks(n_users=3000, n_tested=40, n_relevant=28)
     assert check.sentence == (
-        "Measures tell of 28 of the 3,000 users (0.9 %): 2,960 have no test ratings, and 12 no "
-        "relevant item among them."
+        "Measures tell of 28 of the 3,000 users (0.9 %): 2,960 have no item in the test set, and "
+        "12 no relevant one."
     )
     assert list(untested_checks(n_users=100, n_tested=90, n_relevant=80)) == []

@@ -97,7 +97,7 @@ def test_depths_below_all_lists_are_said_once(collection: Path, tmp_path: Path) 
     metrics = '[metrics]\nnames = ["P@41", "AP@1000", "RR@10"]\n[analyses]\nnames = []\n'
     folder = run_text(TREC + metrics, collection, output=tmp_path / "study")
     assert manifest_of(folder)["warnings"] == [
-        "the longest ranking ends at rank 40, but P@41 and AP@1000 are deeper: missing items "
+        "The longest ranking ends at rank 40, but P@41 and AP@1000 are deeper: missing items "
         "count as not relevant."
     ]
 
