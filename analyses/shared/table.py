@@ -386,11 +386,15 @@ def _join_tables(tables: Sequence[Table], *, write: Callable[[Table], str]) -> s
 
 
 def _as_json(tables: Sequence[Table]) -> str:
-    """Write the rows of all tables by the names of the tables, with all digits; null for NaN."""
+    """Write the rows of all tables by the names of the tables, with all digits; null for NaN.
+
+    The keys of a row are the headings, with underscores in place of blanks.
+    """
     document: dict[str, list[dict[str, Cell | None]]] = {}
     for table in tables:
+        keys = [heading.replace(" ", "_") for heading in table.headings]
         document[table.name] = [
-            {heading: _without_nan(cell) for heading, cell in zip(table.headings, row, strict=True)}
+            {key: _without_nan(cell) for key, cell in zip(keys, row, strict=True)}
             for row in table.rows
         ]
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"

@@ -33,8 +33,10 @@ MISFITS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 def warnings_as_sentences() -> Iterator[None]:
     """Collect warnings about the input while the block runs, and print them at its end.
 
-    Each is a line on standard error, without Python's place in the code; also after an error.
+    Each is a line on standard error, without Python's place in the code; also after an error. With
+    ``--quiet``, none is printed.
     """
+    from harness.cli.options import QUIET
     from runs import InputWarning
     from runs.shared.errors import warning_sentences
 
@@ -44,8 +46,11 @@ def warnings_as_sentences() -> Iterator[None]:
             warnings.simplefilter("always", InputWarning)
             yield
     finally:
-        for sentence in warning_sentences(caught):
-            click.echo(f"Warning: {sentence}", err=True)
+        context = click.get_current_context(silent=True)
+        is_quiet = context is not None and context.meta.get(QUIET, False)
+        if not is_quiet:
+            for sentence in warning_sentences(caught):
+                click.echo(f"Warning: {sentence}", err=True)
 
 
 def explain_misfits(command: Callable[..., None]) -> Callable[..., None]:

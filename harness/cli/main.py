@@ -9,7 +9,6 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from copy import copy
 from functools import cache
 from importlib import import_module
 from io import TextIOWrapper
@@ -20,6 +19,7 @@ from typing import Any
 import click
 
 from harness.cli.console import EXIT_FAILED, EXIT_MISUSED, warnings_as_sentences
+from harness.cli.options import with_common_options
 from harness.own_packages import misplaced, own_package_of, require_own_packages
 from harness.version import __version__
 
@@ -110,7 +110,7 @@ def _groups() -> list[tuple[str, dict[str, click.Command]]]:
     """Collect heading and commands, by name, of each module, in the order of its ``GROUP``.
 
     Modules are those of the folder `FOLDER` that have a ``GROUP``. The commands are copies that
-    print warnings of the input as sentences.
+    print warnings of the input as sentences, with the options ``--quiet`` and ``--verbose``.
     """
     folder = import_module(FOLDER)
     module_names = [module.name for module in pkgutil.iter_modules(folder.__path__, f"{FOLDER}.")]
@@ -121,9 +121,9 @@ def _groups() -> list[tuple[str, dict[str, click.Command]]]:
         commands: dict[str, click.Command] = {}
         for name, command in vars(module).items():
             if isinstance(command, click.Command) and command.callback:
-                with_warnings = copy(command)
-                with_warnings.callback = warnings_as_sentences()(command.callback)
-                commands[name] = with_warnings
+                command_in_full = with_common_options(command)
+                command_in_full.callback = warnings_as_sentences()(command.callback)
+                commands[name] = command_in_full
         groups.append((module.GROUP.heading, commands))
     return groups
 

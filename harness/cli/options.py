@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from copy import copy
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
@@ -43,11 +45,38 @@ def _all_cores(_: click.Context, __: click.Parameter, n_jobs: int | None) -> int
     return n_jobs or int(cpu_count())
 
 
-def _chosen_progress(_: click.Context, __: click.Parameter, quiet: bool) -> Progress:
-    """Choose how progress is shown: not at all if ``quiet``."""
+QUIET = "harness.quiet"
+VERBOSE = "harness.verbose"
+"""Names by which the context of a command keeps whether these options are given."""
+
+
+def _chosen_progress(context: click.Context, __: click.Parameter, quiet: bool) -> Progress:
+    """Choose how progress is shown: not at all if ``quiet``, and as a log if ``--verbose``."""
     from runs.shared.progress import choose_progress
 
-    return choose_progress(quiet=quiet)
+    context.meta[QUIET] = quiet
+    return choose_progress(quiet=quiet or context.meta.get(VERBOSE, False))
+
+
+def _keep_quiet(context: click.Context, __: click.Parameter, quiet: bool) -> None:
+    """Keep for the command's end whether it prints no warnings."""
+    context.meta[QUIET] = quiet
+
+
+def _log_to_standard_error(context: click.Context, __: click.Parameter, verbose: bool) -> None:
+    """Write what the logger ``harness`` is told to standard error, with the time of day."""
+    context.meta[VERBOSE] = verbose
+    if not verbose:
+        return
+    import logging
+
+    from runs.shared.progress import LOGGER
+
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", datefmt="%H:%M:%S"))
+    LOGGER.addHandler(handler)
+    LOGGER.setLevel(logging.DEBUG)
+    context.call_on_close(partial(LOGGER.removeHandler, handler))
 
 
 def jobs_option(help_text: str) -> Callable[[Command], Command]:
@@ -59,13 +88,35 @@ def jobs_option(help_text: str) -> Callable[[Command], Command]:
 workers_option = jobs_option(
     "Number of parallel workers; default: all cores. Does not change results."
 )
+QUIET_HELP = "Print results and errors alone: no progress, no warnings."
 quiet_option = click.option(
     "--quiet",
     "progress",
     is_flag=True,
     callback=_chosen_progress,
-    help="Show no progress or warnings.",
+    help=QUIET_HELP,
 )
+
+
+def with_common_options(command: click.Command) -> click.Command:
+    """Copy a command, and add ``--quiet``, if it has none, and ``--verbose``."""
+    verbose = click.Option(
+        ["-v", "--verbose"],
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=_log_to_standard_error,
+        help="Log what is done, and why, to standard error.",
+    )
+    quiet = click.Option(
+        ["--quiet"], is_flag=True, expose_value=False, callback=_keep_quiet, help=QUIET_HELP
+    )
+    common = copy(command)
+    has_quiet = any("--quiet" in option.opts for option in command.params)
+    common.params = [*command.params, verbose] if has_quiet else [*command.params, quiet, verbose]
+    return common
+
+
 seed_option = click.option("--seed", type=SEED, default=0, show_default=True, help="Random seed.")
 cluster_option = click.option(
     "cluster",

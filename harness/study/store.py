@@ -79,10 +79,21 @@ class Store:
 
         ``made_by`` has the digest of the code and the versions of packages.
         """
+        return not self.reason_to_make(part, key, made_by)
+
+    def reason_to_make(self, part: str, key: str, made_by: Mapping[str, str]) -> str:
+        """Write why a part must be made, as `is_complete` decides it; "" if it is complete."""
         entry = self.ledger.entry(part)
-        if entry is None or entry.key != key or entry.made_by != made_by:
-            return False
-        return all(self.ledger.checksum(name) == checksum for name, checksum in entry.files.items())
+        if entry is None or not entry.key:
+            return "made for the first time"
+        if entry.key != key:
+            return "made again, as its input or settings differ"
+        if entry.made_by != made_by:
+            return "made again, as its code or a package differs"
+        for name, checksum in entry.files.items():
+            if self.ledger.checksum(name) != checksum:
+                return f"made again, as {name} is missing or was changed"
+        return ""
 
     def write(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -9,6 +10,9 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from textwrap import fill
 from typing import Protocol
+
+LOGGER = logging.getLogger("harness")
+"""Gets what is done: with its time (INFO), and which parts of a study are made or kept (DEBUG)."""
 
 SECONDS_OF_SILENCE = 60.0
 """After so long a log gets a line with how far the work is."""
@@ -32,15 +36,18 @@ class Progress(Protocol):
 
 
 class SilentProgress:
-    """Shows nothing."""
+    """Shows nothing; tells the logger `harness` what is done."""
 
     @contextmanager
     def __call__(self, label: str, total: int) -> Iterator[Bar]:
-        """Begin a piece of work, and show nothing of it."""
+        """Begin a piece of work; at its end, log how many seconds it took."""
+        clock = Clock()
         yield Bar(lambda steps=1, *, done="": None)
+        LOGGER.info("%s: %.1f s", label, clock.cost().seconds)
 
     def note(self, message: str) -> None:
-        """Do nothing."""
+        """Log a message."""
+        LOGGER.info(message)
 
 
 class ProgressLines:

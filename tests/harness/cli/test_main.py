@@ -36,6 +36,7 @@ from tests.harness.small import (
     contents,
     write_collection,
     write_ratings,
+    write_run,
 )
 
 MISUSED = 2
@@ -596,3 +597,25 @@ def test_help_is_asked_for_in_two_ways(option: str) -> None:
 
 def test_the_version_is_told() -> None:
     assert harness("--version").stdout == f"harness, version {__version__}\n"
+
+
+@pytest.mark.slow
+def test_a_log_names_the_parts_that_are_made_and_those_that_are_up_to_date(tmp_path: Path) -> None:
+    write_ratings(tmp_path / "ratings.csv")
+    text = RATINGS + "threshold = 4\n" + SMALL
+    first = run(tmp_path, text, "--verbose")
+    assert "scores: made for the first time" in first.stderr
+    again = run(tmp_path, text, "-v")
+    assert "scores: up to date" in again.stderr
+    assert "made" not in again.stderr
+    assert "up to date" not in run(tmp_path, text).stderr
+
+
+def test_quiet_commands_print_no_warnings(tmp_path: Path) -> None:
+    write_collection(tmp_path)
+    write_run(tmp_path, "odd", {"u1": ["a"], "x1": ["b"]})
+    command = ("evaluate", "--qrels", tmp_path / "test.qrels", tmp_path / "odd.run")
+    loud, quiet = harness(*command), harness(*command, "--quiet")
+    assert "Warning" in loud.stderr
+    assert "Warning" not in quiet.stderr
+    assert quiet.stdout == loud.stdout

@@ -159,6 +159,12 @@ def test_json_has_all_digits_and_null_for_nan() -> None:
     assert found == {"t": [{"name": "a", "value": 1 / 3}, {"name": "b", "value": None}]}
 
 
+def test_keys_of_json_have_no_blanks() -> None:
+    table = Table("t", "", "", ["measure", "share p < .05"], [("P@5", 0.5)])
+    found = json.loads(FORMATS["json"]([table]))
+    assert found == {"t": [{"measure": "P@5", "share_p_<_.05": 0.5}]}
+
+
 @pytest.mark.parametrize("n_columns", [5, 9, 30])
 def test_no_row_is_wider_than_a_terminal_or_broken_in_two(n_columns: int) -> None:
     headings = ["", *(f"column{number}" for number in range(n_columns))]
