@@ -13,6 +13,7 @@ from analyses.shared.judgement_samples import percent_grid
 from analyses.significance.question import Question, Test
 from analyses.validity.comparison import Comparison, JointUsers
 from analyses.validity.loss_curves import LossOfJudgements
+from analyses.validity.prediction_powered import prediction_powered
 from analyses.validity.truth_agreement import ITSELF, ResampledComparison
 from analyses.validity.validity_result import FIRST_REFERENCE, Validity
 from runs.shared.settings import Levels, Repeats
@@ -109,6 +110,7 @@ def validity(work: Work, settings: Settings) -> Validity:
         attainable=attainable,
         kept=curves_at_random,
         popular=curves_without_popular,
+        powered=prediction_powered(comparison, truth.references),
         n_users=len(measured.users),
         n_true_users=len(true.users),
         n_shared=len(shared_users),

@@ -25,7 +25,7 @@ from analyses.shared.drawing import (
 )
 from analyses.shared.families import Families, SubsetValues
 from analyses.shared.limits import variance_stabilised
-from analyses.shared.measure import Measures, tidy
+from analyses.shared.measure import Measures, pair_labels, tidy
 from analyses.shared.measure_estimates import Estimates
 from analyses.shared.number_format import Cell, common_decimals
 from analyses.shared.result import Result, figure, table
@@ -35,6 +35,7 @@ from analyses.significance.question import Correction, Test
 from analyses.validity.comparison import mark_best_systems, regret_share
 from analyses.validity.loss_curves import TruthCurves
 from analyses.validity.pair_verdicts import RATES, VERDICTS, PairVerdicts
+from analyses.validity.prediction_powered import PredictionPowered
 from analyses.validity.robustness_figure import draw_robustness
 from analyses.validity.truth_agreement import ITSELF, Uncertain, written_interval
 from analyses.validity.validity_sentences import (
@@ -46,6 +47,8 @@ from analyses.validity.validity_sentences import (
     attainable_in_words,
     choices_sentence,
     disagreement_sentence,
+    powered_in_words,
+    powered_sentence,
     sign_sentence,
 )
 from runs import InputError
@@ -108,6 +111,9 @@ class Validity(Result):
     kept, popular
         Curves over the share of judgements, and over that of items, that are kept; None where
         judgements are not known.
+    powered
+        True means and differences by prediction-powered inference; None if all users of the study
+        have true scores, or fewer than 20 have both.
     n_users, n_true_users, n_shared
         Users of the study, of the truth, and of both.
     unmeasured, notes
@@ -136,6 +142,7 @@ class Validity(Result):
     attainable: Floats
     kept: TruthCurves | None
     popular: TruthCurves | None
+    powered: PredictionPowered | None
     n_users: int
     n_true_users: int
     n_shared: int
@@ -249,6 +256,11 @@ class Validity(Result):
         pairs by verdict; power, type_iii and inverted with the same limits as tau; chosen (the
         systems put first). Where less is kept: tau, its band, and itself, tau with
         the measure on all judgements.
+
+        Where users of the study have no true scores, ``true_means`` and ``true_differences``: a row
+        for each measure and system, or pair (system_a, system_b). Columns true, the mean true score
+        or difference, with its 95 % limits (low, high), by the users of the truth alone; powered,
+        powered_low and powered_high, the same by prediction-powered inference; and its lambda.
         """
         import pandas as pd
 
@@ -263,8 +275,14 @@ class Validity(Result):
         if self.popular is not None:
             rows = self._curve_rows("items", self.popular)
             parts.append(rows)
-        frame = pd.concat(parts, ignore_index=True)
-        return {"validity": frame}
+        frames = {"validity": pd.concat(parts, ignore_index=True)}
+        if self.powered is not None:
+            systems = {"system": self.systems}
+            pairs = pair_labels(self.systems, "system_a", "system_b")
+            measures = self.powered.measures
+            frames["true_means"] = tidy(measures, systems, **self.powered.means.columns())
+            frames["true_differences"] = tidy(measures, pairs, **self.powered.differences.columns())
+        return frames
 
     def _columns(self) -> dict[str, NDArray[Any]]:
         """Collect the columns of rows with all judgements: arrays of (n_truths, n_measures).
@@ -410,6 +428,47 @@ class Validity(Result):
         title = f"Pairs of systems, by {self.title(truth)}"
         caption = f"{self._significance_sentence()} {RATES_IN_WORDS}"
         return Table("verdicts", title, caption, headings, rows, decimals=2)
+
+    @table("true_means", "true means of the systems, prediction-powered and by the truth alone")
+    def true_means(self, *, measure: str | None = None) -> Table:
+        """Tabulate the systems' true means with 95 % limits, the best first, and lambda.
+
+        By the users of the truth alone, and with the help of the other users of the study.
+        ``measure`` is the label of a report measure, or of a reference that is measured; by default
+        the first such reference, else the first report measure. No rows if all users of the study
+        have true scores, or too few have both.
+        """
+        headings = ["system", "truth alone", "95 %", "prediction-powered", "95 %", "lambda"]
+        rows: list[list[Cell]] = []
+        if self.powered is None:
+            return Table("true_means", "True means", "", headings, rows)
+        means = self.powered.means
+        labels = [str(measure) for measure in self.powered.measures]
+        number = panel_index(labels, measure)
+        limits = (means.low[number], means.high[number])
+        powered_limits = (means.powered_low[number], means.powered_high[number])
+        decimals = common_decimals(*powered_limits)
+        order = np.argsort(-means.powered[number], kind="stable")
+        for system in order.tolist():
+            rows.append(
+                [
+                    self.systems[system],
+                    float(means.values[number, system]),
+                    written_interval(limits, system, decimals=decimals),
+                    float(means.powered[number, system]),
+                    written_interval(powered_limits, system, decimals=decimals),
+                    float(means.lambdas[number, system]),
+                ]
+            )
+        caption = powered_in_words(
+            labels[number],
+            n_true_users=self.n_true_users,
+            n_shared=self.n_shared,
+            n_unjudged=self.powered.n_unjudged,
+            unit=self.unit,
+        )
+        title = f"True means by {labels[number]}"
+        return Table("true_means", title, caption, headings, rows, decimals=decimals)
 
     @figure("validity", "Validity: agreement with the true ordering", number=21, panels="truth")
     def plot(self, ax: Axes, *, truth: str | None = None) -> None:
@@ -634,6 +693,8 @@ class Validity(Result):
             reference=self.main,
         )
         sentences = [best_measures, disagreement, choices, signs]
+        if self.powered is not None:
+            sentences.append(powered_sentence(self.powered, unit=self.unit))
         return [sentence for sentence in sentences if sentence]
 
     def wrong_sign_sentence(self) -> str:

@@ -9,8 +9,9 @@ import numpy as np
 from analyses.discrimination import TESTS_IN_WORDS
 from analyses.shared.measure import Measures
 from analyses.shared.number_format import rounded
-from analyses.shared.sentences import listed
+from analyses.shared.sentences import listed, plural
 from analyses.significance.question import Test
+from analyses.validity.prediction_powered import PredictionPowered
 from runs.shared.arrays import Floats, Numbers
 from runs.shared.errors import counted
 
@@ -117,6 +118,62 @@ def sign_sentence(
         f"Of the pairs of systems that differ significantly by a measure ({test_name}), the sign "
         f"is wrong by true {reference} in {listed_counts}."
     )
+
+
+def powered_sentence(powered: PredictionPowered, *, unit: str) -> str:
+    """State how much narrower prediction-powered intervals of differences are, and their signs.
+
+    By the first of its measures; ``unit`` is "user" or "topic".
+    """
+    differences = powered.differences
+    widths = differences.relative_widths(0)
+    has_sign, has_powered_sign = differences.has_sign(0)
+    n_gained = np.count_nonzero(has_powered_sign & ~has_sign)
+    n_lost = np.count_nonzero(has_sign & ~has_powered_sign)
+    users = _further(powered.n_unjudged, unit)
+    pairs = counted(len(widths), PAIR)
+    # NaN where no user tells a pair apart.
+    is_known = ~np.isnan(widths)
+    percentage = round(100 * (1 - float(np.median(widths[is_known])))) if is_known.any() else 0
+    change = f"{percentage} % narrower" if percentage > 0 else "not narrower"
+    return (
+        f"With the measured scores of {users}, the 95 % intervals of true differences in "
+        f"{powered.measures[0]} are {change} (median of {pairs}; prediction-powered "
+        f"inference). Pairs whose sign is decided only with them: {n_gained:,}; only without them: "
+        f"{n_lost:,}."
+    )
+
+
+def powered_in_words(
+    measure: str, *, n_true_users: int, n_shared: int, n_unjudged: int, unit: str
+) -> str:
+    """Explain the table of true means by a measure.
+
+    Parameters
+    ----------
+    measure
+        Label of the measure of true and of measured scores.
+    n_true_users, n_shared, n_unjudged
+        Users with true scores, with true and measured ones, and with measured ones alone.
+    unit
+        What scores belong to: "user" or "topic".
+    """
+    truth = counted(n_true_users, unit)
+    shared = f"{n_shared:,}" if n_shared < n_true_users else "these"
+    further = _further(n_unjudged, unit)
+    units = plural(unit)
+    return (
+        f"Mean true {measure} of {truth} with its 95 % interval; and the same by prediction-"
+        f"powered inference, with the measured {measure} of {shared} and of {further}: the mean by "
+        "the truth alone, plus lambda times the difference in mean measured scores between the "
+        f"further {units} and the others. The {units} of the truth must be a random sample of all "
+        f"{units}; measured scores may be biased."
+    )
+
+
+def _further(n_users: int, unit: str) -> str:
+    """Count further users: "1 further user", "4,000 further users"."""
+    return f"{n_users:,} further {unit if n_users == 1 else plural(unit)}"
 
 
 def spread_of(taus: Floats) -> str:

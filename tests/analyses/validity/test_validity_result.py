@@ -80,6 +80,7 @@ def stated() -> Validity:
         true_p=np.repeat(np.array(TRUE_P)[:, np.newaxis], 3, axis=1),
         attainable=np.array([[0.95, 0.94, 0.93], [0.85, 0.84, 0.83]]),
         kept=curves_of_loss(0.1),
+        powered=None,
         popular=curves_of_loss(0.5),
         n_users=30,
         n_true_users=40,
