@@ -13,7 +13,7 @@ release = version = __version__
 
 extensions = [
     *("sphinx.ext.autodoc", "numpydoc", "myst_parser"),
-    *("executed", "mathml", "notebooks", "reference", "pages"),
+    *("executed", "mathml", "notebooks", "reference", "pages", "gallery"),
 ]
 exclude_patterns = ["build"]
 html_theme = "furo"

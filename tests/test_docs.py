@@ -57,7 +57,9 @@ def test_every_version_is_cited_and_told_of() -> None:
     assert cited[1] == told[1]
 
 
-@pytest.mark.parametrize("name", ["executed", "mathml", "notebooks", "pages", "reference"])
+@pytest.mark.parametrize(
+    "name", ["executed", "gallery", "mathml", "notebooks", "pages", "reference"]
+)
 def test_the_examples_of_an_extension_are_right(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(DOCS / "extensions")
     tried = doctest.testmod(extension(name))
@@ -120,6 +122,18 @@ def test_the_reference_has_every_table_and_figure(reference: Any) -> None:
         names = [face.name for face in tables_of(analysis.result)]
         names += [face.name for face in figures_of(analysis.result)]
         assert all(f"     - ``{name}``" in lines for name in names)
+
+
+def test_the_gallery_has_every_figure() -> None:
+    page = (DOCS / "gallery.md").read_text(encoding="utf-8")
+    shown = set(re.findall(r"(?m)^([\w.-]+): ", page))
+    declared = {
+        face.short
+        for analysis in built_in_analyses().values()
+        for face in figures_of(analysis.result)
+    }
+    others = {"fig0", "repeats", "recall", "mean_ranks_systems", "mean_ranks_measures"}
+    assert shown == declared | others
 
 
 def test_the_reference_has_every_command_and_its_options(reference: Any) -> None:

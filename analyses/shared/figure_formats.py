@@ -98,9 +98,11 @@ def _with_titles(svg: str, curve_id: str, titles: Sequence[str]) -> str:
     """Add a title to each mark of a curve in SVG, which is shown when it is pointed at.
 
     ``curve_id`` is the id of the curve's group. The text stays as it is if the numbers of marks and
-    titles differ. Raises ValueError if there is no such group.
+    titles differ, and if there is no such group, as of a curve without points.
     """
-    start = svg.index(f'<g id="{curve_id}">')
+    start = svg.find(f'<g id="{curve_id}">')
+    if start == -1:
+        return svg
     # Where the next group begins.
     end = svg.find("<g id=", start + 1)
     curve = svg[start:end]

@@ -70,6 +70,12 @@ def shown(figure: Figure) -> list[str]:
 
 
 @pytest.mark.slow
+def test_a_curve_without_points_can_be_drawn() -> None:
+    axes = Figure().add_subplot()
+    axes.plot([], [], marker="o", label="empty")
+    assert as_svg(axes.figure).startswith(b"<?xml")
+
+
 @pytest.mark.parametrize("render", [as_svg, WRITERS["png"]])
 def test_a_figure_drawn_twice_is_the_same_bytes(render: Callable[[Figure], bytes]) -> None:
     first, second = (by_metric(["P", "AP"], [5, 10], (1.0, 0.5)) for _ in range(2))
