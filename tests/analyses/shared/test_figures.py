@@ -71,9 +71,9 @@ def shown(figure: Figure) -> list[str]:
 
 @pytest.mark.slow
 def test_a_curve_without_points_can_be_drawn() -> None:
-    axes = Figure().add_subplot()
-    axes.plot([], [], marker="o", label="empty")
-    assert as_svg(axes.figure).startswith(b"<?xml")
+    figure = Figure()
+    figure.add_subplot().plot([], [], marker="o", label="empty")
+    assert as_svg(figure).startswith(b"<?xml")
 
 
 @pytest.mark.parametrize("render", [as_svg, WRITERS["png"]])
