@@ -391,15 +391,19 @@ class Systems(Result):
         has_intervals = details in WITH_INTERVALS
         has_ranks = details in WITH_RANKS
         error_rate = rounded(self.alpha, 2)
-        interval = " with its 95 % confidence interval (Student's t)" if has_intervals else ""
+        contents = [f"mean over {counted(self.n_users, self.unit)}", "letters"]
+        if has_ranks:
+            contents.append("possible ranks")
+        if has_intervals:
+            contents.append("95 % confidence interval of the mean (Student's t)")
         sentences = [
-            f"Mean over {counted(self.n_users, self.unit)}{interval}.",
+            f"Cells: {listed(contents)}.",
             "Systems that share a letter do not differ significantly.",
         ]
         if has_ranks:
             sentences.append(
-                "Ranks: from 1 + the number of systems that are significantly better, to "
-                f"{len(self.systems)} - the number of those that are significantly worse."
+                "Possible ranks: from 1, plus the number of systems that are significantly better, "
+                f"to {len(self.systems)}, less the number of those that are significantly worse."
             )
         subject = "Letters and ranks are" if has_ranks else "Letters are"
         sentences.append(

@@ -220,6 +220,8 @@ def compared_with_threshold(estimates: Estimates, measures: Sequence[Measure]) -
 def values_in_words(estimates: Estimates, measures: Sequence[Measure]) -> str:
     """Print the quantity with the numbers of measures: "tau = .69 [.64, .73] and .58 [.5, .66]".
 
+    ", joint intervals" follows where there are several measures.
+
     Of more than 3 measures (`MAX_VALUES_LISTED`), the range is printed, without intervals.
     Sentences name measures for being the best, the nearest or the worst. Their 95 % intervals over
     users are therefore simultaneous for all report measures: see `Estimates.joint_limits`.
@@ -237,7 +239,9 @@ def values_in_words(estimates: Estimates, measures: Sequence[Measure]) -> str:
         texts.append(estimate.printed(decimals, by_ratio=estimates.by_ratio))
     printed = listed(texts)
     equals_sign = "" if printed.startswith("<") else "= "
-    return f"{estimates.quantity} {equals_sign}{printed}"
+    n_compared = len(estimates.measures.reported)
+    note = ", joint intervals" if n_compared > 1 and estimates.has_replicates else ""
+    return f"{estimates.quantity} {equals_sign}{printed}{note}"
 
 
 def _range_in_words(estimates: Estimates, chosen: Sequence[Estimate]) -> str:

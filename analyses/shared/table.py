@@ -40,7 +40,7 @@ HEADING_WIDTH = 12
 TERMINAL = 80
 """Width of a terminal, in characters."""
 
-BOLD = "Bold: no other measure is significantly better; none if that is true of all."
+BOLD = "Bold: no other of its column is significantly better; none if that holds for all of them."
 """Explains bold numbers, where they are printed so."""
 
 FORMULA = re.compile(r"'*[=+@-]")

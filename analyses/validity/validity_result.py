@@ -700,8 +700,8 @@ class Validity(Result):
     def wrong_sign_sentence(self) -> str:
         """State how many of the significant differences are wrong by the first reference.
 
-        Over the report measures: "Of the pairs that differ significantly, 8 to 14 % have the wrong
-        sign by true nDCG@10." The sentence says so if no pair differs significantly.
+        Over the report measures: "Of the pairs that differ significantly, 8 to 14 % are in the
+        wrong order by true nDCG@10." The sentence says so if no pair differs significantly.
         """
         place = self.place()
         numbers = self._reported
@@ -714,8 +714,8 @@ class Validity(Result):
         most = round(100 * float(np.nanmax(shares)))
         share = f"{least} %" if least == most else f"{least} to {most} %"
         return (
-            f"Of the pairs of systems that differ significantly by a measure, {share} have the "
-            f"wrong sign by true {self.main}."
+            f"Of the pairs of systems that differ significantly by a measure, {share} are in the "
+            f"wrong order by true {self.main}."
         )
 
     def cautions(self) -> Sequence[str]:

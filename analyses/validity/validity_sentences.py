@@ -92,15 +92,19 @@ def choices_sentence(regrets: Floats, best_systems: Sequence[str], *, reference:
     truth, several if they tie.
     """
     n_right = int(np.count_nonzero(regrets == 0))
-    verb = "ranks" if n_right == 1 else "rank"
-    measures = counted(len(regrets), "measure")
+    n_measures = len(regrets)
     systems = listed([*best_systems], "or")
-    largest = float(np.max(regrets))
-    largest_regret = rounded(largest)
-    return (
-        f"{n_right} of {measures} {verb} {systems} first, which is truly best by {reference}; the "
-        f"first system of the others is worse by at most {largest_regret}."
-    )
+    verb = "ranks" if n_right == 1 else "rank"
+    sentence = f"{n_right} of {counted(n_measures, 'measure')} {verb} {systems} first"
+    if n_right == 0:
+        sentence = f"No measure ranks {systems} first"
+    elif n_right == n_measures:
+        sentence = f"All measures rank {systems} first"
+    sentence += f", which is truly best by {reference}"
+    if n_right == n_measures:
+        return f"{sentence}."
+    largest_regret = rounded(float(np.max(regrets)))
+    return f"{sentence}; what others rank first is truly worse by at most {largest_regret}."
 
 
 def sign_sentence(
@@ -115,8 +119,8 @@ def sign_sentence(
     listed_counts = listed(counts)
     test_name = TESTS_IN_WORDS[test].removeprefix("the ")
     return (
-        f"Of the pairs of systems that differ significantly by a measure ({test_name}), the sign "
-        f"is wrong by true {reference} in {listed_counts}."
+        f"Of the pairs of systems that differ significantly by a measure ({test_name}), the "
+        f"order is wrong by true {reference} in {listed_counts}."
     )
 
 

@@ -57,7 +57,15 @@ RESPECTS_IN_WORDS = {
     TESTS: "discriminative power",
     TRUTH: "validity",
 }
-"""Headings of the respects in the matrix of verdicts."""
+"""What measures are compared by."""
+
+HEADINGS = {
+    "sparsity": "kept under random loss",
+    "popularity": "kept without popular items",
+    TESTS: "told apart",
+    TRUTH: "in the true order",
+}
+"""Headings of the matrix of verdicts: which pairs of systems its shares count, by analysis."""
 
 MARKS: Mapping[Verdict, str] = {CONFIRMED: "●", OPEN: "○", RULED_OUT: "✕"}
 """Marks of verdicts, of different shapes."""
@@ -256,8 +264,9 @@ class Answer(Result):
         """Write that too few pairs are contested to choose a measure by."""
         which = either(pairs.measures)
         return (
-            f"Report {which}: the choice hardly matters here, as the measures agree on all but "
-            f"{pairs.n_contested} of {counted(pairs.n_pairs, 'pair of systems')}."
+            f"Report {which}: the choice hardly matters here, as all measures find the same "
+            f"significant order for all but {pairs.n_contested} of "
+            f"{counted(pairs.n_pairs, 'pair of systems')}."
         )
 
     def _verdict_sentence(self, verdicts: Verdicts, pairs: ContestedPairs) -> str:
@@ -308,8 +317,9 @@ class Answer(Result):
         that in `POOR_SHARES`. Respects are those that decide; the first poor one counts. Returns
         the sentence and the key of its analysis.
         """
-        if self.verdicts is None:
+        if self.verdicts is None or self.pairs is None:
             return None
+        pairs = counted(self.pairs.n_pairs, "pair of systems")
         for key in self.deciding_keys:
             if key not in POOR_SHARES:
                 continue
@@ -321,14 +331,14 @@ class Answer(Result):
                 percent = round(100 * (1 - best))
                 if key == TRUTH:
                     return (
-                        f"No measure is close to the truth: even {name} puts {percent} of 100 "
-                        "pairs of systems in the wrong order.",
+                        f"No measure is close to the truth: of the {pairs}, even {name} puts "
+                        f"{percent} % in the wrong order.",
                         key,
                     )
                 loss = RESPECTS_IN_WORDS[key]
                 return (
-                    f"No measure is robust to {loss}: even {name} reverses {percent} of 100 pairs "
-                    "of systems on average.",
+                    f"No measure is robust to {loss}: of the {pairs}, even {name} reverses "
+                    f"{percent} % on average.",
                     key,
                 )
         return None
@@ -420,7 +430,7 @@ class Answer(Result):
         sentences = []
         words_by_verdict: dict[Verdict, str] = {
             RULED_OUT: "Stable, but wrong",
-            CONFIRMED: "Stable, and right",
+            CONFIRMED: "Stable, and among the nearest to the truth",
         }
         for verdict, words in words_by_verdict.items():
             stable_measures = []
@@ -582,7 +592,7 @@ class Answer(Result):
             # With a truth, which decides alone, stability stands beside it.
             columns |= dict.fromkeys(stability.respects, stability)
         headings = ["measure", "verdict"]
-        headings += [RESPECTS_IN_WORDS.get(key, key) for key in columns]
+        headings += [HEADINGS.get(key, key) for key in columns]
         rows: list[list[Cell]] = []
         for measure in self.rows:
             if measure not in verdicts.measures:
@@ -597,13 +607,25 @@ class Answer(Result):
         return Table("verdicts", "Verdicts", caption, headings, rows)
 
     def key_of_matrix(self) -> str:
-        """Write in one line what the numbers and marks of the matrix are; "" without verdicts."""
+        """Write what the numbers and marks of the matrix are; "" without verdicts."""
         if self.verdicts is None or self.pairs is None:
             return ""
-        return (
-            f"Shares of the {self.pairs.n_contested} pairs of systems that the measures do not "
-            f"agree on: {marks_in_words()}."
-        )
+        margin = margin_in_words(self.verdicts.margin)
+        sentences = [
+            f"Shares of the {self.pairs.n_contested} pairs of systems for which not all measures "
+            "find the same significant order.",
+            f"{MARKS[CONFIRMED]} {CONFIRMED}: within {margin} of the best; {MARKS[RULED_OUT]} "
+            f"{RULED_OUT}: further from it; {MARKS[OPEN]} {OPEN}: these data do not decide.",
+        ]
+        n_out_of_reach = len(self.pairs.out_of_reach)
+        if n_out_of_reach:
+            n_compared = len(self.pairs.systems) - n_out_of_reach
+            verb = "is" if n_out_of_reach == 1 else "are"
+            sentences.append(
+                f"Compared are {n_compared} systems; the other {n_out_of_reach} {verb} far from "
+                "them by most measures, and named below."
+            )
+        return " ".join(sentences)
 
     def _matrix_caption(self, verdicts: Verdicts, keys: Sequence[str]) -> str:
         """Write what the matrix of verdicts shows, and how it is decided.
@@ -613,7 +635,7 @@ class Answer(Result):
         pairs = self.pairs
         n_contested = 0 if pairs is None else pairs.n_contested
         margin = margin_in_words(verdicts.margin)
-        deeds = listed([f"{DEEDS[key]} ({RESPECTS_IN_WORDS[key]})" for key in keys])
+        deeds = listed([f"{DEEDS[key]} ({RESPECTS_IN_WORDS[key]})" for key in keys], "or")
         sentences = [
             f"Shares of the {n_contested} contested pairs of systems that a measure {deeds}.",
             f"{marks_in_words()}.",

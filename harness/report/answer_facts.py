@@ -92,16 +92,16 @@ class Power:
         n_significant = int(self.n_significant[index])
         pairs = f"{n_significant} of {counted(self.n_pairs, 'pair of systems')}"
         power = (
-            f"{users} show a difference of {rounded(difference, decimals)} in mean {measure} with "
-            f"power .8, and tell {pairs} apart"
+            f"{users} tell {pairs} apart by {measure}, and a typical pair with a chance of 80 % if "
+            f"its means differ by {rounded(difference, decimals)}"
         )
         needed = float(self.needed[index])
         if not isfinite(needed):
             return f"{power}."
         most_needed = counted(round(needed), unit)
         if needed <= self.n_users:
-            return f"{power}; for 80 % of the pairs, about {most_needed} are enough."
-        return f"{power}; for 80 % of the pairs, about {most_needed} are needed."
+            return f"{power}. About {most_needed} are enough to tell 80 % of the pairs apart."
+        return f"{power}. About {most_needed} are needed to tell 80 % of the pairs apart."
 
 
 @dataclass(frozen=True, eq=False)
@@ -280,19 +280,20 @@ class Depth:
         """Write from which cut-off on a metric gets no better."""
         if self.shallower is None:
             return (
-                f"Depth: {self.metric}@{self.sufficient} loses at most {rounded(DEPTH_LOSS, 2)} "
-                f"against {self.metric}@{self.deepest} in every respect."
+                f"Depth: {self.metric}@{self.sufficient} is as good as "
+                f"{self.metric}@{self.deepest} (it loses at most {rounded(DEPTH_LOSS, 2)} in every "
+                "respect)."
             )
         subject = self.subject[:1].lower() + self.subject[1:]
         if self.sufficient == self.deepest:
             return (
-                f"Depth: {self.metric} still gets better at cut-off {self.deepest}; at "
-                f"{self.shallower} it loses {rounded(self.loss, 3)} in {subject}."
+                f"Depth: a deeper list might be better still, as {self.metric}@{self.shallower} "
+                f"loses {rounded(self.loss, 3)} against {self.metric}@{self.deepest} in {subject}."
             )
         return (
-            f"Depth: from cut-off {self.sufficient} on, {self.metric} loses at most "
-            f"{rounded(DEPTH_LOSS, 2)} against cut-off {self.deepest} in every respect; at "
-            f"{self.shallower} it loses {rounded(self.loss, 3)} in {subject}."
+            f"Depth: {self.metric}@{self.sufficient} is as good as {self.metric}@{self.deepest} "
+            f"(it loses at most {rounded(DEPTH_LOSS, 2)} in every respect); "
+            f"{self.metric}@{self.shallower} loses {rounded(self.loss, 3)} in {subject}."
         )
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from math import nan
+from math import ceil, nan
 from pathlib import Path
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
@@ -47,6 +47,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+
+MOST_ACROSS = 4
+"""Maximum number of studies beside each other in a figure."""
 
 RATING_COLUMNS = {"ratings": "ratings", "items": "items", "density": "density", "gini": "Gini"}
 """Headings of the facts of ratings in the table of data sets, by their names in the manifest."""
@@ -443,7 +446,9 @@ def _draw_figure(
     by_study: Mapping[str, Result],
     rows: Sequence[dict[str, str]],
 ) -> Figure:
-    """Draw a figure of several studies: a row of panels for each of ``rows``, a column each.
+    """Draw a figure of several studies: for each of ``rows`` a panel for each study.
+
+    Up to four studies (`MOST_ACROSS`) are a row of panels, more have several.
 
     Each of ``rows`` has the keywords of its panels, such as {"metric": "nDCG"}. Panels are titled
     "(a) study, nDCG", with letters that begin again after (z).
@@ -457,11 +462,23 @@ def _draw_figure(
     is_of_cutoffs = declaration.panels == METRIC and declaration.comparable
     return draw_panels(
         panels,
-        most_columns=len(by_study),
+        most_columns=_columns_for(len(by_study)),
         wide=declaration.panels is None,
         share_scales=declaration.comparable,
         legend_title="cut-off" if is_of_cutoffs else None,
     )
+
+
+def _columns_for(n_studies: int) -> int:
+    """Choose how many studies stand beside each other: up to `MOST_ACROSS`, in rows as equal.
+
+    Examples
+    --------
+    >>> [_columns_for(n_studies) for n_studies in (1, 3, 4, 5, 6, 9)]
+    [1, 3, 4, 3, 3, 3]
+    """
+    n_rows = ceil(n_studies / MOST_ACROSS)
+    return ceil(n_studies / n_rows)
 
 
 def _draw_panel(

@@ -198,9 +198,9 @@ def test_values_are_printed_one_by_one_up_to_three() -> None:
     found = stated([0.5, 0.7, 0.6, 0.4])
     low, high = found.joint_limits
     limits = [f"[{a:.2f}, {b:.2f}]".replace("0.", ".") for a, b in zip(low, high, strict=True)]
-    assert values_in_words(found, found.measures[:1]) == f"power = .50 {limits[0]}"
+    assert values_in_words(found, found.measures[:1]) == f"power = .50 {limits[0]}, joint intervals"
     assert values_in_words(found, found.measures[:3]) == (
-        f"power = .50 {limits[0]}, .70 {limits[1]} and .60 {limits[2]}"
+        f"power = .50 {limits[0]}, .70 {limits[1]} and .60 {limits[2]}, joint intervals"
     )
     assert values_in_words(found, found.measures) == "power from .40 to .70"
     exact = replace(found, decimals=1)

@@ -386,8 +386,8 @@ def test_the_finding_on_choices_has_the_best_system_and_the_most_that_is_lost(
     stated: Validity,
 ) -> None:
     assert stated.findings()[2] == (
-        "0 of 2 measures rank b first, which is truly best by nDCG@10; the first system of the "
-        "others is worse by at most .300."
+        "No measure ranks b first, which is truly best by nDCG@10; what others rank first is truly "
+        "worse by at most .300."
     )
     regret = uncertain([[0.0, 0.0, 0.0], [0.1, 0.4, 0.0]])
     one_right = replace(stated, regret=regret)
@@ -395,7 +395,7 @@ def test_the_finding_on_choices_has_the_best_system_and_the_most_that_is_lost(
     assert "at most .100" in one_right.findings()[2]
     true = stated.true.copy()
     true[1, 2] = [0.5, 0.8, 0.4, 0.8]
-    assert "rank b or d first" in replace(stated, true=true).findings()[2]
+    assert "ranks b or d first" in replace(stated, true=true).findings()[2]
 
 
 def test_the_finding_on_signs_counts_significant_pairs(stated: Validity) -> None:
