@@ -142,17 +142,54 @@ def run(
             experiment_study, n_jobs=n_jobs, progress=progress, cluster=cluster
         )
     else:
-        from harness.study.run import add_plugins, run_study
-        from harness.study.study import Study
-        from harness.study.workers import trained_on
-
-        study = _read_study_or_demo(Study, study_file, changes)
-        with trained_on(cluster, study.systems.names):
-            report = run_study(add_plugins(study, plugins), n_jobs=n_jobs, progress=progress)
+        report = _run_or_find_finished(
+            study_file, changes, plugins, n_jobs=n_jobs, cluster=cluster, progress=progress
+        )
         folder = report.parent
         export_command = ["harness", "export", str(folder), "--output", f"{folder}-export"]
         click.echo(f"To write its runs and qrels for trec_eval: {shlex.join(export_command)}")
     click.echo(f"The report is {report.resolve()}")
+
+
+def _run_or_find_finished(
+    study_file: Path | None,
+    changes: Mapping[str, Any],
+    plugins: Paths,
+    *,
+    n_jobs: int,
+    cluster: str | None,
+    progress: Progress,
+) -> Path:
+    """Run a study of systems; of one that is finished, say so, with its answer and cautions.
+
+    Arguments are those of the command; ``changes`` replace values of the study file. Returns the
+    path of the report.
+    """
+    from harness.study.completion import Request, find_finished, keep_completion
+
+    request = Request.read(study_file, changes)
+    finished_study = None if plugins else find_finished(request)
+    if finished_study is not None:
+        from harness.report.checks import FINISHED, closing_notes
+
+        remarks = finished_study.manifest.warnings
+        for remark in remarks:
+            progress.note(f"Warning: {remark}")
+        progress.note(FINISHED)
+        for note in closing_notes(finished_study, remarks):
+            progress.note(note)
+        return finished_study.folder / "report.html"
+
+    from harness.study.run import add_plugins, run_study
+    from harness.study.study import Study
+    from harness.study.workers import trained_on
+
+    study = _read_study_or_demo(Study, study_file, changes)
+    with trained_on(cluster, study.systems.names):
+        report = run_study(add_plugins(study, plugins), n_jobs=n_jobs, progress=progress)
+    if not plugins:
+        keep_completion(request, study)
+    return report
 
 
 def _read_study_or_demo(
@@ -370,8 +407,8 @@ def verify(study: Path) -> None:
     Prints which version of the program made each part of the study folder STUDY. Files that have
     changed or are missing are named, and the exit code is 1.
     """
+    from harness.report.ledger import Ledger
     from harness.report.manifest import read_manifest
-    from harness.report.study_folder import Ledger
 
     versions = read_manifest(study).versions
     ledger = Ledger(study)

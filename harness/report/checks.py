@@ -6,11 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from analyses.shared.analysis import built_in_analyses
 from analyses.shared.sentences import listed, plural
 from harness.metrics.shared.names import VALUES_WITHOUT_NONRELEVANT, parse_name
 from harness.report.manifest import Manifest
-from harness.report.study_folder import FinishedStudy
+from harness.report.study_folder import ANSWER, FinishedStudy
 from qrels.ratings.splitter import NEWER_TRAINING, OLDER_TESTS
 
 MIN_LEAKAGE = 0.005
@@ -31,6 +30,10 @@ SIMULATED = (
     "favourable, most of all for P and RR."
 )
 """What worlds, in which tastes stay as they are, are known not to show."""
+
+
+FINISHED = "Nothing is to do: the study is finished."
+"""What a run says of a study of which no part is missing."""
 
 
 @dataclass(frozen=True)
@@ -70,12 +73,26 @@ def checks_of(study: FinishedStudy) -> list[Check]:
     else:
         checks += leakage_checks(facts.get("split", {}))
     for key, result in study.results():
-        topic = key if key in built_in_analyses() else ""
+        topic = key if key in study.built_in_analyses else ""
         checks += [Check(caution, topic=topic) for caution in result.cautions()]
     check_by_sentence: dict[str, Check] = {}
     for check in checks:
         check_by_sentence.setdefault(check.sentence, check)
     return list(check_by_sentence.values())
+
+
+def closing_notes(study: FinishedStudy, remarks: Sequence[str]) -> list[str]:
+    """Word what a run of a study says last: its answer, and cautions that were not remarked on.
+
+    ``remarks`` are the warnings about the input.
+    """
+    notes = []
+    if ANSWER in study.result_classes:
+        notes += [f"Answer: {sentence}" for sentence in study.result(ANSWER).findings()]
+    for check in checks_of(study):
+        if check.sentence not in remarks:
+            notes.append(f"To bear in mind: {check.sentence}")
+    return notes
 
 
 def input_checks(manifest: Manifest) -> list[Check]:

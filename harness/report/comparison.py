@@ -27,6 +27,7 @@ from analyses.shared.sentences import listed
 from analyses.shared.table import Table, escape_formula
 from harness.readers.score_files import read_score_tables
 from harness.readers.score_parquet import SCORES_FILE
+from harness.report.ledger import Ledger
 from harness.report.mean_ranks import MeanRanks
 from harness.report.page import drawing_on_page, render_page
 from harness.report.publication import Publication
@@ -36,7 +37,7 @@ from harness.report.shared_estimates import (
     is_unacceptable,
     sentence_of_quantity,
 )
-from harness.report.study_folder import SUBTOPICS_FILE, FinishedStudy, Ledger
+from harness.report.study_folder import SUBTOPICS_FILE, FinishedStudy
 from harness.report.tables import estimates_of
 from runs import InputError
 from runs.shared.arrays import Floats

@@ -16,7 +16,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from harness.report.study_folder import LEDGER, Entry, Ledger
+from harness.report.ledger import LEDGER, Entry, Ledger
 from runs import InputError
 from runs.shared.errors import as_input_error
 from runs.shared.files import PARTIAL, write_atomically

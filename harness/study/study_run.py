@@ -19,11 +19,11 @@ from analyses.shared.publish import as_csv, figure_files, map_texts
 from analyses.shared.result import Result, figures_of
 from analyses.shared.sentences import plural
 from analyses.shared.table import escape_formula
-from harness.report.checks import checks_of
+from harness.report.checks import FINISHED, closing_notes
 from harness.report.kept_result import keep_result
 from harness.report.manifest import MANIFEST, read_manifest
 from harness.report.page import render_report
-from harness.report.study_folder import ANSWER, FinishedStudy, evidence_name, kept_name
+from harness.report.study_folder import FinishedStudy, evidence_name, kept_name
 from harness.study.parts import Files, Key, Parts
 from harness.study.reachable_code import Maker, versions_of
 from harness.study.source_files import ROOT
@@ -259,7 +259,7 @@ def run_to_report(
         # If a part is refused, a finished study stays finished.
         make()
         if run.parts.names and not run.parts.written_names:
-            run.progress.note("Nothing is to do: the study is finished.")
+            run.progress.note(FINISHED)
         store.unfinish()
         write_within(folder, "study.toml", completed_study())
         store.remove_others(set(run.parts.names))
@@ -267,12 +267,8 @@ def run_to_report(
         write_within(folder, MANIFEST, manifest.encode())
         finished = FinishedStudy(folder, read_manifest(folder))
         write_within(folder, "report.html", render_report(finished))
-    if ANSWER in finished.result_classes:
-        for sentence in finished.result(ANSWER).findings():
-            run.progress.note(f"Answer: {sentence}")
-    for check in checks_of(finished):
-        if check.sentence not in remarks:
-            run.progress.note(f"To bear in mind: {check.sentence}")
+    for note in closing_notes(finished, remarks):
+        run.progress.note(note)
     return folder / "report.html"
 
 

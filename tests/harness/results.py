@@ -20,7 +20,8 @@ from analyses.shared.result import Result
 from analyses.significance.power_samples import PowerSamples
 from analyses.sparsity import Sparsity
 from analyses.users import Users
-from harness.report.study_folder import Ledger, evidence_name
+from harness.report.ledger import Ledger
+from harness.report.study_folder import evidence_name
 
 Numbers = Mapping[tuple[str, int], float]
 """By metric and cut-off."""

@@ -20,7 +20,7 @@ import pandas as pd
 
 from harness.cli.main import main
 from harness.metrics.shared.register import built_in_metrics, find_metric
-from harness.report.study_folder import LEDGER
+from harness.report.ledger import LEDGER
 from harness.study.collection import collect
 from harness.study.parts import Parts
 from harness.study.run import run_study

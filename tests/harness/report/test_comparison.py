@@ -21,8 +21,9 @@ from analyses.shared.result import FigureDeclaration
 from analyses.shared.table import FORMATS
 from harness.cli.main import main
 from harness.report.comparison import Comparison
+from harness.report.ledger import Entry, Ledger
 from harness.report.shared_estimates import significant_pairs
-from harness.report.study_folder import Entry, FinishedStudy, Ledger
+from harness.report.study_folder import FinishedStudy
 from harness.scoring.means import Means
 from tests.conftest import figures_left_blank
 from tests.harness.page import Page

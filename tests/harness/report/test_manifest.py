@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 
 from analyses.shared.evidence import FACTS, read_evidence
+from harness.report.ledger import LEDGER, Ledger
 from harness.report.manifest import Manifest, read_manifest
-from harness.report.study_folder import LEDGER, FinishedStudy, Ledger
+from harness.report.study_folder import FinishedStudy
 from harness.scoring.means import Means
 from runs import InputError
 from tests.harness.cli.test_main import harness

@@ -13,10 +13,11 @@ from analyses.shared.evidence import to_evidence
 from analyses.shared.result import figures_of
 from analyses.sparsity import Sparsity
 from harness.cli.main import main
+from harness.report.ledger import Entry, Ledger
 from harness.report.manifest import read_manifest
 from harness.report.open_study import open_study
 from harness.report.repeats import Repeats
-from harness.report.study_folder import Entry, FinishedStudy, Ledger
+from harness.report.study_folder import FinishedStudy
 from harness.report.tables import tabulate
 from harness.study.study import Study
 from runs import InputError, InputWarning

@@ -15,7 +15,7 @@ from scipy.sparse import coo_array, csr_array
 from analyses.shared.measure import Measure, Measures
 from harness.metrics.ndcg import ndcg
 from harness.metrics.precision import precision
-from harness.report.study_folder import Ledger
+from harness.report.ledger import Ledger
 from harness.study.input_files import split_files, world_files
 from harness.study.parts import Description, Files, KeptPart, Key, Parts, content_key, digest_of
 from harness.study.store import Store

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from harness.metrics.shared.register import plugin_metrics
-from harness.report.study_folder import LEDGER
+from harness.report.ledger import LEDGER
 from harness.study import definitions, reachable_code, source_files
 from harness.study.reachable_code import Maker, ReachedCode, place_of, reach
 from harness.study.run import run_study

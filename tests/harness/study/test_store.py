@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.report.study_folder import LEDGER
+from harness.report.ledger import LEDGER
 from harness.study.store import Store, with_portable_paths
 from runs import InputError
 from runs.shared.files import write_atomically
