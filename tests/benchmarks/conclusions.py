@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import TypeAlias
 
@@ -26,6 +27,9 @@ MIN_MAJORITY = 6
 """Least number of comparisons of which a sign test could find a majority at the level .05."""
 
 METRICS = ("P", "Recall", "AP", "nDCG", "RR", "bpref", "infAP")
+DEEPEST = 100
+"""Cut-off at which RecSys 2018 compares metrics."""
+
 TOP_METRICS = ("Recall", "nDCG", "AP")
 EXACT, UNCORRECTED = "exact", "uncorrected"
 SYSTEMS = ["dataset", "system"]
@@ -39,6 +43,8 @@ class Conclusion:
     statement: str
     count: Callable[[Tables], Count]
     is_majority: bool = False
+    is_printed: bool = True
+    """Whether the paper prints the numbers behind it, not only a picture of them."""
 
     def verdict(self, n_as_said: int, n: int) -> str:
         """Word whether it holds: "holds", "in part", "does not hold" or "open"."""
@@ -93,6 +99,72 @@ def bpref_discriminates_badly(tables: Tables) -> Count:
     dps = _dps(tables)
     others = dps.drop(["RR", "bpref"])
     return int((others < dps["bpref"]).sum()), len(others)
+
+
+def _mean_taus(tables: Tables, name: str) -> pd.Series[float]:
+    """Average the curves of a table over their levels, by metric and cut-off."""
+    frame = tables(name).drop(columns="dataset").astype({"cutoff": int})
+    return frame.set_index(["metric", "cutoff"]).astype(float).mean(axis=1)
+
+
+def _powers(tables: Tables) -> pd.Series[float]:
+    """Read DP, the sum of p-values, by metric and cut-off: lower is better."""
+    frame = tables("recsys2018-discrimination").astype({"cutoff": int})
+    return frame.set_index(["metric", "cutoff"])["value"]
+
+
+def _count_rising(values: pd.Series[float]) -> Count:
+    """Count the pairs of cut-offs of a metric whose deeper one has the larger value."""
+    n_rising = 0
+    n_pairs = 0
+    for metric in METRICS:
+        by_cutoff = values[metric].sort_index()
+        for shallow, deep in combinations(by_cutoff, 2):
+            n_rising += deep > shallow
+            n_pairs += 1
+    return n_rising, n_pairs
+
+
+def deeper_is_robust_to_random_loss(tables: Tables) -> Count:
+    """Count the pairs of cut-offs whose deeper one has the larger mean tau under random loss."""
+    return _count_rising(_mean_taus(tables, "recsys2018-sparsity"))
+
+
+def deeper_is_robust_to_loss_of_popular_items(tables: Tables) -> Count:
+    """Count the pairs of cut-offs whose deeper one has the larger mean tau, as popular items go."""
+    return _count_rising(_mean_taus(tables, "recsys2018-popularity"))
+
+
+def deeper_is_discriminative(tables: Tables) -> Count:
+    """Count the pairs of cut-offs whose deeper one has the lower DP."""
+    return _count_rising(-_powers(tables))
+
+
+def all_keep_their_order_at_half(tables: Tables) -> Count:
+    """Count the metrics whose tau exceeds .9 on half of the judgements, at the deepest cut-off."""
+    frame = tables("recsys2018-sparsity")
+    taus = frame.loc[frame["cutoff"].astype(int) == DEEPEST, "50"].astype(float)
+    return int((taus > 0.9).sum()), len(taus)
+
+
+def ndcg_and_p_are_most_robust_to_random_loss(tables: Tables) -> Count:
+    """Count the pairs of nDCG or P and another metric whose former has the larger mean tau."""
+    means = _mean_taus(tables, "recsys2018-sparsity").xs(DEEPEST, level="cutoff")
+    others = means.drop(["nDCG", "P"])
+    n_larger = sum(int((means[metric] > others).sum()) for metric in ("nDCG", "P"))
+    return n_larger, 2 * len(others)
+
+
+def p_is_most_robust_to_loss_of_popular_items(tables: Tables) -> Count:
+    """Count the other metrics with a smaller mean tau than P."""
+    means = _mean_taus(tables, "recsys2018-popularity").xs(DEEPEST, level="cutoff")
+    return int((means.drop("P") < means["P"]).sum()), len(METRICS) - 1
+
+
+def rr_is_least_robust_to_loss_of_popular_items(tables: Tables) -> Count:
+    """Count the other metrics with a larger mean tau than RR."""
+    means = _mean_taus(tables, "recsys2018-popularity").xs(DEEPEST, level="cutoff")
+    return int((means.drop("RR") > means["RR"]).sum()), len(METRICS) - 1
 
 
 def _orders(tables: Tables, metrics: tuple[str, ...]) -> Iterator[tuple[str, str, str, str]]:
@@ -212,6 +284,48 @@ CONCLUSIONS = (
     Conclusion(RECSYS, "nDCG and P are most discriminative", ndcg_and_p_discriminate_best),
     Conclusion(RECSYS, "bpref is among the least discriminative", bpref_discriminates_badly),
     Conclusion(
+        RECSYS,
+        "Deeper cut-offs are more robust to random loss",
+        deeper_is_robust_to_random_loss,
+        is_printed=False,
+    ),
+    Conclusion(
+        RECSYS,
+        "Deeper cut-offs are more robust to loss of popular items",
+        deeper_is_robust_to_loss_of_popular_items,
+        is_printed=False,
+    ),
+    Conclusion(
+        RECSYS,
+        "Deeper cut-offs are more discriminative",
+        deeper_is_discriminative,
+        is_printed=False,
+    ),
+    Conclusion(
+        RECSYS,
+        "Under random loss of half of the test set, tau is above .9",
+        all_keep_their_order_at_half,
+        is_printed=False,
+    ),
+    Conclusion(
+        RECSYS,
+        "nDCG and P are most robust to random loss",
+        ndcg_and_p_are_most_robust_to_random_loss,
+        is_printed=False,
+    ),
+    Conclusion(
+        RECSYS,
+        "P is most robust to loss of popular items",
+        p_is_most_robust_to_loss_of_popular_items,
+        is_printed=False,
+    ),
+    Conclusion(
+        RECSYS,
+        "RR is least robust to loss of popular items",
+        rr_is_least_robust_to_loss_of_popular_items,
+        is_printed=False,
+    ),
+    Conclusion(
         KDD, "Sampled Recall, nDCG and AP order systems wrongly", sampling_changes_the_order
     ),
     Conclusion(KDD, "Sampled AUC orders them rightly", auc_keeps_the_order),
@@ -261,18 +375,24 @@ def read_tables(folder: Path, *, dataset: Mapping[str, str] | None = None) -> Ta
         chosen = (dataset or {}).get(name.partition("-")[0])
         if chosen is not None:
             frame = frame[frame["dataset"] == chosen]
-        return frame.assign(value=frame["value"].astype(float)).reset_index(drop=True)
+        if "value" in frame:
+            frame = frame.assign(value=frame["value"].astype(float))
+        return frame.reset_index(drop=True)
 
     return read
 
 
-def tabulate(tables: Tables, who: str) -> pd.DataFrame:
+def tabulate(tables: Tables, who: str, *, printed_only: bool = False) -> pd.DataFrame:
     """Tabulate all conclusions: how many comparisons come out as said, and whether they hold.
 
-    Columns paper, conclusion, the name ``who`` (such as "7 of 10") and ``who`` + " verdict".
+    Columns paper, conclusion, the name ``who`` (such as "7 of 10") and ``who`` + " verdict". If
+    ``printed_only``, conclusions from pictures are not computed: their numbers are empty.
     """
     rows = []
     for conclusion in CONCLUSIONS:
+        if printed_only and not conclusion.is_printed:
+            rows.append((conclusion.paper, conclusion.statement, "", "picture only"))
+            continue
         n_as_said, n = conclusion.count(tables)
         verdict = conclusion.verdict(n_as_said, n)
         rows.append((conclusion.paper, conclusion.statement, f"{n_as_said} of {n}", verdict))
@@ -282,7 +402,7 @@ def tabulate(tables: Tables, who: str) -> pd.DataFrame:
 def write_conclusions(page: Path, printed: Path) -> None:
     """Write the table of all conclusions, by the printed tables and by ours."""
     print_tables = read_tables(printed, dataset={"recsys2018": "MovieLens 1M"})
-    by_print = tabulate(print_tables, "print")[["print", "print verdict"]]
+    by_print = tabulate(print_tables, "print", printed_only=True)[["print", "print verdict"]]
     ours = tabulate(read_tables(page), "ours")
     columns = ["paper", "conclusion", "print", "print verdict", "ours", "ours verdict"]
     table = pd.concat([ours, by_print], axis=1)[columns]

@@ -2,7 +2,7 @@
 
 Run with ``make replications FOLDER=... PRINT=...``, which runs the studies of ``studies/`` first:
 FOLDER gets their folders, and PRINT has the printed numbers, a CSV file a table. The printed
-numbers themselves are not written.
+numbers themselves are not written; numbers of the authors' notebooks are in the folder `AUTHORS`.
 """
 
 import csv
@@ -21,6 +21,7 @@ from harness.report.publication import Publication
 from runs import InputError
 from tests.benchmarks.conclusions import write_conclusions
 from tests.benchmarks.page_digests import EXAMPLE, PAGE, source_of, write
+from tests.benchmarks.thesis_worlds import ARMS_FILE, N_WORLDS
 
 HEADINGS = (
     *("table", "command", "printed", "compared", "independent", "within rounding", "within noise"),
@@ -28,11 +29,17 @@ HEADINGS = (
 )
 """Columns of the table of all tables."""
 
+AUTHORS = PAGE / "authors"
+"""Folder of numbers that papers do not print, but the notebooks of their authors."""
+
 STEP_OF_TAU = 2 / 210
 """Least difference of two correlations of 21 systems, which are 210 pairs."""
 
-OF_OTHER_DATA = ("aaai2023-table5", "thesis2021-table3.1")
+OF_OTHER_DATA = ("aaai2023-table5",)
 """Tables that describe the data of the print, which are not ours."""
+
+OF_SEVERAL_WORLDS = tuple(f"thesis2021-table4.{number}" for number in (4, 6, 8, 9))
+"""Tables with a part for each data set, which are compared in the mean over all of them."""
 
 DERIVED = ("predicted rank", "density", "total")
 """Labels of numbers that are no results: ranks that are given, and what follows from others."""
@@ -64,7 +71,8 @@ def compared(folder: Path, printed: Path, kept_tables: Path) -> Iterator[dict[st
     a folder for them.
     """
     said = remarks()
-    tables = {path.stem: path for path in sorted(printed.glob("*.csv"))}
+    paths = [*printed.glob("*.csv"), *AUTHORS.glob("*.csv")]
+    tables = {path.stem: path for path in sorted(paths)}
     counted: set[tuple[str, ...]] = set()
     for name in sorted({*tables, *said}, key=in_order):
         source = source_of(name)
@@ -72,24 +80,62 @@ def compared(folder: Path, printed: Path, kept_tables: Path) -> Iterator[dict[st
         row: dict[str, Cell] = {"table": name, "remark": said.get(name, "")}
         if name in tables and not name.endswith("-text"):
             is_made = place.exists()
+            if is_made and name in OF_SEVERAL_WORLDS:
+                of_all_worlds = pd.read_csv(place / f"{name}.csv").drop(columns="note")
+                of_all_worlds.rename(columns={"value": "ours"}).to_csv(
+                    PAGE / f"{name}.csv", index=False, float_format="%.7g"
+                )
             if not is_made:
                 place = kept_tables / source
                 write_kept_table(name, place)
+            published = tables[name]
+            if name in OF_SEVERAL_WORLDS:
+                published = write_means(tables[name], kept_tables / "printed")
+                write_means(PAGE / f"{name}.csv", kept_tables / "worlds")
+                place = kept_tables / "worlds"
             try:
-                made = Publication.of_tables([place], [tables[name]])
+                made = Publication.of_tables([place], [published])
             except InputError as error:
                 if name not in said:
                     sys.exit(f"{name}: no remark says why it is not compared. {error}")
             else:
-                row |= summary(made, tables[name], counted)
-                command = "sampled --example" if source == EXAMPLE else f"run studies/{source}.toml"
-                row["command"] = command
-                if is_made:
+                row |= summary(made, published, counted)
+                row["printed"] = len(pd.read_csv(tables[name], dtype=str))
+                row["command"] = command_of(source)
+                if is_made and name not in OF_SEVERAL_WORLDS:
                     ours = made.frame()[[*made.labels, "ours"]]
                     ours.to_csv(PAGE / f"{name}.csv", index=False, float_format="%.7g")
         elif name not in said:
             sys.exit(f"{name}: no remark says why it is not compared.")
         yield row
+
+
+def command_of(source: str) -> str:
+    """Word by which command the numbers of a table are made."""
+    if source == EXAMPLE:
+        return "sampled --example"
+    if source == "thesis2021":
+        return f"run, in {N_WORLDS} worlds"
+    return f"run studies/{source}.toml"
+
+
+def write_means(path: Path, folder: Path) -> Path:
+    """Write the percentages of a table in the mean over its data sets, which are of one size.
+
+    Totals and groups of data sets, such as "A + D + E", are left out. The path of the new file is
+    returned; it has the name of the table.
+    """
+    table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    table = table.rename(columns={"ours": "value"})
+    is_of_several = (table["dataset"] == "total") | table["dataset"].str.contains("+", regex=False)
+    shares = table[(table["unit"] == "%") & ~is_of_several]
+    labels = [column for column in table if column not in ("dataset", "value", "unit", "note")]
+    values = shares.assign(value=shares["value"].astype(float))
+    means = values.groupby(labels, sort=False)["value"].mean().map("{:.2f}".format)
+    folder.mkdir(exist_ok=True)
+    new_path = folder / path.name
+    means.reset_index().assign(unit="%").to_csv(new_path, index=False)
+    return new_path
 
 
 def summary(made: Publication, printed: Path, counted: set[tuple[str, ...]]) -> dict[str, Cell]:
@@ -154,6 +200,26 @@ def in_order(name: str) -> tuple[str, int, list[int]]:
     return paper, ["table", "figure"].index(kind) if kind in ("table", "figure") else 2, numbers
 
 
+def curves(folder: Path, analysis: str) -> pd.DataFrame:
+    """Tabulate the curves of an analysis of loss: tau by metric and cut-off, a column for a level.
+
+    Levels are percentages that are kept. Without loss tau is 1: that level is left out.
+    """
+    rows = pd.read_csv(folder / f"study-recsys2018/tables/{analysis}.csv").query("level < 1")
+    percentages = (100 * rows["level"]).round().astype(int)
+    wide = rows.assign(level=percentages).pivot_table(
+        "tau", ["metric", "cutoff"], "level", sort=False
+    )
+    return wide.reset_index()
+
+
+def powers(folder: Path) -> pd.DataFrame:
+    """Tabulate DP by metric and cut-off: the sum of p-values over ordered pairs, as in Table 3."""
+    rows = pd.read_csv(folder / "study-recsys2018/tables/discrimination.csv")
+    unordered = rows["dp_without_alike"] if "dp_without_alike" in rows else rows["dp"]
+    return rows[["metric", "cutoff"]].assign(value=2 * unordered)
+
+
 def errors(folder: Path) -> pd.DataFrame:
     """Average over systems the relative error of whole curves, in %, by estimator and size."""
     rows = pd.read_csv(folder / "study-aaai2023/tables/sampled.csv").query("cutoff == 10")
@@ -177,6 +243,19 @@ def main() -> None:
     if has_source("aaai2023", folder):
         errors(folder).to_csv(PAGE / "aaai2023-errors.csv")
         made.append("aaai2023-errors")
+    if has_source("recsys2018", folder):
+        for analysis in ("sparsity", "popularity"):
+            table = f"recsys2018-{analysis}"
+            curves(folder, analysis).to_csv(PAGE / f"{table}.csv", index=False, float_format="%.4f")
+            made.append(table)
+        powers(folder).to_csv(
+            PAGE / "recsys2018-discrimination.csv", index=False, float_format="%.7g"
+        )
+        made.append("recsys2018-discrimination")
+    if has_source("thesis2021", folder):
+        arms = pd.read_csv(folder / "study-thesis2021" / ARMS_FILE, dtype=str)
+        arms.to_csv(PAGE / ARMS_FILE, index=False)
+        made.append(Path(ARMS_FILE).stem)
     with (PAGE / "tables.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(HEADINGS)

@@ -5,11 +5,18 @@ import pytest
 
 from tests.benchmarks.conclusions import (
     CONCLUSIONS,
+    METRICS,
     Conclusion,
     adaptive_samples_are_small,
+    all_keep_their_order_at_half,
     ap_is_nearest_to_ndcg,
     corrections_are_nearer,
+    deeper_is_discriminative,
+    deeper_is_robust_to_random_loss,
+    ndcg_and_p_are_most_robust_to_random_loss,
+    p_is_most_robust_to_loss_of_popular_items,
     read_tables,
+    rr_is_least_robust_to_loss_of_popular_items,
     rr_stands_apart,
     tabulate,
 )
@@ -82,3 +89,42 @@ def test_sizes_of_adaptive_samples_are_compared_with_fixed_ones_of_their_system(
     ]
     columns = ["dataset", "system", "estimator", "sample_set_size", "quantity", "value"]
     assert adaptive_samples_are_small(lambda _: pd.DataFrame(rows, columns=columns)) == (1, 2)
+
+
+def _curves(at_half: dict[str, float]) -> pd.DataFrame:
+    """Taus at 50 and 10 % of the judgements: cut-off 20 beats 10, which 100 beats as well."""
+    rows = []
+    for metric in METRICS:
+        tau = at_half[metric]
+        for cutoff, less in [("10", 0.2), ("20", 0.0), ("100", 0.0)]:
+            rows.append((metric, cutoff, tau - less, tau - less - 0.1, ""))
+    return pd.DataFrame(rows, columns=["metric", "cutoff", "50", "10", "dataset"])
+
+
+def test_deeper_cutoffs_are_compared_with_all_shallower_ones_of_their_metric() -> None:
+    """Of three cut-offs, 10 is worse than both others, and these are equal."""
+    curves = _curves(dict.fromkeys(METRICS, 0.95))
+    assert deeper_is_robust_to_random_loss(lambda _: curves) == (14, 21)
+    powers = curves.rename(columns={"50": "value"}).drop(columns="10")
+    assert deeper_is_discriminative(lambda _: powers) == (0, 21)
+
+
+def test_metrics_are_compared_by_their_mean_tau_at_the_deepest_cutoff() -> None:
+    taus = {"nDCG": 0.97, "P": 0.96, "AP": 0.965, "Recall": 0.94, "infAP": 0.93, "bpref": 0.85}
+    curves = _curves({**taus, "RR": 0.86})
+    assert all_keep_their_order_at_half(lambda _: curves) == (5, 7)
+    # nDCG is above all five others, P above all but AP.
+    assert ndcg_and_p_are_most_robust_to_random_loss(lambda _: curves) == (9, 10)
+    assert p_is_most_robust_to_loss_of_popular_items(lambda _: curves) == (4, 6)
+    assert rr_is_least_robust_to_loss_of_popular_items(lambda _: curves) == (5, 6)
+
+
+def test_conclusions_from_pictures_are_not_computed_from_the_print() -> None:
+    def is_read(name: str) -> pd.DataFrame:
+        raise AssertionError(name)
+
+    from_pictures = [conclusion for conclusion in CONCLUSIONS if not conclusion.is_printed]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tests.benchmarks.conclusions.CONCLUSIONS", from_pictures)
+        table = tabulate(is_read, "print", printed_only=True)
+    assert set(table["print verdict"]) == {"picture only"}
