@@ -348,7 +348,12 @@ def test_a_preset_gives_names_and_settings_where_a_section_says_nothing() -> Non
     assert with_preset({"preset": "recsys2018"}) == {
         "preset": "recsys2018",
         "names": "valcarce-2018",
-        "settings": {"rm1": {"background_weight": 0.01}, "nncosngbr-ib": {"denominator": True}},
+        "settings": {
+            "rm1": {"background_weight": 0.01},
+            "nncosngbr-ub": {"among": "rated"},
+            "nncosngbr-ib": {"denominator": True},
+            "uir-item": {"smoothing": 0.9999},
+        },
     }
 
 
