@@ -18,6 +18,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from harness import open_study
+from harness.report.answer import MARKS
+
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/real-data"
 
@@ -86,6 +89,7 @@ EXPLICIT, IMPLICIT, ONE_RELEVANT = "explicit", "implicit", "one relevant item"
 DENSE, SPARSE = "dense", "sparse"
 
 DATA_SETS = {
+    "ml-1m": DataSet("MovieLens 1M", "ml-1m.csv", (EXPLICIT, DENSE), 4.0),
     "ml-latest-small": DataSet(
         "MovieLens latest, small", "ml-latest-small.csv", (EXPLICIT, DENSE), 4.0
     ),
@@ -203,13 +207,41 @@ def agreement_of_kinds(ranks: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["respect", "pairs", "alike", "reversed", "reversed pairs"])
 
 
+def verdicts(folder: Path) -> pd.DataFrame:
+    """Tabulate the verdict on each measure in each data set, by its mark; "" for no candidate.
+
+    Rows are measures, in the order of `MEASURES`. A column is empty if nothing is to be decided:
+    too few pairs of systems are contested.
+    """
+    columns: dict[str, dict[str, str]] = {}
+    for name, data_set in DATA_SETS.items():
+        marks: dict[str, str] = {}
+        path = folder / f"study-{name}/tables/verdicts.csv"
+        if path.exists():
+            for row in pd.read_csv(path).itertuples():
+                marks[f"{row.metric}@{row.cutoff}"] = MARKS[row.overall]
+        columns[data_set.title] = marks
+    table = pd.DataFrame(columns).reindex(MEASURES).fillna("")
+    return table.rename_axis("measure").reset_index()
+
+
+def decisions(folder: Path) -> pd.DataFrame:
+    """Tabulate the first sentences of the answer of each study: columns data, answer."""
+    rows = []
+    for name, data_set in DATA_SETS.items():
+        answer = open_study(folder / f"study-{name}").summary().answer
+        is_condition = answer[1].startswith("If you report")
+        rows.append((data_set.title, " ".join(answer[:2]) if is_condition else answer[0]))
+    return pd.DataFrame(rows, columns=["data", "answer"])
+
+
 def data_sets(folder: Path) -> pd.DataFrame:
     """Tabulate the data sets: kinds, counts after the k-core, and the users who are tested."""
     rows = []
     for name, data_set in DATA_SETS.items():
         manifest = json.loads((folder / f"study-{name}/manifest.json").read_text("utf-8"))
         facts = manifest["collection"]
-        ratings = manifest["ratings"]
+        ratings = facts["ratings"]
         rows.append(
             {
                 "data": data_set.title,
@@ -235,6 +267,8 @@ def main() -> None:
     of_all = compare([*DATA_SETS], folder, folder / "all")
     PAGE.mkdir(exist_ok=True)
     data_sets(folder).to_csv(PAGE / "data-sets.csv", index=False)
+    verdicts(folder).to_csv(PAGE / "verdicts.csv", index=False)
+    decisions(folder).to_csv(PAGE / "decisions.csv", index=False)
     mean_ranks(comparison).to_csv(PAGE / "mean-ranks.csv", index=False)
     by_kind = ranks_by_kind(of_all)
     by_kind.to_csv(PAGE / "ranks-by-kind.csv", index=False, float_format="%.2f")
