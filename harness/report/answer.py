@@ -619,12 +619,9 @@ class Answer(Result):
         ]
         n_out_of_reach = len(self.pairs.out_of_reach)
         if n_out_of_reach:
-            n_compared = len(self.pairs.systems) - n_out_of_reach
+            left_out = counted(n_out_of_reach, "system")
             verb = "is" if n_out_of_reach == 1 else "are"
-            sentences.append(
-                f"Compared are {n_compared} systems; the other {n_out_of_reach} {verb} far from "
-                "them by most measures, and named below."
-            )
+            sentences.append(f"{left_out} {verb} left out, far from the others by most measures.")
         return " ".join(sentences)
 
     def _matrix_caption(self, verdicts: Verdicts, keys: Sequence[str]) -> str:

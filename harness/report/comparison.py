@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-MOST_ACROSS = 4
+MOST_ACROSS = 3
 """Maximum number of studies beside each other in a figure."""
 
 RATING_COLUMNS = {"ratings": "ratings", "items": "items", "density": "density", "gini": "Gini"}
@@ -449,7 +449,7 @@ def _draw_figure(
 ) -> Figure:
     """Draw a figure of several studies: for each of ``rows`` a panel for each study.
 
-    Up to four studies (`MOST_ACROSS`) are a row of panels, more have several.
+    Up to three studies (`MOST_ACROSS`) are a row of panels, more have several.
 
     Each of ``rows`` has the keywords of its panels, such as {"metric": "nDCG"}. Panels are titled
     "(a) study, nDCG", with letters that begin again after (z).
@@ -476,7 +476,7 @@ def _columns_for(n_studies: int) -> int:
     Examples
     --------
     >>> [_columns_for(n_studies) for n_studies in (1, 3, 4, 5, 6, 9)]
-    [1, 3, 4, 3, 3, 3]
+    [1, 3, 2, 3, 3, 3]
     """
     n_rows = ceil(n_studies / MOST_ACROSS)
     return ceil(n_studies / n_rows)
