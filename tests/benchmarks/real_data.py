@@ -1,13 +1,14 @@
 """The page on real data: one study of measures on data sets of different kinds, and all together.
 
-Run with ``make real-data DATA=... FOLDER=...``: DATA has the files that `DATA_SETS` names, as
-`docs/real-data.md` describes them, and FOLDER gets the studies. The tables and the figure of the
-page are written to ``docs/real-data/``; nothing of the data is.
+Run with ``python -m tests.benchmarks.real_data DATA FOLDER SEEDS``: DATA has the files that
+`DATA_SETS` names, as `docs/real-data.md` describes them, and FOLDER gets the studies. The tables
+and the figure of the page are written to ``docs/real-data/``; nothing of the data is.
 """
 
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -19,10 +20,12 @@ import numpy as np
 import pandas as pd
 
 from harness import open_study
-from harness.report.answer import MARKS
+from harness.report.answer import MARKS, Answer
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/real-data"
+FIGURE = "mean_ranks_measures.svg"
+"""The figure of the page: mean ranks of the measures over the independent data sets."""
 
 SYSTEMS = (
     *("random", "popularity", "item-knn", "puresvd", "wrmf", "ease", "als-knn", "bprmf"),
@@ -226,12 +229,16 @@ def verdicts(folder: Path) -> pd.DataFrame:
 
 
 def decisions(folder: Path) -> pd.DataFrame:
-    """Tabulate the first sentences of the answer of each study: columns data, answer."""
+    """Tabulate the decision of each study, after what is poor of all measures: data, answer."""
     rows = []
     for name, data_set in DATA_SETS.items():
-        answer = open_study(folder / f"study-{name}").summary().answer
-        is_condition = answer[1].startswith("If you report")
-        rows.append((data_set.title, " ".join(answer[:2]) if is_condition else answer[0]))
+        answer = open_study(folder / f"study-{name}").result("answer")
+        assert isinstance(answer, Answer)
+        sentences = [answer.decision()]
+        poor = answer.poor_sentence()
+        if poor is not None:
+            sentences.insert(0, poor[0])
+        rows.append((data_set.title, " ".join(sentences)))
     return pd.DataFrame(rows, columns=["data", "answer"])
 
 
@@ -274,6 +281,7 @@ def main() -> None:
     by_kind.to_csv(PAGE / "ranks-by-kind.csv", index=False, float_format="%.2f")
     agreement_of_kinds(by_kind).to_csv(PAGE / "reversals.csv", index=False)
     comparison.to_csv(PAGE / "comparison.csv", index=False, float_format="%.5g")
+    shutil.copy(together / "figures" / FIGURE, PAGE / FIGURE)
 
 
 if __name__ == "__main__":
