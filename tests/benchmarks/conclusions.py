@@ -118,7 +118,7 @@ def _count_rising(values: pd.Series[float]) -> Count:
     n_rising = 0
     n_pairs = 0
     for metric in METRICS:
-        by_cutoff = values[metric].sort_index()
+        by_cutoff = values.xs(metric, level="metric").sort_index()
         for shallow, deep in combinations(by_cutoff, 2):
             n_rising += deep > shallow
             n_pairs += 1

@@ -221,8 +221,11 @@ def verdicts(folder: Path) -> pd.DataFrame:
         marks: dict[str, str] = {}
         path = folder / f"study-{name}/tables/verdicts.csv"
         if path.exists():
-            for row in pd.read_csv(path).itertuples():
-                marks[f"{row.metric}@{row.cutoff}"] = MARKS[row.overall]
+            frame = pd.read_csv(path)
+            for metric, cutoff, verdict in zip(
+                frame["metric"], frame["cutoff"], frame["overall"], strict=True
+            ):
+                marks[f"{metric}@{cutoff}"] = MARKS[verdict]
         columns[data_set.title] = marks
     table = pd.DataFrame(columns).reindex(MEASURES).fillna("")
     return table.rename_axis("measure").reset_index()

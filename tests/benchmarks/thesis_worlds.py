@@ -49,9 +49,11 @@ def click_rates(arms: pd.DataFrame) -> dict[str, float]:
     differences = -falling["rate"].diff()
     variances = falling["error"] ** 2
     standard_errors = (variances + variances.shift()) ** 0.5
-    by_arm = arms.set_index("arm")["rate"].to_dict()
-    by_arm["largest error"] = arms["error"].max()
-    by_arm["least distance"] = (differences / standard_errors).min()
+    by_arm: dict[str, float] = {}
+    for arm, rate in zip(arms["arm"], arms["rate"], strict=True):
+        by_arm[str(arm)] = float(rate)
+    by_arm["largest error"] = float(arms["error"].max())
+    by_arm["least distance"] = float((differences / standard_errors).min())
     return by_arm
 
 
