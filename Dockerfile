@@ -1,5 +1,5 @@
-# The program with CPU torch, for any user and a read-only root file system. No engine was at hand to
-# build it: each RUN line was run in a fresh environment instead.
+# The program with CPU torch, for any user and a read-only root file system. No engine was at hand: it
+# was not built. The wheel of the first RUN line was installed by hand, without torch.
 #
 #   docker build --tag harness .
 #   docker run --rm --read-only --tmpfs /tmp --user "$(id -u):$(id -g)" --volume "$PWD:/data" harness run study.toml

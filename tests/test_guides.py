@@ -47,7 +47,7 @@ replicates = 10
 """
 METRICS_OF_GUIDES = '[metrics]\nnames = ["nDCG@10", "AP@10", "bpref@10", "P@10"]\n'
 RUN = ("table", "figure", "export", "compare", "design", "discriminate", "correlate", "evaluate")
-"""Commands that are run; the others train, simulate or search, and have tests of their own."""
+"""Commands that are run; the options of the others are checked: they train, simulate or search."""
 
 MISSING = ("assessor", "true_means", "repeats", "spread", "online", "sampled_orders", "hidden")
 """Tables and figures of analyses that the small study does not make."""
