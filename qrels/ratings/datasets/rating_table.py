@@ -81,10 +81,13 @@ class RatingTable:
         which rises by user, then by item.
         """
         pairs = self._pairs
-        keys = (pairs,) if self.time is None else (self.time, pairs)
-        order = np.lexsort(keys)
+        order = np.argsort(pairs)
         sorted_pairs = pairs[order]
         is_last = np.append(sorted_pairs[1:] != sorted_pairs[:-1], True)
+        if not is_last.all():
+            # Ratings of a pair are in the order of their times, or else of the file.
+            keys = (pairs,) if self.time is None else (self.time, pairs)
+            order = np.lexsort(keys)
         last = order[is_last]
         time = None if self.time is None else self.time[last]
         rating = self.rating[last]
@@ -264,27 +267,39 @@ def _rows_of_events(columns: Columns, events: Sequence[str]) -> Columns:
     import pyarrow.compute as compute
 
     is_chosen = compute.is_in(columns[Role.EVENT].cast(pa.string()), pa.array(events, pa.string()))
-    return {
-        role: column.filter(is_chosen) for role, column in columns.items() if role != Role.EVENT
-    }
+    other_columns: dict[Role, Any] = dict(columns)
+    del other_columns[Role.EVENT]
+    return _rows_where(other_columns, is_chosen)
+
+
+def _rows_where(columns: Columns, is_kept: Any) -> Columns:
+    """Keep the rows that an Arrow array of truth values marks, as texts in place of dictionaries.
+
+    Ids that no row has any more would stay in a dictionary. ``columns`` are Arrow arrays of one
+    length, by role.
+    """
+    import pyarrow as pa
+
+    rows = {}
+    for role, column in columns.items():
+        plain = column.cast(pa.string()) if pa.types.is_dictionary(column.type) else column
+        rows[role] = plain.filter(is_kept)
+    return rows
 
 
 def _complete_rows(columns: Columns) -> tuple[Columns, int]:
     """Leave out the rows of which a value is missing, in any column.
 
-    ``columns`` are Arrow arrays of one length, by role. Returns the columns of the other rows, in
-    which dictionaries of texts have become texts, and the number of rows left out.
+    ``columns`` are Arrow arrays of one length, by role. Returns the columns of the other rows, and
+    the number of rows left out.
     """
-    import pyarrow as pa
+    import pyarrow.compute as compute
 
-    plain = {
-        role: column.cast(pa.string()) if pa.types.is_dictionary(column.type) else column
-        for role, column in columns.items()
-    }
-    complete = _are_complete(plain)
-    filtered = {role: column.filter(complete) for role, column in plain.items()}
-    n_complete = len(next(iter(filtered.values())))
-    return filtered, len(complete) - n_complete
+    complete = _are_complete(columns)
+    n_left_out = len(complete) - compute.sum(complete).as_py()
+    if not n_left_out:
+        return columns, 0
+    return _rows_where(columns, complete), n_left_out
 
 
 def _are_complete(columns: Columns) -> Any:
@@ -299,8 +314,9 @@ def _are_complete(columns: Columns) -> Any:
     n_rows = len(next(iter(columns.values())))
     complete = pa.chunked_array([pa.repeat(True, n_rows)])
     for role, column in columns.items():
-        missing = compute.is_null(column, nan_is_null=True)
-        if pa.types.is_string(column.type):
+        is_dictionary = pa.types.is_dictionary(column.type)
+        missing = compute.is_null(column, nan_is_null=not is_dictionary)
+        if is_dictionary or pa.types.is_string(column.type):
             texts = pa.array(_missing_texts(role), pa.string())
             missing = compute.or_(missing, compute.is_in(column, texts))
         complete = compute.and_not(complete, missing)
@@ -431,7 +447,8 @@ def _numbers(column: Any, decimal: str) -> Floats:
     if pa.types.is_string(column.type):
         if not _all_match(column, _number_with(decimal)):
             raise NotPlain
-        column = compute.replace_substring(column, decimal, ".")
+        if decimal != ".":
+            column = compute.replace_substring(column, decimal, ".")
     numbers: Floats = column.cast(pa.float64(), safe=False).to_numpy()
     if column.null_count or not np.isfinite(numbers).all():
         raise NotPlain
@@ -464,12 +481,19 @@ SHOP_DATE_FOR_ARROW: Final = SHOP_DATE.replace(r"\2", "[./-]")
 """The form of dates without a reference back, which Arrow does not know."""
 
 
+FIRST_TEXTS = 1000
+"""So many texts tell of most columns that they have not all a form."""
+
+
 def _all_match(column: Any, pattern: str) -> bool:
     """Tell whether all texts of an Arrow column have a form."""
     import pyarrow.compute as compute
 
-    matching = compute.match_substring_regex(column, f"^({pattern})$")
-    return compute.all(matching).as_py() is not False
+    for texts in (column[:FIRST_TEXTS], column):
+        matching = compute.match_substring_regex(texts, f"^({pattern})$")
+        if compute.all(matching).as_py() is False:
+            return False
+    return True
 
 
 def _number_with(decimal: str) -> str:
