@@ -509,11 +509,17 @@ class Answer(Result):
             return f"{scope}."
         wider = self._verdicts(self.deciding_keys, all_sources=True)
         remaining = []
+        opened = []
         if wider is not None:
             for measure, verdict in wider.overall.items():
                 if verdict != OPEN and verdict == verdicts.overall[measure]:
                     remaining.append(f"{measure} stays {verdict}")
+                elif verdicts.overall[measure] == CONFIRMED:
+                    opened.append(str(measure))
         others = listed(sorted(sources))
+        if remaining and opened:
+            verb = "is" if len(opened) == 1 else "are"
+            remaining.append(f"{listed(opened)} {verb} open")
         rest = listed(remaining) if remaining else "all verdicts are open"
         return f"{scope}; with other {others} of these kinds, {rest}."
 

@@ -211,10 +211,11 @@ def agreement_of_kinds(ranks: pd.DataFrame) -> pd.DataFrame:
 
 
 def verdicts(folder: Path) -> pd.DataFrame:
-    """Tabulate the verdict on each measure in each data set, by its mark; "" for no candidate.
+    """Tabulate the verdicts on each measure in each data set by marks; "" for no candidate.
 
-    Rows are measures, in the order of `MEASURES`. A column is empty if nothing is to be decided:
-    too few pairs of systems are contested.
+    A cell has the verdict in all respects, and in each one in brackets. Rows are measures, in the
+    order of `MEASURES`. A column is empty if nothing is to be decided: too few pairs of systems are
+    contested.
     """
     columns: dict[str, dict[str, str]] = {}
     for name, data_set in DATA_SETS.items():
@@ -222,10 +223,10 @@ def verdicts(folder: Path) -> pd.DataFrame:
         path = folder / f"study-{name}/tables/verdicts.csv"
         if path.exists():
             frame = pd.read_csv(path)
-            for metric, cutoff, verdict in zip(
-                frame["metric"], frame["cutoff"], frame["overall"], strict=True
-            ):
-                marks[f"{metric}@{cutoff}"] = MARKS[verdict]
+            for (metric, cutoff), rows in frame.groupby(["metric", "cutoff"], sort=False):
+                by_respect = "".join(MARKS[verdict] for verdict in rows["verdict"])
+                overall = MARKS[rows["overall"].iloc[0]]
+                marks[f"{metric}@{cutoff}"] = f"{overall} ({by_respect})"
         columns[data_set.title] = marks
     table = pd.DataFrame(columns).reindex(MEASURES).fillna("")
     return table.rename_axis("measure").reset_index()
