@@ -189,8 +189,6 @@ def render_page(template: str, **content: Any) -> bytes:
     """
     page_template = _environment().get_template(template)
     page = page_template.render(style=_text_of("page.css"), **content)
-    # No line ends between a number and its sign.
-    page = re.sub(r"(?<=\d) %", "\N{NO-BREAK SPACE}%", page)
     return page.replace("<head>", f"<head>\n{_security_policy(page)}").encode()
 
 

@@ -122,9 +122,11 @@ class Parts:
         """
         if name not in self.names:
             self.names.append(name)
-        reason = self.store.reason_to_make(name, key.arguments, key.made_by)
-        LOGGER.debug("%s: %s", name, reason or "up to date")
-        return bool(reason)
+        if self.store.is_complete(name, key.arguments, key.made_by):
+            LOGGER.debug("%s: up to date", name)
+            return False
+        LOGGER.debug("%s: %s", name, self.store.reason_to_make(name, key.arguments, key.made_by))
+        return True
 
     def write(self, name: str, key: Key, files: Files, cost: Cost) -> None:
         """Write the files of a part into the study folder, with its key and cost."""

@@ -58,7 +58,7 @@ def test_undefined_taus_are_counted_and_left_out_of_the_mean() -> None:
 
 
 def test_shares_of_contested_pairs_are_means_over_samples_and_levels_below_one() -> None:
-    # Scores of all judgements are 0 in this work: all pairs are contested, by the first measure.
+    # Scores of all judgements differ for one user: all pairs are contested, by the first measure.
     result = study(levels=(1.0, 0.5, 0.05), replicates=3)
     everything = np.ones((N_JUDGEMENTS, 1), dtype=np.bool_)
     one_block = np.zeros(20, dtype=np.intp)

@@ -605,10 +605,10 @@ def test_a_log_names_the_parts_that_are_made_and_those_that_are_up_to_date(tmp_p
     text = RATINGS + "threshold = 4\n" + SMALL
     first = run(tmp_path, text, "--verbose")
     assert "scores: made for the first time" in first.stderr
-    again = run(tmp_path, text, "-v")
+    changed = text + "[analyses.correlation]\nreplicates = 3\n"
+    again = run(tmp_path, changed.replace("names = []", 'names = ["correlation"]'), "-v")
     assert "scores: up to date" in again.stderr
-    assert "made" not in again.stderr
-    assert "up to date" not in run(tmp_path, text).stderr
+    assert "correlation: made for the first time" in again.stderr
 
 
 def test_quiet_commands_print_no_warnings(tmp_path: Path) -> None:

@@ -331,7 +331,7 @@ def test_facts_are_counts_with_commas_and_shares_of_four_digits(copied: Path) ->
     facts = facts_of(render_report(FinishedStudy.open(copied)).decode())
     assert facts["judgements"] == "12,345"
     assert facts["lowest relevant grade"] == "4"
-    assert facts["Gini index of the items&#39; ratings"] == "0.1235"
+    assert facts["Gini index of the items"] == "0.1235"
     assert facts["is dense"] == "True"
     assert facts["scale"] == "stars"
     assert facts["split"] == "1234.6"

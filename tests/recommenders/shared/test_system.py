@@ -258,7 +258,7 @@ def test_systems_that_take_ratings_for_amounts_are_these() -> None:
 
 def test_systems_whose_training_takes_much_memory_say_so() -> None:
     assert {name for name, spec in systems().items() if spec.memory_need} == {
-        *("ease", "ht", "krichene-y", "krichene-z", "uir-item")
+        *("ease", "ht", "krichene-y", "krichene-z", "nncosngbr-ib", "nncosngbr-ub", "uir-item")
     }
 
 
