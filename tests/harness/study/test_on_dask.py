@@ -116,7 +116,7 @@ def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 def begun(study: Path, folder: Path, cluster: Cluster) -> BaseProcess:
     """Start a study on a cluster, in a folder where what it prints is kept, too."""
-    asked = ("--output", folder / "there", "--quiet", "--dask", cluster.address)
+    asked = ("--output", folder / "there", "--dask", cluster.address)
     return start("run", study, *asked, output=folder / "printed.txt")
 
 
