@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from harness.cli.options import QUIET
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
@@ -36,7 +38,6 @@ def warnings_as_sentences() -> Iterator[None]:
     Each is a line on standard error, without Python's place in the code; also after an error. With
     ``--quiet``, none is printed.
     """
-    from harness.cli.options import QUIET
     from runs import InputWarning
     from runs.shared.errors import warning_sentences
 

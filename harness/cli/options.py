@@ -74,9 +74,10 @@ def _log_to_standard_error(context: click.Context, __: click.Parameter, verbose:
 
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", datefmt="%H:%M:%S"))
+    context.call_on_close(partial(LOGGER.removeHandler, handler))
+    context.call_on_close(partial(LOGGER.setLevel, LOGGER.level))
     LOGGER.addHandler(handler)
     LOGGER.setLevel(logging.DEBUG)
-    context.call_on_close(partial(LOGGER.removeHandler, handler))
 
 
 def jobs_option(help_text: str) -> Callable[[Command], Command]:
@@ -111,9 +112,12 @@ def with_common_options(command: click.Command) -> click.Command:
     quiet = click.Option(
         ["--quiet"], is_flag=True, expose_value=False, callback=_keep_quiet, help=QUIET_HELP
     )
-    common = copy(command)
     has_quiet = any("--quiet" in option.opts for option in command.params)
-    common.params = [*command.params, verbose] if has_quiet else [*command.params, quiet, verbose]
+    common = copy(command)
+    common.params = [*command.params]
+    if not has_quiet:
+        common.params.append(quiet)
+    common.params.append(verbose)
     return common
 
 

@@ -24,7 +24,7 @@ from harness.report.manifest import read_manifest
 from harness.report.study_folder import FinishedStudy
 from harness.study.reachable_code import versions_of
 from harness.study.source_files import ROOT
-from harness.study.study_file import read_text
+from harness.study.study_file import folder_of_study, read_text
 from runs import InputError
 from runs.shared.documents import Document, Text, read_document
 from runs.shared.files import read_bytes, write_within
@@ -77,9 +77,7 @@ class Request:
         except (ValueError, RecursionError):
             return None
         output = self.changes.get("output", tables.get("output"))
-        if output is not None:
-            return Path(output)
-        return Path(f"study-{tables.get('name')}")
+        return folder_of_study(None if output is None else Path(output), str(tables.get("name")))
 
     def digest(self, folder: Path) -> str:
         """Hash what is asked for; the study file may be moved together with the study folder."""

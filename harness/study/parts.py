@@ -26,7 +26,7 @@ from harness.metrics.shared.metric import Metric
 from harness.study.reachable_code import Maker, describe_makers
 from harness.study.store import Store
 from runs.shared.members import Member
-from runs.shared.progress import LOGGER, Clock, Cost
+from runs.shared.progress import Clock, Cost
 
 Files: TypeAlias = dict[str, bytes]
 """Contents of files, by their names in the study folder."""
@@ -118,15 +118,10 @@ class Parts:
         """Check whether a part must be made, and enter its name among those of the study.
 
         True if it is not in the ledger under this key, or one of its files is missing or changed.
-        The logger is told why.
         """
         if name not in self.names:
             self.names.append(name)
-        if self.store.is_complete(name, key.arguments, key.made_by):
-            LOGGER.debug("%s: up to date", name)
-            return False
-        LOGGER.debug("%s: %s", name, self.store.reason_to_make(name, key.arguments, key.made_by))
-        return True
+        return not self.store.is_complete(name, key.arguments, key.made_by)
 
     def write(self, name: str, key: Key, files: Files, cost: Cost) -> None:
         """Write the files of a part into the study folder, with its key and cost."""

@@ -20,7 +20,7 @@ from harness.report.ledger import LEDGER, Entry, Ledger
 from runs import InputError
 from runs.shared.errors import as_input_error
 from runs.shared.files import PARTIAL, write_atomically
-from runs.shared.progress import Cost
+from runs.shared.progress import LOGGER, Cost
 
 
 class Store:
@@ -77,11 +77,14 @@ class Store:
     def is_complete(self, part: str, key: str, made_by: Mapping[str, str]) -> bool:
         """Check whether a part was made from this key, by this code, and its files are unchanged.
 
-        ``made_by`` has the digest of the code and the versions of packages.
+        ``made_by`` has the digest of the code and the versions of packages. The logger is told why
+        a part is not complete.
         """
-        return not self.reason_to_make(part, key, made_by)
+        reason = self._reason_to_make(part, key, made_by)
+        LOGGER.debug("%s: %s", part, reason or "up to date")
+        return not reason
 
-    def reason_to_make(self, part: str, key: str, made_by: Mapping[str, str]) -> str:
+    def _reason_to_make(self, part: str, key: str, made_by: Mapping[str, str]) -> str:
         """Write why a part must be made, as `is_complete` decides it; "" if it is complete."""
         entry = self.ledger.entry(part)
         if entry is None or not entry.key:

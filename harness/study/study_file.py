@@ -68,6 +68,11 @@ class Origin:
         return f"{self.source}, line {line}" if line else self.source
 
 
+def folder_of_study(output: Path | None, name: str) -> Path:
+    """Name the folder of a study: the one that it asks for, or else study-NAME."""
+    return output or Path(f"study-{name}")
+
+
 class StudyFile(Section):
     """A study as a file describes it, which knows where its keys stand."""
 
@@ -94,7 +99,7 @@ class StudyFile(Section):
     @property
     def folder(self) -> Path:
         """The study folder."""
-        return self.output or Path(f"study-{self.name}")
+        return folder_of_study(self.output, self.name)
 
     def errors_at(self, *location: str) -> AbstractContextManager[None]:
         """Begin errors of the block with the file and the line of a key, if there is a file."""
