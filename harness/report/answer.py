@@ -618,10 +618,10 @@ class Answer(Result):
             return ""
         margin = margin_in_words(self.verdicts.margin)
         sentences = [
-            f"Shares of the {self.pairs.n_contested} pairs of systems for which not all measures "
-            "find the same significant order.",
+            f"Shares of the {self.pairs.n_contested} pairs of systems that the measures do not "
+            "agree on.",
             f"{MARKS[CONFIRMED]} {CONFIRMED}: within {margin} of the best; {MARKS[RULED_OUT]} "
-            f"{RULED_OUT}: further from it; {MARKS[OPEN]} {OPEN}: these data do not decide.",
+            f"{RULED_OUT}: further from it; {MARKS[OPEN]} {OPEN}: not decided by these data.",
         ]
         n_out_of_reach = len(self.pairs.out_of_reach)
         if n_out_of_reach:

@@ -58,15 +58,15 @@ def describe_systems_study(
     systems = _counted_systems(lists, collection)
     counts = _counted_judgements(collection)
     simulated = "" if collection.truth is None else " of a simulated world"
-    measures = listed([str(measure) for measure in study.measures.reported])
+    measures = counted(len(study.measures.reported), "measure")
     noun = "systems" if is_of_runs else "recommenders"
     tested = "" if is_of_runs else " (the test set)"
     truth = _description_of_truth(run)
     tables = [path for _, settings in run.analyses for path in settings.files()]
     table_checksums = [checksum(path) for path in [*study.items.files, *tables]]
     lead = (
-        f"Can these measures be trusted to compare {noun}? {systems}, {counts}"
-        f"{tested}{simulated}; the measures {measures}.{truth}"
+        f"Can these measures be trusted to compare {noun}? {measures}, {systems}, {counts}"
+        f"{tested}{simulated}.{truth}"
     )
     data = f"Data: {study.name}{simulated} ({counts}); {systems}; study seed {study.seed}."
     return {

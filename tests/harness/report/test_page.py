@@ -195,7 +195,7 @@ def column_width(window: int) -> float:
     It is 62 rem at most, with 1.2 rem on each side, or .8 in a window of 40 rem or less.
     """
     css = _text_of("page.css")
-    assert re.search(r"^body \{ [^}]*max-width: 62rem; padding: 1\.2rem;", css, re.MULTILINE)
+    assert re.search(r"^body \{ [^}]*max-width: 62rem; padding: \.8rem 1\.2rem;", css, re.MULTILINE)
     assert "@media screen and (max-width: 40rem) { body { padding: .8rem; } }" in css
     assert re.search(r"^figure img, figure svg \{ [^}]*max-width: 100%;", css, re.MULTILINE)
     padding = 0.8 if window <= 16 * 40 else 1.2
