@@ -53,18 +53,14 @@ def dataset_of(ratings: Ratings) -> Dataset:
     return builder.build()
 
 
-def train_component(
-    component: ModelT, ratings: Ratings, *, seed: int, environment: Mapping[str, str] | None = None
-) -> ModelT:
+def train_component(component: ModelT, ratings: Ratings, *, seed: int) -> ModelT:
     """Train a LensKit component or pipeline on the CPU, in one thread and without messages.
 
     Returns ``component`` itself, which is changed in place. All random numbers come from the seed.
-    ``environment`` has values of LensKit's environment variables (``LK_...``), by name, for this
-    training alone.
     """
     from lenskit.training import TrainingOptions
 
-    options = TrainingOptions(rng=seed, device="cpu", environment=dict(environment or {}))
+    options = TrainingOptions(rng=seed, device="cpu")
     with silence(), one_thread():
         component.train(dataset_of(ratings), options)
     return component

@@ -41,6 +41,15 @@ def test_scores_follow_the_closed_form(ratings: Ratings) -> None:
     np.testing.assert_allclose(scorer.score_batch(users), rated @ weights, atol=1e-5)
 
 
+def test_ease_names_the_setting_that_single_precision_cannot_hold() -> None:
+    """One user who rated three items: without a penalty the matrix has rank 1."""
+    user = np.zeros(3, dtype=np.int32)
+    item = np.arange(3, dtype=np.int32)
+    ratings = Ratings(Numbering.of(["u"]), Numbering.of(["a", "b", "c"]), user, item, np.ones(3))
+    with pytest.raises(InputError, match="regularization, 1e-12, is too small"):
+        recommenders.train("ease", {"regularization": 1e-12}, ratings, seed=1)
+
+
 def test_ease_states_its_memory_before_it_starts(ratings: Ratings) -> None:
     with pytest.raises(InputError, match=r"'ease' needs about .* GB \(3 dense matrices of 130 x"):
         recommenders.train("ease", {"max_gigabytes": 1e-6}, ratings, seed=1)

@@ -95,10 +95,9 @@ def test_a_component_is_trained_on_the_processor_from_the_seed_by_one_thread(
     ratings: Ratings,
 ) -> None:
     component: Any = Noted()
-    assert train_component(component, ratings, seed=7, environment={"LK_A": "b"}) is component
+    assert train_component(component, ratings, seed=7) is component
     assert component.n_items == len(ratings.items)
     assert (component.options.rng, component.options.device) == (7, "cpu")
-    assert component.options.environment == {"LK_A": "b"}
     assert set(component.threads) == {1}
     assert component.level == logging.ERROR
 
