@@ -66,14 +66,6 @@ OF_ANALYSES: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """The analyses that tables of scores are from."""
 
-MADE_BEFORE = frozenset(
-    [
-        *("aaai2023-errors", "aaai2023-table5"),
-        *(f"aaai2023-table{number}" for number in (1, 2, 3, 6, 7, 8, 9, 10, 11)),
-    ]
-)
-"""Tables that were made before digests were kept: `make replications` must be run for them."""
-
 NOT_MADE = ("tables", "conclusions", "remarks")
 """CSV files of the page that no study makes: tests compare the first two with the others."""
 
