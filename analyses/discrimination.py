@@ -465,8 +465,8 @@ class Discrimination(Result):
             shares=shares,
             shares_within_reach=shares_within_reach,
             replicates=replicates,
+            draws=self.samples.draws,
             within=within,
-            factor=1.0,
         )
 
     @property

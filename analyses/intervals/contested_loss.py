@@ -14,7 +14,6 @@ from analyses.ordering import DECIMALS
 from analyses.shared.contested_pairs import ContestedPairs
 from analyses.shared.contested_shares import ContestedShares, shares_in_order
 from analyses.shared.families import N_CROSSED, SubsetValues
-from analyses.shared.limits import TAU_FACTOR
 from analyses.shared.work import Work
 from runs.shared.arrays import Floats, Masks
 
@@ -169,9 +168,7 @@ class ContestedComparison:
             crossed=_stacked(crossed, (n_crossed, min(N_CROSSED, n_subsets), n_samples)),
         )
 
-    def over_levels(
-        self, levels: Sequence[float], kept: KeptShares, *, factor: float = TAU_FACTOR
-    ) -> ContestedShares | None:
+    def over_levels(self, levels: Sequence[float], kept: KeptShares) -> ContestedShares | None:
         """Average shares over the levels of loss, by the area under their curves.
 
         None without a level at which judgements are lost.
@@ -182,8 +179,6 @@ class ContestedComparison:
             Shares of the judgements, or of items, that are kept: the last axis of ``kept``.
         kept
             The shares at each level.
-        factor
-            Standard deviation over samples of users, relative to that of the replicates.
         """
         if not lossy_levels(levels):
             return None
@@ -194,8 +189,8 @@ class ContestedComparison:
             shares=means.contested,
             shares_within_reach=means.within_reach,
             replicates=means.replicates,
+            draws=self.resampling.draws(),
             within=within,
-            factor=factor,
         )
 
 

@@ -100,7 +100,7 @@ def lose_at_random(
     n_without_relevant = np.array([level.n_without_relevant for level in by_level])
     n_kept = np.array([level.n_kept for level in by_level])
     kept = KeptShares.stacked([level.kept for level in by_level])
-    contested = samples.contested.over_levels(levels, kept, factor=RANDOM_LOSS_FACTOR)
+    contested = samples.contested.over_levels(levels, kept)
     with_others = np.stack([level.with_others for level in by_level], axis=-1)
     yardsticks = Yardsticks(
         with_others=area(levels, with_others),

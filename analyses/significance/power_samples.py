@@ -6,7 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyses.intervals.resampling import random_blocks, resampled_users, run_noise
+from analyses.intervals.resampling import (
+    group_draws,
+    random_blocks,
+    resampled_users,
+    run_noise,
+    run_weights,
+)
 from analyses.shared.families import N_CROSSED
 from analyses.shared.limits import SMALLEST_RATIO, normal_limits
 from analyses.shared.scores import RunDeviations
@@ -50,6 +56,8 @@ class PowerSamples:
     n_significant
         Number of pairs with a mid-p-value below `LEVEL` in some sets of pairs, of shape
         (n_measures, n_sets, n_replicates).
+    draws
+        How often each replicate draws each group of users, and each run, (n_replicates, n_draws).
     curve_low, curve_high
         Bands of the p-values in falling order, of shape (n_measures, n_pairs).
     """
@@ -58,6 +66,7 @@ class PowerSamples:
     mid_powers: Floats
     crossed: Floats
     n_significant: Floats
+    draws: Floats
     curve_low: Floats
     curve_high: Floats
 
@@ -104,6 +113,7 @@ def resample_power(
             mid_powers=no_powers,
             crossed=no_crossed,
             n_significant=np.empty((len(p), len(sets), 0)),
+            draws=np.empty((0, 0)),
             curve_low=no_band,
             curve_high=no_band,
         )
@@ -112,6 +122,10 @@ def resample_power(
     blocks = random_blocks(n_users, n_blocks=N_BLOCKS, seed=seed)
     n_blocks = int(blocks.max()) + 1
     weights = resampled_users(0, replicates, n_users=n_blocks, seed=seed).T
+    draws = group_draws(weights.T)
+    if runs is not None:
+        drawn_runs = run_weights(runs.systems, replicates=replicates, seed=seed)
+        draws = np.concatenate([draws, drawn_runs.sum(axis=1)], axis=1)
     noise = np.zeros((n_measures, n_systems, replicates))
     noise[:] = run_noise(runs, replicates=replicates, seed=seed)
     resample_measure = delayed(_resample_measure)
@@ -128,6 +142,7 @@ def resample_power(
             blocks=blocks,
             weights=weights,
             shifts=shifts,
+            draws=draws,
         )
         for scores, observed, observed_mid, scale, shifts in by_measure
     )
@@ -144,6 +159,7 @@ def resample_power(
         mid_powers=mid_powers,
         crossed=crossed,
         n_significant=n_significant,
+        draws=draws,
         curve_low=curve_low,
         curve_high=curve_high,
     )
@@ -161,6 +177,7 @@ def _resample_measure(
     blocks: Numbers,
     weights: Floats,
     shifts: Floats,
+    draws: Floats,
 ) -> PowerSamples:
     """Compute discriminative power of one measure for resampled users.
 
@@ -168,7 +185,8 @@ def _resample_measure(
     weights of groups of pairs of (n_groups, n_pairs), marks of sets of (n_sets, n_pairs), numbers
     of the users' blocks of (n_users,), weights of blocks of (n_blocks, n_replicates), shifts of the
     systems' means of (n_systems, n_replicates). ``scale``: factor that makes scores integers, None
-    to look for it among usual ones; without one, there is no continuity correction. A mid-p-value
+    to look for it among usual ones; without one, there is no continuity correction. ``draws`` are
+    those of the result. A mid-p-value
     below .05 is significant; sums over groups are those of the first 20 replicates (`N_CROSSED`).
     Arrays of the result have no axis of measures. Powers are scaled so that their
     mean is the sum of the observed p-values, or mid-p-values; the sums over groups are not.
@@ -205,6 +223,7 @@ def _resample_measure(
         mid_powers=mid_powers,
         crossed=crossed,
         n_significant=n_significant.astype(np.float64),
+        draws=draws,
         curve_low=low,
         curve_high=high,
     )

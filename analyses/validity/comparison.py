@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.intervals.resampling import random_blocks, resample_means, run_noise
+from analyses.intervals.resampling import (
+    N_GROUPS,
+    draw_weights,
+    group_draws,
+    random_blocks,
+    resample_means,
+    run_noise,
+    run_weights,
+)
 from analyses.ordering import DECIMALS
 from analyses.ordering.agreement import ratio_or_nan
 from analyses.shared.scores import RunDeviations, Scores
@@ -263,6 +271,19 @@ class JointUsers:
         """Compute the share of the users with these ids among those drawn: (n_replicates,)."""
         is_among_them = np.isin(self.users, users)
         return self._resampled(is_among_them.astype(np.float64))
+
+    def draws(self, runs: RunDeviations | None) -> Floats:
+        """Count how often each replicate draws each group of users, and run: see `count_draws`."""
+        n_users = len(self.users)
+        # Without replicates, there is still an array.
+        of_users = [np.empty((0, min(N_GROUPS, n_users)))]
+        for _, weights in draw_weights(n_users, replicates=self.replicates, seed=self.seed):
+            of_users.append(group_draws(weights))
+        counts = np.concatenate(of_users)
+        if runs is None:
+            return counts
+        drawn_runs = run_weights(runs.systems, replicates=self.replicates, seed=self.seed)
+        return np.concatenate([counts, drawn_runs.sum(axis=1)], axis=1)
 
     def _resampled(self, values: Floats) -> Floats:
         """Average values of all users, (..., n_users), in each replicate: (..., n_replicates)."""

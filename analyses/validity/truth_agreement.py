@@ -211,6 +211,7 @@ class ResampledComparison:
             shares=observed[:, 0],
             shares_within_reach=observed[:, 1],
             replicates=np.stack(replicates),
+            draws=self.users.draws(self.comparison.measured.runs),
             within=SubsetValues(
                 self.families.n_families, values=observed[:, 2:], crossed=np.stack(crossed)
             ),

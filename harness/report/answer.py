@@ -619,7 +619,7 @@ class Answer(Result):
         margin = margin_in_words(self.verdicts.margin)
         sentences = [
             f"Shares of the {self.pairs.n_contested} pairs of systems that the measures do not "
-            "agree on.",
+            f"agree on, in the mean over resampled {self.units}.",
             f"{MARKS[CONFIRMED]} {CONFIRMED}: within {margin} of the best; {MARKS[RULED_OUT]} "
             f"{RULED_OUT}: further from it; {MARKS[OPEN]} {OPEN}: not decided by these data.",
         ]
@@ -640,7 +640,8 @@ class Answer(Result):
         margin = margin_in_words(verdicts.margin)
         deeds = listed([f"{DEEDS[key]} ({RESPECTS_IN_WORDS[key]})" for key in keys], "or")
         sentences = [
-            f"Shares of the {n_contested} contested pairs of systems that a measure {deeds}.",
+            f"Shares of the {n_contested} contested pairs of systems that a measure {deeds}, in the "
+            f"mean over resampled {self.units}: a pair that differs by chance counts in part.",
             f"{marks_in_words()}.",
             "Contested are pairs of systems within reach that not every candidate tells apart in "
             "the same direction (t-test, p < .001).",
