@@ -7,15 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from analyses.intervals.resampling import (
-    group_draws,
-    mark_runs,
-    random_blocks,
-    resampled_users,
-    run_weights,
-)
+from analyses.intervals.resampling import mark_runs, random_blocks, resampled_users, run_weights
 from analyses.intervals.systems import subset_taus
 from analyses.ordering import DECIMALS
+from analyses.shared.draws import Draws
 from analyses.shared.exact_sums import sum_grid_exponents
 from analyses.shared.families import N_CROSSED
 from analyses.shared.scores import RunDeviations
@@ -210,16 +205,12 @@ class Resampling:
             return totals
         return self.runs @ totals
 
-    def draws(self) -> Floats:
-        """Count how often each replicate draws each group of users, and how much it weighs runs.
-
-        The result is of shape (n_replicates, n_groups), or (n_replicates, n_groups + n_runs).
-        """
-        of_users = group_draws(self.weights)
+    def draws(self) -> Draws:
+        """Compare what replicates draw: blocks of users, and runs of systems."""
         if self.runs is None:
-            return of_users
+            return Draws.of(self.weights)
         # Each run is of one system.
-        return np.concatenate([of_users, self.runs.sum(axis=1)], axis=1)
+        return Draws.of(self.weights, self.runs.sum(axis=1))
 
 
 def _exact_unit(*sums: Floats) -> float:

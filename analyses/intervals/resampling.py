@@ -181,26 +181,6 @@ def resampled_users(
     return counts
 
 
-N_GROUPS = 25
-"""Groups of users, by whose draws replicates are explained: see `ContestedShares`.
-
-Of 200 replicates, more groups would explain what is chance: an eighth of the noise with 25.
-"""
-
-
-def group_draws(weights: Floats) -> Floats:
-    """Count how often each replicate draws users of each group: (n_replicates, n_groups).
-
-    ``weights``, of shape (n_replicates, n_users), has how often it draws each user, or block of
-    users. Every 25th (`N_GROUPS`) is in one group.
-    """
-    n_users = weights.shape[1]
-    groups = np.arange(n_users) % N_GROUPS
-    is_in_group = groups[:, np.newaxis] == np.arange(min(N_GROUPS, n_users))
-    counts: Floats = weights @ is_in_group.astype(np.float64)
-    return counts
-
-
 def resample_means(values: Floats, *, replicates: int, seed: int) -> Floats:
     """Average values, (..., n_users), over resampled users: means of shape (..., replicates).
 

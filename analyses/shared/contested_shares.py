@@ -8,18 +8,11 @@ import numpy as np
 
 from analyses.ordering.agreement import DECIMALS, mean_of_defined, ratio_or_nan
 from analyses.shared.contested_pairs import ContestedPairs
+from analyses.shared.draws import Draws
 from analyses.shared.families import SubsetValues
 from analyses.shared.limits import NORMAL_QUANTILE, standard_deviations
 from analyses.shared.measure_estimates import Estimates
 from runs.shared.arrays import Floats, Masks
-
-DEVIATION_FACTOR = 1.5
-"""Standard deviation of shares over samples of users, relative to that of `linear_replicates`.
-
-Replicates compare the pairs that are contested by all users; of other users, others are contested.
-Measured: 1.0 to 1.4 for losses and 1.1 to 2.0 for power, in the simulations of
-docs/methods/answer.md.
-"""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -45,23 +38,21 @@ class ContestedShares:
     replicates
         Shares of the contested pairs with other users, (n_candidates, n_replicates).
     draws
-        How often each replicate draws each group of users, and each run of a system, of shape
-        (n_replicates, n_draws).
+        What the replicates draw, of users and of runs of systems.
     within
         Shares within random subsets of the families of systems, (n_candidates, n_subsets).
 
     References
     ----------
-    Breiman (1996), Bagging predictors. Buhlmann & Yu (2002), Analyzing bagging, Annals of
-    Statistics 30(4). Efron (2014), Estimation and accuracy after model selection, Journal of the
-    American Statistical Association 109(507).
+    Breiman (1996), Bagging predictors, Machine Learning 24. Buhlmann & Yu (2002), Analyzing
+    bagging, The Annals of Statistics 30(4).
     """
 
     pairs: ContestedPairs
     shares: Floats
     shares_within_reach: Floats
     replicates: Floats
-    draws: Floats
+    draws: Draws
     within: SubsetValues
 
     def mean_shares(self) -> Floats:
@@ -70,21 +61,18 @@ class ContestedShares:
             return self.shares
         return mean_of_defined(self.replicates)
 
-    def linear_replicates(self) -> Floats:
-        """Compute what of the replicates is linear in the draws, (n_candidates, n_replicates).
+    def deviations(self) -> Floats:
+        """Compute how mean shares vary over samples of users: (n_candidates, n_replicates).
 
-        Mean shares vary by this over samples of users: the rest is averaged away. It is found by
-        least squares, in place of the covariances with the draws of single users (Efron 2014),
-        which would need more replicates than users.
+        Deviations of the replicates from their means, made smaller: a mean varies by what of them
+        is linear in the draws (`Draws.linear_share`). The share that is linear is one for all
+        candidates, that of their differences from one another, which are what is compared.
         """
-        if not self.replicates.shape[1]:
-            return self.replicates
         deviations = self.replicates - self.mean_shares()[:, np.newaxis]
-        is_undefined = np.isnan(deviations)
-        draws = self.draws - self.draws.mean(axis=0)
-        effects, *_ = np.linalg.lstsq(draws, np.where(is_undefined, 0.0, deviations).T)
-        linear = (draws @ effects).T
-        return np.where(is_undefined, np.nan, linear)
+        defined = np.nan_to_num(deviations)
+        if len(defined) > 1:
+            defined = defined - defined.mean(axis=0)
+        return deviations * np.sqrt(self.draws.linear_share(defined))
 
     def estimates(self, subject: str, best: str) -> Estimates:
         """Collect the mean shares with their 95 % intervals over users, to compare measures.
@@ -93,7 +81,7 @@ class ContestedShares:
         what the best measure is most. Intervals are normal ones.
         """
         means = self.mean_shares()
-        deviations = DEVIATION_FACTOR * self.linear_replicates()
+        deviations = self.deviations()
         half_widths = NORMAL_QUANTILE * standard_deviations(deviations)
         return Estimates(
             name=f"contested pairs: {best}",

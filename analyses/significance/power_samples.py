@@ -6,13 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyses.intervals.resampling import (
-    group_draws,
-    random_blocks,
-    resampled_users,
-    run_noise,
-    run_weights,
-)
+from analyses.intervals.resampling import random_blocks, resampled_users, run_noise, run_weights
+from analyses.shared.draws import Draws
 from analyses.shared.families import N_CROSSED
 from analyses.shared.limits import SMALLEST_RATIO, normal_limits
 from analyses.shared.scores import RunDeviations
@@ -57,7 +52,7 @@ class PowerSamples:
         Number of pairs with a mid-p-value below `LEVEL` in some sets of pairs, of shape
         (n_measures, n_sets, n_replicates).
     draws
-        How often each replicate draws each group of users, and each run, (n_replicates, n_draws).
+        What replicates draw, of users and runs.
     curve_low, curve_high
         Bands of the p-values in falling order, of shape (n_measures, n_pairs).
     """
@@ -66,7 +61,7 @@ class PowerSamples:
     mid_powers: Floats
     crossed: Floats
     n_significant: Floats
-    draws: Floats
+    draws: Draws
     curve_low: Floats
     curve_high: Floats
 
@@ -113,7 +108,7 @@ def resample_power(
             mid_powers=no_powers,
             crossed=no_crossed,
             n_significant=np.empty((len(p), len(sets), 0)),
-            draws=np.empty((0, 0)),
+            draws=Draws.of(np.empty((0, 0))),
             curve_low=no_band,
             curve_high=no_band,
         )
@@ -122,10 +117,11 @@ def resample_power(
     blocks = random_blocks(n_users, n_blocks=N_BLOCKS, seed=seed)
     n_blocks = int(blocks.max()) + 1
     weights = resampled_users(0, replicates, n_users=n_blocks, seed=seed).T
-    draws = group_draws(weights.T)
+    drawn = [weights.T]
     if runs is not None:
-        drawn_runs = run_weights(runs.systems, replicates=replicates, seed=seed)
-        draws = np.concatenate([draws, drawn_runs.sum(axis=1)], axis=1)
+        # Each run is of one system.
+        drawn.append(run_weights(runs.systems, replicates=replicates, seed=seed).sum(axis=1))
+    draws = Draws.of(*drawn)
     noise = np.zeros((n_measures, n_systems, replicates))
     noise[:] = run_noise(runs, replicates=replicates, seed=seed)
     resample_measure = delayed(_resample_measure)
@@ -177,7 +173,7 @@ def _resample_measure(
     blocks: Numbers,
     weights: Floats,
     shifts: Floats,
-    draws: Floats,
+    draws: Draws,
 ) -> PowerSamples:
     """Compute discriminative power of one measure for resampled users.
 

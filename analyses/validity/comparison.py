@@ -9,9 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.intervals.resampling import (
-    N_GROUPS,
     draw_weights,
-    group_draws,
     random_blocks,
     resample_means,
     run_noise,
@@ -19,6 +17,7 @@ from analyses.intervals.resampling import (
 )
 from analyses.ordering import DECIMALS
 from analyses.ordering.agreement import ratio_or_nan
+from analyses.shared.draws import Draws
 from analyses.shared.scores import RunDeviations, Scores
 from analyses.shared.sentences import listed
 from analyses.shared.work import ScoresWork
@@ -272,18 +271,17 @@ class JointUsers:
         is_among_them = np.isin(self.users, users)
         return self._resampled(is_among_them.astype(np.float64))
 
-    def draws(self, runs: RunDeviations | None) -> Floats:
-        """Count how often each replicate draws each group of users, and run: see `count_draws`."""
+    def draws(self, runs: RunDeviations | None) -> Draws:
+        """Compare what replicates draw, of users and runs: 2 bytes for each user and replicate."""
         n_users = len(self.users)
-        # Without replicates, there is still an array.
-        of_users = [np.empty((0, min(N_GROUPS, n_users)))]
-        for _, weights in draw_weights(n_users, replicates=self.replicates, seed=self.seed):
-            of_users.append(group_draws(weights))
-        counts = np.concatenate(of_users)
+        drawn_users = np.empty((self.replicates, n_users), dtype=np.int16)
+        for part, weights in draw_weights(n_users, replicates=self.replicates, seed=self.seed):
+            drawn_users[part] = weights
         if runs is None:
-            return counts
+            return Draws.of(drawn_users)
         drawn_runs = run_weights(runs.systems, replicates=self.replicates, seed=self.seed)
-        return np.concatenate([counts, drawn_runs.sum(axis=1)], axis=1)
+        # Each run is of one system.
+        return Draws.of(drawn_users, drawn_runs.sum(axis=1))
 
     def _resampled(self, values: Floats) -> Floats:
         """Average values of all users, (..., n_users), in each replicate: (..., n_replicates)."""

@@ -640,8 +640,8 @@ class Answer(Result):
         margin = margin_in_words(verdicts.margin)
         deeds = listed([f"{DEEDS[key]} ({RESPECTS_IN_WORDS[key]})" for key in keys], "or")
         sentences = [
-            f"Shares of the {n_contested} contested pairs of systems that a measure {deeds}, in the "
-            f"mean over resampled {self.units}: a pair that differs by chance counts in part.",
+            f"Shares of the {n_contested} contested pairs of systems that a measure {deeds}, in "
+            f"the mean over resampled {self.units}.",
             f"{marks_in_words()}.",
             "Contested are pairs of systems within reach that not every candidate tells apart in "
             "the same direction (t-test, p < .001).",

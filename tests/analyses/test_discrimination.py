@@ -12,6 +12,7 @@ from scipy.stats import nct, norm, t, ttest_1samp
 
 from analyses.discrimination import EFFECT_SIZES, Discrimination, Settings, discrimination
 from analyses.shared.analysis import SettingError, StudyFacts
+from analyses.shared.draws import Draws
 from analyses.shared.families import Families
 from analyses.shared.figures import draw_figure
 from analyses.shared.measure import Measure, Measures
@@ -392,6 +393,7 @@ def stated(p: list[list[float]], *, names: tuple[str, ...] = ("P", "AP"), **chan
             mid_powers=np.empty((n_measures, 0)),
             crossed=np.empty((n_measures, 0, 0)),
             n_significant=np.empty((n_measures, 0, 0)),
+            draws=Draws.of(np.empty((0, 0))),
             curve_low=zeros * np.nan,
             curve_high=zeros * np.nan,
         ),

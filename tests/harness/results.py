@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from analyses.correlation import Correlation
 from analyses.discrimination import EFFECT_SIZES, Discrimination
 from analyses.popularity import Popularity, Removal
+from analyses.shared.draws import Draws
 from analyses.shared.evidence import read_evidence, to_evidence
 from analyses.shared.families import Families, SubsetValues
 from analyses.shared.judgement_samples import Sampling
@@ -142,6 +143,7 @@ def discrimination_of(p: Mapping[tuple[str, int], Sequence[float]]) -> Discrimin
             mid_powers=np.empty((len(values), 0)),
             crossed=np.empty((len(values), 0, 0)),
             n_significant=np.empty((len(values), 0, 0)),
+            draws=Draws.of(np.empty((0, 0))),
             curve_low=unknown,
             curve_high=unknown,
         ),

@@ -15,6 +15,7 @@ from scipy.stats import t
 from analyses.discrimination import Discrimination
 from analyses.shared.contested_pairs import IGNORES_JUDGEMENTS, ContestedPairs
 from analyses.shared.contested_shares import ContestedShares
+from analyses.shared.draws import Draws
 from analyses.shared.families import SubsetValues
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.measure_estimates import Estimates
@@ -89,17 +90,18 @@ def shares_of(
     within_reach: Sequence[float] | None = None,
     pairs: ContestedPairs | None = None,
 ) -> ContestedShares:
-    """Shares of the contested pairs with independent noise."""
+    """Shares of the contested pairs with independent noise over samples of users."""
     shares = np.array(values)
-    generator = np.random.default_rng(2)
-    replicates = shares[:, np.newaxis] + noise * generator.normal(size=(len(shares), 400))
+    deviations = np.random.default_rng(2).normal(size=(len(shares), 400))
+    deviations -= deviations.mean(axis=1, keepdims=True)
     return ContestedShares(
         pairs=pairs or pairs_of(),
         shares=shares,
         shares_within_reach=np.array(within_reach or values),
-        replicates=np.clip(replicates, 0, 1),
+        replicates=shares[:, np.newaxis] + noise * deviations,
+        # Of so many users that nothing is known to be averaged away.
+        draws=Draws(np.eye(400), n_drawn=400**2),
         within=SubsetValues(3, np.empty((len(shares), 0))),
-        factor=1.0,
     )
 
 
@@ -313,7 +315,7 @@ def test_the_frame_of_verdicts_has_a_row_for_each_respect_and_candidate() -> Non
     frame = in_all_respects([0.5, 0.88, 0.9, 0.89]).frames()["verdicts"]
     assert frame.respect.tolist() == [key for key in WITHOUT_TRUTH for _ in range(4)]
     assert frame.metric.tolist() == ["P", "AP", "RR", "nDCG"] * 3
-    assert frame.share.tolist() == [0.5, 0.88, 0.9, 0.89] * 3
+    assert frame.share.tolist() == pytest.approx([0.5, 0.88, 0.9, 0.89] * 3)
     assert frame.overall.tolist() == ["ruled out", "confirmed", "confirmed", "confirmed"] * 3
     assert (frame.verdict == frame.overall).all()
 
