@@ -508,14 +508,19 @@ class Answer(Result):
         if not all(respect.has_further_sources for respect in verdicts.respects.values()):
             return f"{scope}."
         wider = self._verdicts(self.deciding_keys, all_sources=True)
-        remaining = []
+        kept: dict[Verdict, list[str]] = {CONFIRMED: [], RULED_OUT: []}
         opened = []
         if wider is not None:
             for measure, verdict in wider.overall.items():
-                if verdict != OPEN and verdict == verdicts.overall[measure]:
-                    remaining.append(f"{measure} stays {verdict}")
+                if verdict in kept and verdict == verdicts.overall[measure]:
+                    kept[verdict].append(str(measure))
                 elif verdicts.overall[measure] == CONFIRMED:
                     opened.append(str(measure))
+        remaining = []
+        for verdict, names in kept.items():
+            if names:
+                verb = "stays" if len(names) == 1 else "stay"
+                remaining.append(f"{listed(names)} {verb} {verdict}")
         others = listed(sorted(sources))
         if remaining and opened:
             verb = "is" if len(opened) == 1 else "are"
@@ -621,7 +626,7 @@ class Answer(Result):
             f"Shares of the {self.pairs.n_contested} pairs of systems that the measures do not "
             f"agree on, in the mean over resampled {self.units}.",
             f"{MARKS[CONFIRMED]} {CONFIRMED}: within {margin} of the best; {MARKS[RULED_OUT]} "
-            f"{RULED_OUT}: further from it; {MARKS[OPEN]} {OPEN}: not decided by these data.",
+            f"{RULED_OUT}: further from it; {MARKS[OPEN]} {OPEN}: undecided.",
         ]
         n_out_of_reach = len(self.pairs.out_of_reach)
         if n_out_of_reach:
