@@ -36,7 +36,8 @@ class Draws:
         overlaps = np.zeros((n_replicates, n_replicates))
         for drawn in weights:
             for start in range(0, drawn.shape[1], COLUMNS_AT_ONCE):
-                excess = drawn[:, start : start + COLUMNS_AT_ONCE] - 1.0
+                some = drawn[:, start : start + COLUMNS_AT_ONCE].astype(np.float64)
+                excess = some - 1
                 overlaps += excess @ excess.T
         n_drawn = sum(drawn.shape[1] for drawn in weights)
         return cls(overlaps, n_drawn)
