@@ -138,10 +138,12 @@ class FigureDeclaration:
         return self.name if self.number is None else f"fig{self.number}"
 
     def applies_to(self, result: Result) -> bool:
-        """Tell whether a result has what the figure shows: curves over cut-offs, and the part."""
+        """Tell whether a result has what the figure shows: curves, the part, and some panel."""
         if self.over_cutoffs and not measures_of(result).curves:
             return False
-        return self.part is None or getattr(result, self.part) is not None
+        if self.part is not None and getattr(result, self.part) is None:
+            return False
+        return self.panels is None or bool(self.panels_of(result))
 
     def panels_of(self, result: Result) -> tuple[str, ...]:
         """Name the panels: metrics, or the values of the result's plural of the keyword `panels`.

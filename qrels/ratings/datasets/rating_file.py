@@ -43,6 +43,17 @@ def read_ratings(path: str | Path | Source, **options: Any) -> Ratings:
     InputError
         If it cannot be told what a column holds, or a line breaks a rule.
     """
+    ratings, label = read_without_doubts(path, **options)
+    for doubt in unlikely_ids(ratings):
+        warn(f"{label}: {doubt}")
+    return ratings
+
+
+def read_without_doubts(path: str | Path | Source, **options: Any) -> tuple[Ratings, str]:
+    """Read ratings as `read_ratings` does, without doubts about users who never come again.
+
+    Each user of a test part may have one rating. Returns the ratings, and what to call the file.
+    """
     chosen = check_settings("read_ratings", RatingOptions, options)
     source = path if isinstance(path, Source) else open_source(path, encoding=chosen.encoding)
     recognised = recognise_ratings(source, chosen)
@@ -81,9 +92,7 @@ def read_ratings(path: str | Path | Source, **options: Any) -> Ratings:
             f"{source.label}: {n_dropped:,} of {table.n_read:,} lines are of pairs that "
             "come again: the last of each is kept, with its date."
         )
-    for doubt in unlikely_ids(ratings):
-        warn(f"{source.label}: {doubt}")
-    return ratings
+    return ratings, source.label
 
 
 def returned_sentence(n_returned: int) -> str:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from qrels.ratings.datasets.rating_file import place_of, read_ratings
+from qrels.ratings.datasets.rating_file import place_of, read_ratings, read_without_doubts
 from qrels.ratings.ratings import Ratings
 from runs import InputError, Numbering
 from runs.tables.source import Source
@@ -24,7 +24,8 @@ def read_two_parts(
     ``options`` are those of `read_ratings`, for both files. Times are kept if both parts have them.
     Raises InputError if a file cannot be read, or a pair of user and item is in both.
     """
-    parts = [read_ratings(path, **options) for path in (train, test)]
+    test_ratings, _ = read_without_doubts(test, **options)
+    parts = [read_ratings(train, **options), test_ratings]
     users = Numbering.of(np.concatenate([part.users.ids for part in parts]))
     items = Numbering.of(np.concatenate([part.items.ids for part in parts]))
     user = np.concatenate([users.numbers(part.users.ids)[part.user] for part in parts])

@@ -8,7 +8,7 @@ import pytest
 
 from analyses.shared.families import Families, SubsetValues
 from analyses.shared.measure import Measure, Measures
-from analyses.shared.result import Result
+from analyses.shared.result import Result, figures_of
 from harness.report.repeats import Repeats, combine_repeats, root_mean_square
 from harness.scoring.means import Means
 from tests.drawn import segments_of
@@ -233,3 +233,18 @@ def test_a_deviation_of_exactly_twice_that_over_users_is_no_caution() -> None:
     values = np.array([[[0, 2, 4], [0, 0, 0]], [[0, 0, 0], [0, 0, 0]]], dtype=np.float64)
     assert not stated(values=values, users=np.ones((2, 2))).cautions()
     assert stated(values=values, users=np.full((2, 2), 0.999)).cautions()
+
+
+def test_a_study_without_analyses_has_no_figure_of_repetitions() -> None:
+    nothing = stated(
+        quantities=(),
+        subjects=(),
+        in_words=(),
+        values=np.empty((0, 2, 3)),
+        users=np.empty((0, 2)),
+        over_systems=np.empty((0, 2)),
+        signs=np.empty(0),
+    )
+    (face,) = figures_of(Repeats)
+    assert face.applies_to(stated())
+    assert not face.applies_to(nothing)
