@@ -329,8 +329,10 @@ class Page:
 
     @classmethod
     def read(cls, path: Path) -> Page:
-        """Read a page; links become their texts, and MyST's directives are left out."""
+        """Read a page; links become their texts, commands that the build executes plain blocks."""
         text = path.read_text(encoding="utf-8")
+        text = re.sub(r"```\{executed\}\n(?::[^\n]*\n)*", "```console\n", text)
+        text = re.sub(r"\{download\}`([^`<]+) <[^`]*>`", r"`\1`", text)
         text = re.sub(r"!\[[^\]]*\]\([^)]*\)\n*", "", text)
         text = re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", text)
         return cls(path, text)

@@ -1,82 +1,147 @@
-"""Every command of the guides is one of the program, and runs on small data."""
+"""A new user follows each guide from an empty folder, in its order: files and commands.
+
+Only sizes are changed: worlds of 40 users, few systems and samples, two trials of each search.
+"""
 
 from __future__ import annotations
 
 import re
+import runpy
 import shutil
-from collections.abc import Iterator
+import subprocess
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from shlex import split
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+import tomli_w
 from click import Context
 from click.testing import CliRunner
 
 from harness.cli.main import main
-from harness.study.run import run_study
-from harness.study.study import Study
-from runs.shared.progress import SilentProgress
+from qrels.ratings.world import WorldSettings, make_world
 from tests.conftest import figures_left_blank
-from tests.harness.small import SYSTEMS, WORLD
 
 ROOT = Path(__file__).parents[1]
+STATIC = ROOT / "docs" / "static"
 GUIDES = sorted((ROOT / "docs" / "guides").glob("*.md"))
-ANALYSES = """
+SMALL_WORLD = {"n_users": 40, "n_items": 220, "n_ratings": 1800, "min_ratings": 10, "gini": 0.5}
+SIZES_OF_WORLDS = ("n_users", "n_items", "n_ratings", "gini")
+FAST_SYSTEMS = ("popularity", "random", "puresvd", "krichene-x", "krichene-y", "krichene-z", "ease")
+N_SYSTEMS = 3
+FEW: Mapping[str, Mapping[str, Any]] = {
+    "correlation": {"replicates": 10},
+    "sparsity": {"levels": [1.0, 0.5], "samples": 2, "replicates": 4},
+    "popularity": {"levels": [1.0, 0.9], "replicates": 4},
+    "users": {"sizes": [20], "repeats": 2, "permutations": 99},
+    "discrimination": {"replicates": 20},
+    "validity": {"levels": [0.5], "samples": 2, "replicates": 4},
+    "validity_sweep": {"strengths": [1.0], "worlds": 2, "levels": [0.5], "samples": 2},
+    "design": {"replicates": 20},
+    "sampled": {"negatives": 10, "repeats": 2},
+}
+"""Settings that make the analyses of a study quick."""
+
+DEFAULT_ANALYSES = ["discrimination", "systems"]
+"""In place of six and validity, where a study names none."""
+
+DEMO = """
+name = "demo"
+[ratings]
+format = "world"
+[metrics]
+names = ["P@10", "nDCG", "AP", "bpref"]
+cutoffs = [10, 100]
 [analyses]
-names = [
-    "correlation", "sparsity", "popularity", "discrimination", "systems", "validity", "design",
-    "residuals",
-]
-[analyses.sparsity]
-levels = [1.0, 0.5]
-samples = 3
-replicates = 10
-[analyses.popularity]
-levels = [1.0, 0.9]
-replicates = 10
-[analyses.design]
-replicates = 20
-[analyses.validity]
-levels = [0.5]
-samples = 2
-replicates = 4
-[analyses.correlation]
-replicates = 10
+names = ["sparsity", "popularity", "discrimination", "validity"]
 """
-METRICS_OF_GUIDES = '[metrics]\nnames = ["nDCG@10", "AP@10", "bpref@10", "P@10"]\n'
-RUN = ("table", "figure", "export", "compare", "design", "discriminate", "correlate", "evaluate")
-"""Commands that are run; the options of the others are checked: they train, simulate or search."""
+"""In place of the demo, a study of 20 systems that `harness run` makes without a study file."""
 
-MISSING = ("assessor", "true_means", "repeats", "spread", "online", "sampled_orders", "hidden")
-"""Tables and figures of analyses that the small study does not make."""
+SIBLINGS = dict.fromkeys(("dense", "small", "movielens"), "steep")
+"""Studies that differ from one that the guide shows in their ratings alone."""
 
-
-def commands_of(guide: Path) -> Iterator[str]:
-    """Find the commands in the blocks of a guide, without comments and where output goes."""
-    text = guide.read_text(encoding="utf-8")
-    for block in re.findall(r"```[^\n]*\n(.*?)```", text, flags=re.DOTALL):
-        for line in block.replace("\\\n", " ").splitlines():
-            command = re.match(r"(?:\$ )?(harness [a-z].*)", line)
-            if command is not None:
-                yield re.split(r" +[#>]| \|", command[1])[0].strip()
+NOT_RUN = {
+    "--dask": "needs a cluster, or starts one",
+    "recbole_run.py": "needs RecBole, which has an environment of its own",
+    "beside": "needs the runs of RecBole",
+    "sDCG": "needs a package that pip has installed",
+}
+"""Parts of commands whose options alone are checked, and why."""
 
 
-COMMANDS = [(guide.stem, command) for guide in GUIDES for command in commands_of(guide)]
-IS_RUN = [
+@dataclass(frozen=True)
+class Block:
+    """A block of a guide: language, text, the file that it is ("" if none), files that it needs."""
+
+    language: str
+    text: str
+    file: str
+    needed: tuple[str, ...]
+
+    @property
+    def is_study(self) -> bool:
+        """Whether it is a whole study file."""
+        return self.language == "toml" and self.file != ""
+
+    def commands(self) -> Iterator[str]:
+        """Find the commands that the block shows, without comments and what output is piped to."""
+        if self.language in ("toml", "csv", "python", "yaml"):
+            return
+        for line in self.text.replace("\\\n", " ").splitlines():
+            command = re.match(r"(?:\$ )?((?:harness|python|for) [^-].*)", line)
+            if command is None:
+                continue
+            if command[1].startswith("for "):
+                yield command[1]
+            else:
+                yield re.split(r" +[#>]| 2>| \|", command[1])[0].strip()
+
+
+def blocks_of(text: str) -> Iterator[Block]:
+    """Find the blocks of a guide; a comment in the first line, or the line before, names a file."""
+    for found in re.finditer(r"([^\n]*)\n+```([^\n]*)\n(.*?)```", text, flags=re.DOTALL):
+        line_before, language, body = found.groups()
+        comment = re.match(r"# ([\w./-]+\.(?:py|toml))\b", body)
+        sentence = re.search(r"Save as `([^`]+)`:$", line_before)
+        file = (comment or sentence or [""] * 2)[1]
+        needed = re.match(r":files: (.*)", body)
+        yield Block(language, body, file, tuple(needed[1].split()) if needed else ())
+
+
+BLOCKS = {guide.stem: [*blocks_of(guide.read_text(encoding="utf-8"))] for guide in GUIDES}
+COMMANDS = [
     (guide, command)
-    for guide, command in COMMANDS
-    if command.split()[1] in RUN and not any(name in command for name in MISSING)
+    for guide, blocks in BLOCKS.items()
+    for block in blocks
+    for command in block.commands()
 ]
+OF_HARNESS = [(guide, command) for guide, command in COMMANDS if command.startswith("harness ")]
+FOLLOWED = sorted({guide for guide, _ in COMMANDS})
 
 
 def test_the_guides_have_commands() -> None:
-    assert len(COMMANDS) > 60
-    assert len(IS_RUN) > 20
+    assert len(OF_HARNESS) > 60
+    assert len(FOLLOWED) > 20
 
 
-@pytest.mark.parametrize(("guide", "command"), COMMANDS)
+def test_every_study_that_is_run_is_shown_or_written() -> None:
+    for guide, command in OF_HARNESS:
+        files = {block.file for block in BLOCKS[guide]}
+        (name, *_) = re.findall(r"^harness (?:run|tune) ([\w-]+)\.toml", command) or [""]
+        shown = SIBLINGS.get(name.removesuffix("-tuned"), name.removesuffix("-tuned"))
+        is_written = shown == "study" and (guide, "harness init ratings.csv") in COMMANDS
+        is_looped = any(f"{name[:-1]}$k" in loop for _, loop in COMMANDS if loop.startswith("for"))
+        is_left_out = any(part in command for part in NOT_RUN)
+        is_there = is_written or is_looped or is_left_out or f"{shown}.toml" in files
+        assert not name or is_there, (guide, command)
+
+
+@pytest.mark.parametrize(("guide", "command"), OF_HARNESS)
 def test_a_command_of_a_guide_is_one_of_the_program(guide: str, command: str) -> None:
     _, name, *arguments = split(command)
     declared = main.get_command(Context(main), name)
@@ -84,52 +149,136 @@ def test_a_command_of_a_guide_is_one_of_the_program(guide: str, command: str) ->
     declared.make_context(name, arguments, parent=Context(main))
 
 
+def small_study(text: str) -> str:
+    """Make a study small: its world, systems, samples and repetitions."""
+    study = tomllib.loads(text)
+    ratings = study.get("ratings", {})
+    if ratings.get("format") == "world" and "like" not in ratings:
+        ratings.pop("preset", None)
+        world = {k: v for k, v in ratings.get("world", {}).items() if k not in SIZES_OF_WORLDS}
+        ratings["world"] = SMALL_WORLD | world
+    if "ratings" in study:
+        study["systems"] = small_systems(study.get("systems", {}))
+    if "experiment" not in study:
+        metrics = {"names": ["P", "nDCG"], "cutoffs": [100]} | study.get("metrics", {})
+        study["metrics"] = metrics | {"cutoffs": metrics["cutoffs"][-1:]}
+    if "experiment" in study:
+        study["experiment"]["world"] |= {"n_users": 200, "n_items": 100}
+        study["experiment"]["periods"] = 1
+        study["analyses"]["online"] = {"cutoffs": [5]}
+    else:
+        analyses = study.setdefault("analyses", {})
+        of_truth = ["validity"] if "truth" in study else []
+        for name in analyses.setdefault("names", DEFAULT_ANALYSES + of_truth):
+            if name in FEW:
+                analyses[name] = analyses.get(name, {}) | FEW[name]
+    for key in study.get("repeat", {}):
+        study["repeat"][key] = 2
+    return tomli_w.dumps(study)
+
+
+def small_systems(systems: Mapping[str, Any]) -> dict[str, Any]:
+    """Take a few fast systems of a study, and those of files."""
+    names = systems.get("names", FAST_SYSTEMS)
+    few = [name for name in names if name in FAST_SYSTEMS][:N_SYSTEMS]
+    few += [name for name in names if ".py" in name]
+    settings = {k: v for k, v in systems.get("settings", {}).items() if k in few}
+    if "puresvd" in few:
+        settings["puresvd"] = {"factors": 5}
+    return {**systems, "names": few, "settings": settings}
+
+
+def small_script(text: str) -> str:
+    """Let a program of a guide simulate few users, items and ranked items."""
+    for large, small in (("3_000, n_items=600", "400, n_items=300"), ("100))", "10))")):
+        text = text.replace(large, small)
+    return text
+
+
 @pytest.fixture(scope="module")
-def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a finished study, and runs, qrels and tables of scores."""
-    folder = tmp_path_factory.mktemp("guides")
-    text = WORLD + SYSTEMS.replace('"popularity"', '"popularity", "svd"') + METRICS_OF_GUIDES
-    study = Study.parse(
-        text + ANALYSES, source="guides", base=folder, changes={"output": folder / "first"}
-    )
-    with figures_left_blank():
-        run_study(study, n_jobs=1, progress=SilentProgress())
-    other = study.model_copy(update={"seed": 4, "output": folder / "second"})
-    with figures_left_blank():
-        run_study(other, n_jobs=1, progress=SilentProgress())
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What readers of the guides have: ratings, features of items, runs, and judgements."""
+    folder = tmp_path_factory.mktemp("inputs")
+    ratings = make_world(WorldSettings.model_validate(SMALL_WORLD)).ratings
+    columns = {
+        "userId": ratings.user,
+        "movieId": ratings.item,
+        "rating": ratings.rating,
+        "timestamp": 1_000_000_000 + np.arange(len(ratings.user)),
+    }
+    pd.DataFrame(columns).to_csv(folder / "ratings.csv", index=False)
+    movies = pd.DataFrame({"movieId": np.arange(len(ratings.items))})
+    movies["genres"] = np.resize(["Comedy", "Drama", "Comedy|Drama", "Western"], len(movies))
+    movies.to_csv(folder / "movies.csv", index=False)
+    (folder / "runs").mkdir()
+    for run in STATIC.glob("*.run"):
+        shutil.copy(run, folder / "runs")
+    judgements = (STATIC / "test.qrels").read_text(encoding="utf-8").splitlines(keepends=True)
+    (folder / "llm.qrels").write_text("".join(judgements))
+    few = [line for line in judgements if line < "u060"]
+    (folder / "people.qrels").write_text("".join(few))
     random = np.random.default_rng(1)
-    users = [f"u{number}" for number in range(30)]
-    for name in ("adhoc8_ap", "adhoc8_p10", "pilot_ap", "pilot_p10", "nDCG@10", "RR@10"):
-        frame = pd.DataFrame(
-            random.random((30, 3)), index=users, columns=["new", "production", "c"]
-        )
-        frame.to_csv(folder / f"{name}.csv", index_label="user")
-    exported = CliRunner().invoke(
-        main, ["export", str(folder / "first"), "--output", str(folder / "files"), "--quiet"]
-    )
-    assert exported.exit_code == 0, exported.output
-    shutil.copy(folder / "files/qrels/test.qrels", folder / "test.qrels")
-    for name, system in (("als", "svd"), ("slim", "puresvd")):
-        shutil.copy(folder / f"files/runs/{system}.run", folder / f"{name}.run")
+    (folder / "coat").mkdir()
+    for name, share in (("train", 0.2), ("test", 0.1)):
+        stars = random.integers(1, 6, (60, 80)) * (random.random((60, 80)) < share)
+        np.savetxt(folder / "coat" / f"{name}.ascii", stars, fmt="%d")
     return folder
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("guide", "command"), IS_RUN)
-def test_a_command_of_a_guide_runs(
-    guide: str, command: str, collection: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("guide", FOLLOWED)
+def test_a_guide_can_be_followed(
+    guide: str, inputs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for path in collection.iterdir():
-        Path(path.name).symlink_to(path)
-    _, *arguments = split(command)
-    studies = [argument for argument in arguments if argument.startswith("study-")]
-    for number, study in enumerate(studies):
-        # Studies that are compared differ: a folder counts once.
-        source = collection / ("second" if number else "first")
-        shutil.copytree(source, study)
+    shutil.copytree(inputs, tmp_path, dirs_exist_ok=True)
+    for block in BLOCKS[guide]:
+        if block.file:
+            text = small_study(block.text) if block.is_study else block.text
+            Path(block.file).parent.mkdir(parents=True, exist_ok=True)
+            Path(block.file).write_text(text, encoding="utf-8")
+        for name in block.needed:
+            if Path(name).name != "ratings.csv":
+                shutil.copy(ROOT / "docs" / "guides" / name, tmp_path)
+        for command in block.commands():
+            if not any(part in command for part in NOT_RUN):
+                follow(command)
+
+
+def follow(command: str) -> None:
+    """Run a command of a guide in this folder, with few trials and one worker."""
+    program, *arguments = split(command)
+    if program == "for":
+        subprocess.run(["bash", "-c", command], check=True)
+    elif program == "python":
+        script = Path(arguments[0])
+        script.write_text(small_script(script.read_text(encoding="utf-8")), encoding="utf-8")
+        runpy.run_path(str(script))
+    else:
+        call_harness(arguments)
+
+
+def call_harness(arguments: list[str]) -> None:
+    """Call the program with the arguments of a guide, and demand that it succeeds and prints."""
+    command, *others = arguments
+    if command == "run" and others[0] == "--output":
+        Path("demo.toml").write_text(small_study(DEMO), encoding="utf-8")
+        arguments = [command, "demo.toml", *others]
+    if command == "run" and (shown := SIBLINGS.get(Path(others[0]).stem)):
+        text = Path(f"{shown}.toml").read_text(encoding="utf-8")
+        text = text.replace(f'"{shown}"', f'"{Path(others[0]).stem}"')
+        Path(others[0]).write_text(text.replace("seed = 4", f"seed = {len(others[0])}"))
+    if "--trials" in arguments:
+        arguments[arguments.index("--trials") + 1] = "2"
+    if command == "check":
+        arguments = [*arguments, "--tries", "5"]
+    if command in ("run", "tune"):
+        arguments = [*arguments, "--jobs", "1"]
     with figures_left_blank():
         answer = CliRunner().invoke(main, arguments)
-    # 3: a candidate that does not pass beside its baseline.
-    assert answer.exit_code in (0, 3), answer.output
-    assert answer.output
+    # 1: a metric that breaks a law; 3: a candidate that does not pass beside its baseline.
+    succeeded = {"check": (0, 1), "discriminate": (0, 3)}.get(command, (0,))
+    assert answer.exit_code in succeeded, f"{arguments}: {answer.output}"
+    if command == "init":
+        text = Path("study.toml").read_text(encoding="utf-8")
+        Path("study.toml").write_text(small_study(text), encoding="utf-8")

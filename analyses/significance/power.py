@@ -39,7 +39,7 @@ pilot's noise."""
 EM_STEPS_FOR_USERS = 1000
 SMALLEST_VARIANCE_FOR_USERS = 0.05
 """The same for the number of users itself: a fresh sample then reaches the share in more
-populations (docs/guides/how-many-users.md)."""
+populations (docs/methods/intervals.md)."""
 
 LARGEST_VARIANCE = 100.0
 """Largest variance of effects."""

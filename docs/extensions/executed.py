@@ -6,14 +6,16 @@ A block of a page::
     $ harness evaluate --qrels test.qrels a.run
     ```
 
-All blocks of a page are run one after the other in one folder, empty but for the files that the
-option ``files`` names, relative to the page. A command that fails stops the build. Lines beyond the
-option ``lines`` are left out, and so is what is written to standard error.
+All blocks of a page are run one after the other in one folder, which has the files that the option
+``files`` names, relative to the page, and the blocks of TOML and Python of the page whose first line
+is a comment with a name, such as ``# sweep.toml``. A command that fails stops the build. Lines beyond
+the option ``lines`` are left out, and so is what is written to standard error.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -43,8 +45,8 @@ class ExecutedDirective(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Run the commands in the folder of the page, and show them with their output."""
-        folder = page_folder(self.env.temp_data)
         page = Path(self.env.doc2path(self.env.docname))
+        folder = page_folder(self.env.temp_data, page)
         for name in self.options.get("files", "").split():
             shutil.copy(page.parent / name, folder)
         shown_lines = []
@@ -57,11 +59,32 @@ class ExecutedDirective(SphinxDirective):
         return [nodes.literal_block(text, text, language="console")]
 
 
-def page_folder(page_data: dict[str, Any]) -> Path:
+def page_folder(page_data: dict[str, Any], page: Path) -> Path:
     """Look up the folder of a page among what is kept of it; make it for its first block."""
     if "executed_folder" not in page_data:
         page_data["executed_folder"] = mkdtemp()
+        for name, text in shown_files(page.read_text(encoding="utf-8")).items():
+            Path(page_data["executed_folder"], name).write_text(text, encoding="utf-8")
     return Path(page_data["executed_folder"])
+
+
+def shown_files(markdown: str) -> dict[str, str]:
+    r"""Find the files that a page shows: blocks that begin with a comment of their name.
+
+    Examples
+    --------
+    >>> shown_files('```toml\n# a.toml\nname = "a"\n```\n')
+    {'a.toml': '# a.toml\nname = "a"\n'}
+    >>> shown_files('```toml\nname = "a"\n```\n')
+    {}
+    """
+    blocks = re.findall(r"^```(?:toml|python)\n(.*?)^```", markdown, re.DOTALL | re.MULTILINE)
+    texts_by_name: dict[str, str] = {}
+    for text in blocks:
+        name = re.match(r"# ([\w.-]+\.(?:toml|py))\b", text)
+        if name is not None:
+            texts_by_name[name[1]] = text
+    return texts_by_name
 
 
 def execute(command: str, folder: Path) -> str:
