@@ -6,10 +6,10 @@ A block of a page::
     $ harness evaluate --qrels test.qrels a.run
     ```
 
-All blocks of a page are run one after the other in one folder, which has the files that the option
-``files`` names, relative to the page, and the blocks of TOML and Python of the page whose first line
-is a comment with a name, such as ``# sweep.toml``. A command that fails stops the build. Lines beyond
-the option ``lines`` are left out, and so is what is written to standard error.
+All blocks of a page are run one after the other in one folder. It has the files that the option
+``files`` names, relative to the page, and the blocks of TOML and Python on the page whose first
+line is a comment with a name, such as ``# sweep.toml``. A command that fails stops the build. Lines
+beyond the option ``lines`` are left out, and so is what is written to standard error.
 """
 
 from __future__ import annotations
