@@ -4,7 +4,8 @@ Its names are imported when they are first asked for. Metrics are among them, by
 ``_`` for ``-``): ``nDCG(gains="exp") @ 10`` is what a study calls ``nDCG(gains=exp)@10``. An
 `ImportError` says if a file of the user's, such as ``runs.py``, has the place of one of the
 harness's own packages: in a notebook at once, in a script when a name is asked for. Microsoft's
-package ``recommenders`` in the place of ours is told by what trains systems; all else works.
+package ``recommenders`` may be installed over ours, whose ``__init__.py`` the harness therefore
+never needs. In a folder before ours it hides our modules; what trains systems tells so.
 
 Examples
 --------

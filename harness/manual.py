@@ -24,7 +24,8 @@ from harness.study.setting_descriptions import (
 )
 from harness.trec_eval.measures import LEFT_OUT, MEASURES, NICKNAMES, Column, TrecMeasure
 from qrels import splits
-from recommenders import SystemSpec, systems
+from recommenders.shared.register import systems
+from recommenders.shared.system import SystemSpec
 from runs import InputError
 from runs.shared.errors import suggestion
 

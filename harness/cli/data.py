@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from harness.tuning.search import Sampler
     from qrels import Ratings
     from qrels.ratings.world import FittedWorld
-    from recommenders import SystemSpec
+    from recommenders.shared.system import SystemSpec
     from runs.shared.progress import Progress
 
 GROUP = HelpGroup(6, "Data")
@@ -278,8 +278,8 @@ def systems(names: tuple[str, ...], format_: str) -> None:
     With the NAME of a recommender, or FILE.py:CLASS for your own, prints the meaning of each of its
     settings. Json has everything that is known of them.
     """
-    from recommenders import find_system
-    from recommenders import systems as all_systems
+    from recommenders.shared.register import find_system
+    from recommenders.shared.register import systems as all_systems
     from runs.shared.members import installed_entry_points
 
     all_names = [*all_systems(), *installed_entry_points("systems")]
@@ -315,7 +315,7 @@ class SettingFacts(NamedTuple):
 
 def _settings_of(spec: SystemSpec) -> list[SettingFacts]:
     """List the settings of a recommender: default, range of the search and meaning, as texts."""
-    from recommenders import search_space
+    from recommenders.shared.system import search_space
 
     search_domains = search_space(spec.settings)
     settings = []

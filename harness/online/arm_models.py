@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from qrels.interactions.interactions import Interactions
-from recommenders import train
 from recommenders.shared.scorers import row_blocks, row_of_entry
+from recommenders.shared.train_and_rank import train
 from runs import InputError, top_items
 from runs.shared.arrays import Floats, Ints, Sparse
 

@@ -15,7 +15,7 @@ from harness.online.simulation import SimulationSettings
 from harness.recall import ALS_KNN, ITEM_COSINES, model_settings, similarity_of
 from harness.study.analyses_section import NAMES, STUDIES, AnalysesSection, read_sections
 from harness.study.study_file import Origin, StudyFile
-from recommenders import find_system, read_settings
+from recommenders.shared.register import find_system, read_settings
 from runs import InputError
 from runs.shared.settings import Section, Whole
 

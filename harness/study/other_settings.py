@@ -11,7 +11,7 @@ import numpy as np
 from harness.study.sections import RepeatSection
 from harness.study.study import Study
 from harness.study.workers import file_stem
-from recommenders import find_system
+from recommenders.shared.register import find_system
 from recommenders.shared.system import SearchDomain, Value, search_space
 from runs import InputError
 from runs.shared.streams import random_uniforms

@@ -26,7 +26,8 @@ from harness.study.store import Store
 from harness.study.study import MetricsSection, Study
 from harness.study.systems_run import SystemsRun
 from qrels.ratings.world import like_settings, world_settings
-from recommenders import find_system, label_of, read_settings
+from recommenders.shared.register import find_system, read_settings
+from recommenders.shared.user_system import label_of
 from runs import InputError, InputWarning, Run
 from runs.shared.errors import ErrorCollector, warn, warning_sentences
 from runs.shared.ids import require_fit_name

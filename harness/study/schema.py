@@ -14,7 +14,7 @@ from harness.study.sections import METHOD, USUAL
 from harness.study.study import Study
 from harness.study.study_file import StudyFile
 from qrels import Splitter, splits
-from recommenders import systems
+from recommenders.shared.register import systems
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 

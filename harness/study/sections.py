@@ -307,7 +307,7 @@ def with_preset(section: Mapping[str, Any]) -> dict[str, Any]:
     Raises PydanticCustomError, which the validation of the section words, for an unknown preset.
     """
     # Studies of runs by other programs need no recommenders.
-    from recommenders import system_set
+    from recommenders.shared.register import system_set
 
     preset = _read_preset(section["preset"])
     names = section.get("names", preset["names"])

@@ -48,7 +48,9 @@ from harness.study.true_judgements import TrueJudgements
 from harness.study.work import NEEDS_SINGLE_LISTS, StudyWork
 from harness.study.workers import CANDIDATE_RANKS, RELEVANT_RANKS, RUN, recommended_lists
 from qrels import FullRanks
-from recommenders import held_out_items, read_settings, train_checked
+from recommenders.shared.full_ranks import held_out_items
+from recommenders.shared.register import read_settings
+from recommenders.shared.train_and_rank import train_checked
 from runs import InputError
 from runs.shared.errors import counted, warn
 

@@ -51,7 +51,7 @@ def _expand_set(names: Any) -> Any:
     if not isinstance(names, str):
         return names
     # Studies of runs by other programs need no recommenders: they are imported where they are used.
-    from recommenders import system_set
+    from recommenders.shared.register import system_set
 
     return system_set(names)
 
@@ -151,7 +151,7 @@ class SystemsSection(Section):
     @property
     def labels(self) -> dict[str, str]:
         """By the label of a system in runs and tables: its name in the study file, in its order."""
-        from recommenders import label_of
+        from recommenders.shared.user_system import label_of
 
         return {label_of(name): name for name in self.names}
 
@@ -168,7 +168,7 @@ class SystemsSection(Section):
 
         They are replaced in names and wherever settings are by name of a system. Returns a copy.
         """
-        from recommenders import file_of, is_user_system
+        from recommenders.shared.user_system import file_of, is_user_system
 
         def absolute(name: str) -> str:
             if not is_user_system(name):

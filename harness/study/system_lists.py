@@ -33,17 +33,10 @@ from harness.study.workers import (
     training_ratings,
 )
 from qrels import Ratings, Split
-from recommenders import (
-    PROCESS_BYTES,
-    UNKNOWN_FAMILY,
-    file_of,
-    find_system,
-    is_user_system,
-    read_settings,
-    require_memory,
-    train_checked,
-    workers_within,
-)
+from recommenders.shared.register import find_system, read_settings
+from recommenders.shared.system import PROCESS_BYTES, workers_within
+from recommenders.shared.train_and_rank import require_memory, train_checked
+from recommenders.shared.user_system import UNKNOWN_FAMILY, file_of, is_user_system
 from runs import InputError, Numbering, Run
 from runs.formats import read_run, run_to_parquet
 from runs.replicates import Replicates

@@ -13,9 +13,11 @@ from urllib.parse import quote
 from qrels import FullRanks, Ratings, Split
 from qrels.ranks.full_ranks import CandidateRanks
 from qrels.ranks.judged_ranks import JudgedRanks, Validation
-from recommenders import candidate_ranks, full_ranks, is_user_system, label_of, recommend, train
 from recommenders.kernels.hidden_scores import rank_held_out
+from recommenders.shared.full_ranks import candidate_ranks, full_ranks
 from recommenders.shared.scorers import BatchScorer, HistoriesScorer
+from recommenders.shared.train_and_rank import recommend, train
+from recommenders.shared.user_system import is_user_system, label_of
 from runs import InputError, Run
 from runs.shared.arrays import Ints, Longs, Masks, Sparse
 from runs.shared.parallel import CLUSTER_OPTION, LOCAL, processes_on_cluster

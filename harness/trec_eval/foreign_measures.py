@@ -78,7 +78,7 @@ def lenskit_metric(metric: str | Metric, *, relevance_level: float = 1) -> ListM
     >>> lenskit_metric("infAP@10").label
     'infAP@10'
     """
-    from recommenders import list_metric
+    from recommenders.shared.lenskit_bridge import list_metric
 
     arithmetic = _with_arithmetic_mean(metric)
 

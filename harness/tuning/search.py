@@ -33,17 +33,17 @@ from harness.study.system_lists import maker_of_system, training_task
 from harness.study.workers import file_stem, restarts_in_silence, training_ratings, try_and_rank
 from harness.tuning.validation import Validation, validation_of
 from harness.version import __version__
-from recommenders import (
+from recommenders.shared.register import find_system, read_settings
+from recommenders.shared.system import (
     PROCESS_BYTES,
     Choice,
     Range,
-    find_system,
-    label_of,
-    read_settings,
+    SearchDomain,
+    Value,
     search_space,
     workers_within,
 )
-from recommenders.shared.system import SearchDomain, Value
+from recommenders.shared.user_system import label_of
 from runs import InputError, Run
 from runs.shared.errors import needed_by, require_known
 from runs.shared.files import write_atomically
