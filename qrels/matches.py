@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ from qrels.catalogue import NO_JUDGEMENT, Catalogue, ItemsOfLists
 from qrels.judged import Judged
 from qrels.qrels import Qrels
 from runs import NO_ITEM, InputError, Run
-from runs.shared.arrays import Longs
+from runs.shared.arrays import Longs, Numbers
+from runs.shared.fields import offsets_of
 
 CELLS_AT_ONCE = 250_000
 """Size of the table of users x items through which items are looked up: 2 MB."""
@@ -37,30 +39,58 @@ def match(run: Run, qrels: Qrels, *, depth: int | None = None) -> Longs:
         raise InputError(
             f"run {run.system!r} has {run.n_users} users, the qrels have {qrels.n_users}."
         )
-    ranked_items = run.items[:, :depth]
-    if len(qrels.items) == 0:
-        return np.full(ranked_items.shape, NO_JUDGEMENT, dtype=np.int64)
-    highest_item = max(qrels.items.max(), ranked_items.max(initial=0))
+    depth = run.depth if depth is None else min(depth, run.depth)
+    users = np.arange(qrels.n_users)
+    return match_users([run], qrels, users, depth=depth)[0]
+
+
+def match_users(runs: Sequence[Run], qrels: Qrels, users: Numbers, *, depth: int) -> Longs:
+    """Find the judgement of every item that several runs rank for some users, down to a depth.
+
+    The table of `match` is filled once for all runs, which pays where there are many judgements.
+
+    Parameters
+    ----------
+    runs, qrels
+        Lists and judgements of the same users.
+    users
+        Numbers of the users whose lists are looked at, rising, of shape (n_users,).
+    depth
+        Number of ranks; shorter lists end with empty ranks.
+
+    Returns
+    -------
+    Positions of judgements in ``qrels.items``, int64 of shape (n_runs, n_users, depth); -1 where
+    the item has no judgement, or the list has ended.
+    """
+    matches = np.full((len(runs), len(users), depth), NO_JUDGEMENT, dtype=np.int64)
+    judgements = qrels.judgement_rows(users)
+    if len(judgements) == 0 or matches.size == 0:
+        return matches
+    judged_items = qrels.items[judgements]
+    listed_items = [run.items[users, :depth] for run in runs]
+    highest_listed = max(int(items.max(initial=0)) for items in listed_items)
+    highest_item = max(int(judged_items.max()), highest_listed)
     # One more than there are items, so that the last cell of each row stays empty.
-    width = int(highest_item) + 2
+    width = highest_item + 2
     users_at_once = max(1, CELLS_AT_ONCE // width)
     # Position of the judgement of each user of a block and each item.
     positions = np.full(users_at_once * width, NO_JUDGEMENT, dtype=np.int64)
-    matches = np.empty(ranked_items.shape, dtype=np.int64)
-    for first_user in range(0, run.n_users, users_at_once):
-        items = ranked_items[first_user : first_user + users_at_once]
-        end_user = first_user + len(items)
-        first_judgement = qrels.offsets[first_user]
-        end_judgement = qrels.offsets[end_user]
-        judgements = slice(first_judgement, end_judgement)
-        rows = qrels.users[judgements] - first_user
-        first_cells_of_rows = rows * np.int64(width)
-        judged_cells = first_cells_of_rows + qrels.items[judgements]
-        positions[judged_cells] = np.arange(first_judgement, end_judgement)
-        # The end of a list, item -1, falls into the last cell of the row before: always empty.
-        first_cells = np.arange(len(items)) * width
-        ranked_cells = first_cells[:, None] + items
-        np.take(positions, ranked_cells, mode="wrap", out=matches[first_user:end_user])
+    first_cells = np.arange(users_at_once) * width
+    judgement_counts = np.diff(qrels.offsets)[users]
+    offsets = offsets_of(judgement_counts)
+    for start in range(0, len(users), users_at_once):
+        stop = min(start + users_at_once, len(users))
+        counts_of_block = judgement_counts[start:stop]
+        rows_of_block = slice(offsets[start], offsets[stop])
+        cells_of_users = first_cells[: stop - start]
+        judged_cells = np.repeat(cells_of_users, counts_of_block) + judged_items[rows_of_block]
+        positions[judged_cells] = judgements[rows_of_block]
+        for items, matches_of_run in zip(listed_items, matches, strict=True):
+            # The end of a list, item -1, falls into the last cell of the row before: always empty.
+            listed_cells = cells_of_users[:, np.newaxis] + items[start:stop]
+            n_ranks = items.shape[1]
+            np.take(positions, listed_cells, mode="wrap", out=matches_of_run[start:stop, :n_ranks])
         positions[judged_cells] = NO_JUDGEMENT
     return matches
 

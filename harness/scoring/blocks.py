@@ -10,15 +10,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from math import ceil
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from analyses.shared.measure import Measure
 from harness.metrics.shared.metric import Metric
-from qrels import Catalogue, Judged, Qrels, match
+from qrels import Catalogue, Judged, Qrels
 from qrels.catalogue import ItemsOfLists
 from qrels.listed_ranks import ListedRanks
+from qrels.matches import match_users
 from runs import NO_ITEM, Run
 from runs.shared.arrays import Floats, Ints, Longs, Masks, Numbers
 from runs.shared.fields import place_in_group
@@ -28,6 +29,9 @@ USERS_AT_ONCE = 2048
 
 CELLS_AT_ONCE = 1 << 18
 """Judgements of a block's users in all the samples that are judged at once: 2 MB of grades."""
+
+RANKS_AT_ONCE = 1 << 22
+"""Largest number of ranks in the lists of a block, unless it has one system: 80 MB."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,8 +133,37 @@ class Samples:
 
 
 @dataclass(frozen=True, eq=False)
+class AllJudgements:
+    """All judgements of the qrels, as the only sample; no copy is made of them.
+
+    Parameters
+    ----------
+    qrels
+        The judgements.
+    catalogue
+        What metrics may know of the items.
+    """
+
+    qrels: Qrels
+    catalogue: Catalogue
+    n_samples: ClassVar[int] = 1
+
+    def grades_of(self, judgements: Longs) -> Floats:
+        """Look up grades of judgements: (n_users, n_ranks), rank after rank in memory.
+
+        ``judgements`` are numbers in the qrels, or -1, of shape (n_ranks, n_users), where the grade
+        is NaN.
+        """
+        if len(self.qrels.grades) == 0:
+            return np.full(judgements.shape, np.nan).T
+        # The last grade stands for -1 until it becomes NaN.
+        grades = self.qrels.grades[judgements]
+        return np.where(judgements >= 0, grades, np.nan).T
+
+
+@dataclass(frozen=True, eq=False)
 class Block:
-    """Some users, ready to be judged.
+    """Some users, and their lists by some systems, ready to be judged.
 
     Parameters
     ----------
@@ -139,14 +172,17 @@ class Block:
     judgements
         Numbers of their judgements in the qrels, of shape (n, n_users), -1 where a user has fewer.
     systems
-        The lists of all systems for these users.
+        The lists of the systems for these users.
+    first_system
+        Number of the first of these systems among all; the others follow it.
     """
 
     users: Numbers
     judgements: Longs
     systems: Sequence[Columns]
+    first_system: int = 0
 
-    def judge(self, samples: Samples) -> Iterator[Judged]:
+    def judge(self, samples: Samples | AllJudgements) -> Iterator[Judged]:
         """Yield the lists of one system after the other, judged by samples of the judgements.
 
         Rows of the judged lists, (n_users * n_samples, n_ranks), are the samples of the first user
@@ -165,7 +201,7 @@ class Block:
             look_up_items = partial(self._items_of_lists, lists, samples)
             yield judged_lists.with_items(look_up_items)
 
-    def _items_of_lists(self, lists: Columns, samples: Samples) -> ItemsOfLists:
+    def _items_of_lists(self, lists: Columns, samples: Samples | AllJudgements) -> ItemsOfLists:
         """Look up the items of one system's lists, and those that are judged, for metrics."""
         listed_items = lists.items(self.users, samples.qrels)
         judged_items = _judged_items(self.judgements, samples.qrels)
@@ -188,11 +224,17 @@ def _judged_items(judgements: Longs, qrels: Qrels) -> Ints:
 
 
 def divide(
-    runs: Sequence[Run], qrels: Qrels, *, depth: int, n_samples: int = 1, hits_only: bool = False
-) -> list[Block]:
-    """Divide the users into blocks, each with the lists of all runs for its users.
+    runs: Sequence[Run],
+    qrels: Qrels,
+    *,
+    depth: int,
+    n_samples: int = 1,
+    hits_only: bool = False,
+    cells_at_once: int = CELLS_AT_ONCE,
+) -> Iterator[Block]:
+    """Divide users and runs into blocks, each with the lists of some runs for some users.
 
-    Users of a block have about equally many judgements.
+    Users of a block have about equally many judgements, which are prepared once for all its runs.
 
     Parameters
     ----------
@@ -204,46 +246,45 @@ def divide(
         Number of samples in which a block is judged at once: the more, the fewer users it has.
     hits_only
         Whether to leave out ranks that hold nothing judged; the result knows which remain.
+    cells_at_once
+        About the most judgements of a block's users, in all samples.
 
-    Returns
-    -------
+    Yields
+    ------
     Blocks, from users with few judgements to those with many, each with the numbers of its users,
-    of their judgements, and of the judgement at each rank of each list.
+    of their judgements, and of the judgement at each rank of each list. Memory is that of a block,
+    however many users and runs there are: at most `USERS_AT_ONCE` users, about ``cells_at_once``
+    judgements or those of one user, and `RANKS_AT_ONCE` ranks or those of one run.
     """
-    blocks: list[Block] = []
-    systems_of_blocks: list[list[Columns]] = []
-    for users in _users_of_blocks(qrels, n_samples):
-        systems: list[Columns] = []
-        systems_of_blocks.append(systems)
+    for users in _users_of_blocks(qrels, n_samples, cells_at_once):
         judgements = _judgements_of(users, qrels)
-        block = Block(users, judgements, systems)
-        blocks.append(block)
-    for run in runs:
-        matches = match(run, qrels, depth=depth)
-        n_empty_ranks = depth - matches.shape[1]
-        matches = np.pad(matches, ((0, 0), (0, n_empty_ranks)), constant_values=-1)
-        for block, systems in zip(blocks, systems_of_blocks, strict=True):
-            judgements = matches[block.users].T
-            lengths = np.minimum(run.lengths[block.users], depth)
-            if hits_only:
-                lists = _judged_ranks(judgements, lengths, run)
-            else:
-                contiguous = np.ascontiguousarray(judgements)
-                lists = Columns(contiguous, lengths, listed_ranks=None, run=run)
-            systems.append(lists)
-    return blocks
+        n_ranks_of_run = max(1, len(users) * depth)
+        runs_at_once = max(1, RANKS_AT_ONCE // n_ranks_of_run)
+        for first_system in range(0, len(runs), runs_at_once):
+            runs_of_block = runs[first_system : first_system + runs_at_once]
+            matches = match_users(runs_of_block, qrels, users, depth=depth)
+            systems: list[Columns] = []
+            for run, matches_of_run in zip(runs_of_block, matches, strict=True):
+                lengths = np.minimum(run.lengths[users], depth)
+                if hits_only:
+                    lists = _judged_ranks(matches_of_run.T, lengths, run)
+                else:
+                    contiguous = np.ascontiguousarray(matches_of_run.T)
+                    lists = Columns(contiguous, lengths, listed_ranks=None, run=run)
+                systems.append(lists)
+            yield Block(users, judgements, systems, first_system)
 
 
-def _users_of_blocks(qrels: Qrels, n_samples: int) -> Iterator[Numbers]:
+def _users_of_blocks(qrels: Qrels, n_samples: int, cells_at_once: int) -> Iterator[Numbers]:
     """Yield the numbers of users block by block, from few judgements to many; rising in a block.
 
-    A block has at most `USERS_AT_ONCE` users, and about `CELLS_AT_ONCE` judgements in ``n_samples``
-    samples.
+    A block has at most `USERS_AT_ONCE` users, and about ``cells_at_once`` judgements in
+    ``n_samples`` samples.
     """
     judgement_counts = np.diff(qrels.offsets)
     order = np.argsort(judgement_counts, kind="stable")
     cells_per_user = n_samples * np.maximum(judgement_counts[order], 1)
-    users_at_once = np.clip(CELLS_AT_ONCE // cells_per_user, 1, USERS_AT_ONCE)
+    users_at_once = np.clip(cells_at_once // cells_per_user, 1, USERS_AT_ONCE)
     start = 0
     while start < len(order):
         # Later users have more judgements: the last that may be in the block limits its size.

@@ -20,7 +20,7 @@ from harness.metrics.shared.metric import (
     logarithms,
     name_users_in_errors,
 )
-from harness.scoring.blocks import Block, Needs, Samples, divide, needs_of
+from harness.scoring.blocks import AllJudgements, Block, Needs, Samples, divide, needs_of
 from qrels import Catalogue, Judged, Qrels
 from runs import Run
 from runs.replicates import Replicates
@@ -29,6 +29,9 @@ from runs.shared.arrays import Floats, Masks, Numbers
 if TYPE_CHECKING:
     from harness.scoring.kernel import Hits
 
+
+JUDGEMENTS_AT_ONCE = 1 << 20
+"""Judgements of the users whose lists are scored together, by all runs: 8 MB of grades."""
 
 SAMPLES_AT_ONCE: Mapping[Needs, int] = {"judged ranks": 64, "all ranks": 1}
 """Samples of the judgements that are scored together, by definitions over these ranks."""
@@ -47,7 +50,9 @@ def score(
     """Score every user by every measure for every run, by the readable definitions of metrics.
 
     The result has values of shape (n_measures, n_runs, n_users); lists that are shorter than the
-    deepest cut-off end with empty ranks.
+    deepest cut-off end with empty ranks. Judgements of a block of users are prepared once for all
+    runs. Beyond the result, memory is that of a block (see `divide`), with `JUDGEMENTS_AT_ONCE`
+    judgements.
 
     Parameters
     ----------
@@ -62,7 +67,7 @@ def score(
     catalogue
         What metrics may know of items; None if nothing is known.
     advance
-        Is called after every run.
+        Is called once for each run, whenever as many lists are scored as a run has.
 
     Raises
     ------
@@ -74,15 +79,17 @@ def score(
     values = np.empty((len(measures), len(runs), qrels.n_users))
     depth = depth_needed(runs, measures, metrics)
     catalogue = Catalogue(n_items=0) if catalogue is None else catalogue
-    all_kept = _one_sample_of_all(len(qrels.items))
-    all_judgements = Samples.of_masks(qrels, catalogue, all_kept)
-    for system, run in enumerate(runs):
-        for block in divide([run], qrels, depth=depth):
-            block_users = users[block.users]
-            for judged in block.judge(all_judgements):
-                with name_users_in_errors(block_users):
-                    values[:, system, block.users] = _scores(judged, measures, metrics)
-        advance()
+    all_judgements = AllJudgements(qrels, catalogue)
+    n_lists = 0
+    for block in divide(runs, qrels, depth=depth, cells_at_once=JUDGEMENTS_AT_ONCE):
+        block_users = users[block.users]
+        for system, judged in enumerate(block.judge(all_judgements), start=block.first_system):
+            with name_users_in_errors(block_users):
+                values[:, system, block.users] = _scores(judged, measures, metrics)
+        n_runs_before = n_lists // qrels.n_users
+        n_lists += len(block.users) * len(block.systems)
+        for _ in range(n_runs_before, n_lists // qrels.n_users):
+            advance()
     lower_is_better = [name for name, metric in metrics.items() if not metric.higher_is_better]
     labels = measures.with_lower_is_better_for(lower_is_better)
     systems = tuple(run.system for run in runs)
@@ -313,7 +320,8 @@ class SampleScorer:
             order = np.argsort(block_of_user, kind="stable")
             ordered_blocks = block_of_user[order]
             block_numbers, starts = np.unique(ordered_blocks, return_index=True)
-            for run, judged in enumerate(user_block.judge(samples)):
+            judged_lists = user_block.judge(samples)
+            for run, judged in enumerate(judged_lists, start=user_block.first_system):
                 # Of lists: the samples of a user, then those of the next.
                 scores = _scores(judged, measures, self.metrics)
                 by_user = scores.reshape(len(measures), len(block_of_user), -1)
@@ -401,13 +409,14 @@ class SampleScorer:
     @cached_property
     def _blocks(self) -> list[Block]:
         """The lists of all users with all their ranks, to be judged in one sample at a time."""
-        return divide(self.runs, self.qrels, depth=self._depth)
+        return list(divide(self.runs, self.qrels, depth=self._depth))
 
     @cached_property
     def _blocks_of_hits(self) -> list[Block]:
         """The lists of all users with their judged ranks, to be judged in many samples at once."""
         at_once = SAMPLES_AT_ONCE["judged ranks"]
-        return divide(self.runs, self.qrels, depth=self._depth, n_samples=at_once, hits_only=True)
+        blocks = divide(self.runs, self.qrels, depth=self._depth, n_samples=at_once, hits_only=True)
+        return list(blocks)
 
 
 def is_fused(metric: Metric) -> bool:

@@ -40,6 +40,7 @@ from tests.lists import means_on, pooled, qrels_as_dicts, run_as_dicts, users_on
 CUTOFFS = (5, *range(10, 101, 10))
 N_SYSTEMS, N_USERS, N_ITEMS, DEPTH = 21, 6040, 3706, 100
 MANY_USERS = 33_388
+TRUE_USERS = 1000
 LEVELS, SAMPLES = tuple(round(1 - 0.05 * step, 2) for step in range(20)), 50
 METRICS = built_in_metrics()
 MEASURES = [Measure(name, cutoff) for name in FUSED for cutoff in CUTOFFS]
@@ -181,7 +182,7 @@ def test_one_run_by_the_readable_definitions(
         return score([run], qrels, Measures(MEASURES), METRICS, users=users).values[:, 0]
 
     np.testing.assert_allclose(by_definition(), peer.scores(), rtol=0, atol=1e-12)
-    seconds, preparing = best(by_definition), best(lambda: divide([run], qrels, depth=DEPTH))
+    seconds, preparing = best(by_definition), best(lambda: list(divide([run], qrels, depth=DEPTH)))
     print(f"\npytrec_eval, one run, the 47 values that it has: {peer.seconds:.3f} CPU-s")
     report("one run, 77 values, by definition, run and qrels matched first", seconds, peer.seconds)
     report("... matched before, as theirs are", seconds - preparing, peer.seconds, target="5")
@@ -223,6 +224,34 @@ def test_the_sparsity_study(benchmark: Any, collection: Collection, peer: Pytrec
         theirs,
     )
     benchmark.pedantic(study, args=(scorer, qrels))
+
+
+def simulate_truth(n_users: int) -> Qrels:
+    """Every user has judged nearly all items, as in the truth of a simulated world."""
+    generator = np.random.default_rng(0)
+    is_judged = generator.random((n_users, N_ITEMS)) > 0.05
+    users, items = np.nonzero(is_judged)
+    grades = generator.choice(6, len(items), p=[0.1, 0.1, 0.2, 0.3, 0.2, 0.1])
+    return qrels_from_columns(users, items, grades, n_users=n_users, relevance_level=4)
+
+
+def test_scoring_by_the_truth(benchmark: Any, collection: Collection) -> None:
+    runs = [Run(run.system, run.items[:TRUE_USERS]) for run in collection[0]]
+    truth = simulate_truth(TRUE_USERS)
+    users = np.arange(TRUE_USERS).astype(np.str_)
+
+    def by_truth(some_runs: list[Run]) -> Floats:
+        return score(some_runs, truth, Measures(MEASURES), METRICS, users=users).values
+
+    of_single_runs = [by_truth([run]) for run in runs]
+    assert by_truth(runs).tobytes() == np.concatenate(of_single_runs, axis=1).tobytes()
+    together = best(lambda: by_truth(runs), rounds=3)
+    one_by_one = best(lambda: [by_truth([run]) for run in runs], rounds=3)
+    print(
+        f"\n{N_SYSTEMS} runs by a truth of {len(truth.items):,} judgements: {together:.3f} CPU-s; "
+        f"one run after the other {one_by_one / together:.1f} x that"
+    )
+    benchmark.pedantic(by_truth, args=(runs,))
 
 
 def test_growth_with_users(benchmark: Any, collection: Collection) -> None:

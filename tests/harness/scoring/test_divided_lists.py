@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -55,22 +56,35 @@ def test_a_block_has_users_with_about_equally_many_judgements(
     assert lists.items(few.users, qrels).tolist() == [[9, -1], [8, -1], [-1, -1], [-1, -1]]
 
 
-def counted(counts: list[int], n_samples: int) -> list[list[int]]:
+def counted(counts: list[int], n_samples: int, cells_at_once: int) -> list[list[int]]:
     users = np.repeat(np.arange(len(counts)), counts)
     items = np.concatenate([np.arange(count) for count in counts])
     of_all = qrels_from_columns(users, items, items, n_users=len(counts), relevance_level=1)
-    return [users.tolist() for users in judging._users_of_blocks(of_all, n_samples)]
+    return [users.tolist() for users in judging._users_of_blocks(of_all, n_samples, cells_at_once)]
 
 
 def test_a_block_has_at_most_so_many_judgements_in_all_its_samples(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(judging, "CELLS_AT_ONCE", 24)
-    assert counted([4, 0, 1, 2, 3, 3, 5], 1) == [[1, 2, 3, 4], [0, 5, 6]]
-    assert counted([4, 0, 1, 2, 3, 3, 5], 4) == [[1], [2], [3, 4], [5], [0], [6]]
-    assert counted([4, 0, 1, 2, 3, 3, 5], 1000) == [[1], [2], [3], [4], [5], [0], [6]]
+    assert counted([4, 0, 1, 2, 3, 3, 5], 1, 24) == [[1, 2, 3, 4], [0, 5, 6]]
+    assert counted([4, 0, 1, 2, 3, 3, 5], 4, 24) == [[1], [2], [3, 4], [5], [0], [6]]
+    assert counted([4, 0, 1, 2, 3, 3, 5], 1000, 24) == [[1], [2], [3], [4], [5], [0], [6]]
     monkeypatch.setattr(judging, "USERS_AT_ONCE", 3)
-    assert counted([1] * 7, 1) == [[0, 1, 2], [3, 4, 5], [6]]
+    assert counted([1] * 7, 1, 24) == [[0, 1, 2], [3, 4, 5], [6]]
+
+
+def test_a_block_has_the_lists_of_as_many_runs_as_fit(
+    qrels: Qrels, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = [replace(RUN, system=name) for name in "abcde"]
+    (whole,) = divide(runs, qrels, depth=4)
+    monkeypatch.setattr(judging, "RANKS_AT_ONCE", 2 * 3 * 4)
+    blocks = list(divide(runs, qrels, depth=4))
+    assert [block.first_system for block in blocks] == [0, 2, 4]
+    systems = [lists for block in blocks for lists in block.systems]
+    assert [lists.run.system for lists in systems] == ["a", "b", "c", "d", "e"]
+    for lists, in_one_block in zip(systems, whole.systems, strict=True):
+        np.testing.assert_array_equal(lists.judgements, in_one_block.judgements)
 
 
 def test_lists_are_cut_or_end_with_empty_ranks(qrels: Qrels) -> None:
