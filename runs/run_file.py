@@ -66,7 +66,8 @@ class RunFile:
             If scores of neighbours are equal in single precision only.
         """
         topic = topics.numbers(self.users.ids)[self.user]
-        item = items.numbers(self.items.ids)[self.item]
+        is_own_numbering = items is self.items
+        item = self.item if is_own_numbering else items.numbers(self.items.ids)[self.item]
         # Beyond the range of float32 scores are infinite.
         with np.errstate(over="ignore", under="ignore"):
             single_scores = self.score.astype(np.float32)

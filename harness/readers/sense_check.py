@@ -98,13 +98,15 @@ class SenseCheck:
     source: str
     runs: list[RunSense] = field(default_factory=list)
 
-    def add(self, run: RunFile) -> None:
+    def add(self, run: RunFile, item_in_qrels: Ints | None = None) -> None:
         """Count what a run has in common with the qrels.
 
         Ids are looked up in the qrels: a number of -1 is for those that are not there. Counts are
-        added to ``self.runs``.
+        added to ``self.runs``. ``item_in_qrels`` are the numbers of the items of the run, of shape
+        (n_items,), if they have been looked up before.
         """
-        item_in_qrels = self.qrels.items.numbers(run.items.ids)
+        if item_in_qrels is None:
+            item_in_qrels = self.qrels.items.numbers(run.items.ids)
         user_in_qrels = self.qrels.users.numbers(run.users.ids)
         is_topic = user_in_qrels >= 0
         is_judged = item_in_qrels >= 0

@@ -12,7 +12,7 @@ from analyses.shared.number_format import rounded
 from qrels import Qrels, judge
 from runs import Run
 from runs.run_file import RankedLists
-from runs.shared.arrays import Floats
+from runs.shared.arrays import Floats, Numbers
 from runs.shared.errors import counted, warn
 
 MIN_TIED_SHARE: Final = 0.05
@@ -92,28 +92,41 @@ def orders_of_tied_lines(lists: RankedLists, qrels: Qrels) -> tuple[RankedLists,
     -------
     The lists in their worst and in their best order.
     """
+    # ``lists.tied`` marks lines that tie with the next: others end a group, and the next begins.
+    begins_a_group = np.roll(~lists.tied, 1)
+    group_numbers = np.cumsum(begins_a_group)
+    # Lines that tie with the next or with the one before; the others keep their ranks.
+    rows = np.flatnonzero(lists.tied | ~begins_a_group)
+    worth = _worth_of_lines(lists, rows, qrels)
+    worst = np.lexsort((worth, group_numbers[rows]))
+    best = np.lexsort((-worth, group_numbers[rows]))
+    worst_items = lists.item.copy()
+    worst_items[rows] = lists.item[rows[worst]]
+    best_items = lists.item.copy()
+    best_items[rows] = lists.item[rows[best]]
+    worst_lists = replace(lists, item=worst_items)
+    best_lists = replace(lists, item=best_items)
+    return worst_lists, best_lists
+
+
+def _worth_of_lines(lists: RankedLists, rows: Numbers, qrels: Qrels) -> Floats:
+    """Look up the grade of each line; unjudged items are between non-relevant and relevant ones.
+
+    ``rows`` are places in ``lists.item``, of shape (n_rows,), as is the result. There is at least
+    one judgement.
+    """
     highest_item = max(lists.item.max(initial=0), qrels.items.max(initial=0))
     n_items = int(highest_item) + 1
     topic_of_line = np.repeat(np.arange(qrels.n_users), lists.lengths)
     # One number for each topic and item, rising in the judgements.
-    lines = topic_of_line * n_items + lists.item
-    judgements = qrels.users.astype(np.int64) * n_items + qrels.items
-    places = np.searchsorted(judgements, lines)
-    # A line beyond the last judgement has a place after it.
-    places = np.minimum(places, len(judgements) - 1)
-    is_judged = judgements[places] == lines
+    listed_pairs = topic_of_line[rows] * n_items + lists.item[rows]
+    judged_pairs = qrels.users.astype(np.int64) * n_items + qrels.items
+    places = np.searchsorted(judged_pairs, listed_pairs)
+    # A pair beyond the last judgement has a place after it.
+    places = np.minimum(places, len(judged_pairs) - 1)
+    is_judged = judged_pairs[places] == listed_pairs
     worth_of_unjudged = qrels.relevance_level - 0.5
-    worth = np.where(is_judged, qrels.grades[places], worth_of_unjudged)
-    # ``lists.tied`` marks lines that tie with the next: others end a group, and the next begins.
-    begins_a_group = np.roll(~lists.tied, 1)
-    group_numbers = np.cumsum(begins_a_group)
-    worst = np.lexsort((worth, group_numbers))
-    best = np.lexsort((-worth, group_numbers))
-    worst_items = lists.item[worst]
-    best_items = lists.item[best]
-    worst_lists = replace(lists, item=worst_items)
-    best_lists = replace(lists, item=best_items)
-    return worst_lists, best_lists
+    return np.where(is_judged, qrels.grades[places], worth_of_unjudged)
 
 
 def warn_of_ranges(system: str, share: float, measures: Sequence[str], means: Floats) -> None:

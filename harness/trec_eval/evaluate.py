@@ -7,7 +7,7 @@ import io
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -23,8 +23,8 @@ from harness.scoring.tied_items import MIN_TIED_SHARE, orders_of_tied_lines, war
 from harness.trec_eval.measures import RUN_ID, Column
 from qrels import Catalogue, Qrels, judge
 from qrels.qrels import judgement_facts, warn_of_one_sided_judgements
-from runs.run_file import Precision, RankedLists, common_items, require_known_users
-from runs.shared.arrays import Floats, Integers, Numbers
+from runs.run_file import Precision, RankedLists, require_known_users
+from runs.shared.arrays import Floats, Integers, Ints, Numbers
 from runs.shared.errors import counted
 from runs.shared.fields import place_in_group
 
@@ -124,8 +124,9 @@ def evaluate_runs(
 ) -> Evaluations:
     """Evaluate run files over the topics of a qrels file.
 
-    One file is held at a time, and a block of its topics is scored at a time: memory grows with the
-    lines of the longest file, not with its topics times its longest list.
+    The judgements are sorted and numbered once. One file is held at a time, and a block of its
+    topics is scored at a time: memory grows with the judgements and with the lines of the longest
+    file, not with its topics times its longest list.
 
     Warns of ties that change a mean, and of what is suspicious in runs and judgements.
 
@@ -159,21 +160,28 @@ def evaluate_runs(
         If a file cannot be read, or a run has no topic of the qrels.
     """
     qrels_file = judgements_of(qrels_path, qrels_options)
+    qrels = qrels_file.to_qrels(qrels_file.items, relevance_level=relevance_level)
+    all_topics = np.arange(qrels.n_users)
     sense_check = SenseCheck(qrels_file, str(qrels_path))
     evaluations = []
     for run_path in run_paths:
-        # Each file has a numbering of its own items.
         for run_file in read_run_files([run_path], run_options):
-            items = common_items([run_file], qrels_file.items)
             require_known_users(run_file, qrels_file.users)
-            sense_check.add(run_file)
-            lists = run_file.ranked_lists(qrels_file.users, items, precision=precision)
-            qrels = qrels_file.to_qrels(items, relevance_level=relevance_level)
-            values = _score_topics(lists, qrels, columns, depth=depth, judged_only=judged_only)
+            item_in_qrels = qrels_file.items.numbers(run_file.items.ids)
+            sense_check.add(run_file, item_in_qrels)
+            # Lists are ordered by the file's own items, and judged by the numbers of the qrels.
+            own_lists = run_file.ranked_lists(qrels_file.users, run_file.items, precision=precision)
+            item_numbers = _beyond_judged(item_in_qrels, len(qrels_file.items))
+            lists = replace(own_lists, item=item_numbers[own_lists.item])
+            values = _score_topics(
+                lists, qrels, columns, all_topics, depth=depth, judged_only=judged_only
+            )
             has_list = lists.lengths > 0
             is_counting = has_list | (topics == "qrels")
             counting = np.flatnonzero(is_counting)
-            _warn_of_ties(lists, qrels, columns, counting, depth=depth, judged_only=judged_only)
+            _warn_of_ties(
+                lists, qrels, columns, counting, values, depth=depth, judged_only=judged_only
+            )
             evaluation = Evaluation(
                 path=run_file.path,
                 system=run_file.system,
@@ -184,11 +192,20 @@ def evaluate_runs(
             )
             evaluations.append(evaluation)
     sense_check.finish()
-    qrels = qrels_file.to_qrels(qrels_file.items, relevance_level=relevance_level)
     check_grades(qrels, remedy="`-l {level}`")
     constant_values = _values_without_nonrelevant(column.name for column in columns)
     warn_of_one_sided_judgements(qrels, constant_values)
     return Evaluations(tuple(evaluations), judgement_facts(qrels), topics)
+
+
+def _beyond_judged(item_in_qrels: Ints, n_judged_items: int) -> Ints:
+    """Number the items that the qrels lack after all that they have.
+
+    ``item_in_qrels`` are numbers in the qrels, -1 for items that are not there, of shape
+    (n_items,). The result is int32 of the same shape.
+    """
+    further_numbers = n_judged_items + np.arange(len(item_in_qrels))
+    return np.where(item_in_qrels >= 0, item_in_qrels, further_numbers).astype(np.int32)
 
 
 def _warn_of_ties(
@@ -196,6 +213,7 @@ def _warn_of_ties(
     qrels: Qrels,
     columns: Sequence[Column],
     topics: Numbers,
+    values: Floats,
     *,
     depth: int | None,
     judged_only: bool,
@@ -203,8 +221,8 @@ def _warn_of_ties(
     """Warn if many lists have items of equal score whose order matters for a mean.
 
     Nothing happens if less than `MIN_TIED_SHARE` (5 %) of the topics that count have such items in
-    the ranks that are read. Else the run is scored with tied items in other orders, too, and the
-    warning shows the range of each mean that differs.
+    the ranks that are read. Else topics whose items change places are scored with tied items in
+    other orders, too, and the warning shows the range of each mean that differs.
 
     Parameters
     ----------
@@ -216,6 +234,8 @@ def _warn_of_ties(
         The measures.
     topics
         Numbers of the topics that count.
+    values
+        Values of all topics of the qrels by all measures, as read, (n_columns, n_topics).
     depth, judged_only
         As for `evaluate_runs`.
     """
@@ -227,12 +247,18 @@ def _warn_of_ties(
     share = float((n_ties[topics] > 0).mean()) if len(topics) else 0.0
     if share < MIN_TIED_SHARE:
         return
-    orders = [lists, *orders_of_tied_lines(lists, qrels)]
-    means = np.empty((len(columns), len(orders)))
-    for column_of_means, order in enumerate(orders):
-        values = _score_topics(order, qrels, columns, depth=depth, judged_only=judged_only)
-        means[:, column_of_means] = values[:, topics].mean(axis=1)
-    warn_of_ranges(lists.system, share, [column.name for column in columns], means)
+    means = [values[:, topics].mean(axis=1)]
+    for order in orders_of_tied_lines(lists, qrels):
+        values_of_order = values.copy()
+        reordered_topics = np.unique(topic_of_line[order.item != lists.item])
+        if len(reordered_topics) > 0:
+            values_of_order[:, reordered_topics] = _score_topics(
+                order, qrels, columns, reordered_topics, depth=depth, judged_only=judged_only
+            )
+        means.append(values_of_order[:, topics].mean(axis=1))
+    warn_of_ranges(
+        lists.system, share, [column.name for column in columns], np.stack(means, axis=1)
+    )
 
 
 NOTHING_KNOWN = Catalogue(0)
@@ -246,29 +272,34 @@ def _score_topics(
     lists: RankedLists,
     qrels: Qrels,
     columns: Sequence[Column],
+    topics: Numbers,
     *,
     depth: int | None,
     judged_only: bool,
 ) -> Floats:
-    """Score all topics of the qrels by all measures: values of shape (n_columns, n_topics).
+    """Score some topics of the qrels by all measures: values of shape (n_columns, n_topics).
 
-    ``depth`` is the number of ranks that count, None for all; with ``judged_only``, items without a
-    judgement are then left out of the lists. Errors of a measure name users by id.
+    ``topics`` are their numbers, rising, of shape (n_topics,). ``depth`` is the number of ranks
+    that count, None for all; with ``judged_only``, items without a judgement are then left out of
+    the lists. Errors of a measure name users by id.
     """
-    values = np.empty((len(columns), qrels.n_users))
+    values = np.empty((len(columns), len(topics)))
     longest = int(lists.lengths.max(initial=1))
     deepest = longest if depth is None else min(depth, longest)
     lengths = np.minimum(lists.lengths, deepest)
     judgement_counts = np.diff(qrels.offsets)
-    for topics in _blocks(np.maximum(lengths, judgement_counts)):
-        n_ranks = int(lengths[topics].max(initial=1))
-        run = lists.to_run(topics, depth=n_ranks)
-        judged = judge(run, qrels.select_users(topics), NOTHING_KNOWN).as_deep_as(deepest)
+    widths = np.maximum(lengths, judgement_counts)
+    for places in _blocks(widths[topics]):
+        topics_of_block = topics[places]
+        n_ranks = int(lengths[topics_of_block].max(initial=1))
+        run = lists.to_run(topics_of_block, depth=n_ranks)
+        qrels_of_block = qrels.select_users(topics_of_block)
+        judged = judge(run, qrels_of_block, NOTHING_KNOWN).as_deep_as(deepest)
         if judged_only:
             judged = judged.condensed
-        with name_users_in_errors(lists.topics.ids[topics]):
+        with name_users_in_errors(lists.topics.ids[topics_of_block]):
             for number, column in enumerate(columns):
-                values[number, topics] = column.score(judged)
+                values[number, places] = column.score(judged)
     return values
 
 

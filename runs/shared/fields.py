@@ -83,8 +83,9 @@ class Columns:
         InputError at its first line, as an array of all texts would be too large.
         """
         texts, codes = self.texts(field)
-        too_long = next((code for code, text in enumerate(texts) if len(text) > LONGEST_ID), None)
-        if too_long is not None:
+        lengths = list(map(len, texts))
+        if max(lengths, default=0) > LONGEST_ID:
+            too_long = next(code for code, length in enumerate(lengths) if length > LONGEST_ID)
             long_text = texts[too_long]
             finding = (
                 f"an id or a name has at most {LONGEST_ID:,} characters, found one of "
@@ -105,8 +106,7 @@ class Columns:
         id may be.
         """
         texts, codes = self.bounded_texts(field)
-        numbering = Numbering.of(texts)
-        numbers_of_texts = numbering.numbers(texts)
+        numbering, numbers_of_texts = Numbering.of_distinct(texts)
         return numbering, numbers_of_texts[codes]
 
     def line(self, position: int) -> tuple[int, list[bytes]]:
@@ -312,6 +312,9 @@ class Pairs(NamedTuple):
         # One number for each pair.
         pairs = self.user.astype(np.int64) * len(self.items) + self.item
         if subtopic is None:
+            sorted_pairs = np.sort(pairs)
+            if not (sorted_pairs[1:] == sorted_pairs[:-1]).any():
+                return np.empty(0, dtype=np.intp)
             order = np.argsort(pairs, kind="stable")
             equals_next = np.diff(pairs[order]) == 0
         else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
 from typing import Final
@@ -130,6 +130,19 @@ class Numbering:
     def select(self, numbers: Integers) -> Numbering:
         """Keep the ids with these numbers, which rise, and number them anew."""
         return Numbering(self.ids[numbers])
+
+    @classmethod
+    def of_distinct(cls, ids: Sequence[str]) -> tuple[Numbering, Ints]:
+        """Number ids of which none occurs twice, by code point, from 0.
+
+        Returns the numbering, and the number of each id, int32 of shape (n,). Raises InputError if
+        an id occurs twice.
+        """
+        texts = _as_text(ids)
+        order = np.argsort(texts)
+        numbers = np.empty(len(order), dtype=np.int32)
+        numbers[order] = np.arange(len(order))
+        return cls(texts[order]), numbers
 
 
 def _as_text(ids: Iterable[str] | NDArray[np.str_]) -> NDArray[np.str_]:

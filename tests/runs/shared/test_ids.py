@@ -87,6 +87,14 @@ def test_unknown_ids_have_no_number() -> None:
     assert Numbering.of([]).numbers(["a", "b"]).tolist() == [-1, -1]
 
 
+def test_distinct_ids_are_numbered_where_they_stand() -> None:
+    numbering, numbers = Numbering.of_distinct(["b", "é", "a", "a1"])
+    assert numbering.ids.tolist() == ["a", "a1", "b", "é"]
+    assert numbers.tolist() == [2, 3, 0, 1]
+    with pytest.raises(InputError):
+        Numbering.of_distinct(["a", "b", "a"])
+
+
 def test_numbers_are_kept_by_selection() -> None:
     assert Numbering.of("abc").select(np.array([0, 2])).ids.tolist() == ["a", "c"]
 
