@@ -201,23 +201,26 @@ def _equal_to_next(values: NDArray[np.floating]) -> Masks:
 def _ranking(topic: Ints, score: NDArray[np.floating], item: Ints) -> Numbers:
     """Order lines by topic, then falling score, then falling item.
 
-    Columns and the result, line numbers, are of shape (n_lines,). Only the topics whose lines are
-    not in order already are sorted.
+    Columns and the result, line numbers, are of shape (n_lines,). Only the topics whose scores rise
+    somewhere, and items of equal score, are sorted.
     """
     order = np.argsort(topic, kind="stable")
     topics = topic[order]
     scores = score[order]
-    items = item[order]
-    has_higher_score = scores[:-1] > scores[1:]
-    has_equal_score = scores[:-1] == scores[1:]
-    has_higher_item = items[:-1] > items[1:]
-    is_in_order = has_higher_score | (has_equal_score & has_higher_item)
     same_topic = topics[:-1] == topics[1:]
-    unordered_topics = topics[1:][~is_in_order & same_topic]
-    is_unordered = np.isin(topics, unordered_topics)
-    lines = order[is_unordered]
+    rises = same_topic & (scores[:-1] < scores[1:])
+    is_rising = np.isin(topics, topics[1:][rises])
+    lines = order[is_rising]
     sorted_places = np.lexsort((-item[lines], -score[lines], topic[lines]))
-    order[is_unordered] = lines[sorted_places]
+    order[is_rising] = lines[sorted_places]
+    # In the other topics, items of equal score stand side by side.
+    tied_with_next = same_topic & (scores[:-1] == scores[1:])
+    begins_a_group = np.append(True, ~tied_with_next)[: len(order)]
+    group_numbers = np.cumsum(begins_a_group)
+    is_tied = np.append(tied_with_next, False)[: len(order)] | ~begins_a_group
+    rows = np.flatnonzero(is_tied & ~is_rising)
+    sorted_rows = rows[np.lexsort((-item[order[rows]], group_numbers[rows]))]
+    order[rows] = order[sorted_rows]
     return order
 
 
