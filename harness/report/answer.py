@@ -279,7 +279,7 @@ class Answer(Result):
         undecided = verdicts.with_verdict(OPEN)
         contested = (
             f"the {pairs.n_contested} of {counted(pairs.n_pairs, 'pair of systems')} that the "
-            "measures do not agree on"
+            "measures do not clearly agree on"
         )
         if confirmed:
             subject = "it is" if len(confirmed) == 1 else "each is"
@@ -319,7 +319,8 @@ class Answer(Result):
         """
         if self.verdicts is None or self.pairs is None:
             return None
-        pairs = counted(self.pairs.n_pairs, "pair of systems")
+        n_within_reach = int(np.count_nonzero(self.pairs.is_within_reach))
+        pairs = f"{counted(self.pairs.n_pairs, 'pair')} of {counted(n_within_reach, 'system')}"
         for key in self.deciding_keys:
             if key not in POOR_SHARES:
                 continue
@@ -489,7 +490,10 @@ class Answer(Result):
         if self.pairs.out_of_reach:
             names = listed(self.pairs.out_of_reach)
             verb = "is" if len(self.pairs.out_of_reach) == 1 else "are"
-            sentences.append(f"{names} {verb} far from the other systems, and not compared.")
+            sentences.append(
+                f"{names} {verb} not compared: most measures put them clearly above or below the "
+                "other systems."
+            )
         if self.pairs.excluded:
             reasons = [f"{name} ({reason})" for name, reason in self.pairs.excluded.items()]
             sentences.append(f"Not candidates: {listed(reasons)}.")
@@ -501,7 +505,7 @@ class Answer(Result):
         Further sources of chance are systems, or settings of the systems. Where an analysis does
         not know them, verdicts are said to be for these systems alone.
         """
-        scope = f"Verdicts are over {self.units}, for these systems"
+        scope = f"Verdicts hold for {self.units} like these, and these systems"
         sources = {
             source for respect in verdicts.respects.values() for source in respect.further_sources
         }
@@ -544,8 +548,9 @@ class Answer(Result):
 
         ``answer`` has a row per quantity and measure, from the best: columns quantity, metric,
         cutoff, value, low and high (95 %, over users). ``verdicts`` has a row per respect and
-        candidate: columns respect, metric, cutoff, share (of the contested pairs), low, high,
-        verdict, and overall, the verdict in all respects; it is missing without verdicts.
+        candidate: columns respect, metric, cutoff, share (of the contested pairs, in the mean over
+        resampled users), low, high, verdict, and overall, the verdict in all respects; it is
+        missing without verdicts.
         """
         import pandas as pd
 
@@ -624,15 +629,17 @@ class Answer(Result):
         margin = margin_in_words(self.verdicts.margin)
         sentences = [
             f"Shares of the {self.pairs.n_contested} pairs of systems that the measures do not "
-            f"agree on, in the mean over resampled {self.units}.",
-            f"{MARKS[CONFIRMED]} {CONFIRMED}: within {margin} of the best; {MARKS[RULED_OUT]} "
-            f"{RULED_OUT}: further from it; {MARKS[OPEN]} {OPEN}: undecided.",
+            "clearly agree on.",
+            f"{MARKS[CONFIRMED]} {CONFIRMED}: within {margin} of the best, {MARKS[RULED_OUT]} "
+            f"{RULED_OUT}: further from it, with 95 % confidence; {MARKS[OPEN]} {OPEN}: not known.",
         ]
+        if TRUTH in self.keys and len(self.share_keys) > 1:
+            sentences.append("The true order alone decides on the verdict.")
         n_out_of_reach = len(self.pairs.out_of_reach)
         if n_out_of_reach:
             left_out = counted(n_out_of_reach, "system")
             verb = "is" if n_out_of_reach == 1 else "are"
-            sentences.append(f"{left_out} {verb} left out, far from the others by most measures.")
+            sentences.append(f"{left_out} {verb} left out, clearly above or below the others.")
         return " ".join(sentences)
 
     def _matrix_caption(self, verdicts: Verdicts, keys: Sequence[str]) -> str:
@@ -650,7 +657,7 @@ class Answer(Result):
             f"{marks_in_words()}.",
             "Contested are pairs of systems within reach that not every candidate tells apart in "
             "the same direction (t-test, p < .001).",
-            f"The margin is {margin}: a tenth, or {PAIRS_OF_MARGIN} pairs if that is more. A "
+            f"The margin is {margin}: a tenth, but at least {PAIRS_OF_MARGIN} pairs. A "
             "measure is confirmed in a respect if no other is better by more than the margin "
             f"(one-sided, 95 % confidence over {self.units}), and ruled out if another is (95 % "
             "confidence over all respects).",

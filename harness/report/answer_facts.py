@@ -92,16 +92,16 @@ class Power:
         n_significant = int(self.n_significant[index])
         pairs = f"{n_significant} of {counted(self.n_pairs, 'pair of systems')}"
         power = (
-            f"{users} tell {pairs} apart by {measure}, and a typical pair with a chance of 80 % if "
-            f"its means differ by {rounded(difference, decimals)}"
+            f"With {users}, {measure} tells {pairs} apart; in a typical pair, it would find a "
+            f"difference of {rounded(difference, decimals)} in means with a chance of 80 %"
         )
         needed = float(self.needed[index])
         if not isfinite(needed):
             return f"{power}."
         most_needed = counted(round(needed), unit)
         if needed <= self.n_users:
-            return f"{power}. About {most_needed} are enough to tell 80 % of the pairs apart."
-        return f"{power}. About {most_needed} are needed to tell 80 % of the pairs apart."
+            return f"{power}. About {most_needed} are enough for 80 % of the pairs."
+        return f"{power}. About {most_needed} are needed for 80 % of the pairs."
 
 
 @dataclass(frozen=True, eq=False)
