@@ -37,6 +37,9 @@ CELL_TEXT_WIDTH = 2.0
 LEAST_TEXT_SIZE = 5.0
 """The least size of a number in a cell that is printed, in points."""
 
+MOST_NAME_WIDTH = 0.45
+"""Share of the width of a panel that the names of its rows may take."""
+
 COLLAPSED = "constrained_layout not applied"
 """How matplotlib's warning begins that texts leave no room for axes."""
 
@@ -65,6 +68,43 @@ def row_names(panel: Axes) -> list[str]:
         return []
     labels = [text.get_text() for text in panel.get_yticklabels()]
     return [label for label in labels if not NUMBER.fullmatch(label)]
+
+
+def shorten_row_names(panels: Sequence[Axes], panel_width: float) -> float:
+    """Leave the middle out of names of rows that would take more than `MOST_NAME_WIDTH` of a panel.
+
+    ``panel_width`` is in inches. Names that differ stay different, and may be wider for it: the
+    share of a panel's width that the longest takes is returned.
+    """
+    n_in_panel = _characters_in(panel_width)
+    n_fitting = int(MOST_NAME_WIDTH * n_in_panel)
+    longest = 0
+    for panel in panels:
+        if not row_names(panel):
+            continue
+        names = [text.get_text() for text in panel.get_yticklabels()]
+        shortened = shortened_names(names, n_fitting)
+        panel.set_yticks(panel.get_yticks(), shortened)
+        longest = max(longest, *map(len, shortened))
+    return longest / n_in_panel
+
+
+def shortened_names(names: Sequence[str], n_characters: int) -> list[str]:
+    """Shorten names to so many characters, or as many as they need to differ: "run-of-…-2.txt"."""
+    shortened = [_without_middle(name, n_characters) for name in names]
+    while len(set(shortened)) < len(set(names)):
+        n_characters += 1
+        shortened = [_without_middle(name, n_characters) for name in names]
+    return shortened
+
+
+def _without_middle(name: str, n_characters: int) -> str:
+    """Leave the middle of a longer name out, so that it has so many characters: three at least."""
+    if len(name) <= max(n_characters, 3):
+        return name
+    n_at_end = (max(n_characters, 3) - 1) // 2
+    n_at_start = max(n_characters, 3) - 1 - n_at_end
+    return f"{name[:n_at_start]}…{name[-n_at_end:]}"
 
 
 def label_outer(panels: Sequence[Axes], n_columns: int) -> None:

@@ -26,6 +26,7 @@ from analyses.shared.figure_layout import (
     lay_out,
     row_names,
     share_legend,
+    shorten_row_names,
 )
 from analyses.shared.figure_options import COLUMN_WIDTHS, STYLE, FigureOptions
 from analyses.shared.result import METRIC, FigureDeclaration, Result, measures_of
@@ -195,6 +196,10 @@ def _draw_highlighted(draw: Callable[[Axes], Axes], name: str, ax: Axes) -> Axes
     return ax
 
 
+MOST_OF_PANEL = 0.6
+"""Share of the width of a panel above which names of its rows need fewer columns of panels."""
+
+
 def draw_panels(
     draws: Mapping[str, Callable[[Axes], Axes]],
     options: FigureOptions = NO_OPTIONS,
@@ -243,6 +248,17 @@ def draw_panels(
         height = options.height or n_rows * default_height
         panel_height = height / n_rows
         figure.set_size_inches(width, height)
+        name_share = shorten_row_names(panels, width / n_columns)
+        if name_share > MOST_OF_PANEL and n_columns > 1:
+            return draw_panels(
+                draws,
+                options,
+                most_columns=n_columns - 1,
+                wide=wide,
+                share_scales=share_scales,
+                title=title,
+                legend_title=legend_title,
+            )
         n_legend_lines = share_legend(figure, panels, width, legend_title)
         names_of_rows = [row_names(panel) for panel in panels]
         if share_scales:
