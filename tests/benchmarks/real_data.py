@@ -11,6 +11,7 @@ import json
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -21,6 +22,7 @@ import pandas as pd
 
 from harness import open_study
 from harness.report.answer import MARKS, Answer
+from harness.report.repeats import Repeats
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/real-data"
@@ -268,6 +270,27 @@ def data_sets(folder: Path) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def best_over_seeds(folder: Path) -> pd.DataFrame:
+    """Count under how many seeds a measure is the best of each respect: "Recall@100 (3)".
+
+    A row for each data set, a column for each respect. A seed is one of the split and of training.
+    """
+    rows = []
+    for name, data_set in DATA_SETS.items():
+        repeats = open_study(folder / f"study-{name}").result("repeats")
+        assert isinstance(repeats, Repeats)
+        row = {"data": data_set.title}
+        for subject, values, sign in zip(
+            repeats.subjects, repeats.values, repeats.signs, strict=True
+        ):
+            # Of shape (n_measures, n_seeds).
+            comparable = np.where(np.isnan(values), -np.inf, sign * values)
+            counts = Counter(comparable.argmax(axis=0).tolist()).most_common()
+            row[subject] = ", ".join(f"{repeats.measures[best]} ({n})" for best, n in counts)
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
 def main() -> None:
     """Run the studies, or what is left of them, compare them, and write what the page shows."""
     data, folder, seeds = Path(sys.argv[1]), Path(sys.argv[2]).resolve(), int(sys.argv[3])
@@ -280,6 +303,7 @@ def main() -> None:
     data_sets(folder).to_csv(PAGE / "data-sets.csv", index=False)
     verdicts(folder).to_csv(PAGE / "verdicts.csv", index=False)
     decisions(folder).to_csv(PAGE / "decisions.csv", index=False)
+    best_over_seeds(folder).to_csv(PAGE / "seeds.csv", index=False)
     mean_ranks(comparison).to_csv(PAGE / "mean-ranks.csv", index=False)
     by_kind = ranks_by_kind(of_all)
     by_kind.to_csv(PAGE / "ranks-by-kind.csv", index=False, float_format="%.2f")
