@@ -149,7 +149,8 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_study_names_members_of_an_installed_package(installed: Path) -> None:
     report = (installed / "study-installed/report.html").read_text(encoding="utf-8")
-    assert "sDCG@10" in report
+    means = (installed / "study-installed/tables/means.csv").read_text(encoding="utf-8")
+    assert "sDCG,10," in means
     assert "The means have a standard deviation of" in report
 
 
