@@ -100,10 +100,12 @@ def shortened_names(names: Sequence[str], n_characters: int) -> list[str]:
 
 def _without_middle(name: str, n_characters: int) -> str:
     """Leave the middle of a longer name out, so that it has so many characters: three at least."""
-    if len(name) <= max(n_characters, 3):
+    n_characters = max(n_characters, 3)
+    if len(name) <= n_characters:
         return name
-    n_at_end = (max(n_characters, 3) - 1) // 2
-    n_at_start = max(n_characters, 3) - 1 - n_at_end
+    n_kept = n_characters - 1
+    n_at_end = n_kept // 2
+    n_at_start = n_kept - n_at_end
     return f"{name[:n_at_start]}…{name[-n_at_end:]}"
 
 

@@ -489,10 +489,12 @@ class Answer(Result):
         sentences = []
         if self.pairs.out_of_reach:
             names = listed(self.pairs.out_of_reach)
-            verb = "is" if len(self.pairs.out_of_reach) == 1 else "are"
+            is_single = len(self.pairs.out_of_reach) == 1
+            verb = "is" if is_single else "are"
+            pronoun = "it" if is_single else "them"
             sentences.append(
-                f"{names} {verb} not compared: most measures put them clearly above or below the "
-                "other systems."
+                f"{names} {verb} not compared: most measures put {pronoun} clearly above or below "
+                "the other systems."
             )
         if self.pairs.excluded:
             reasons = [f"{name} ({reason})" for name, reason in self.pairs.excluded.items()]
