@@ -8,7 +8,7 @@ from itertools import chain, compress
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.spatial.distance import squareform
+import scipy
 from scipy.special import ndtr, stdtrit
 
 from analyses.intervals.percentile_intervals import symmetric_interval
@@ -171,7 +171,7 @@ class Corrected(Result):
         p_values = self.differences()["p"]
         groups = []
         for values, p in zip(self.contrasted, p_values, strict=True):
-            is_significant = squareform(p < 1 - CONFIDENCE)
+            is_significant = scipy.spatial.distance.squareform(p < 1 - CONFIDENCE)
             differs = is_significant[np.ix_(tested, tested)]
             falling = np.argsort(-values[tested], kind="stable")
             letters = [""] * len(self.systems)

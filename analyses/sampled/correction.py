@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, NamedTuple
 
 import numpy as np
+import scipy
 from pydantic import Field
-from scipy.stats import mode
 
 from analyses.intervals.resampling import draw_weights
 from analyses.sampled.corrected_metrics import Corrected
@@ -220,7 +220,7 @@ def _count_differing_users(sample: SampledRanks) -> int:
     n_places = int(sample.order.max())
     usual_rank = np.zeros(n_places + 1, dtype=np.int64)
     for place in np.unique(sample.order):
-        usual_rank[place] = mode(sample.rank[sample.order == place]).mode
+        usual_rank[place] = scipy.stats.mode(sample.rank[sample.order == place]).mode
     differs = sample.rank != usual_rank[sample.order]
     return len(np.unique(sample.user[differs]))
 

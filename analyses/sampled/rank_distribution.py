@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.optimize import minimize
 from scipy.sparse import csr_array
 from scipy.special import gammaln, log_softmax, logsumexp, xlog1py, xlogy
 
@@ -528,7 +528,7 @@ def _most_entropy(kernel: Kernel, matrix: Floats, shares: Floats, eta: float) ->
         matrix[np.diag_indices_from(matrix)] += ridge
         return np.asarray(matrix)
 
-    solution = minimize(
+    solution = scipy.optimize.minimize(
         negative_dual,
         np.zeros(len(targets)),
         jac=True,

@@ -14,8 +14,6 @@ from analyses.shared.drawing import (
     explanations,
     highlight_curve,
 )
-from analyses.shared.end_labels import LINE_HEIGHT as NAME_HEIGHT
-from analyses.shared.end_labels import EndLabels
 from analyses.shared.figure_formats import POINTS_PER_INCH, RESOLUTION
 from analyses.shared.figure_layout import (
     LINE_HEIGHT,
@@ -349,6 +347,8 @@ def _height_with_texts(
     least 1.3 inches (`LEAST_HEIGHT`). ``names_of_rows`` has the names of the rows of each panel,
     which may be none.
     """
+    from analyses.shared.end_labels import LINE_HEIGHT as NAME_HEIGHT
+
     n_rows = max(len(names) for names in names_of_rows)
     rows_height = n_rows * ROW_HEIGHT * font_size() if n_rows else LEAST_PLOT_HEIGHT
     n_names_at_ends = max(_count_names_at_ends(panel) for panel in panels)
@@ -367,4 +367,6 @@ def _height_with_texts(
 
 def _count_names_at_ends(panel: Axes) -> int:
     """Count the names that stand where curves end, one below the other."""
+    from analyses.shared.end_labels import EndLabels
+
     return sum(len(artist.names) for artist in panel.artists if isinstance(artist, EndLabels))

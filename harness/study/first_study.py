@@ -19,7 +19,6 @@ import numpy as np
 from harness.readers.sense_check import deep_cutoffs
 from harness.report.checks import leakage_checks, untested_checks
 from harness.study.inputs import split_ratings
-from harness.study.run import check
 from harness.study.sections import USUAL, SplitSection
 from harness.study.study import SYSTEMS, RatingsSection, Study
 from harness.study.study_file import Origin, StudyFile
@@ -110,6 +109,8 @@ def first_study(
         If a role is only proposed and not taken, a system is not known, the threshold is above all
         ratings, or no test user has a relevant item.
     """
+    from harness.study.run import check
+
     if not takes_proposals:
         require_settled(
             data.columns, label=str(data.section.path), table=columns_as_text, hint=TAKE_PROPOSALS
@@ -219,8 +220,9 @@ def _lines_of_relevance(data: DataDescription) -> Iterator[str]:
         yield from _comments(*data.questions())
         yield _line("implicit", True, "all items in the file are relevant: no threshold")
         return
-    shares = data.facts()["distribution"]
-    yield from _comments(f"Ratings from the threshold on are relevant. All ratings: {shares}.")
+    yield from _comments(
+        f"Ratings from the threshold on are relevant. All ratings: {data.distribution}."
+    )
     yield from _comments(*map(str, data.thresholds))
     yield from _comments(*data.questions())
     yield _line("threshold", data.threshold)
@@ -306,8 +308,8 @@ class DataDescription:
     @property
     def median_test_items(self) -> int:
         """Number of test items that half of the test users do not exceed."""
-        _, n_items = np.unique(self.tested.user, return_counts=True)
-        return int(np.median(n_items))
+        n_items = self.tested.user_counts()
+        return int(np.median(n_items[n_items > 0]))
 
     @property
     def shallow_cutoffs(self) -> tuple[int, ...]:
@@ -339,11 +341,16 @@ class DataDescription:
         values = {self.threshold, *candidate_thresholds(self.ratings.rating)}
         return [Threshold.evaluate(self.tested, value) for value in sorted(values, reverse=True)]
 
+    @cached_property
+    def distribution(self) -> str:
+        """How often each rating occurs, in words."""
+        return describe_values(self.ratings.rating)
+
     def facts(self) -> dict[str, Any]:
         """List what is printed of the ratings, by name."""
         facts = describe(self.ratings)
         if not self.is_implicit:
-            facts["distribution"] = describe_values(self.ratings.rating)
+            facts["distribution"] = self.distribution
         if self.split is not None:
             facts |= self.test_facts
         return facts | dict(self.leakage)
@@ -356,9 +363,9 @@ class DataDescription:
         if self.threshold is not None:
             is_relevant = tested.rating >= self.threshold
         return {
-            "test_users": len(np.unique(tested.user)),
+            "test_users": _n_users(tested),
             "test_users_with_a_relevant_item": len(np.unique(tested.user[is_relevant])),
-            "test_items": len(np.unique(tested.item)),
+            "test_items": int(np.count_nonzero(tested.item_counts())),
         }
 
     def cautions(self) -> list[str]:
@@ -373,7 +380,7 @@ class DataDescription:
         counts = self.test_facts
         checks = [
             *untested_checks(
-                len(np.unique(self.ratings.user)),
+                _n_users(self.ratings),
                 counts["test_users"],
                 counts["test_users_with_a_relevant_item"],
             ),
@@ -483,9 +490,12 @@ def _split_by(ratings: Ratings, method: str) -> Split | None:
 
 def _tests_enough(split: Split, ratings: Ratings) -> bool:
     """Tell whether a split tests at least `LEAST_TESTED`, half, of the users with ratings."""
-    n_tested = len(np.unique(split.test.user))
-    n_users = len(np.unique(ratings.user))
-    return n_tested >= LEAST_TESTED * n_users
+    return _n_users(split.test) >= LEAST_TESTED * _n_users(ratings)
+
+
+def _n_users(ratings: Ratings) -> int:
+    """Count the users with ratings."""
+    return int(np.count_nonzero(ratings.user_counts()))
 
 
 def _given_parts(path: Path) -> tuple[SplitFiles | None, int | None]:

@@ -52,8 +52,7 @@ class Ratings:
             lengths.add(len(self.held_out))
         if len(lengths) > 1:
             raise InputError("the columns of ratings must have one length.")
-        first_pairs = self.user.astype(np.int64) * len(self.items)
-        pairs = first_pairs + self.item
+        pairs = pair_numbers(self.user, self.item, len(self.items))
         if (pairs[1:] <= pairs[:-1]).any():
             raise InputError("ratings must be sorted by (user, item), each pair once.")
         if not np.isfinite(self.rating).all():
@@ -95,6 +94,17 @@ class Ratings:
         cells = (self.user, self.item)
         values = self.rating.astype(dtype)
         return csr_array((values, cells), shape=shape)
+
+
+def pair_numbers(user: Ints, item: Ints, n_items: int) -> Longs:
+    """Number the pairs of user and item, so that they rise by user, then by item.
+
+    ``user`` and ``item`` are numbers, of shape (n_ratings,), as is the result.
+    """
+    pairs = user.astype(np.int64)
+    pairs *= n_items
+    pairs += item
+    return pairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,6 +197,8 @@ def drop_rare(ratings: Ratings, *, user_min: int, item_min: int) -> Ratings:
     """
     user_has_enough = ratings.user_counts() >= user_min
     item_has_enough = ratings.item_counts() >= item_min
+    if user_has_enough.all() and item_has_enough.all():
+        return ratings
     remains = user_has_enough[ratings.user] & item_has_enough[ratings.item]
     return ratings.select(remains)
 
@@ -196,14 +208,21 @@ def renumber(ratings: Ratings) -> Ratings:
 
     The ratings stay, in their order.
     """
-    users, user = np.unique(ratings.user, return_inverse=True)
-    items, item = np.unique(ratings.item, return_inverse=True)
-    new_users = ratings.users.select(users)
-    new_items = ratings.items.select(items)
-    return replace(
-        ratings,
-        users=new_users,
-        items=new_items,
-        user=user.astype(np.int32),
-        item=item.astype(np.int32),
-    )
+    users, user = renumbered(ratings.users, ratings.user)
+    items, item = renumbered(ratings.items, ratings.item)
+    if users is ratings.users and items is ratings.items:
+        return ratings
+    return replace(ratings, users=users, items=items, user=user, item=item)
+
+
+def renumbered(numbering: Numbering, numbers: Ints) -> tuple[Numbering, Ints]:
+    """Number those ids anew, in their order, that occur among numbers of shape (n_ratings,).
+
+    Returns the numbering of these ids, and the new numbers, int32 of shape (n_ratings,); both are
+    the arguments themselves if all ids occur.
+    """
+    occurs = np.bincount(numbers, minlength=len(numbering)) > 0
+    if occurs.all():
+        return numbering, numbers
+    new_numbers = np.cumsum(occurs, dtype=np.int32) - 1
+    return numbering.select(np.flatnonzero(occurs)), new_numbers[numbers]

@@ -153,6 +153,8 @@ def leakage(split: Split) -> dict[str, float]:
         return {}
     if len(train) == 0 or len(test) == 0:
         return {}
+    if train.time.max() <= test.time.min():
+        return {OLDER_TESTS: 0.0, NEWER_TRAINING: 0.0}
     earliest = np.iinfo(np.int64).min
     newest = np.full(len(train.users), earliest)
     np.maximum.at(newest, train.user, train.time)

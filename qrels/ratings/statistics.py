@@ -127,9 +127,11 @@ class Threshold:
         non-relevant ratings, are of the users with test ratings.
         """
         is_relevant = tested.rating >= value
-        has_ratings = tested.user_counts() > 0
-        n_ratings = tested.user_counts()[has_ratings]
-        n_relevant = tested.select(is_relevant).user_counts()[has_ratings]
+        user_counts = tested.user_counts()
+        relevant_counts = np.bincount(tested.user[is_relevant], minlength=len(tested.users))
+        has_ratings = user_counts > 0
+        n_ratings = user_counts[has_ratings]
+        n_relevant = relevant_counts[has_ratings]
         has_no_relevant = n_relevant == 0
         has_no_nonrelevant = n_relevant == n_ratings
         return cls(
@@ -169,11 +171,14 @@ def candidate_thresholds(rating: Floats) -> tuple[float, ...]:
     A quartile is a rating that occurs. The lowest rating is left out, as nothing would be below it.
     If all quartiles are the lowest rating, the highest rating is the only threshold.
     """
-    quartiles = np.quantile(rating, QUARTERS, method="higher")
-    lowest = rating.min()
+    # As np.quantile with the method "higher", which takes three times as long.
+    sorted_ratings = np.sort(rating)
+    rows = np.ceil(np.array(QUARTERS) * (len(rating) - 1)).astype(np.intp)
+    quartiles = sorted_ratings[rows]
+    lowest = sorted_ratings[0]
     thresholds = [float(value) for value in dict.fromkeys(quartiles) if value > lowest]
     if not thresholds:
-        return (float(rating.max()),)
+        return (float(sorted_ratings[-1]),)
     return tuple(thresholds)
 
 
@@ -199,11 +204,13 @@ def are_amounts(rating: Floats) -> bool:
     Amounts are whole numbers from 1 on, more than half of them 1, with a maximum above 5.
     ``rating`` is float64 of shape (n_ratings,).
     """
+    is_positive = rating.min() >= 1.0
+    has_long_tail = rating.max() > USUAL_TOP
+    if not (is_positive and has_long_tail):
+        return False
     is_whole = bool((rating == np.floor(rating)).all())
-    is_positive = bool(rating.min() >= 1.0)
     share_of_ones = float((rating == 1.0).mean())
-    has_long_tail = bool(rating.max() > USUAL_TOP)
-    return is_whole and is_positive and share_of_ones > HALF and has_long_tail
+    return is_whole and share_of_ones > HALF
 
 
 LOW_UNRATED: Final = (0.0, -1.0, -9.0, -99.0, -999.0)
@@ -225,9 +232,11 @@ def value_of_unrated(rating: Floats) -> float | None:
     rating
         The ratings, float64 of shape (n_ratings,).
     """
+    lowest = float(rating.min())
+    highest = float(rating.max())
+    if lowest not in LOW_UNRATED and highest not in HIGH_UNRATED:
+        return None
     values, counts = np.unique(rating, return_counts=True)
-    lowest = float(values[0])
-    highest = float(values[-1])
     if highest in HIGH_UNRATED and len(values) > 2 and values[-2] <= HIGHEST_OF_SCALES:
         return highest
     if lowest not in LOW_UNRATED or len(values) < 2:

@@ -1,10 +1,11 @@
-"""Columns as a stream that libraries of data frames read: polars, DuckDB, pyarrow, pandas."""
+"""Columns to and from Arrow: as a stream that libraries of data frames read, and from a column."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 
@@ -25,3 +26,20 @@ def arrow_stream(
     import pyarrow as pa
 
     return pa.table(dict(columns)).__arrow_c_stream__(requested_schema)
+
+
+def numpy_array(column: Any) -> NDArray[Any]:
+    """Return an Arrow column of numbers, none of which is missing, as a numpy array.
+
+    pyarrow's own ``to_numpy`` does the same, but imports pandas, which takes .3 s of every start.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> numpy_array(pa.chunked_array([[1, 2], [3]]))
+    array([1, 2, 3])
+    """
+    import pyarrow as pa
+
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    return np.from_dlpack(whole)

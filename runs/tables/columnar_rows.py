@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, Final
@@ -94,9 +94,10 @@ class ColumnarRows(Rows):
             value_of_role = zip(columns, values, strict=True)
             yield number, {role: _as_text(value) for role, value in value_of_role}
 
-    def columns(self, places: Places) -> ArrowColumns:
+    def columns(self, places: Places, *, numbers: Collection[Role] = ()) -> ArrowColumns:
         """Read whole columns, by role; ``places`` has the place of each, from 0.
 
+        ``numbers`` are not looked at: each column has a type of its own.
         Raises InputError if the file is broken, or the type of a column does not fit its role.
         """
         names = self.names

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import csv
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from codecs import BOM_UTF8
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from io import BytesIO
@@ -27,6 +29,9 @@ from runs.tables.values import NO_NUMBER, Sample, is_number
 UNIT_SEPARATOR: Final = b"\x1f"
 """Stands for a separator of several bytes where pyarrow needs a single one."""
 
+
+BLOCK_SIZE: Final = 1 << 24
+"""Bytes that pyarrow reads at once: of small blocks, each lists its ids again."""
 
 Places: TypeAlias = Mapping[Any, int]
 """Places of the columns that are read, from 0, by role, or by whatever else."""
@@ -84,8 +89,11 @@ class Rows(ABC):
         """Read the rows one by one; a missing value is an empty text."""
 
     @abstractmethod
-    def columns(self, places: Places) -> ArrowColumns:
-        """Read whole columns, or raise `NotPlain`."""
+    def columns(self, places: Places, *, numbers: Collection[Role] = ()) -> ArrowColumns:
+        """Read whole columns, or raise `NotPlain`.
+
+        ``numbers`` are roles of columns that a text may give as float64 in place of texts.
+        """
 
 
 class DelimitedRows(Rows):
@@ -137,10 +145,11 @@ class DelimitedRows(Rows):
                 raise self.error(line, self._wrong_width(fields, width))
             yield line, {role: fields[place] for role, place in places.items()}
 
-    def columns(self, places: Places) -> ArrowColumns:
+    def columns(self, places: Places, *, numbers: Collection[Role] = ()) -> ArrowColumns:
         """Read whole columns, if the text is plain.
 
         Returns Arrow columns of texts by role, without blanks around them; each id is stored once.
+        Columns of the roles ``numbers`` are float64 if the texts of all of them are finite numbers.
         Raises NotPlain if blank lines come first, or quotes, lone CR and the like need a closer
         look.
         """
@@ -156,7 +165,8 @@ class DelimitedRows(Rows):
         for role, place in places.items():
             is_id = role in (Role.USER, Role.ITEM, Role.SYSTEM)
             types[str(place)] = encoded_text if is_id else text
-        table = self._arrow_table(types, width=width)
+        number_places = [str(place) for role, place in places.items() if role in numbers]
+        table = self._table_with_numbers(types, number_places, width=width)
         columns = {role: table[str(place)] for role, place in places.items()}
         if not self._may_have_blanks:
             return columns
@@ -173,6 +183,25 @@ class DelimitedRows(Rows):
             raise self.error(line, self._wrong_width(fields, width))
         return width
 
+    def _table_with_numbers(
+        self, types: dict[str, Any], number_places: Sequence[str], *, width: int
+    ) -> Any:
+        """Read columns as `_arrow_table` does, but those at ``number_places`` as float64.
+
+        If a text in one of these is no finite number, all of them are read with their ``types``.
+        """
+        import pyarrow as pa
+        import pyarrow.compute as compute
+
+        number_types = dict.fromkeys(number_places, pa.float64())
+        if number_types:
+            with suppress(NotPlain):
+                table = self._arrow_table(types | number_types, width=width)
+                are_finite = [compute.is_finite(table[place]) for place in number_places]
+                if all(compute.all(finite).as_py() for finite in are_finite):
+                    return table
+        return self._arrow_table(types, width=width)
+
     def _arrow_table(self, types: dict[str, Any], *, width: int) -> Any:
         """Read the columns that have an Arrow type; their names are their places.
 
@@ -181,17 +210,18 @@ class DelimitedRows(Rows):
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
-        body, separator = self._body()
+        text, separator = self._text()
+        body = pa.py_buffer(text)
+        if self.layout.header:
+            body = body.slice(len(BytesIO(text).readline()))
         names = [str(place) for place in range(width)]
-        read_options = arrow_csv.ReadOptions(column_names=names)
+        read_options = arrow_csv.ReadOptions(column_names=names, block_size=BLOCK_SIZE)
         parse_options = arrow_csv.ParseOptions(delimiter=separator, quote_char=False)
         convert_options = arrow_csv.ConvertOptions(
             column_types=types, include_columns=list(types), null_values=[]
         )
         try:
-            return arrow_csv.read_csv(
-                pa.py_buffer(body), read_options, parse_options, convert_options
-            )
+            return arrow_csv.read_csv(body, read_options, parse_options, convert_options)
         except pa.ArrowInvalid as error:
             raise NotPlain from error
 
@@ -259,18 +289,16 @@ class DelimitedRows(Rows):
         """Whether pyarrow reads the text as we do: no quotes, lone CR, clash or second mark."""
         data = self.source.data
         is_one_byte = len(self.layout.separator.encode()) == 1
-        return (
-            self._is_unquoted
-            and b"\xef\xbb\xbf" not in data
-            and (is_one_byte or UNIT_SEPARATOR not in data)
-        )
+        has_mark = not data.isascii() and BOM_UTF8 in data
+        return self._is_unquoted and not has_mark and (is_one_byte or UNIT_SEPARATOR not in data)
 
     @cached_property
     def _is_unquoted(self) -> bool:
         """Whether lines can be split at line ends and separators alone."""
         data = self.source.data
         has_quotes = self.layout.quoted and b'"' in data
-        return not has_quotes and data.count(b"\r") == data.count(b"\r\n")
+        n_returns = data.count(b"\r")
+        return not has_quotes and (n_returns == 0 or n_returns == data.count(b"\r\n"))
 
     @cached_property
     def _may_have_blanks(self) -> bool:
@@ -290,20 +318,18 @@ class DelimitedRows(Rows):
                     return True
         return False
 
-    def _body(self) -> tuple[bytes, bytes]:
-        """Take the lines below the heading, and the byte between their fields.
+    def _text(self) -> tuple[bytes, bytes]:
+        """Return the text for pyarrow, and the byte between fields.
 
         Several bytes between fields are replaced by `UNIT_SEPARATOR`, white space by one blank.
         """
-        body = self.source.data
+        text = self.source.data
         separator = self.layout.separator.encode()
-        if self.layout.header:
-            _, _, body = body.partition(b"\n")
         if self.layout.separator == WHITE_SPACE:
-            return _with_single_blanks(body), separator
+            return _with_single_blanks(text), separator
         if len(separator) > 1:
-            return body.replace(separator, UNIT_SEPARATOR), UNIT_SEPARATOR
-        return body, separator
+            return text.replace(separator, UNIT_SEPARATOR), UNIT_SEPARATOR
+        return text, separator
 
 
 def _with_single_blanks(text: bytes) -> bytes:
@@ -315,10 +341,12 @@ def _with_single_blanks(text: bytes) -> bytes:
 
 
 def _trimmed(column: Any) -> Any:
-    """Take blanks around texts away; equal texts stay stored once."""
+    """Take blanks around texts away; equal texts stay stored once, and numbers stay."""
     import pyarrow as pa
     import pyarrow.compute as compute
 
+    if pa.types.is_floating(column.type):
+        return column
     if pa.types.is_dictionary(column.type):
         texts = column.cast(pa.string())
         return compute.utf8_trim(texts, BLANKS).dictionary_encode()
@@ -344,7 +372,7 @@ class ItemsRows(DelimitedRows):
             for item in items:
                 yield line, {Role.USER: user, Role.ITEM: item}
 
-    def columns(self, places: Places) -> ArrowColumns:
+    def columns(self, places: Places, *, numbers: Collection[Role] = ()) -> ArrowColumns:
         """Read all pairs of users and items.
 
         Returns Arrow columns of texts by role, of shape (n_pairs,), whatever the places.
@@ -397,7 +425,7 @@ class MatrixRows(DelimitedRows):
         with_decimal_point = text.replace(",", ".")
         return float(with_decimal_point) == self.layout.unrated
 
-    def columns(self, places: Places) -> ArrowColumns:
+    def columns(self, places: Places, *, numbers: Collection[Role] = ()) -> ArrowColumns:
         """Read all ratings at once, if all cells are plain numbers; else raise NotPlain.
 
         Users and items are called by their places in the matrix, from 1.

@@ -10,6 +10,7 @@ from typing import Any, Final, Literal, TypeAlias
 import numpy as np
 
 from runs.shared.arrays import Floats, Longs
+from runs.shared.arrow import numpy_array
 from runs.shared.errors import InputError, as_input_error
 from runs.tables.values import HIGHEST_MONTH, ISO, SHOP_DATE, UNITS, date_orders
 
@@ -60,10 +61,15 @@ def whole_seconds(numbers: Floats) -> Longs | None:
     for unit in UNITS:
         seconds = np.floor(numbers / unit)
         is_within = (seconds >= EARLIEST) & (seconds <= LATEST)
-        is_late = (numbers == 0) | (np.abs(seconds) >= FIRST_OF_FINER)
-        if is_within.all() and (unit == 1 or is_late.all()):
+        if is_within.all() and (unit == 1 or _are_late(numbers, seconds)):
             return seconds.astype(np.int64)
     return None
+
+
+def _are_late(numbers: Floats, seconds: Floats) -> bool:
+    """Tell whether times of any shape are 0, or `FIRST_OF_FINER` seconds or more from 1970."""
+    is_late = (numbers == 0) | (np.abs(seconds) >= FIRST_OF_FINER)
+    return bool(is_late.all())
 
 
 def _seconds_of_days(numbers: Floats) -> Longs | None:
@@ -103,8 +109,8 @@ def iso_seconds(column: Any) -> Longs | None:
             moments = column.cast(kind)
         except pa.ArrowInvalid:
             continue
-        microseconds: Longs = moments.cast(pa.int64()).to_numpy()
-        if compute.all(compute.is_valid(moments)).as_py():
+        if moments.null_count == 0:
+            microseconds: Longs = numpy_array(moments.cast(pa.int64()))
             return np.floor_divide(microseconds, UNITS[-1])
     return None
 

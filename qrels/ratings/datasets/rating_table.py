@@ -13,9 +13,10 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from qrels.ratings.datasets.rating_options import RatingOptions
-from qrels.ratings.ratings import Ratings
+from qrels.ratings.ratings import Ratings, pair_numbers, renumbered
 from runs import InputError, Numbering
-from runs.shared.arrays import Floats, Ints, Longs
+from runs.shared.arrays import Floats, Ints, Longs, Masks, Numbers
+from runs.shared.arrow import numpy_array
 from runs.shared.ids import LONGEST_ID
 from runs.tables.roles import Role
 from runs.tables.rows import NotPlain, Places, Rows
@@ -69,26 +70,24 @@ class RatingTable:
     @cached_property
     def n_repeated(self) -> int:
         """Number of ratings of a pair that is rated elsewhere in the file, too, less one each."""
-        pairs = np.sort(self._pairs)
-        return int((pairs[1:] == pairs[:-1]).sum())
+        _, is_last = self._rows_by_pair
+        return len(self.user) - int(np.count_nonzero(is_last))
 
     def ratings(self, *, adds_up: bool = False) -> Ratings:
         """Sort the ratings by (user, item), each pair once.
 
         Of repeated pairs the last in time is kept, or without times, and at equal times, the last
         in the file; its rating is the sum over the pair if ``adds_up``. Columns of ``self`` are of
-        shape (n_ratings,), in the order of the file; ``self._pairs`` is one number for each pair,
-        which rises by user, then by item.
+        shape (n_ratings,), in the order of the file.
         """
-        pairs = self._pairs
-        order = np.argsort(pairs)
-        sorted_pairs = pairs[order]
-        is_last = np.append(sorted_pairs[1:] != sorted_pairs[:-1], True)
-        if not is_last.all():
+        order, is_last = self._rows_by_pair
+        last = order
+        if self.n_repeated:
             # Ratings of a pair are in the order of their times, or else of the file.
+            pairs = pair_numbers(self.user, self.item, len(self.items))
             keys = (pairs,) if self.time is None else (self.time, pairs)
             order = np.lexsort(keys)
-        last = order[is_last]
+            last = order[is_last]
         time = None if self.time is None else self.time[last]
         rating = self.rating[last]
         if adds_up:
@@ -104,9 +103,17 @@ class RatingTable:
             time=time,
         )
 
-    @property
-    def _pairs(self) -> Longs:
-        return self.user.astype(np.int64) * len(self.items) + self.item
+    @cached_property
+    def _rows_by_pair(self) -> tuple[Numbers, Masks]:
+        """Rows by user, then by item, and which of them are the last of their pair.
+
+        Rows of one pair are in any order. Both are of shape (n_ratings,).
+        """
+        pairs = pair_numbers(self.user, self.item, len(self.items))
+        order = np.argsort(pairs)
+        sorted_pairs = pairs[order]
+        is_last = np.append(sorted_pairs[1:] != sorted_pairs[:-1], True)
+        return order, is_last
 
 
 def added_up(table: RatingTable, *, label: str) -> tuple[Ratings, int]:
@@ -137,8 +144,8 @@ def added_up(table: RatingTable, *, label: str) -> tuple[Ratings, int]:
         return sums, 0
     if not is_positive.any():
         raise InputError(f"{label}: the amounts of every pair of user and item are 0 or less.")
-    users, user = _renumbered(sums.users, sums.user[is_positive])
-    items, item = _renumbered(sums.items, sums.item[is_positive])
+    users, user = renumbered(sums.users, sums.user[is_positive])
+    items, item = renumbered(sums.items, sums.item[is_positive])
     left = Ratings(
         users=users,
         items=items,
@@ -178,11 +185,15 @@ def read_rating_table(
     InputError
         If a rating breaks a rule, naming its line, or if there is none.
     """
+    import pyarrow as pa
+
     places = _with_events(places, options, label=rows.source.label)
     is_history = Role.HISTORY in places
     table = None
     with suppress(NotPlain):
         table = _read_whole(rows, places, options, complete=complete)
+    # Arrow keeps the memory of its columns for itself.
+    pa.default_memory_pool().release_unused()
     if table is None or (unique and not is_history and table.n_repeated):
         table = _read_carefully(rows, places, options, unique=unique, complete=complete)
     return _without_unrated(table, options.unrated, label=rows.source.label)
@@ -216,8 +227,8 @@ def _without_unrated(table: RatingTable, unrated: Sequence[float], *, label: str
     rated = ~np.isin(table.rating, unrated)
     if not rated.any():
         raise InputError(f'{label}: no value is a rating, if {list(unrated)} mean "not rated".')
-    users, user = _renumbered(table.users, table.user[rated])
-    items, item = _renumbered(table.items, table.item[rated])
+    users, user = renumbered(table.users, table.user[rated])
+    items, item = renumbered(table.items, table.item[rated])
     time = None if table.time is None else table.time[rated]
     n_unrated = int(np.count_nonzero(~rated))
     return RatingTable(
@@ -232,12 +243,6 @@ def _without_unrated(table: RatingTable, unrated: Sequence[float], *, label: str
     )
 
 
-def _renumbered(numbering: Numbering, numbers: Ints) -> tuple[Numbering, Ints]:
-    """Number those ids anew that still occur among the numbers, int32 of shape (n_ratings,)."""
-    present, places = np.unique(numbers, return_inverse=True)
-    return Numbering.of(numbering.ids[present]), places.astype(np.int32)
-
-
 def _read_whole(
     rows: Rows, places: Places, options: RatingOptions, *, complete: bool
 ) -> RatingTable:
@@ -247,7 +252,10 @@ def _read_whole(
     out, and those with a missing value unless ratings must be ``complete``. Raises `NotPlain` if a
     value breaks a rule; the caller then looks for it rating by rating.
     """
-    columns = rows.columns(places)
+    # Decimal commas, and lists of ratings, are read from texts.
+    has_numbers = options.decimal == "." and Role.HISTORY not in places
+    numbers = (*NUMBERS, Role.TIME) if has_numbers else ()
+    columns = rows.columns(places, numbers=numbers)
     if options.events:
         columns = _rows_of_events(columns, options.events)
     n_without_value = 0
@@ -295,6 +303,8 @@ def _complete_rows(columns: Columns) -> tuple[Columns, int]:
     """
     import pyarrow.compute as compute
 
+    if not any(_may_miss_values(column) for column in columns.values()):
+        return columns, 0
     complete = _are_complete(columns)
     n_left_out = len(complete) - compute.sum(complete).as_py()
     if not n_left_out:
@@ -321,6 +331,24 @@ def _are_complete(columns: Columns) -> Any:
             missing = compute.or_(missing, compute.is_in(column, texts))
         complete = compute.and_not(complete, missing)
     return complete
+
+
+def _may_miss_values(column: Any) -> bool:
+    """Look quickly for missing values in an Arrow column: NaN, and empty ids that are stored once.
+
+    False only if no value is missing; True for other texts, of which each must be looked at.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as compute
+
+    if column.null_count:
+        return True
+    if pa.types.is_floating(column.type):
+        return compute.any(compute.is_nan(column)).as_py() is True
+    if pa.types.is_dictionary(column.type):
+        lengths = [compute.utf8_length(chunk.dictionary) for chunk in column.chunks]
+        return any(compute.min(of_chunk).as_py() == 0 for of_chunk in lengths)
+    return True
 
 
 def _missing_texts(role: Role) -> tuple[str, ...]:
@@ -432,7 +460,7 @@ def _numbered(column: Any) -> tuple[Numbering, Ints]:
     ids = np.array(texts.to_pylist(), dtype=np.str_)
     numbering = Numbering.of(ids)
     numbers_of_texts = numbering.numbers(ids)
-    return numbering, numbers_of_texts[whole.indices.to_numpy()]
+    return numbering, numbers_of_texts[numpy_array(whole.indices)]
 
 
 def _numbers(column: Any, decimal: str) -> Floats:
@@ -449,8 +477,10 @@ def _numbers(column: Any, decimal: str) -> Floats:
             raise NotPlain
         if decimal != ".":
             column = compute.replace_substring(column, decimal, ".")
-    numbers: Floats = column.cast(pa.float64(), safe=False).to_numpy()
-    if column.null_count or not np.isfinite(numbers).all():
+    if column.null_count:
+        raise NotPlain
+    numbers: Floats = numpy_array(column.cast(pa.float64(), safe=False))
+    if not np.isfinite(numbers).all():
         raise NotPlain
     return numbers
 

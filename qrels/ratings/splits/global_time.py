@@ -91,5 +91,6 @@ def _cut(ratings: Ratings, settings: Settings) -> int:
         assert settings.cut is not None
         return settings.cut
     n_test = max(rounded_share(settings.test_share, len(ratings)), 1)
-    times = np.sort(require_times(ratings))
-    return int(times[-n_test])
+    place = len(ratings) - n_test
+    times = np.partition(require_times(ratings), place)
+    return int(times[place])
