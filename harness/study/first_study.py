@@ -342,13 +342,18 @@ class DataDescription:
         return [Threshold.evaluate(self.tested, value) for value in sorted(values, reverse=True)]
 
     @cached_property
+    def statistics(self) -> Mapping[str, Any]:
+        """Statistics of the ratings, by name; see `qrels.describe`."""
+        return describe(self.ratings)
+
+    @cached_property
     def distribution(self) -> str:
         """How often each rating occurs, in words."""
         return describe_values(self.ratings.rating)
 
     def facts(self) -> dict[str, Any]:
         """List what is printed of the ratings, by name."""
-        facts = describe(self.ratings)
+        facts = dict(self.statistics)
         if not self.is_implicit:
             facts["distribution"] = self.distribution
         if self.split is not None:
@@ -380,7 +385,7 @@ class DataDescription:
         counts = self.test_facts
         checks = [
             *untested_checks(
-                _n_users(self.ratings),
+                self.statistics["users"],
                 counts["test_users"],
                 counts["test_users_with_a_relevant_item"],
             ),

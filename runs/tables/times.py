@@ -59,7 +59,8 @@ def whole_seconds(numbers: Floats) -> Longs | None:
     if days is not None:
         return days
     for unit in UNITS:
-        seconds = np.floor(numbers / unit)
+        seconds = numbers / unit
+        np.floor(seconds, out=seconds)
         is_within = (seconds >= EARLIEST) & (seconds <= LATEST)
         if is_within.all() and (unit == 1 or _are_late(numbers, seconds)):
             return seconds.astype(np.int64)

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
-from scipy.sparse.linalg import svds
 
 from qrels.ratings.ratings import Ratings
 from runs.shared.arrays import Floats, Integers, Numbers, Sparse
@@ -131,6 +129,8 @@ def _compared_items(item_counts: Floats) -> Numbers:
 
 def _matrix(ratings: Ratings, values: Floats) -> Sparse:
     """Lay a value for each rating, (n_ratings,), in a sparse matrix of (n_users, n_items)."""
+    from scipy.sparse import csr_array
+
     shape = (len(ratings.users), len(ratings.items))
     return csr_array((values, (ratings.user, ratings.item)), shape)
 
@@ -259,6 +259,8 @@ def _singular(rated: Sparse) -> tuple[Floats, Floats, Floats]:
     users' and items' counts, so that the first singular value is 1. Returns the vectors of users,
     (n_users, 8), the values, falling, and the vectors of items, (n_items, 8).
     """
+    from scipy.sparse.linalg import svds
+
     user_weights = 1 / np.sqrt(np.maximum(rated.sum(axis=1), 1.0))
     item_weights = 1 / np.sqrt(np.maximum(rated.sum(axis=0), 1.0))
     scaled = (rated * user_weights[:, None] * item_weights).tocsr()

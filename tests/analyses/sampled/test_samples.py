@@ -10,10 +10,8 @@ from analyses.sampled.samples import (
     RankSettings,
     SampleDesign,
     SampledRanks,
-    distinct_places,
     first_of,
     mean_of_users,
-    negatives_above,
     population_of,
     replacement,
     require_negatives,
@@ -22,6 +20,7 @@ from analyses.sampled.samples import (
 )
 from analyses.shared.analysis import SettingError, StudyFacts
 from analyses.shared.measure import Measure, Measures
+from analyses.shared.sampling_loop import distinct_places, negatives_above
 from qrels import FullRanks, qrels_from_columns
 from qrels.ranks.full_ranks import CandidateRanks
 from runs import InputError
