@@ -152,7 +152,10 @@ class _SignedSums:
         from analyses.significance.permutation_loops import add_user, merge_ties
 
         if n_users == 1:
-            values, counts = add_user(self.values, self.counts, size)
+            # By numpy, which asks for huge pages where arrays are large; compiled loops do not.
+            values = np.empty(2 * len(self.values))
+            counts = np.empty(2 * len(self.values))
+            add_user(self.values, self.counts, size, values, counts)
         else:
             n_plus = np.arange(n_users + 1.0)
             shifts = size * (2 * n_plus - n_users)
@@ -162,16 +165,19 @@ class _SignedSums:
             order = np.argsort(values, kind="stable")
             values = values[order]
             counts = counts[order]
-        values, counts = merge_ties(values, counts, width)
+        # The sums above 0 mirror those below.
+        lower_half = values[: len(values) // 2 + 1]
+        if np.diff(lower_half).min() <= width:
+            values, counts = merge_ties(values, counts, width)
         n_signs = float(np.ldexp(self.n_signs, n_users))
         return _SignedSums(values, counts, n_signs)
 
     def in_blocks(self) -> _SignedSums:
         """Replace every 16 sums (`BLOCK`) by their mean over sign assignments."""
-        starts = np.arange(0, len(self.values), BLOCK)
-        counts = np.add.reduceat(self.counts, starts)
-        totals = np.add.reduceat(self.counts * self.values, starts)
-        return _SignedSums(totals / counts, counts, self.n_signs)
+        from analyses.significance.permutation_loops import means_of_blocks
+
+        means, counts = means_of_blocks(self.values, self.counts, BLOCK)
+        return _SignedSums(means, counts, self.n_signs)
 
 
 NO_USERS = _SignedSums(np.zeros(1), np.ones(1), 1.0)
@@ -181,19 +187,16 @@ class _Window(NamedTuple):
     """Sums of all users from a low total to before a high one.
 
     For each left sum, the right sums from its ``first`` place to before its ``last`` add up with it
-    to a sum in the window; both are of shape (n_left_sums,). With the numbers of sign assignments
-    that give at least the low total, and at least the high one.
+    to a sum in the window; both are of shape (n_left_sums,). With the number of sums in the window,
+    each as often as it is a left sum and a right one, and the numbers of sign assignments that give
+    at least the low total, and at least the high one.
     """
 
     first: Ints
     last: Ints
+    n_sums: int
     n_from_low: float
     n_from_high: float
-
-    @property
-    def n_sums(self) -> int:
-        """Number of sums in the window, each as often as it is a left sum and a right one."""
-        return int((self.last - self.first).sum(dtype=np.int64))
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,10 +260,19 @@ class _SumsOfParts:
         """Find the sums of all users that are at least a low total, and less than a high one."""
         from analyses.significance.permutation_loops import find_window
 
-        window = find_window(
-            self.left.values, self.left.counts, self.right.values, self.right.counts, low, high
+        first = np.empty(len(self.left.values), dtype=np.int32)
+        last = np.empty_like(first)
+        n_sums, n_from_low, n_from_high = find_window(
+            self.left.values,
+            self.left.counts,
+            self.right.values,
+            self.right.counts,
+            low,
+            high,
+            first,
+            last,
         )
-        return _Window(*window)
+        return _Window(first, last, n_sums, n_from_low, n_from_high)
 
     def between(self, window: _Window) -> tuple[Floats, Floats]:
         """List the sums of a window, rising, and the sign assignments of each.
@@ -269,14 +281,17 @@ class _SumsOfParts:
         """
         from analyses.significance.permutation_loops import list_window
 
-        values, counts = list_window(
+        values = np.empty(window.n_sums)
+        counts = np.empty(window.n_sums)
+        list_window(
             self.left.values,
             self.left.counts,
             self.right.values,
             self.right.counts,
             window.first,
             window.last,
-            window.n_sums,
+            values,
+            counts,
         )
         order = np.argsort(values)
         return values[order], counts[order]

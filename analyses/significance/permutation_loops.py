@@ -11,6 +11,9 @@ from runs.shared.compiled import jit, jit_like_numpy
 N_NEIGHBOURS = 32
 """Neighbouring angles whose cosines are computed together, by the addition theorem."""
 
+N_BLOCKS = 32
+"""Blocks of neighbouring angles whose first cosines are computed together, by the same theorem."""
+
 USERS_BETWEEN_LOOKS = 16
 """After so many users it is looked whether all products of neighbouring angles are negligible."""
 
@@ -25,20 +28,22 @@ def cosine_products(turns: Floats, first: int, last: int, negligible: float) -> 
     """
     n_users = len(turns)
     n_angles = last - first + 1
-    cosines = np.empty((n_users, N_NEIGHBOURS))
-    sines = np.empty((n_users, N_NEIGHBOURS))
-    for user in range(n_users):
-        for neighbour in range(N_NEIGHBOURS):
-            cosines[user, neighbour] = np.cos(neighbour * turns[user])
-            sines[user, neighbour] = np.sin(neighbour * turns[user])
+    cosines, sines = _cosines_and_sines(turns, N_NEIGHBOURS)
+    far_cosines, far_sines = _cosines_and_sines(N_NEIGHBOURS * turns, N_BLOCKS)
     products = np.empty(n_angles)
     block = np.empty(N_NEIGHBOURS)
     for start in range(0, n_angles, N_NEIGHBOURS):
+        n_blocks_before = start // N_NEIGHBOURS % N_BLOCKS
+        if n_blocks_before == 0:
+            origins = (first + start) * turns
+            origin_cosines = np.cos(origins)
+            origin_sines = np.sin(origins)
         block[:] = 1.0
         for user in range(n_users):
-            angle = (first + start) * turns[user]
-            cosine = np.cos(angle)
-            sine = np.sin(angle)
+            far_cosine = far_cosines[user, n_blocks_before]
+            far_sine = far_sines[user, n_blocks_before]
+            cosine = origin_cosines[user] * far_cosine - origin_sines[user] * far_sine
+            sine = origin_sines[user] * far_cosine + origin_cosines[user] * far_sine
             for neighbour in range(N_NEIGHBOURS):
                 block[neighbour] *= (
                     cosine * cosines[user, neighbour] - sine * sines[user, neighbour]
@@ -50,6 +55,13 @@ def cosine_products(turns: Floats, first: int, last: int, negligible: float) -> 
         n_in_block = min(N_NEIGHBOURS, n_angles - start)
         products[start : start + n_in_block] = block[:n_in_block]
     return products
+
+
+@jit()
+def _cosines_and_sines(turns: Floats, n_multiples: int) -> tuple[Floats, Floats]:
+    """Compute cosines and sines of 0, 1, 2, ... times the angles: (n_users, n_multiples) each."""
+    angles = np.outer(turns, np.arange(n_multiples))
+    return np.cos(angles), np.sin(angles)
 
 
 @jit()
@@ -81,20 +93,22 @@ def find_window(
     right_counts: Floats,
     low: float,
     high: float,
-) -> tuple[NDArray[np.int32], NDArray[np.int32], float, float]:
+    low_places: NDArray[np.int32],
+    high_places: NDArray[np.int32],
+) -> tuple[int, float, float]:
     """For each left sum, find the first right sums that add up with it to a low and a high total.
 
     Sums are of shape (n_left,) and (n_right,), and rise; counts, of the same shapes, are the
-    numbers of sign assignments that give each sum. Places are of shape (n_left,), and the number of
-    right sums where none is large enough: first those for the low total, then those for the high
-    one. The numbers of sign assignments that give at least the low and the high total come last.
+    numbers of sign assignments that give each sum. Places, which are filled, are of shape
+    (n_left,), and the number of right sums where none is large enough. Returned are the number of
+    sums from the low total to before the high one, and how many sign assignments give at least the
+    low and the high total.
     """
-    low_places = np.empty(len(left), dtype=np.int32)
-    high_places = np.empty(len(left), dtype=np.int32)
     low_place = len(right)
     high_place = len(right)
     n_right_from_low = 0.0
     n_right_from_high = 0.0
+    n_sums = 0
     n_from_low = 0.0
     n_from_high = 0.0
     for number in range(len(left)):
@@ -106,9 +120,10 @@ def find_window(
             n_right_from_high += right_counts[high_place]
         low_places[number] = low_place
         high_places[number] = high_place
+        n_sums += high_place - low_place
         n_from_low += left_counts[number] * n_right_from_low
         n_from_high += left_counts[number] * n_right_from_high
-    return low_places, high_places, n_from_low, n_from_high
+    return n_sums, n_from_low, n_from_high
 
 
 @jit()
@@ -119,34 +134,34 @@ def list_window(
     right_counts: Floats,
     first_places: NDArray[np.int32],
     last_places: NDArray[np.int32],
-    n_sums: int,
-) -> tuple[Floats, Floats]:
+    values: Floats,
+    counts: Floats,
+) -> None:
     """List the sums of each left sum and the right sums from its first to before its last place.
 
-    Sums and counts are those of `find_window`, places are of shape (n_left,). Returned are the sums
-    and the numbers of sign assignments that give each, both of shape (n_sums,), in no order.
+    Sums and counts are those of `find_window`, places are of shape (n_left,). Filled are the values
+    of the sums and the numbers of sign assignments that give each, both of shape (n_sums,), in no
+    order.
     """
-    values = np.empty(n_sums)
-    counts = np.empty(n_sums)
     place = 0
     for number in range(len(left)):
         for right_place in range(first_places[number], last_places[number]):
             values[place] = left[number] + right[right_place]
             counts[place] = left_counts[number] * right_counts[right_place]
             place += 1
-    return values, counts
 
 
 @jit()
-def add_user(values: Floats, counts: Floats, size: float) -> tuple[Floats, Floats]:
+def add_user(
+    values: Floats, counts: Floats, size: float, new_values: Floats, new_counts: Floats
+) -> None:
     """Add a user to rising sums: each becomes smaller or larger by the size of his difference.
 
     Values and counts (sign assignments of each sum) are of shape (n_sums,), and symmetric about 0.
-    Returned are the 2 n_sums new sums, rising, and their counts: the upper half mirrors the lower.
+    Filled are the new values, rising, and their counts, of shape (2 n_sums,): the upper half
+    mirrors the lower.
     """
     n_sums = len(values)
-    new_values = np.empty(2 * n_sums)
-    new_counts = np.empty(2 * n_sums)
     below = 0
     above = 0
     for place in range(n_sums):
@@ -162,22 +177,15 @@ def add_user(values: Floats, counts: Floats, size: float) -> tuple[Floats, Float
         new_values[mirrored_place] = -value
         new_counts[place] = count
         new_counts[mirrored_place] = count
-    return new_values, new_counts
 
 
 @jit()
 def merge_ties(values: Floats, counts: Floats, width: float) -> tuple[Floats, Floats]:
     """Merge rising sums that round to the same multiple of the width, and add up their counts.
 
-    Values and counts are of shape (n_sums,); a merged sum has the value that is nearest to 0. If no
-    two sums are within the width, both are returned as they are.
+    Values and counts are of shape (n_sums,); a merged sum has the value that is nearest to 0.
     """
     n_sums = len(values)
-    smallest_distance = np.inf
-    for number in range(1, n_sums):
-        smallest_distance = min(smallest_distance, values[number] - values[number - 1])
-    if smallest_distance > width:
-        return values, counts
     merged_values = np.empty(n_sums)
     merged_counts = np.empty(n_sums)
     last = -1
@@ -194,6 +202,27 @@ def merge_ties(values: Floats, counts: Floats, width: float) -> tuple[Floats, Fl
             if abs(values[number]) < abs(merged_values[last]):
                 merged_values[last] = values[number]
     return merged_values[: last + 1].copy(), merged_counts[: last + 1].copy()
+
+
+@jit()
+def means_of_blocks(values: Floats, counts: Floats, block: int) -> tuple[Floats, Floats]:
+    """Replace each ``block`` sums by their mean over sign assignments, and add up their counts.
+
+    Values and counts are of shape (n_sums,), the results of ceil(n_sums / block).
+    """
+    n_sums = len(values)
+    n_blocks = -(-n_sums // block)
+    means = np.empty(n_blocks)
+    counts_of_blocks = np.empty(n_blocks)
+    for number in range(n_blocks):
+        total = 0.0
+        count = 0.0
+        for place in range(number * block, min((number + 1) * block, n_sums)):
+            total += counts[place] * values[place]
+            count += counts[place]
+        means[number] = total / count
+        counts_of_blocks[number] = count
+    return means, counts_of_blocks
 
 
 @jit()
