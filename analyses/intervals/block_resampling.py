@@ -207,10 +207,7 @@ class Resampling:
 
     def draws(self) -> Draws:
         """Compare what replicates draw: blocks of users, and runs of systems."""
-        if self.runs is None:
-            return Draws.of(self.weights)
-        # Each run is of one system.
-        return Draws.of(self.weights, self.runs.sum(axis=1))
+        return Draws.of(self.weights, self.runs)
 
 
 def _exact_unit(*sums: Floats) -> float:

@@ -30,16 +30,23 @@ class Draws:
     n_drawn: int
 
     @classmethod
-    def of(cls, *weights: NDArray[np.number]) -> Draws:
-        """Compare how often replicates draw users, and runs: of shape (n_replicates, n) each."""
-        n_replicates = len(weights[0])
+    def of(cls, users: NDArray[np.number], runs: NDArray[np.number] | None = None) -> Draws:
+        """Compare how often replicates draw users, and runs.
+
+        Users, or blocks of them, are of shape (n_replicates, n_users); runs, where systems have
+        several, of shape (n_replicates, n_systems, n_runs): each is of one system.
+        """
+        drawn_units = [users]
+        if runs is not None:
+            drawn_units.append(runs.sum(axis=1))
+        n_replicates = len(users)
         overlaps = np.zeros((n_replicates, n_replicates))
-        for drawn in weights:
+        for drawn in drawn_units:
             for start in range(0, drawn.shape[1], COLUMNS_AT_ONCE):
                 some = drawn[:, start : start + COLUMNS_AT_ONCE].astype(np.float64)
                 excess = some - 1
                 overlaps += excess @ excess.T
-        n_drawn = sum(drawn.shape[1] for drawn in weights)
+        n_drawn = sum(drawn.shape[1] for drawn in drawn_units)
         return cls(overlaps, n_drawn)
 
     def linear_share(self, deviations: Floats) -> float:

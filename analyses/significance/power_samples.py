@@ -117,11 +117,10 @@ def resample_power(
     blocks = random_blocks(n_users, n_blocks=N_BLOCKS, seed=seed)
     n_blocks = int(blocks.max()) + 1
     weights = resampled_users(0, replicates, n_users=n_blocks, seed=seed).T
-    drawn = [weights.T]
+    drawn_runs = None
     if runs is not None:
-        # Each run is of one system.
-        drawn.append(run_weights(runs.systems, replicates=replicates, seed=seed).sum(axis=1))
-    draws = Draws.of(*drawn)
+        drawn_runs = run_weights(runs.systems, replicates=replicates, seed=seed)
+    draws = Draws.of(weights.T, drawn_runs)
     noise = np.zeros((n_measures, n_systems, replicates))
     noise[:] = run_noise(runs, replicates=replicates, seed=seed)
     resample_measure = delayed(_resample_measure)

@@ -280,8 +280,7 @@ class JointUsers:
         if runs is None:
             return Draws.of(drawn_users)
         drawn_runs = run_weights(runs.systems, replicates=self.replicates, seed=self.seed)
-        # Each run is of one system.
-        return Draws.of(drawn_users, drawn_runs.sum(axis=1))
+        return Draws.of(drawn_users, drawn_runs)
 
     def _resampled(self, values: Floats) -> Floats:
         """Average values of all users, (..., n_users), in each replicate: (..., n_replicates)."""

@@ -10,9 +10,12 @@ def multinomial(rng: np.random.Generator, n_users: int, n_replicates: int) -> np
 
 def test_overlaps_are_sums_of_products_over_users_and_runs() -> None:
     users = np.array([[2, 0, 1], [1, 1, 1], [0, 3, 0]])
-    runs = np.array([[0.5, 1.5], [1.0, 1.0], [2.0, 0.0]])
+    # Two runs of a system, and one of another, which replicates draw once each.
+    runs_of_first = [[0.5, 1.5, 0.0], [1.0, 1.0, 0.0], [2.0, 0.0, 0.0]]
+    runs_of_second = [[0.0, 0.0, 1.0]] * 3
+    runs = np.stack([runs_of_first, runs_of_second], axis=1)
     draws = Draws.of(users, runs)
-    assert draws.n_drawn == 5
+    assert draws.n_drawn == 6
     # Replicates 0 and 2: users (1)(-1) + (-1)(2) + (0)(-1), runs (-.5)(1) + (.5)(-1).
     assert draws.overlaps[0, 2] == -4.0
     assert draws.overlaps[0, 0] == 2.5
