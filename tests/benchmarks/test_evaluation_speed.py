@@ -26,7 +26,7 @@ ROUNDS = 3
 Means: TypeAlias = list[dict[str, float]]
 
 
-def write_collection(folder: Path, *, kind: str) -> tuple[Path, list[Path]]:
+def write_collection(folder: Path, *, kind: str, n_runs: int = N_RUNS) -> tuple[Path, list[Path]]:
     """Write qrels, and runs; scores fall by an eighth, or have four decimals and ties."""
     generator = np.random.default_rng(0)
     ids = np.array(
@@ -40,8 +40,8 @@ def write_collection(folder: Path, *, kind: str) -> tuple[Path, list[Path]]:
             for name, grade in zip(ids[pool[:N_JUDGED]].tolist(), grades, strict=True):
                 stream.write(f"{topic} 0 {name} {grade}\n")
     paths = []
-    for run in range(N_RUNS):
-        path = folder / f"{run:02d}.run"
+    for run in range(n_runs):
+        path = folder / f"{run:03d}.run"
         with path.open("w") as stream:
             for topic, pool in enumerate(pools, start=301):
                 scores = np.linspace(1.5, 0, N_POOLED) + generator.normal(size=N_POOLED)

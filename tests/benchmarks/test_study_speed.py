@@ -3,9 +3,11 @@
 Run with ``pytest tests/benchmarks/test_study_speed.py -s --benchmark-only``. 21 systems rank by the
 world's own popularity and taste, each with another share of them and of noise; the study reads
 their files, scores 77 measures, and makes correlation, sparsity (1,000 samples), popularity and
-discrimination (exact), with bands, tables, figures and the report, in a process of its own.
+discrimination (exact), with bands, tables, figures and the report, in a process of its own. How
+CPU time grows with systems, users and measures is shown as exponents.
 """
 
+import math
 import resource
 import subprocess
 import sys
@@ -90,18 +92,50 @@ def ranked(world: Collection, number: int) -> Run:
     return Run(f"s{number:02}", np.concatenate(lists))
 
 
+def cpu_seconds_of_study(study: str, output: Path) -> float:
+    """Run a study, given as the text of a file beside the runs, with one worker: its CPU-s."""
+    path = output.with_suffix(".toml")
+    path.write_text(study)
+    command = [sys.executable, "-m", "harness", "run", str(path), "--output", str(output)]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([*command, "--quiet", "--jobs", "1"], check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert (output / "report.html").is_file()
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
 @pytest.mark.parametrize("analyses", ANALYSES)
 def test_a_whole_study(analyses: str, folder: Path, benchmark: Any) -> None:
-    (folder / "study.toml").write_text(STUDY + ANALYSES[analyses])
-    command = [sys.executable, "-m", "harness", "run", str(folder / "study.toml")]
     output = folder / analyses.replace(" ", "-")
-    command += ["--output", str(output), "--quiet", "--jobs", "1"]
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    benchmark.pedantic(subprocess.run, args=(command,), kwargs={"check": True}, rounds=1)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    arguments = (STUDY + ANALYSES[analyses], output)
+    seconds = benchmark.pedantic(cpu_seconds_of_study, args=arguments, rounds=1)
+    memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     print(f"\n{describe_machine()}")
-    print(
-        f"{analyses}: {seconds:.1f} CPU-s, largest process so far {after.ru_maxrss / 1024:.0f} MiB"
-    )
-    assert (output / "report.html").is_file()
+    print(f"{analyses}: {seconds:.1f} CPU-s, largest process so far {memory:.0f} MiB")
+
+
+def test_growth(folder: Path, benchmark: Any) -> None:
+    """Compare a study with one of fewer systems, users or measures."""
+    study = STUDY + ANALYSES["with bands"]
+    write_half_of_users(folder)
+    smaller_studies = {
+        "systems": (study.replace("*.run", "?.run"), N_SYSTEMS / 10),
+        "users": (study.replace("test.qrels", "half.qrels"), 2.0),
+        "measures": (study + '[metrics]\nnames = ["P", "AP", "nDCG"]\n', 7 / 3),
+    }
+    arguments = (study, folder / "whole")
+    whole = benchmark.pedantic(cpu_seconds_of_study, args=arguments, rounds=1)
+    print(f"\n{describe_machine()}\nwhole: {whole:.1f} CPU-s")
+    for name, (smaller_study, ratio) in smaller_studies.items():
+        seconds = cpu_seconds_of_study(smaller_study, folder / name)
+        exponent = math.log(whole / seconds) / math.log(ratio)
+        print(f"1 / {ratio:.1f} of the {name}: {seconds:.1f} CPU-s; exponent {exponent:.2f}")
+
+
+def write_half_of_users(folder: Path) -> None:
+    """Write the judgements of every second user as ``half.qrels``."""
+    lines = (folder / "test.qrels").read_text().splitlines(keepends=True)
+    users = list(dict.fromkeys(line.split()[0] for line in lines))
+    kept_users = set(users[::2])
+    kept_lines = [line for line in lines if line.split()[0] in kept_users]
+    (folder / "half.qrels").write_text("".join(kept_lines))

@@ -1,0 +1,137 @@
+"""What users wait for, as they run it: CPU time and memory of whole commands, as CSV.
+
+``python -m tests.benchmarks.waits FOLDER > docs/waits.csv`` (in ``make speed``) writes the inputs
+to the folder (`tests.benchmarks.inputs_of_waits`) and runs every command there, in processes of
+their own; what peers take for the same is a row like all others. Commands below `SHORT` seconds run
+three times: the least is shown. All take 20 minutes; a quiet machine gives true figures.
+
+This module imports little: a process counts the memory of the one that starts it as its own.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+REPOSITORY = Path(__file__).parents[2]
+
+SHORT = 20.0
+"""Seconds of CPU time below which a command is repeated."""
+
+ROUNDS = 3
+
+TRAIN_EASE = (
+    "import recommenders; from tests.benchmarks.test_ranking_speed import training_ratings; "
+    "recommenders.train('ease', dict(), training_ratings(), seed=1)"
+)
+DRAW_RATINGS = (
+    "from tests.benchmarks.test_ranking_speed import training_ratings; training_ratings()"
+)
+EVALUATE_BY_PYTREC_EVAL = (
+    "from pathlib import Path; from tests.benchmarks.test_evaluation_speed import theirs; "
+    "theirs(Path('runs/qrels'), sorted(Path('runs').glob('*.run')))"
+)
+
+
+@dataclass(frozen=True)
+class Wait:
+    """A command as a user types it, and what it does.
+
+    Parameters
+    ----------
+    work
+        What it does, for readers.
+    command
+        For a shell, in the folder with the inputs.
+    is_repeatable
+        Whether it does the same work a second time.
+    """
+
+    work: str
+    command: str
+    is_repeatable: bool = True
+
+
+WAITS = (
+    Wait("the demo, the first run of a fresh clone", "harness run --output first", False),
+    Wait("the demo", "harness run --output demo", False),
+    Wait("... when it is finished", "harness run --output demo"),
+    Wait("its first table", "harness table demo table1"),
+    Wait("28 systems on the world ml-1m", "harness run study-28.toml", False),
+    Wait("... when it is finished", "harness run study-28.toml"),
+    Wait("three lines evaluated", "harness evaluate three.run --qrels three.qrels"),
+    Wait("... beside: numpy imported", "python -c 'import numpy'"),
+    Wait("200 runs of 50 x 1,000 evaluated", "harness evaluate runs/*.run --qrels runs/qrels"),
+    Wait("... by pytrec_eval", f'python -c "{EVALUATE_BY_PYTREC_EVAL}"'),
+    Wait("10 million ratings described", "harness describe ratings.csv"),
+    Wait(
+        "... and a study file written",
+        "harness init ratings.csv --output new.toml --overwrite",
+    ),
+    Wait("... read by pandas", "python -c \"import pandas; pandas.read_csv('ratings.csv')\""),
+    Wait("50 TREC runs, 18 measures compared", "harness discriminate trec-50/*.csv --jobs 1"),
+    Wait("100 TREC runs, 18 measures compared", "harness discriminate trec-100/*.csv --jobs 1"),
+    Wait("ease trained on the world ml-1m", f'python -c "{TRAIN_EASE}"'),
+    Wait("... of which: the world drawn", f'python -c "{DRAW_RATINGS}"'),
+)
+
+
+def main(folder: str) -> None:
+    """Write the inputs, run the commands, and print the table."""
+    place = Path(folder)
+    place.mkdir(parents=True, exist_ok=True)
+    run_once("python -m tests.benchmarks.inputs_of_waits .", place, {})
+    table = csv.writer(sys.stdout, lineterminator="\n")
+    table.writerow(["work", "command", "CPU-s", "memory in MB"])
+    kernels = place / "kernels"
+    for number, wait in enumerate(WAITS):
+        # The first command compiles all loops that it needs; the others find them.
+        environment = {"NUMBA_CACHE_DIR": str(kernels)} if number == 0 else {}
+        seconds, memory = run(wait, place, environment)
+        shown = f"{seconds:.2g}" if seconds < 10 else f"{seconds:.0f}"
+        table.writerow([wait.work, wait.command, shown, f"{memory:.0f}"])
+        sys.stdout.flush()
+
+
+def run(wait: Wait, folder: Path, environment: dict[str, str]) -> tuple[float, float]:
+    """Run a command in the folder: CPU-s of its processes, and MB of the largest of them.
+
+    Of the rounds, those of the least CPU time. An unsuccessful command raises RuntimeError.
+    """
+    results = [run_once(wait.command, folder, environment)]
+    if wait.is_repeatable and results[0][0] < SHORT:
+        results += [run_once(wait.command, folder, environment) for _ in range(ROUNDS - 1)]
+    return min(results)
+
+
+def run_once(command: str, folder: Path, environment: dict[str, str]) -> tuple[float, float]:
+    """Run a command once in the folder: CPU-s of its processes, and MB of the largest of them."""
+    scripts = Path(sys.executable).parent
+    variables = {
+        **os.environ,
+        **environment,
+        "PATH": f"{scripts}:{os.environ['PATH']}",
+        "PYTHONPATH": str(REPOSITORY),
+    }
+    process = subprocess.Popen(
+        ["bash", "-c", command],
+        cwd=folder,
+        env=variables,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stderr is not None
+    message = process.stderr.read().decode()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        raise RuntimeError(f"{command}: exit code {process.returncode}\n{message}")
+    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1e3
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
