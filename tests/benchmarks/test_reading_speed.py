@@ -1,5 +1,7 @@
 """Reading a run of 6,040 users x 100 items, as text and as Parquet, against pytrec_eval's parser.
 
+And describing a million ratings, against pandas, which only parses them.
+
 Run with ``pytest tests/benchmarks -s --benchmark-only``.
 """
 
@@ -7,15 +9,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import pytrec_eval
 
+from harness.study.first_study import describe_data
+from harness.study.study import RatingsSection
 from runs import Run
 from runs.formats import format_run, read_run, run_to_parquet, runs_from_parquet
 from tests.benchmarks.machine import cpu_seconds, describe_machine
 
 N_USERS, N_ITEMS, DEPTH = 6040, 3706, 100
 ROUNDS = 5
+N_RATERS, N_RATED, N_RATINGS_EACH = 10_000, 4000, 100
+MOST_OF_PARSING = 2.5
+"""Times that describing ratings may take as long as pandas parses them; measured: 1.5."""
 
 
 @pytest.fixture(scope="module")
@@ -71,3 +79,40 @@ def test_reading(benchmark: Any, path: Path) -> None:
         f"CPU-s ({len(text) / 1e6:.1f} MB), as Parquet in {encoding:.3f} ({len(content) / 1e6:.1f} "
         f"MB), which is read in {decoding:.3f}"
     )
+
+
+@pytest.fixture(scope="module")
+def ratings_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Users and items in the order of their numbers, as MovieLens has them: not that of texts."""
+    generator = np.random.default_rng(0)
+    n_ratings = N_RATERS * N_RATINGS_EACH
+    users = np.repeat(np.arange(1, N_RATERS + 1), N_RATINGS_EACH)
+    steps = generator.integers(1, N_RATED // N_RATINGS_EACH + 1, (N_RATERS, N_RATINGS_EACH))
+    columns = {
+        "userId": users,
+        "movieId": np.cumsum(steps, axis=1).ravel(),
+        "rating": generator.integers(1, 11, n_ratings) / 2,
+        "timestamp": generator.integers(789_652_009, 1_231_131_736, n_ratings),
+    }
+    path = tmp_path_factory.mktemp("ratings") / "ratings.csv"
+    pd.DataFrame(columns).to_csv(path, index=False)
+    return path
+
+
+def test_describing_ratings(benchmark: Any, ratings_path: Path) -> None:
+    """Reading, sorting, splitting and counting take at most so many times the CPU of parsing."""
+    section = RatingsSection(path=ratings_path)
+    frame = pd.read_csv(ratings_path)
+    facts = describe_data(section).facts()
+    assert facts["ratings"] == len(frame)
+    assert facts["users"] == frame["userId"].nunique()
+    assert facts["items"] == frame["movieId"].nunique()
+    describing = min(cpu_seconds(lambda: describe_data(section).facts()) for _ in range(ROUNDS))
+    parsing = min(cpu_seconds(lambda: pd.read_csv(ratings_path)) for _ in range(ROUNDS))
+    benchmark.pedantic(describe_data, args=(section,))
+    ratio = describing / parsing
+    print(
+        f"\n{describe_machine()}\n{len(frame):,} ratings: described in {describing:.3f} CPU-s, "
+        f"parsed by pandas in {parsing:.3f} CPU-s; ratio {ratio:.2f}"
+    )
+    assert ratio < MOST_OF_PARSING

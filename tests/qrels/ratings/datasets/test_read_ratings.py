@@ -191,6 +191,14 @@ def test_ratings_that_miss_a_value_are_left_out_and_counted(spoiled: bool, write
     assert ratings.users.ids.tolist() == ["NA", "a"]
 
 
+@pytest.mark.parametrize("text", ["NAN", "-nan", "inf", "1e999"])
+def test_what_only_some_parsers_take_for_no_number_is_refused(text: str, write: Write) -> None:
+    path = write("log.csv", f"user,item,rating\na,x,1\nb,x,{text}\n")
+    assert f"line 3: the rating must be a finite number, got '{text}'" in complaint(
+        path, missing="drop"
+    )
+
+
 def test_null_and_nan_of_parquet_are_missing(tmp_path: Path) -> None:
     columns = {"user": ["a", None, "b"], "item": [1, 2, 3], "rating": [1.0, 2.0, float("nan")]}
     with pytest.warns(InputWarning, match="2 of 3 ratings are left out"):
