@@ -7,7 +7,8 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 from hypothesis import settings
@@ -16,11 +17,20 @@ if TYPE_CHECKING:
     from matplotlib.backend_bases import RendererBase
     from matplotlib.figure import Figure
 
+    from analyses.sampled.papers import Example
+
 os.environ.setdefault("MPLBACKEND", "agg")
 settings.register_profile("ci", derandomize=True, deadline=None)
 settings.register_profile("dev", deadline=None)
 settings.register_profile("quick", derandomize=True, deadline=None, max_examples=10)
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
+
+
+def examples(number: int) -> settings:
+    """Let hypothesis try at most so many examples, each of which is slow."""
+    usual = settings.default
+    assert usual is not None
+    return settings(max_examples=min(number, usual.max_examples))
 
 
 OURS = ("runs.", "qrels.", "recommenders.", "analyses.", "harness.")
@@ -99,3 +109,33 @@ def no_figures() -> Iterator[None]:
     """Leave figures out, as `figures_left_out` does."""
     with figures_left_out():
         yield
+
+
+@pytest.fixture(scope="session")
+def example() -> Example:
+    """The example of Krichene & Rendle (2020), which no test changes."""
+    from analyses.sampled.papers import Example
+
+    return Example()
+
+
+class WrittenExample(NamedTuple):
+    """What `harness sampled --example` wrote to a folder, and what it printed, as CSV."""
+
+    folder: Path
+    printed: str
+
+
+@pytest.fixture(scope="session")
+def written_example(tmp_path_factory: pytest.TempPathFactory) -> WrittenExample:
+    """Run `harness sampled --example` once for all tests that read what it wrote."""
+    from click.testing import CliRunner
+
+    from harness.cli.main import main
+
+    folder = tmp_path_factory.mktemp("example")
+    options = ["sampled", "--example", "--format", "csv", "--quiet", "--output", str(folder)]
+    with figures_left_blank():
+        run = CliRunner().invoke(main, options, catch_exceptions=False)
+    assert run.exit_code == 0, run.stderr
+    return WrittenExample(folder, run.stdout)

@@ -12,6 +12,7 @@ from scipy import stats
 
 from analyses.online.rates import click_through, differences, planned_shares, rates_of, sample_ratio
 from runs import InputError
+from tests.conftest import examples
 
 RATES = np.array([0.05, 0.08])
 
@@ -135,6 +136,7 @@ def split_of(*daily: tuple[int, ...], shares: Mapping[str, float] | None = None)
     return sample_ratio(firsts, arms, planned_shares(arms, shares))
 
 
+@examples(30)
 @given(st.lists(st.integers(1, 500), min_size=2, max_size=6), st.data())
 def test_the_test_is_that_of_scipy(counts: list[int], data: st.DataObject) -> None:
     n_arms = len(counts)

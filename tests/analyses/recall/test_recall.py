@@ -14,6 +14,7 @@ from analyses.recall.parametrisations import RecallSettings, item_weights, name_
 from analyses.recall.recall import draw_recalls, errors_of_means, measure_recall
 from qrels.ranks.hidden_ranks import MISS, HiddenRanks
 from runs import InputError
+from tests.conftest import examples
 from tests.drawn import curve
 from tests.hidden_example import TRAIN_COUNTS, events_of, golden_ranks, ranked_histories
 
@@ -81,6 +82,7 @@ def _by_definition(
     return users
 
 
+@examples(30)
 @given(ranks=ranked_histories(), counts=COUNTS, beta=st.floats(0, 3), cutoff=st.integers(1, 50))
 def test_weights_are_uniform_over_users_or_those_of_steck(
     ranks: HiddenRanks, counts: NDArray[np.int64], beta: float, cutoff: int
@@ -97,6 +99,7 @@ def test_weights_are_uniform_over_users_or_those_of_steck(
         np.testing.assert_allclose(stratified[int(lloo)], expected, atol=1e-12)
 
 
+@examples(30)
 @given(ranks=ranked_histories(), counts=COUNTS, gamma=st.floats(-1, 3))
 def test_uniform_weights_are_the_estimator_of_yang(
     ranks: HiddenRanks, counts: NDArray[np.int64], gamma: float
@@ -116,6 +119,7 @@ def test_uniform_weights_are_the_estimator_of_yang(
     assert grid["value"][0] == pytest.approx(np.mean(per_user), abs=1e-12)
 
 
+@examples(30)
 @given(ranks=ranked_histories(), counts=COUNTS, weights=WEIGHTS)
 def test_values_rise_with_the_cutoff_from_0_to_the_ceiling(
     ranks: HiddenRanks, counts: NDArray[np.int64], weights: str
@@ -125,6 +129,7 @@ def test_values_rise_with_the_cutoff_from_0_to_the_ceiling(
     assert ((grid["value"] >= 0) & (grid["value"] <= grid["ceiling"] + 1e-12)).all()
 
 
+@examples(30)
 @given(ranks=ranked_histories(), weights=WEIGHTS, scale=st.integers(2, 1000))
 def test_popularity_has_no_unit(ranks: HiddenRanks, weights: str, scale: int) -> None:
     counts = np.array([1, 2, 3, 5, 8, 13])

@@ -22,6 +22,7 @@ from analyses.significance.corrections import (
 )
 from analyses.significance.permutation import pair_indices, random_signs
 from tests.analyses.significance.references import TIE, Floats, families
+from tests.conftest import examples
 
 Adjust = Callable[[Floats], Floats]
 every_adjustment = pytest.mark.parametrize("adjust", [benjamini_hochberg, bonferroni, holm])
@@ -35,6 +36,7 @@ def scores(rng: np.random.Generator) -> Floats:
 
 
 @every_adjustment
+@examples(30)
 @given(p=families)
 def test_adjusted_values_are_p_values_no_smaller_than_before(adjust: Adjust, p: Floats) -> None:
     adjusted = adjust(p)
@@ -42,12 +44,14 @@ def test_adjusted_values_are_p_values_no_smaller_than_before(adjust: Adjust, p: 
 
 
 @every_adjustment
+@examples(30)
 @given(p=families)
 def test_the_order_of_the_pairs_does_not_matter(adjust: Adjust, p: Floats) -> None:
     np.testing.assert_array_equal(adjust(p[..., ::-1]), adjust(p)[..., ::-1])
 
 
 @every_adjustment
+@examples(30)
 @given(p=families)
 def test_every_measure_is_a_family_of_its_own(adjust: Adjust, p: Floats) -> None:
     together = adjust(np.stack([p, p / 2]))

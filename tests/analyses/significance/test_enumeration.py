@@ -18,6 +18,7 @@ from tests.analyses.significance.references import (
     smallest_sum,
     smallest_sum_by_dynamic_programming,
 )
+from tests.conftest import examples
 
 ALPHA = 0.05
 
@@ -25,6 +26,7 @@ tied = st.sampled_from([-2.0, -0.1, 0.0, 0.1, 0.3, 1 / 3])
 levels = st.sampled_from([0.001, 0.01, 0.05, 0.2, 0.5])
 
 
+@examples(30)
 @given(arrays(np.float64, st.integers(1, 12), elements=tied).filter(np.any))
 def test_off_a_lattice_all_sign_assignments_are_counted(differences: Floats) -> None:
     found = by_enumeration(differences, alpha=ALPHA)

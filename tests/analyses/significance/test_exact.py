@@ -38,6 +38,7 @@ from tests.analyses.significance.references import (
     smallest_sum,
     sums_of,
 )
+from tests.conftest import examples
 
 ALPHA = 0.05
 
@@ -57,6 +58,7 @@ def with_total(differences: Floats) -> bool:
     return bool(0 < abs(differences.sum()) <= TAIL_DEVIATIONS * np.sqrt((differences**2).sum()))
 
 
+@examples(30)
 @given(arrays(np.float64, st.integers(1, 40), elements=st.integers(-9, 9)).filter(with_total))
 def test_the_fourier_sum_agrees_with_dynamic_programming(differences: Floats) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -104,6 +106,7 @@ def test_from_the_critical_value_of_a_lattice_sums_are_significant(
     assert from_there == smallest_sum(differences, alpha) or np.isnan(found)
 
 
+@examples(30)
 @given(
     arrays(np.float64, st.integers(1, 200), elements=st.integers(-50, 50)).filter(np.any),
     st.sampled_from([1.0, 0.1, np.pi / 7, np.pi / 501]),

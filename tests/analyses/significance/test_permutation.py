@@ -32,6 +32,7 @@ from tests.analyses.significance.references import (
     p_by_long_series,
     p_by_scipy,
 )
+from tests.conftest import examples
 
 
 def p_of(differences: Floats) -> float:
@@ -91,10 +92,11 @@ def test_few_users_agree_with_all_sign_assignments(differences: Floats) -> None:
     assert found.mid_p[0] == pytest.approx(mid_p_by_all_signs(differences), abs=1e-13)
 
 
-@given(arrays(np.float64, st.integers(1, 7), elements=elements))
+@examples(30)
+@given(arrays(np.float64, st.integers(1, 6), elements=elements))
 def test_over_all_signs_the_mean_mid_p_is_a_half(differences: Floats) -> None:
-    """Whatever the sizes are, and however many sums tie."""
-    signs = np.array([*product([-1.0, 1.0], repeat=len(differences))])
+    """Whatever the sizes are, and however many sums tie; opposite signs have the same p-value."""
+    signs = np.array([*product([1.0], *[[-1.0, 1.0]] * (len(differences) - 1))])
     found = [exact_test(one_pair(row)).mid_p[0] for row in signs * differences]
     assert np.mean(found) == pytest.approx(0.5, abs=1e-13)
 
@@ -114,11 +116,11 @@ GRIDS: dict[str, Callable[[np.random.Generator, int], Floats]] = {
 def test_of_equal_systems_the_mean_mid_p_is_a_half_on_every_grid(
     grid: str, rng: np.random.Generator
 ) -> None:
-    """Of 600 pairs with the same distribution; that of p is larger the coarser scores are."""
-    tests = [exact_test(GRIDS[grid](rng, 50)) for _ in range(600)]
+    """Of 300 pairs with the same distribution; that of p is larger the coarser scores are."""
+    tests = [exact_test(GRIDS[grid](rng, 50)) for _ in range(300)]
     mid_p = np.concatenate([test.mid_p for test in tests])
     p = np.concatenate([test.p for test in tests])
-    assert abs(mid_p.mean() - 0.5) < 4 * mid_p.std() / np.sqrt(600)
+    assert abs(mid_p.mean() - 0.5) < 4 * mid_p.std() / np.sqrt(300)
     if grid == "success of 5 %":
         assert p.mean() > 0.7
 
@@ -172,12 +174,14 @@ seeds = st.integers(0, 2**32)
 users = st.sampled_from([3, 30, 60, 250, 900])
 
 
+@examples(30)
 @given(seeds, users)
 def test_swapping_the_systems_changes_nothing(seed: int, n_users: int) -> None:
     scores = continuous(2, n_users, seed)
     assert exact_test(scores).p == exact_test(scores[::-1]).p
 
 
+@examples(30)
 @given(seeds, users, st.integers(-60, 60))
 def test_scaling_by_powers_of_two_changes_no_bit(seed: int, n_users: int, power: int) -> None:
     scores = continuous(3, n_users, seed)
@@ -186,6 +190,7 @@ def test_scaling_by_powers_of_two_changes_no_bit(seed: int, n_users: int, power:
     np.testing.assert_array_equal(scaled.mid_p, exact_test(scores).mid_p)
 
 
+@examples(30)
 @given(seeds, users)
 def test_users_without_a_difference_do_not_matter(seed: int, n_users: int) -> None:
     scores = continuous(3, n_users, seed)

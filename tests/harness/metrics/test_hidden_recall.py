@@ -18,6 +18,7 @@ from qrels import Catalogue, Judged, Qrels, judge, qrels_from_columns
 from qrels.ranks.hidden_ranks import MISS, HiddenRanks
 from qrels.ranks.judged_ranks import JudgedRanks
 from runs import InputError, Run
+from tests.conftest import examples
 from tests.hidden_example import TRAIN_COUNTS, golden_ranks, ranked_histories
 from tests.lists import means_on
 
@@ -56,6 +57,7 @@ def test_means_are_the_588_uniform_recalls_of_the_grid() -> None:
     check_grid(golden_ranks(), BETAS, CUTOFFS)
 
 
+@examples(30)
 @given(ranks=ranked_histories())
 def test_means_are_uniform_recalls(ranks: HiddenRanks) -> None:
     if np.bincount(ranks.hidden.user).max() > 1:

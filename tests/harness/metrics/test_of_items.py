@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from harness.metrics.shared.register import built_in_metrics, find_metric
 from qrels import Catalogue, Judged, Qrels, judge
 from runs import InputError, Run
+from tests.conftest import examples
 from tests.lists import N_ITEMS, asks_for_items, known_items, random_case, runs_and_qrels
 
 METRICS = built_in_metrics()
@@ -208,6 +209,7 @@ def test_every_metric_of_items_is_written_out() -> None:
 
 
 @pytest.mark.parametrize("name", by_hand(1))
+@examples(30)
 @given(case=runs_and_qrels(lowest=-2), cutoff=st.integers(1, 10))
 def test_a_metric_of_items_is_what_its_paper_says(
     name: str, case: tuple[Run, Qrels], cutoff: int

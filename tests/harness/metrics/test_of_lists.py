@@ -18,6 +18,7 @@ from harness.trec_eval.export import pool
 from qrels import Judged, Qrels, judge, qrels_from_columns
 from runs import InputError, Run
 from runs.shared.errors import InputWarning
+from tests.conftest import examples
 from tests.lists import known_items, pytrec_eval_scores, random_case, runs_and_qrels
 
 METRICS = {name: metric for name, metric in built_in_metrics().items() if not metric.needs}
@@ -46,6 +47,7 @@ NO_CUTOFF = {
 }
 
 
+@examples(30)
 @given(case=runs_and_qrels(lowest=-2), cutoff=st.integers(1, 10))
 def test_metrics_at_a_cutoff_are_pytrec_evals(case: tuple[Run, Qrels], cutoff: int) -> None:
     run, qrels = case
@@ -59,6 +61,7 @@ def test_metrics_at_a_cutoff_are_pytrec_evals(case: tuple[Run, Qrels], cutoff: i
         np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-12, err_msg=name)
 
 
+@examples(30)
 @given(case=runs_and_qrels(lowest=-2))
 def test_metrics_without_cutoff_are_pytrec_evals(case: tuple[Run, Qrels]) -> None:
     run, qrels = case
@@ -82,6 +85,7 @@ def without_unjudged(run: Run, qrels: Qrels) -> Run:
     return Run(run.system, items)
 
 
+@examples(30)
 @given(case=runs_and_qrels(lowest=-2), cutoff=st.none() | st.integers(1, 10))
 def test_condensed_lists_score_as_those_without_unjudged_items(
     case: tuple[Run, Qrels], cutoff: int | None
@@ -121,6 +125,7 @@ def test_a_metric_on_long_lists_is_pytrec_evals(name: str, cutoff: int) -> None:
     np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-12)
 
 
+@examples(30)
 @given(case=runs_and_qrels(lowest=-2), cutoff=st.integers(1, 10))
 def test_the_beta_of_f_is_pytrec_evals(case: tuple[Run, Qrels], cutoff: int) -> None:
     run, qrels = case
@@ -160,6 +165,7 @@ GAINS = {
 }
 
 
+@examples(30)
 @given(case=runs_and_qrels(lowest=-2), cutoff=st.integers(1, 10))
 def test_gains_are_grades_replaced(case: tuple[Run, Qrels], cutoff: int) -> None:
     run, qrels = case
@@ -305,6 +311,7 @@ BY_HAND: list[tuple[str, ByHand, float]] = [
 ]
 
 
+@examples(30)
 @given(case=runs_and_qrels(lowest=-2), cutoff=st.none() | st.integers(1, 10))
 def test_metrics_are_what_a_loop_over_one_list_says(
     case: tuple[Run, Qrels], cutoff: int | None
@@ -388,6 +395,7 @@ def test_pooling_what_is_retrieved_turns_trec_evals_infap_into_the_papers(
     np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-12)
 
 
+@examples(30)
 @given(case=runs_and_qrels(lowest=-2), cutoff=st.none() | st.integers(1, 10))
 def test_scores_stay_in_the_range_that_is_declared(
     case: tuple[Run, Qrels], cutoff: int | None
@@ -511,6 +519,7 @@ def test_logarithms_of_scores_are_in_the_range_and_on_no_lattice() -> None:
     assert metric.lattice(10) is None
 
 
+@examples(30)
 @given(case=runs_and_qrels(), level=st.integers(1, 5))
 def test_the_relevance_level_of_a_name_is_that_of_the_qrels(
     case: tuple[Run, Qrels], level: int

@@ -18,6 +18,7 @@ from qrels import Catalogue, Qrels, judge, qrels_from_columns
 from qrels.subtopics import Subtopics
 from runs import InputError, Numbering, Run
 from runs.shared.arrays import Floats
+from tests.conftest import examples
 from tests.lists import means_on
 
 METRICS = built_in_metrics()
@@ -179,6 +180,7 @@ GRADES_OF_TOPIC = st.dictionaries(
 RANKED = st.lists(st.integers(0, N_ITEMS - 1), max_size=9, unique=True)
 
 
+@examples(30)
 @given(
     topics=st.lists(st.tuples(GRADES_OF_TOPIC, RANKED), min_size=1, max_size=4),
     level=st.integers(1, 3),

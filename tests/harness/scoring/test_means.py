@@ -18,6 +18,7 @@ from harness.scoring.score import SampleScorer, score
 from qrels import Qrels, match, qrels_from_columns
 from runs import Run
 from runs.replicates import Replicates
+from tests.conftest import examples
 from tests.lists import means_on, random_case, runs_and_qrels
 
 
@@ -36,6 +37,7 @@ def test_lists_that_end_before_the_longest_are_short() -> None:
 METRICS = built_in_metrics()
 
 
+@examples(30)
 @given(case=runs_and_qrels())
 def test_recall_over_judgements_is_the_share_of_all_relevant_items_that_are_found(
     case: tuple[Run, Qrels],
@@ -51,6 +53,7 @@ def test_recall_over_judgements_is_the_share_of_all_relevant_items_that_are_foun
     assert means.item() == pytest.approx(n_found / np.count_nonzero(qrels.relevant))
 
 
+@examples(30)
 @given(case=runs_and_qrels())
 def test_all_judgements_rescored_give_the_weighted_means(case: tuple[Run, Qrels]) -> None:
     run, qrels = case

@@ -22,6 +22,7 @@ from harness.scoring.kernel import FUSED
 from harness.scoring.score import SampleScorer, deepest_rank, depth_needed, is_fused, score
 from qrels import Judged, Qrels, judge
 from runs import Run
+from tests.conftest import examples
 from tests.lists import known_items, means_on, random_case, runs_and_qrels, users_on
 
 METRICS = {name: metric for name, metric in built_in_metrics().items() if not metric.needs}
@@ -57,6 +58,7 @@ NOT_FUSED += ["EPC(relevance=binary)", "MSI(discount=log2,relevance=graded)", "R
 NOT_FUSED += ["EILD(discount=0.85,relevance=graded)", "Calibration(discount=log2)"]
 
 
+@examples(30)
 @given(case=runs_and_qrels(), seed=st.integers(0, 99), cutoffs=st.sets(st.integers(1, 12)))
 def test_the_kernel_equals_the_definitions(
     case: tuple[Run, Qrels], seed: int, cutoffs: set[int]

@@ -26,6 +26,7 @@ from harness.trec_eval.measures import LEFT_OUT, RUN_ID, read_measures
 from qrels import Qrels
 from runs import InputError, InputWarning, Run
 from tests.conformance import CONFORMANCE, needs_conformance
+from tests.conftest import examples
 from tests.harness.small import ROOT, write_qrels, write_run
 from tests.lists import qrels_as_dicts, run_as_dicts, runs_and_qrels
 
@@ -158,6 +159,7 @@ MEASURES = {
 
 
 @pytest.mark.filterwarnings("ignore::runs.InputWarning")
+@examples(30)
 @given(case=runs_and_qrels())
 def test_values_are_pytrec_evals(
     tmp_path_factory: pytest.TempPathFactory, case: tuple[Run, Qrels]

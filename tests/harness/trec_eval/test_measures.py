@@ -19,6 +19,7 @@ from harness.trec_eval.measures import (
 )
 from qrels import Judged, Qrels, judge
 from runs import InputError, Run
+from tests.conftest import examples
 from tests.lists import pytrec_eval_scores, random_case, runs_and_qrels
 
 METRICS = built_in_metrics()
@@ -106,6 +107,7 @@ def test_a_measure_that_is_none_is_refused(text: str, finding: str) -> None:
         read_measures([text], METRICS)
 
 
+@examples(30)
 @given(case=runs_and_qrels(lowest=-2))
 def test_measures_are_pytrec_evals(case: tuple[Run, Qrels]) -> None:
     judged = judge(*case)

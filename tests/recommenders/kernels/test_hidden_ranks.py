@@ -17,6 +17,7 @@ from qrels.ranks.hidden_ranks import MISS, HiddenRanks
 from recommenders.kernels import hidden_ranks
 from recommenders.kernels.hidden_ranks import FixedPoint, rank_hidden
 from runs import InputError
+from tests.conftest import examples
 from tests.hidden_example import (
     PROFILES,
     RANK_LLOO,
@@ -47,6 +48,7 @@ def test_events_of_one_time_do_not_help_each_other() -> None:
     assert ranks.rank_lloo[:3].tolist() == [MISS, 1, 2]
 
 
+@examples(30)
 @given(table=similarities(lowest=-3), deepest=st.integers(1, 10), data=st.data())
 def test_ranks_are_those_of_profiles_summed_anew(
     table: NDArray[np.float64], deepest: int, data: st.DataObject

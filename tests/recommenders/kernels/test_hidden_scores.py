@@ -18,6 +18,7 @@ from recommenders.kernels.hidden_scores import rank_held_out, rank_hidden_by_sco
 from recommenders.krichene_x import KricheneXScorer
 from recommenders.shared.scorers import HistoriesScorer, LinearItemScorer
 from runs import InputError
+from tests.conftest import examples
 from tests.hidden_example import (
     PROFILES,
     RANK_LLOO,
@@ -43,6 +44,7 @@ def test_ranks_found_by_hand() -> None:
     assert (ranks.rank_loo.tolist(), ranks.rank_lloo.tolist()) == (RANK_LOO, RANK_LLOO)
 
 
+@examples(30)
 @given(table=similarities(), data=st.data())
 def test_a_sum_of_similarities_is_ranked_as_by_definition(
     table: NDArray[np.float64], data: st.DataObject

@@ -13,6 +13,7 @@ from harness.metrics.shared.register import built_in_metrics
 from qrels import Judged, Qrels, judge
 from runs import InputError, Run
 from runs.shared.arrays import Floats
+from tests.conftest import examples
 from tests.lists import pytrec_eval_scores, random_case, runs_and_qrels
 
 METRICS = built_in_metrics()
@@ -22,6 +23,7 @@ METRICS = built_in_metrics()
     ("theirs", "ours"),
     [("P", "P"), ("R", "Recall"), ("AP", "AP"), ("nDCG", "nDCG"), ("Bpref", "bpref")],
 )
+@examples(30)
 @given(case=runs_and_qrels(), cutoff=st.integers(1, 9))
 def test_their_measure_scores_lists_as_ours_does(
     theirs: str, ours: str, case: tuple[Run, Qrels], cutoff: int

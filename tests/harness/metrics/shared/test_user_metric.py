@@ -12,6 +12,7 @@ from harness.metrics.shared.register import built_in_metrics
 from harness.metrics.shared.user_metric import User, user_metric
 from qrels import Judged, Qrels, judge
 from runs import InputError, Run
+from tests.conftest import examples
 from tests.harness.small import TREC, run_text, write_collection
 from tests.lists import runs_and_qrels
 
@@ -30,6 +31,7 @@ def facts(grades: Any, user: User) -> float:
     return len(grades) + 10 * user.cutoff + 100 * user.n_relevant + 1000 * user.n_nonrelevant
 
 
+@examples(30)
 @given(case=runs_and_qrels(), cutoff=st.integers(1, 10))
 def test_a_function_over_one_list_scores_as_one_over_all(
     case: tuple[Run, Qrels], cutoff: int
