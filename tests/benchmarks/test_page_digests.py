@@ -4,11 +4,10 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 
-from harness.cli.main import main as harness
 from harness.report.publication import Publication
 from tests.benchmarks.page_digests import OF_EXAMPLE, PAGE, digests_of, kept, made_tables
+from tests.conftest import WrittenExample
 
 
 @pytest.mark.parametrize("kind", ["study", "code", "content"])
@@ -19,20 +18,15 @@ def test_tables_are_made_by_what_is_here(kind: str) -> None:
     assert {table: digests[kind] for table, digests in kept().items()} == here
 
 
-@pytest.fixture(scope="module")
-def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("example")
-    options = ["sampled", "--example", "--output", str(folder)]
-    CliRunner().invoke(harness, options, catch_exceptions=False)
-    return folder
-
-
+@pytest.mark.slow
 @pytest.mark.parametrize("table", OF_EXAMPLE)
-def test_tables_of_the_example_are_made_again(example: Path, tmp_path: Path, table: str) -> None:
+def test_tables_of_the_example_are_made_again(
+    written_example: WrittenExample, tmp_path: Path, table: str
+) -> None:
     """Rendle (2019) and Tables 1 and 2 of Krichene & Rendle (2020), which need no data."""
     on_page = tmp_path / f"{table}.csv"
     page = pd.read_csv(PAGE / f"{table}.csv", dtype=str).rename(columns={"ours": "value"})
     page.to_csv(on_page, index=False)
-    made = Publication.of_tables([example], [on_page])
+    made = Publication.of_tables([written_example.folder], [on_page])
     assert (len(made.joined), made.missing) == (len(page), ())
     assert made.joined.ours.tolist() == pytest.approx(made.joined.published.tolist(), rel=1e-5)

@@ -421,10 +421,3 @@ def test_options_that_would_be_ignored_are_refused(
     answer = harness(*arguments)
     assert (answer.exit_code, answer.stdout) == (2, "")
     assert sentence in answer.stderr
-
-
-@pytest.mark.slow
-def test_the_example_of_the_paper_is_shown() -> None:
-    answer = harness("sampled", "--example", "--format", "csv", "--quiet")
-    assert answer.exit_code == 0
-    assert len(answer.stdout.splitlines()) > 3

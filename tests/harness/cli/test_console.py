@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from analyses.sampled.papers import Example
 from analyses.shared.table import FORMATS, Table
 from harness.cli.console import (
     EXIT_BROKEN,
@@ -28,6 +27,7 @@ from harness.cli.console import (
 from harness.cli.options import publication_options
 from runs import InputError
 from runs.shared.errors import warn
+from tests.analyses.shared.test_publish import Counts
 
 
 @pytest.mark.parametrize("in_records", [False, True])
@@ -171,7 +171,7 @@ def test_a_file_is_named_where_it_is(tmp_path: Path, capsys: pytest.CaptureFixtu
 @publication_options
 def example(**_: Any) -> None:
     """Publish an example."""
-    publish({"example": Example()})
+    publish({"example": Counts()})
 
 
 def ask(*arguments: str | Path) -> Result:
@@ -179,6 +179,7 @@ def ask(*arguments: str | Path) -> Result:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("blank_figures")
 def test_results_are_printed_in_the_format_and_written_to_the_folder(tmp_path: Path) -> None:
     plain = ask()
     assert plain.exit_code == 0

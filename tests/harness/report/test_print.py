@@ -200,11 +200,6 @@ def of_samples(tmp_path_factory: pytest.TempPathFactory) -> list[ShownResult]:
     return found
 
 
-@pytest.fixture(scope="module")
-def example() -> Example:
-    return Example()
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("width", COLUMN_WIDTHS)
 def test_no_text_is_outside_of_the_page_or_on_another(

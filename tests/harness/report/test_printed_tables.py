@@ -10,6 +10,7 @@ from harness.online.experiment import run_experiment_study
 from harness.online.experiment_file import ExperimentStudy
 from harness.report.publication import Publication
 from runs.shared.progress import SilentProgress
+from tests.conftest import WrittenExample, figures_left_out
 from tests.harness.online.test_online_study import ARMS, ASKED, WORLD
 from tests.harness.small import run_text
 
@@ -35,20 +36,15 @@ name = "papers"
 [ratings]
 format = "world"
 [ratings.world]
-n_users = 200
+n_users = 100
 n_items = 900
-n_ratings = 6000
+n_ratings = 2400
 gini = 0.7
 [split]
 method = "leave-one-out-random"
 [systems]
-names = [
-    "random", "popularity", "krichene-x", "krichene-y", "krichene-z", "ease", "wrmf", "item-knn"
-]
+names = ["popularity", "krichene-x", "krichene-y", "ease"]
 [systems.settings.krichene-x]
-epochs = 2
-factors = 4
-[systems.settings.wrmf]
 epochs = 2
 factors = 4
 [metrics]
@@ -59,9 +55,9 @@ names = ["correlation", "discrimination", "sampled"]
 [analyses.discrimination]
 permutations = 99
 [analyses.sampled]
-metrics = ["Recall@10", "Recall@20", "nDCG@10", "nDCG@20", "AP@10", "AP@20", "AP", "AUC"]
+metrics = ["Recall@10", "nDCG@10", "AP@10", "AP", "AUC"]
 negatives = [99, 100, 499]
-n_max = 400
+n_max = 200
 repeats = 2
 estimators = [
     "uncorrected", "rank-estimate(denominator=m+1)", "cls", "bv(gamma=1)", "bv(gamma=0.1)",
@@ -72,16 +68,17 @@ estimators = [
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def results(
+    tmp_path_factory: pytest.TempPathFactory, written_example: WrittenExample
+) -> dict[str, Path]:
     """Folders with small results, by the papers whose tables they have."""
     base = tmp_path_factory.mktemp("papers")
-    study = run_text(STUDY, base, output=base / "study")
-    experiment = ExperimentStudy.parse(WORLD + ARMS + ASKED, source="a test", base=base)
-    online = run_experiment_study(experiment, n_jobs=1, progress=SilentProgress()).parent
-    example = CliRunner().invoke(main, ["sampled", "--example", "--output", str(base / "example")])
-    assert example.exit_code == 0, example.output
+    with figures_left_out():
+        study = run_text(STUDY, base, output=base / "study")
+        experiment = ExperimentStudy.parse(WORLD + ARMS + ASKED, source="a test", base=base)
+        online = run_experiment_study(experiment, n_jobs=1, progress=SilentProgress()).parent
     of_example = {f"{paper}-table{n}" for paper in ("kdd2020", "rendle2019") for n in (1, 2)}
-    places = dict.fromkeys(of_example, base / "example")
+    places = dict.fromkeys(of_example, written_example.folder)
     return {
         path.stem: places.get(path.stem, online if path.stem.startswith("thesis") else study)
         for path in FILES
@@ -89,7 +86,6 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.mark.skipif(not FILES, reason="the printed numbers (shared/print) are not here")
-@pytest.mark.usefixtures("blank_figures")
 def test_every_printed_table_is_compared_or_named(results: dict[str, Path]) -> None:
     compared = {}
     for path in FILES:
