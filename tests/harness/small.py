@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from harness.study.systems_run import SystemsRun
 from qrels import splits
 from runs.formats import format_run, runs_from_parquet
 from runs.shared.progress import Bar, Progress, SilentProgress
+from tests.conftest import figures_left_blank
 from tests.exact_csv import read_exactly
 
 ROOT = Path(__file__).parents[2]
@@ -177,7 +178,7 @@ def start(*arguments: str | Path, **surroundings: Any) -> BaseProcess:
     """Start the harness as a process of its own, which takes its imports from one for all.
 
     What surrounds it may be a folder to work in, a file for what is printed, further folders to
-    import from, and a session of its own.
+    import from, a session of its own, and figures that are left blank.
     """
     process = PROCESSES.Process(target=_main, args=[*map(str, arguments)], kwargs=surroundings)
     process.start()
@@ -190,6 +191,7 @@ def _main(
     output: Path | None = None,
     paths: Sequence[Path] = (),
     in_session: bool = False,
+    blank_figures: bool = False,
 ) -> None:
     sys.path[:0] = map(str, paths)
     if folder is not None:
@@ -204,7 +206,8 @@ def _main(
         signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
     try:
-        main(arguments)
+        with figures_left_blank() if blank_figures else nullcontext():
+            main(arguments)
     finally:
         # As Python ends: a process that is forked would wait for its workers, and leave out the
         # rest.

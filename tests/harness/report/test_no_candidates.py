@@ -102,6 +102,7 @@ def write_data(folder: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("no_figures")
 def test_what_does_not_reward_relevant_items_is_no_candidate(tmp_path: Path) -> None:
     write_data(tmp_path)
     names = [name.partition("@")[0] for name in ("nDCG@5", "RR@5", *IGNORING)]

@@ -21,6 +21,12 @@ from tests.harness.small import NO_ANALYSES, TREC, TREC_METRICS, run_text, write
 
 
 @pytest.fixture(scope="module")
+def finished(drawn: Path) -> Path:
+    """The finished study whose figures are drawn."""
+    return drawn
+
+
+@pytest.fixture(scope="module")
 def page(finished: Path) -> Page:
     return Page((finished / "report.html").read_text(encoding="utf-8"))
 

@@ -21,7 +21,17 @@ from harness.report.study_folder import FinishedStudy
 from harness.report.tables import tabulate
 from harness.study.study import Study
 from runs import InputError, InputWarning
-from tests.harness.small import METRICS, NO_ANALYSES, SYSTEMS, WORLD, run_text
+from tests.harness.small import (
+    ANALYSES,
+    METRICS,
+    NO_ANALYSES,
+    SYSTEMS,
+    TREC,
+    TREC_METRICS,
+    WORLD,
+    run_text,
+    write_collection,
+)
 
 PLUGIN = """
 from harness.metrics.shared.metric import metric
@@ -64,7 +74,9 @@ def test_a_study_of_a_world_says_so(finished: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_study_of_given_runs_speaks_of_topics(given: Path) -> None:
+def test_a_study_of_given_runs_speaks_of_topics(tmp_path: Path) -> None:
+    write_collection(tmp_path)
+    given = run_text(TREC + TREC_METRICS + ANALYSES, tmp_path, output=tmp_path / "study")
     study = FinishedStudy.open(given)
     page = (given / "report.html").read_text(encoding="utf-8")
     seen = re.sub(r"<[^>]*>", "", page.partition('<details id="provenance">')[0])

@@ -47,8 +47,8 @@ def kept() -> dict[str, str]:
     return digests
 
 
-def test_tables_figures_runs_and_qrels_are_what_they_were(finished: Path) -> None:
-    before, now = kept(), digests_of(finished)
+def test_tables_figures_runs_and_qrels_are_what_they_were(drawn: Path) -> None:
+    before, now = kept(), digests_of(drawn)
     if before.pop(DRAWN_BY) != version("matplotlib"):
         before, now = (
             {n: d for n, d in each.items() if n[-4:] != ".svg"} for each in (before, now)
