@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from shutil import copytree
 
@@ -163,6 +164,7 @@ def functions(tree: ast.AST) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
     return [node for node in ast.walk(tree) if isinstance(node, kinds)]
 
 
+@cache
 def all_trees() -> list[tuple[Path, ast.Module]]:
     paths = [path for package in PACKAGES for path in modules(package)]
     return [(path, ast.parse((ROOT / path).read_text(encoding="utf-8"))) for path in paths]

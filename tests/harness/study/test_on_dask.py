@@ -109,7 +109,7 @@ def make(study: Path, output: Path) -> None:
 
 @pytest.fixture(scope="module")
 def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """A cluster that loses a worker first, and then its scheduler."""
+    """A cluster that loses a worker in the end, and then its scheduler."""
     with running_cluster(tmp_path_factory.mktemp("cluster")) as started:
         yield started
 
@@ -131,46 +131,12 @@ def contents(folder: Path) -> dict[str, bytes]:
     }
 
 
-def test_a_worker_that_dies_is_named_and_its_work_is_done_again_with_the_same_bytes(
-    study: Path, elsewhere: Cluster, tmp_path: Path
-) -> None:
-    running = begun(study, tmp_path, elsewhere)
-    os.kill(elsewhere.pid_of_a_busy_worker(), signal.SIGKILL)
-    running.join()
-    said = (tmp_path / "printed.txt").read_text()
-    assert running.exitcode == 0, said
-    assert "is gone; what it was doing is done again." in said
-    assert contents(tmp_path / "there") == contents(study.parent / "here")
-
-
-def test_a_lost_scheduler_ends_a_study_with_a_sentence_and_it_goes_on_elsewhere(
-    study: Path, elsewhere: Cluster, tmp_path: Path
-) -> None:
-    running = begun(study, tmp_path, elsewhere)
-    elsewhere.pid_of_a_busy_worker()
-    elsewhere.scheduler.kill()
-    running.join()
-    assert running.exitcode == 1
-    sentence = "Failed: the Dask scheduler is lost; the same command goes on from what is complete."
-    assert (tmp_path / "printed.txt").read_text().splitlines()[-1] == sentence
-    make(study, tmp_path / "there")
-    assert contents(tmp_path / "there") == contents(study.parent / "here")
-
-
 def _total(numbers: np.ndarray[Any, Any], more: int) -> tuple[float, int]:
     return float(numbers.sum()) + more, os.getpid()
 
 
-@pytest.fixture(scope="module")
-def two() -> Iterator[Any]:
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0"
-    ) as started:
-        yield started
-
-
 def test_large_inputs_are_sent_once_and_results_come_in_order(
-    two: Any, monkeypatch: pytest.MonkeyPatch
+    elsewhere: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent: list[str] = []
     submit = distributed.Client.submit
@@ -180,7 +146,7 @@ def test_large_inputs_are_sent_once_and_results_come_in_order(
         return submit(client, function, *args, **options)
 
     monkeypatch.setattr(distributed.Client, "submit", noting)
-    with parallel.processes_on_cluster(two.scheduler_address):
+    with parallel.processes_on_cluster(elsewhere.address):
         tasks = (delayed(_total)(np.ones(5_000), more=n) for n in range(6))
         found = list(process_pool(1, return_as="generator")(tasks))
     assert [total for total, _ in found] == [5_000 + n for n in range(6)]
@@ -189,13 +155,13 @@ def test_large_inputs_are_sent_once_and_results_come_in_order(
 
 
 def test_a_worker_of_another_version_is_refused_with_both_versions(
-    two: Any, monkeypatch: pytest.MonkeyPatch
+    elsewhere: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     others = dict.fromkeys(parallel.PACKAGES, "0.0.1")
     monkeypatch.setattr(distributed.Client, "run", lambda *_: {"tcp://worker": others})
     with (
         pytest.raises(InputError, match=r"has metric-robustness-harness 0\.0\.1, and here is \d"),
-        parallel.processes_on_cluster(two.scheduler_address),
+        parallel.processes_on_cluster(elsewhere.address),
     ):
         pass
 
@@ -234,13 +200,13 @@ def test_with_local_workers_nothing_listens_beyond_this_machine() -> None:
     ],
 )
 def test_what_is_tuned_and_sampled_is_the_same(
-    study: Path, two: Any, tmp_path: Path, asked: list[str]
+    study: Path, elsewhere: Cluster, tmp_path: Path, asked: list[str]
 ) -> None:
     ranks = [f"{system},u{user},{1 + user * user % 97}" for system in "ab" for user in range(40)]
     (tmp_path / "ranks.csv").write_text("system,user,rank\n" + "\n".join(ranks) + "\n")
     asked = [*asked, "--candidates", "1000"] if asked[0] == "sampled" else asked
     found = []
-    for where in (["--jobs", "1"], ["--dask", two.scheduler_address]):
+    for where in (["--jobs", "1"], ["--dask", elsewhere.address]):
         places = {
             "study.toml": str(study),
             "ranks.csv": str(tmp_path / "ranks.csv"),
@@ -251,3 +217,32 @@ def test_what_is_tuned_and_sampled_is_the_same(
         found.append(answer.stdout.replace(places["OUTPUT"], ""))
     here, there = found
     assert here == there
+
+
+# What ends the cluster stands last.
+
+
+def test_a_worker_that_dies_is_named_and_its_work_is_done_again_with_the_same_bytes(
+    study: Path, elsewhere: Cluster, tmp_path: Path
+) -> None:
+    running = begun(study, tmp_path, elsewhere)
+    os.kill(elsewhere.pid_of_a_busy_worker(), signal.SIGKILL)
+    running.join()
+    said = (tmp_path / "printed.txt").read_text()
+    assert running.exitcode == 0, said
+    assert "is gone; what it was doing is done again." in said
+    assert contents(tmp_path / "there") == contents(study.parent / "here")
+
+
+def test_a_lost_scheduler_ends_a_study_with_a_sentence_and_it_goes_on_elsewhere(
+    study: Path, elsewhere: Cluster, tmp_path: Path
+) -> None:
+    running = begun(study, tmp_path, elsewhere)
+    elsewhere.pid_of_a_busy_worker()
+    elsewhere.scheduler.kill()
+    running.join()
+    assert running.exitcode == 1
+    sentence = "Failed: the Dask scheduler is lost; the same command goes on from what is complete."
+    assert (tmp_path / "printed.txt").read_text().splitlines()[-1] == sentence
+    make(study, tmp_path / "there")
+    assert contents(tmp_path / "there") == contents(study.parent / "here")
