@@ -117,6 +117,8 @@ def run_once(command: str, folder: Path, environment: dict[str, str]) -> tuple[f
         "PATH": f"{scripts}:{os.environ['PATH']}",
         "PYTHONPATH": str(REPOSITORY),
     }
+    # Modules are compiled once, as they are for users.
+    variables.pop("PYTHONDONTWRITEBYTECODE", None)
     process = subprocess.Popen(
         ["bash", "-c", command],
         cwd=folder,
