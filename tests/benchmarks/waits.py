@@ -74,9 +74,9 @@ WAITS = (
     ),
     Wait("... read by pandas", "python -c \"import pandas; pandas.read_csv('ratings.csv')\""),
     Wait("50 TREC runs, 18 measures compared", "harness discriminate trec-50/*.csv --jobs 1"),
-    Wait("100 TREC runs, 18 measures compared", "harness discriminate trec-100/*.csv --jobs 1"),
     Wait("ease trained on the world ml-1m", f'python -c "{TRAIN_EASE}"'),
     Wait("... of which: the world drawn", f'python -c "{DRAW_RATINGS}"'),
+    Wait("100 TREC runs, 18 measures compared", "harness discriminate trec-100/*.csv --jobs 1"),
 )
 
 
