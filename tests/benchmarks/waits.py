@@ -84,6 +84,8 @@ def main(folder: str) -> None:
     """Write the inputs, run the commands, and print the table."""
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
+    if any(place.iterdir()):
+        sys.exit(f"{folder} must be empty: a finished study would not be run again.")
     run_once("python -m tests.benchmarks.inputs_of_waits .", place, {})
     table = csv.writer(sys.stdout, lineterminator="\n")
     table.writerow(["work", "command", "CPU-s", "memory in MB"])
