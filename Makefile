@@ -74,10 +74,8 @@ format: $(VENV)/installed
 bench: $(VENV)/installed
 	$(BIN)/python -m pytest tests/benchmarks --benchmark-only -s
 
-# The tables of the page on performance, with inputs in FOLDER; a quiet machine gives true figures.
+# The table of the page on performance; a quiet machine gives true figures.
 speed: $(VENV)/installed
-	@test -n "$(FOLDER)" || { echo "Name a folder for the inputs: make speed FOLDER=/tmp/waits"; exit 2; }
-	$(BIN)/python -m tests.benchmarks.waits "$(FOLDER)" > docs/waits.csv
 	$(BIN)/python -m tests.benchmarks.metric_speed > docs/metric-speed.csv
 
 # How often tests err and intervals hold, in simulated populations: at most 40 minutes of a processor.

@@ -1,9 +1,9 @@
 """What users wait for, as they run it: CPU time and memory of whole commands, as CSV.
 
-``python -m tests.benchmarks.waits FOLDER > docs/waits.csv`` (in ``make speed``) writes the inputs
-to the folder (`tests.benchmarks.inputs_of_waits`) and runs every command there, in processes of
-their own; what peers take for the same is a row like all others. Commands below `SHORT` seconds run
-three times: the least is shown. All take 20 minutes; a quiet machine gives true figures.
+``python -m tests.benchmarks.waits FOLDER`` writes the inputs to the folder
+(`tests.benchmarks.inputs_of_waits`) and runs every command there, in processes of their own; what
+peers take for the same is a row like all others. Commands below `SHORT` seconds run three times:
+the least is shown. All take 20 minutes; a quiet machine gives true figures.
 
 This module imports little: a process counts the memory of the one that starts it as its own.
 """
