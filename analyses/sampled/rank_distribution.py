@@ -35,6 +35,9 @@ PANEL = 2.0
 POINTS = 12
 """Gauss-Legendre points of a panel."""
 
+CORRECTION = np.array([1, -3, 2]) / 24
+"""Added to the weights of the last ranks of the head (Euler and Maclaurin)."""
+
 CONVERGED = 1e-10
 """Largest gradient of the dual of the entropy problem."""
 
@@ -130,7 +133,7 @@ class _Nodes:
         grid_above, grid_weights = _quadrature(size, head=head, width=width)
         head_weights = np.ones(head)
         # The sum from the head on less the integral from half a rank above, by the slope there.
-        head_weights[-3:] += np.array([1, -3, 2]) / 24
+        head_weights[-len(CORRECTION) :] += CORRECTION
         head_above = np.arange(float(head))
         above = np.concatenate([head_above, grid_above, [float(size)]])
         weights = np.concatenate([head_weights, grid_weights, [1.0]])
@@ -271,8 +274,9 @@ class Cells:
 
         The same object if they are already; else the kernels differ, and nothing learned is held.
         """
-        cutoffs = [metric.cutoff or 0 for metric in metrics]
-        head = max([self.kernels[0].head, *cutoffs])
+        # The last ranks of the head stand for others, too.
+        heads = [(metric.cutoff or 0) + len(CORRECTION) for metric in metrics]
+        head = max([self.kernels[0].head, *heads])
         kernels = tuple(replace(kernel, head=head) for kernel in self.kernels)
         return self if kernels == self.kernels else replace(self, kernels=kernels)
 
