@@ -86,38 +86,36 @@ def main(folder: str) -> None:
     place.mkdir(parents=True, exist_ok=True)
     if any(place.iterdir()):
         sys.exit(f"{folder} must be empty: a finished study would not be run again.")
-    run_once("python -m tests.benchmarks.inputs_of_waits .", place, {})
+    run_once("python -m tests.benchmarks.inputs_of_waits .", place)
     table = csv.writer(sys.stdout, lineterminator="\n")
     table.writerow(["work", "command", "CPU-s", "memory in MB"])
-    kernels = place / "kernels"
-    for number, wait in enumerate(WAITS):
-        # The first command compiles all loops that it needs; the others find them.
-        environment = {"NUMBA_CACHE_DIR": str(kernels)} if number == 0 else {}
-        seconds, memory = run(wait, place, environment)
+    for wait in WAITS:
+        seconds, memory = run(wait, place)
         shown = f"{seconds:.2g}" if seconds < 10 else f"{seconds:.0f}"
         table.writerow([wait.work, wait.command, shown, f"{memory:.0f}"])
         sys.stdout.flush()
 
 
-def run(wait: Wait, folder: Path, environment: dict[str, str]) -> tuple[float, float]:
+def run(wait: Wait, folder: Path) -> tuple[float, float]:
     """Run a command in the folder: CPU-s of its processes, and MB of the largest of them.
 
     Of the rounds, those of the least CPU time. An unsuccessful command raises RuntimeError.
     """
-    results = [run_once(wait.command, folder, environment)]
+    results = [run_once(wait.command, folder)]
     if wait.is_repeatable and results[0][0] < SHORT:
-        results += [run_once(wait.command, folder, environment) for _ in range(ROUNDS - 1)]
+        results += [run_once(wait.command, folder) for _ in range(ROUNDS - 1)]
     return min(results)
 
 
-def run_once(command: str, folder: Path, environment: dict[str, str]) -> tuple[float, float]:
+def run_once(command: str, folder: Path) -> tuple[float, float]:
     """Run a command once in the folder: CPU-s of its processes, and MB of the largest of them."""
     scripts = Path(sys.executable).parent
     variables = {
         **os.environ,
-        **environment,
         "PATH": f"{scripts}:{os.environ['PATH']}",
         "PYTHONPATH": str(REPOSITORY),
+        # Loops are compiled by the first command that needs them.
+        "NUMBA_CACHE_DIR": str(folder.resolve() / "kernels"),
     }
     # Modules are compiled once, as they are for users.
     variables.pop("PYTHONDONTWRITEBYTECODE", None)
