@@ -60,7 +60,7 @@ WAITS = (
     Wait("the demo, the first run of a fresh clone", "harness run --output first", False),
     Wait("the demo", "harness run --output demo", False),
     Wait("... when it is finished", "harness run --output demo"),
-    Wait("its first table", "harness table demo table1"),
+    Wait("... its table of discriminative power", "harness table demo table3"),
     Wait("28 systems on the world ml-1m", "harness run study-28.toml", False),
     Wait("... when it is finished", "harness run study-28.toml"),
     Wait("three lines evaluated", "harness evaluate three.run --qrels three.qrels"),
