@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 TESTED_WITH := cbor2 ipykernel nbclient pytest pytest-benchmark
 QUICK := $(BIN)/python -m pytest --quiet -m "not slow and not validity" --hypothesis-profile=quick
 
-.PHONY: demo check test test-lowest test-newest wheel-test release lint types contracts quick-harness quick-analyses docs format bench speed growth coverage replications conformance fuzz planted mutants kills large-log sizes clean
+.PHONY: demo check test test-lowest test-newest wheel-test release lint types contracts quick-harness quick-analyses docs format bench speed coverage replications conformance fuzz planted mutants kills large-log sizes clean
 
 demo: $(VENV)/installed
 	$(BIN)/harness run
@@ -74,9 +74,15 @@ format: $(VENV)/installed
 bench: $(VENV)/installed
 	$(BIN)/python -m pytest tests/benchmarks --benchmark-only -s
 
-# The table of the page on performance; a quiet machine gives true figures.
+# The tables of the page on performance, made in an empty FOLDER, which gets 4 GB: an hour and a half of a
+# machine that does nothing else. benchmarks.json keeps what pytest-benchmark measured.
 speed: $(VENV)/installed
+	$(BIN)/python -m tests.benchmarks.machine > docs/machine.txt
+	$(BIN)/python -m tests.benchmarks.waits "$(FOLDER)/waits" > docs/waits.csv
+	$(BIN)/python -m pytest tests/benchmarks --quiet --benchmark-only --benchmark-json="$(FOLDER)/benchmarks.json"
+	$(BIN)/python -m tests.benchmarks.table "$(FOLDER)/benchmarks.json" > docs/benchmarks.csv
 	$(BIN)/python -m tests.benchmarks.metric_speed > docs/metric-speed.csv
+	$(BIN)/python -m tests.benchmarks.growth "$(FOLDER)/growth" > docs/growth.csv
 
 # How often tests err and intervals hold, in simulated populations: at most 40 minutes of a processor.
 # With WHOLE=1 docs/coverage.csv is made, or what it lacks: hours.
@@ -109,11 +115,6 @@ kills: $(VENV)/installed
 # FOLDER gets a simulated log of ROWS interactions: 1.1 GB and a minute for 100,000,000.
 large-log: $(VENV)/installed
 	$(BIN)/python -m tests.benchmarks.large_log "$(FOLDER)" "$(ROWS)"
-
-# What studies of 1, 10 and 25 million ratings cost, in a FOLDER that is kept: two to three hours of
-# CPU time, 9 GB of memory, and 8 GB of the disk.
-growth: $(VENV)/installed
-	$(BIN)/python -m tests.benchmarks.growth "$(FOLDER)"
 
 # Nothing is downloaded: TREC_EVAL is the path of a trec_eval, 9 or 10, that you have built.
 conformance: $(VENV)/installed

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import recommenders
+from tests.benchmarks import large_log
 from tests.benchmarks.test_evaluation_speed import write_collection
 
 N_RATINGS, N_USERS, N_ITEMS = 10_000_054, 69_878, 20_919
@@ -44,6 +45,8 @@ def main(name: str) -> None:
     runs.mkdir(exist_ok=True)
     write_collection(runs, kind="distinct scores", n_runs=200)
     write_ratings(folder / "ratings.csv")
+    for millions in (10, 100):
+        large_log.main(str(folder / f"log-{millions}"), f"{millions}000000")
     for n_systems in (50, 100):
         tables = folder / f"trec-{n_systems}"
         tables.mkdir(exist_ok=True)

@@ -1,7 +1,12 @@
-"""What a benchmark ran on, without which its numbers mean nothing."""
+"""What a benchmark ran on, without which its numbers mean nothing.
+
+``python -m tests.benchmarks.machine`` prints it with the versions of all that is measured.
+"""
 
 import platform
 from collections.abc import Callable
+from datetime import date
+from importlib.metadata import version
 from time import process_time
 
 import numpy as np
@@ -30,8 +35,21 @@ def describe_machine() -> str:
     )
 
 
+PEERS = (
+    *("pandas", "numba", "lenskit", "pytrec-eval-terrier", "ir-measures", "implicit"),
+    "scikit-learn",
+)
+"""Distributions that benchmarks measure, or compare with."""
+
+
 def cpu_seconds(work: Callable[[], object]) -> float:
     """CPU time of this process for one call."""
     start = process_time()
     work()
     return process_time() - start
+
+
+if __name__ == "__main__":
+    ours = version("metric-robustness-harness")
+    peers = ", ".join(f"{name} {version(name)}" for name in PEERS)
+    print(f"Version {ours}, {date.today()}: {describe_machine()}, {peers}.")

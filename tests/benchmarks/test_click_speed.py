@@ -6,7 +6,8 @@ from typing import Any
 from analyses.online.clicks import Question, count_clicks
 from runs.shared.progress import SilentProgress
 from tests.benchmarks.large_log import main
-from tests.benchmarks.machine import cpu_seconds, describe_machine
+from tests.benchmarks.machine import cpu_seconds
+from tests.benchmarks.table import report
 
 
 def test_counting_clicks(benchmark: Any, tmp_path: Path) -> None:
@@ -19,4 +20,4 @@ def test_counting_clicks(benchmark: Any, tmp_path: Path) -> None:
 
     seconds = cpu_seconds(count)
     benchmark.pedantic(count)
-    print(f"\n{describe_machine()}\nclicks: {seconds:.1f} CPU-s")
+    report(benchmark, "clicks of a log of 10 million interactions", seconds)

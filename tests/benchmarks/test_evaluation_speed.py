@@ -14,7 +14,8 @@ import pytrec_eval
 from harness.metrics.shared.register import built_in_metrics
 from harness.trec_eval.evaluate import evaluate_runs
 from harness.trec_eval.measures import read_measures
-from tests.benchmarks.machine import cpu_seconds, describe_machine
+from tests.benchmarks.machine import cpu_seconds
+from tests.benchmarks.table import report
 
 N_RUNS, N_TOPICS, DEPTH = 12, 50, 1000
 N_DOCUMENTS, N_POOLED, N_JUDGED = 500_000, 4000, 1500
@@ -95,8 +96,10 @@ def test_evaluating_runs(benchmark: Any, tmp_path: Path, kind: str) -> None:
         their_seconds.append(cpu_seconds(lambda: theirs(qrels, paths)))
     seconds = min(our_seconds)
     ratio = min(their_seconds) / seconds
-    print(
-        f"\n{describe_machine()}\n{N_RUNS} runs of {N_TOPICS} x {DEPTH:,}, {kind}: {seconds:.2f} "
-        f"CPU-s; pytrec_eval takes {ratio:.2f} times that"
+    report(
+        benchmark,
+        f"files of {N_RUNS} runs of {N_TOPICS} x {DEPTH:,} evaluated, {kind}",
+        seconds,
+        beside=f"pytrec_eval takes {ratio:.2f} times that",
     )
     benchmark.pedantic(ours, args=(qrels, paths), rounds=1)

@@ -11,7 +11,8 @@ import pytest
 from analyses.online.best_of_many import best_of_many
 from analyses.online.experiments import Experiment
 from tests.analyses.online.examples import GRID
-from tests.benchmarks.machine import cpu_seconds, describe_machine
+from tests.benchmarks.machine import cpu_seconds
+from tests.benchmarks.table import report
 
 
 def random_experiment(n_models: int) -> Experiment:
@@ -29,7 +30,8 @@ def test_best_of_many(benchmark: Any, n_models: int, n_orders: int) -> None:
         return len(best_of_many([one], permutations=10_000, seed=0).maxima)
 
     assert benchmark.pedantic(permute) == n_orders
-    print(
-        f"\n{describe_machine()}\n{len(GRID)} measures of {n_models} models, {n_orders:,} "
-        f"orders of the rates: {cpu_seconds(permute):.2f} CPU-s"
+    report(
+        benchmark,
+        f"the best of {len(GRID)} measures over {n_models} models, {n_orders:,} orders of rates",
+        cpu_seconds(permute),
     )

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from scipy.stats import kendalltau
 
 from analyses.ordering import COEFFICIENTS, tau_b
-from tests.benchmarks.machine import cpu_seconds, describe_machine
+from tests.benchmarks.machine import cpu_seconds
+from tests.benchmarks.table import report
 
 N_MEASURES, N_SAMPLES, N_SYSTEMS = 77, 1000, 21
 FEW = 20
@@ -24,7 +25,6 @@ Floats = NDArray[np.float64]
 @pytest.fixture(scope="module")
 def orderings() -> tuple[Floats, Floats]:
     """Samples (measures, samples, systems), and references (measures, 1, systems)."""
-    print(f"\n{describe_machine()}")
     rng = np.random.default_rng(0)
     reference = rng.random((N_MEASURES, 1, N_SYSTEMS))
     samples = reference + rng.normal(0, 0.1, (N_MEASURES, N_SAMPLES, N_SYSTEMS))
@@ -47,14 +47,15 @@ def test_scipy_computes_the_same(benchmark: Any, orderings: tuple[Floats, Floats
 def test_tau_b(benchmark: Any, orderings: tuple[Floats, Floats]) -> None:
     samples, references = (scores.round(2) for scores in orderings)
     tau_b(samples, references)
-    n_orderings = N_MEASURES * N_SAMPLES
     scipy = cpu_seconds(lambda: loop_of_scipy(samples[:, :FEW], references)) * N_SAMPLES / FEW
     own = min(cpu_seconds(lambda: tau_b(samples, references)) for _ in range(5))
     benchmark.pedantic(tau_b, args=(samples, references), rounds=5)
-    print(
-        f"\ntau_b {own:.4f} CPU-s, {own / n_orderings * 1e6:.2f} us each; scipy.stats.kendalltau "
-        f"{scipy:.1f} CPU-s (extrapolated from {FEW} of {N_SAMPLES} samples); "
-        f"ratio {scipy / own:,.0f}"
+    report(
+        benchmark,
+        f"tau-b of {N_MEASURES * N_SAMPLES:,} orderings of {N_SYSTEMS} systems",
+        own,
+        beside=f"scipy.stats.kendalltau in a loop takes {scipy / own:,.0f} times that "
+        f"(extrapolated from {FEW} of {N_SAMPLES:,} samples)",
     )
 
 
@@ -66,4 +67,9 @@ def test_coefficients(benchmark: Any, orderings: tuple[Floats, Floats], name: st
     unit = min(cpu_seconds(lambda: tau_b(samples, references)) for _ in range(5))
     own = min(cpu_seconds(lambda: compare(samples, references)) for _ in range(5))
     benchmark.pedantic(compare, args=(samples, references), rounds=5)
-    print(f"\n{name} {own:.4f} CPU-s; {own / unit:.1f} times tau-b")
+    report(
+        benchmark,
+        f"{name} of {N_MEASURES * N_SAMPLES:,} orderings of {N_SYSTEMS} systems without ties",
+        own,
+        beside=f"{own / unit:.1f} times tau-b",
+    )

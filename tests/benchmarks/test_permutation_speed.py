@@ -6,7 +6,6 @@ Run with ``pytest tests/benchmarks -s --benchmark-only``. Scores are synthetic: 
 those of MovieLens 1M, with the lattices of P@k, RR@5 and RR@10 among them.
 """
 
-from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 from itertools import combinations
@@ -17,11 +16,9 @@ import pytest
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from analyses.discrimination import Settings, discrimination
 from analyses.shared.exact_sums import to_grid
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.scores import Scores
-from analyses.shared.work import ScoresWork
 from analyses.significance.bootstrap_max_t import max_t_test
 from analyses.significance.corrections import sign_flip_max_t_test
 from analyses.significance.enumeration import by_enumeration
@@ -35,7 +32,8 @@ from analyses.significance.permutation import (
 )
 from analyses.significance.permutation_loops import cosine_products
 from analyses.significance.power_samples import REPLICATES, PowerSamples, resample_power
-from tests.benchmarks.machine import cpu_seconds, describe_machine
+from tests.benchmarks.machine import cpu_seconds
+from tests.benchmarks.table import report
 
 CUTOFFS = (5, *range(10, 101, 10))
 CONTINUOUS = ("Recall", "AP", "nDCG", "bpref", "infAP")
@@ -84,7 +82,6 @@ def p_values(scores: Scores) -> Floats:
 @pytest.fixture(scope="module", autouse=True)
 def _one_blas_thread() -> Iterator[None]:
     with threadpool_limits(limits=1, user_api="blas"):
-        print(f"\n{describe_machine()}")
         yield
 
 
@@ -117,12 +114,13 @@ def test_exact(benchmark: Any, scores: Scores) -> None:
     plain = cpu_seconds(lambda: plain_loop(few, permutations=permutations)) / share
     exact = cpu_seconds(lambda: p_values(scores))
     benchmark.pedantic(p_values, args=(scores,))
-    result = discrimination(ScoresWork(scores, scales=SCALES), Settings(replicates=0))
-    print(
-        f"\nexact, with required differences, {exact:.2f} CPU-s (to reach: 4); plain loop "
-        f"{plain:,.0f} CPU-s (extrapolated from {permutations} permutations, 3 pairs x 7 "
-        f"measures); ratio {plain / exact:,.0f} (to reach: 10,000); methods "
-        f"{dict(Counter(result.methods.ravel().tolist()))}"
+    report(
+        benchmark,
+        f"exact p-values and smallest significant differences of 210 pairs x 77 measures, "
+        f"{N_USERS:,} users",
+        exact,
+        beside=f"a plain numpy loop with {PERMUTATIONS:,} permutations takes {plain / exact:,.0f} "
+        f"times that (extrapolated from {permutations} of 3 pairs x 7 measures)",
     )
 
 
@@ -130,10 +128,13 @@ def test_growth(benchmark: Any, scores: Scores) -> None:
     small = cpu_seconds(lambda: p_values(scores))
     for n_systems, n_users, law in ((42, N_USERS, 861 / 210), (N_SYSTEMS, 2 * N_USERS, 2.0)):
         larger = simulate(n_systems=n_systems, n_users=n_users)
-        ratio = cpu_seconds(lambda s=larger: p_values(s)) / small  # type: ignore[misc]
-        print(
-            f"\nexact, {n_systems} systems, {n_users:,} users: {ratio:.2f} times the cost, "
-            f"{ratio / law:.2f} of the law (to reach: 1.3)"
+        seconds = cpu_seconds(lambda s=larger: p_values(s))  # type: ignore[misc]
+        report(
+            benchmark,
+            f"... of {n_systems} systems, {n_users:,} users",
+            seconds,
+            beside=f"{seconds / small:.1f} times that of {N_SYSTEMS} systems, {N_USERS:,} users, "
+            f"for {law:.1f} times the pairs x users",
         )
     benchmark.pedantic(lambda: None)
 
@@ -146,9 +147,11 @@ def test_many_systems_and_fifty_topics(benchmark: Any, decimals: int) -> None:
     scores = np.rint(np.clip(noisy, 0.0, 1.0) * 10.0**decimals) / 10.0**decimals
     plain = cpu_seconds(lambda: exact_test(scores))
     benchmark.pedantic(exact_test, args=(scores,))
-    print(
-        f"\nexact, 129 systems, 50 topics, {decimals} decimals: {plain / 8256 * 1e3:.2f} CPU-ms a "
-        f"pair, with required differences (to reach: .5)"
+    report(
+        benchmark,
+        f"... of 129 systems, 50 topics, scores of {decimals} decimals, one measure",
+        plain,
+        beside=f"{plain / 8256 * 1e3:.2f} ms a pair",
     )
 
 
@@ -161,7 +164,12 @@ def test_enumeration_beside_sorting_its_sums(benchmark: Any) -> None:
     sorting = min(cpu_seconds(lambda: np.sort(lists, axis=1)) for _ in range(5))
     whole = min(cpu_seconds(lambda: by_enumeration(differences, alpha=0.05)) for _ in range(5))
     benchmark.pedantic(by_enumeration, args=(differences,), kwargs={"alpha": 0.05})
-    print(f"\nenumeration of 40 users, over sorting as many sums: {whole / sorting:.1f}")
+    report(
+        benchmark,
+        "a p-value and a smallest significant difference by enumeration, 40 users",
+        whole,
+        beside=f"{whole / sorting:.1f} times what sorting as many sums takes",
+    )
     assert whole < 6 * sorting
 
 
@@ -180,7 +188,12 @@ def test_products_of_cosines_beside_numpy(benchmark: Any) -> None:
     by_numpy = min(cpu_seconds(in_numpy) for _ in range(5))
     by_loop = min(cpu_seconds(lambda: cosine_products(turns, 1, n_terms, 0.0)) for _ in range(5))
     benchmark.pedantic(cosine_products, args=(turns, 1, n_terms, 0.0))
-    print(f"\nproducts of cosines by numpy, over the compiled loop: {by_numpy / by_loop:.1f}")
+    report(
+        benchmark,
+        f"products of cosines, {n_terms:,} terms of 50 users",
+        by_loop,
+        beside=f"numpy takes {by_numpy / by_loop:.1f} times that",
+    )
     assert by_loop < by_numpy / 3
 
 
@@ -203,9 +216,11 @@ def test_resampling_users(benchmark: Any, scores: Scores) -> None:
 
     seconds = cpu_seconds(resample)
     benchmark.pedantic(resample)
-    print(
-        f"\n{REPLICATES} resamples of the users: {seconds * len(p) / n_few:.1f} CPU-s for "
-        f"210 pairs x 77 measures, extrapolated from {n_few} measures"
+    report(
+        benchmark,
+        f"{REPLICATES} resamples of the users, all powers of 210 pairs x 77 measures",
+        seconds * len(p) / n_few,
+        beside=f"extrapolated from {n_few} measures",
     )
 
 
@@ -219,10 +234,12 @@ def test_monte_carlo(benchmark: Any, scores: Scores) -> None:
     benchmark.pedantic(count_as_extreme, args=(grid, 0, n_blocks * BLOCK), kwargs={"seed": 0})
     rate = 2 * len(rows) * N_USERS * n_blocks * BLOCK / bare / 1e9
     scale = PERMUTATIONS / (n_blocks * BLOCK)
-    print(
-        f"\nMonte-Carlo {whole * scale:.1f} CPU-s; bare matrix product {bare * scale:.1f} CPU-s "
-        f"at {rate:.0f} GFLOP/s (both extrapolated from {n_blocks * BLOCK:,} of "
-        f"{PERMUTATIONS:,} permutations); ratio {whole / bare:.2f} (to reach: 1.25)"
+    report(
+        benchmark,
+        f"Monte-Carlo p-values of 210 pairs x 77 measures, {PERMUTATIONS:,} permutations",
+        whole * scale,
+        beside=f"{whole / bare:.2f} times what the bare matrix products take, at {rate:.0f} "
+        f"GFLOP/s (extrapolated from {n_blocks * BLOCK:,} permutations)",
     )
 
 
@@ -239,9 +256,11 @@ def test_max_t(benchmark: Any, n_systems: int, n_users: int) -> None:
     of_sign_flips, of_bootstrap = np.min(times, axis=0)
     benchmark.pedantic(resample)
     ratio = of_bootstrap / of_sign_flips
-    print(
-        f"\nmax-T of {n_systems} systems, {n_users:,} users, 2 measures: sign flips "
-        f"{of_sign_flips:.3f} CPU-s, bootstrap {of_bootstrap:.3f}; ratio {ratio:.2f} (to reach: "
-        f"{MAX_T_RATIO})"
+    report(
+        benchmark,
+        f"max-T by the bootstrap, {n_systems} systems, {n_users:,} users, 2 measures, "
+        f"{MAX_T_REPLICATES:,} resamples",
+        of_bootstrap,
+        beside=f"{ratio:.1f} times what sign flips take",
     )
     assert ratio < MAX_T_RATIO

@@ -10,7 +10,6 @@ first, near-ties aside.
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -23,9 +22,10 @@ from qrels import Ratings, Split
 from qrels.ratings.splits.user_random import user_random
 from qrels.ratings.world import make_world, world_settings
 from recommenders import BatchScorer
-from tests.benchmarks.machine import cpu_seconds, describe_machine
+from tests.benchmarks.machine import cpu_seconds
+from tests.benchmarks.table import report, shown
 
-DEPTH, SEED, SAMPLED_USERS, TARGET = 100, 1, 300, 6
+DEPTH, SEED, SAMPLED_USERS = 100, 1, 300
 
 SYSTEMS = list(recommenders.systems())
 
@@ -45,13 +45,8 @@ def training_ratings() -> Ratings:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _head_of_table() -> Iterator[None]:
-    """Print what the rows below mean, and the machine."""
+def _one_thread() -> Iterator[None]:
     with threadpool_limits(1):
-        print(f"\n{describe_machine()}, LensKit {version('lenskit')}; one thread")
-        print(f"CPU-s for {len(training_ratings().users):,} users x top {DEPTH}; LensKit's ranking")
-        print(f"is extrapolated from {SAMPLED_USERS} users; ratio to reach: {TARGET}")
-        print(f"{'system':16}{'training':>10}{'ranking':>10}{'LensKit':>10}{'ratio':>8}")
         yield
 
 
@@ -122,6 +117,10 @@ def test_ranking_everybody(benchmark: Any, name: str) -> None:
     ours = min(cpu_seconds(rank) for _ in range(2))
     of_sample = min(cpu_seconds(lambda: road.recommend(sampled_ids)) for _ in range(2))
     theirs = of_sample * len(everybody) / len(sample)
-    ratio = theirs / ours
-    print(f"\n{name:16}{training:>10.2f}{ours:>10.2f}{theirs:>10.1f}{ratio:>8.1f}", flush=True)
+    report(
+        benchmark,
+        f"{name}: the top {DEPTH} for {len(everybody):,} users",
+        ours,
+        beside=f"LensKit takes {shown(theirs / ours)} times that; training {shown(training)} CPU-s",
+    )
     benchmark.pedantic(rank)

@@ -17,7 +17,8 @@ from harness.study.first_study import describe_data
 from harness.study.study import RatingsSection
 from runs import Run
 from runs.formats import format_run, read_run, run_to_parquet, runs_from_parquet
-from tests.benchmarks.machine import cpu_seconds, describe_machine
+from tests.benchmarks.machine import cpu_seconds
+from tests.benchmarks.table import report
 
 N_USERS, N_ITEMS, DEPTH = 6040, 3706, 100
 ROUNDS = 5
@@ -72,13 +73,23 @@ def test_reading(benchmark: Any, path: Path) -> None:
     encoding = min(cpu_seconds(lambda: run_to_parquet(*named)) for _ in range(ROUNDS))
     decoding = min(cpu_seconds(lambda: runs_from_parquet("", content)[0]) for _ in range(ROUNDS))
     benchmark.pedantic(read_run, args=(path,))
-    print(
-        f"\n{describe_machine()}\n{N_USERS:,} x {DEPTH}: read {reading:.3f} CPU-s, and ordered "
-        f"{whole:.3f} CPU-s; pytrec_eval.parse_run {parsing:.3f} CPU-s; ratios "
-        f"{parsing / reading:.2f} and {parsing / whole:.2f}. Written as text in {formatting:.3f} "
-        f"CPU-s ({len(text) / 1e6:.1f} MB), as Parquet in {encoding:.3f} ({len(content) / 1e6:.1f} "
-        f"MB), which is read in {decoding:.3f}"
+    size = f"{N_USERS:,} x {DEPTH:,}"
+    peer = "pytrec_eval.parse_run, which leaves lists as they are, takes"
+    report(
+        benchmark,
+        f"a run of {size} read, as text",
+        reading,
+        beside=f"{peer} {parsing / reading:.1f} times that",
     )
+    report(
+        benchmark,
+        "... with its lists in order",
+        whole,
+        beside=f"{peer} {parsing / whole:.1f} times that",
+    )
+    report(benchmark, "... read, as Parquet", decoding)
+    report(benchmark, "... written as text", formatting, beside=f"{len(text) / 1e6:.1f} MB")
+    report(benchmark, "... written as Parquet", encoding, beside=f"{len(content) / 1e6:.1f} MB")
 
 
 @pytest.fixture(scope="module")
@@ -111,8 +122,10 @@ def test_describing_ratings(benchmark: Any, ratings_path: Path) -> None:
     parsing = min(cpu_seconds(lambda: pd.read_csv(ratings_path)) for _ in range(ROUNDS))
     benchmark.pedantic(describe_data, args=(section,))
     ratio = describing / parsing
-    print(
-        f"\n{describe_machine()}\n{len(frame):,} ratings: described in {describing:.3f} CPU-s, "
-        f"parsed by pandas in {parsing:.3f} CPU-s; ratio {ratio:.2f}"
+    report(
+        benchmark,
+        f"{len(frame):,} ratings described",
+        describing,
+        beside=f"{ratio:.1f} times what pandas.read_csv takes",
     )
     assert ratio < MOST_OF_PARSING

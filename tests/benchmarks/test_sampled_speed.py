@@ -18,7 +18,8 @@ from analyses.sampled.estimators import find_estimator
 from analyses.sampled.rank_distribution import Cells
 from analyses.sampled.samples import SampleDesign
 from qrels import FullRanks
-from tests.benchmarks.machine import cpu_seconds, describe_machine
+from tests.benchmarks.machine import cpu_seconds
+from tests.benchmarks.table import report
 
 Floats = NDArray[np.float64]
 
@@ -32,7 +33,6 @@ N, N_USERS, M, REPEATS = 9916, 55_187, 100, 100
 
 @pytest.fixture(scope="module", autouse=True)
 def one_thread() -> Iterator[None]:
-    print(f"\n{describe_machine()}")
     with threadpool_limits(limits=1, user_api="blas"):
         yield
 
@@ -86,7 +86,11 @@ def test_a_hundred_repeats_against_plain_numpy(benchmark: Any) -> None:
     plain = least(lambda: plain_estimates(plain_counts(ranks)))
     own = least(lambda: own_estimates(full))
     benchmark.pedantic(own_estimates, (full,), rounds=1)
-    print(
-        f"\n{REPEATS} repeats of BV(.1) and MLE@100, {N_USERS:,} users, {N:,} items: {own:.2f} "
-        f"CPU-s, plain numpy {plain:.2f} (ratio {own / plain:.2f})"
+    report(
+        benchmark,
+        f"{REPEATS} samples of {M} negatives, BV(.1) and MLE@{ITERATIONS} of {N_USERS:,} users, "
+        f"{N:,} items",
+        own,
+        beside=f"plain numpy (binomial, bincount, EM on one matrix) takes {plain / own:.1f} times "
+        "that",
     )

@@ -34,13 +34,17 @@ from harness.scoring.score import SampleScorer, score
 from qrels import Judged, Qrels, qrels_from_columns
 from runs import Run, top_items
 from tests.analyses.made import JudgedWork
-from tests.benchmarks.machine import cpu_seconds, describe_machine
+from tests.benchmarks.machine import cpu_seconds
+from tests.benchmarks.table import report, shown
 from tests.lists import means_on, pooled, qrels_as_dicts, run_as_dicts, users_on
 
 CUTOFFS = (5, *range(10, 101, 10))
 N_SYSTEMS, N_USERS, N_ITEMS, DEPTH = 21, 6040, 3706, 100
 MANY_USERS = 33_388
 TRUE_USERS = 1000
+MOST_MEMORY = 200e6
+"""Bytes that a study of sparsity may take beyond runs and qrels; measured: 60e6."""
+
 LEVELS, SAMPLES = tuple(round(1 - 0.05 * step, 2) for step in range(20)), 50
 METRICS = built_in_metrics()
 MEASURES = [Measure(name, cutoff) for name in FUSED for cutoff in CUTOFFS]
@@ -149,10 +153,7 @@ def peer(collection: Collection) -> PytrecEval:
 
 @pytest.fixture(scope="module", autouse=True)
 def _one_thread() -> Iterator[None]:
-    names = ("numba", "pytrec-eval-terrier", "ir-measures")
     with threadpool_limits(limits=1, user_api="blas"):
-        versions = ", ".join(f"{name} {version(name)}" for name in names)
-        print(f"\n{describe_machine()}, {versions}; one thread")
         yield
 
 
@@ -161,10 +162,9 @@ def best(work: Callable[[], object], *, rounds: int = 5) -> float:
     return min(cpu_seconds(work) for _ in range(rounds))
 
 
-def report(work: str, seconds: float, peer: float, *, target: str = "") -> None:
-    """Print a row of the table."""
-    wanted = f" (to reach: {target})" if target else ""
-    print(f"\n{work}: {seconds:.4g} CPU-s, pytrec_eval {peer / seconds:,.0f} x that{wanted}")
+def for_47_values(seconds: float, peer: float) -> str:
+    """Say how long pytrec_eval takes for those of the 77 values that one call gives."""
+    return f"pytrec_eval takes {shown(peer / seconds)} times that for 47 of them"
 
 
 def study(scorer: SampleScorer, qrels: Qrels) -> object:
@@ -183,9 +183,19 @@ def test_one_run_by_the_readable_definitions(
 
     np.testing.assert_allclose(by_definition(), peer.scores(), rtol=0, atol=1e-12)
     seconds, preparing = best(by_definition), best(lambda: list(divide([run], qrels, depth=DEPTH)))
-    print(f"\npytrec_eval, one run, the 47 values that it has: {peer.seconds:.3f} CPU-s")
-    report("one run, 77 values, by definition, run and qrels matched first", seconds, peer.seconds)
-    report("... matched before, as theirs are", seconds - preparing, peer.seconds, target="5")
+    scoring = seconds - preparing
+    report(
+        benchmark,
+        "77 values of each user of a run by the readable definitions, run and qrels matched first",
+        seconds,
+        beside=for_47_values(seconds, peer.seconds),
+    )
+    report(
+        benchmark,
+        "... matched before, as theirs are",
+        scoring,
+        beside=for_47_values(scoring, peer.seconds),
+    )
     benchmark.pedantic(by_definition)
 
 
@@ -195,11 +205,21 @@ def test_one_run_by_the_kernel(benchmark: Any, collection: Collection, peer: Pyt
     scores = users_on(scorer, qrels)[:, 0, :, 0]
     np.testing.assert_allclose(scores, peer.scores(), rtol=0, atol=1e-12)
     finding = best(lambda: find_hits([run], qrels, depth=DEPTH))
-    report("finding the hits of one run, once", finding, peer.seconds)
+    report(benchmark, "the hits of a run found", finding)
     means = best(lambda: means_on(scorer, qrels))
-    report("one run, 77 means, kernel", means, peer.seconds, target="15")
+    report(
+        benchmark,
+        "... 77 means by the fused kernel",
+        means,
+        beside=for_47_values(means, peer.seconds),
+    )
     per_user = best(lambda: users_on(scorer, qrels))
-    report("one run, 77 values of every user, kernel", per_user, peer.seconds)
+    report(
+        benchmark,
+        "... 77 values of each user by the fused kernel",
+        per_user,
+        beside=for_47_values(per_user, peer.seconds),
+    )
     benchmark.pedantic(means_on, args=(scorer, qrels))
 
 
@@ -215,14 +235,15 @@ def test_the_sparsity_study(benchmark: Any, collection: Collection, peer: Pytrec
         for level in LEVELS
     ]
     theirs = peer.seconds * N_SYSTEMS * n_samples
-    print(f"\npytrec_eval is extrapolated from one run and sample to {theirs:,.0f} CPU-s")
     scoring = best(lambda: [means_on(scorer, qrels, kept) for kept in masks], rounds=2)
-    report("21 systems x 1,000 samples x 77 means", scoring, theirs, target="500, under 5 s")
     report(
-        "... the study: samples drawn, scored, compared",
-        best(lambda: study(scorer, qrels), rounds=2),
-        theirs,
+        benchmark,
+        f"77 means of {N_SYSTEMS} systems on {n_samples:,} samples of the judgements",
+        scoring,
+        beside=for_47_values(scoring, theirs) + " (extrapolated from one run and sample)",
     )
+    whole = best(lambda: study(scorer, qrels), rounds=2)
+    report(benchmark, "... drawn, scored and compared: sparsity", whole)
     benchmark.pedantic(study, args=(scorer, qrels))
 
 
@@ -247,33 +268,35 @@ def test_scoring_by_the_truth(benchmark: Any, collection: Collection) -> None:
     assert by_truth(runs).tobytes() == np.concatenate(of_single_runs, axis=1).tobytes()
     together = best(lambda: by_truth(runs), rounds=3)
     one_by_one = best(lambda: [by_truth([run]) for run in runs], rounds=3)
-    print(
-        f"\n{N_SYSTEMS} runs by a truth of {len(truth.items):,} judgements: {together:.3f} CPU-s; "
-        f"one run after the other {one_by_one / together:.1f} x that"
+    report(
+        benchmark,
+        f"{N_SYSTEMS} runs scored by a truth of {len(truth.items):,} judgements",
+        together,
+        beside=f"one run after the other takes {one_by_one / together:.1f} times that",
     )
     benchmark.pedantic(by_truth, args=(runs,))
 
 
 def test_growth_with_users(benchmark: Any, collection: Collection) -> None:
     few, many = collection, repeated(collection, n_users=MANY_USERS)
-    per_hit = []
     for runs, qrels in (few, many):
         scorer = SampleScorer(runs, qrels, MEASURES, METRICS)
         kept = sample_judgements(len(qrels.items), level=0.5, n_samples=SAMPLES, seed=0)
         n_hits = len(find_hits(runs, qrels, depth=DEPTH).ranks)
         seconds = best(partial(means_on, scorer, qrels, kept), rounds=3)
-        per_hit.append(seconds / n_hits / SAMPLES)
-    print(
-        f"\n21 systems, 77 means, per hit and sample: {per_hit[0] * 1e9:.2f} ns with {N_USERS:,} "
-        f"users, {per_hit[1] * 1e9:.2f} ns with {MANY_USERS:,}"
-    )
+        report(
+            benchmark,
+            f"77 means of {N_SYSTEMS} systems on {SAMPLES} samples, {qrels.n_users:,} users",
+            seconds,
+            beside=f"{seconds / n_hits / SAMPLES * 1e9:.2f} ns a hit and sample",
+        )
     benchmark.pedantic(means_on, args=(scorer, qrels, kept))
 
 
 def test_memory(benchmark: Any, collection: Collection) -> None:
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as fresh:
         grown = fresh.submit(memory_of_study, *collection).result()
-    print(f"\nmemory of the study beyond runs and qrels: {grown / 1e6:.0f} MB (to reach: 200)")
+    assert grown < MOST_MEMORY
     benchmark.pedantic(lambda: None)
 
 
@@ -334,9 +357,11 @@ def test_ir_measures(benchmark: Any, collection: Collection, peer: PytrecEval) -
         if measure in measures:
             assert abs(found[measures[measure]] - ours[number]) < 1e-12, measure
     seconds = best(lambda: evaluator.calc_aggregate(lists), rounds=2)
-    print(
-        f"\nir_measures, one run, {len(measures)} means: {seconds:.3f} CPU-s; 47 values "
-        f"by pytrec_eval: {peer.seconds:.3f} CPU-s"
+    report(
+        benchmark,
+        f"{len(measures)} means of a run by ir_measures",
+        seconds,
+        beside=f"{seconds / peer.seconds:.1f} times what pytrec_eval takes for 47 values",
     )
     benchmark.pedantic(evaluator.calc_aggregate, args=(lists,))
 
@@ -359,8 +384,11 @@ def test_ranx(benchmark: Any, collection: Collection, peer: PytrecEval) -> None:
     ours = means_on(SampleScorer([run], qrels, MEASURES, METRICS), qrels)[:, 0, 0]
     gaps = [abs(found[n] - ours[MEASURES.index(m)]) for n, m in zip(theirs, wanted, strict=True)]
     seconds = best(evaluate, rounds=2)
-    print(
-        f"\nranx {version('ranx')}, one run, {len(wanted)} means: {seconds:.3f} CPU-s, largest "
-        f"difference from ours {max(gaps):.1e}; 47 values by pytrec_eval: {peer.seconds:.3f} CPU-s"
+    report(
+        benchmark,
+        f"{len(wanted)} means of a run by ranx {version('ranx')}",
+        seconds,
+        beside=f"{seconds / peer.seconds:.1f} times what pytrec_eval takes for 47 values; largest "
+        f"difference from ours {max(gaps):.1e}",
     )
     benchmark.pedantic(evaluate)

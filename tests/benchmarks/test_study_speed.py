@@ -22,7 +22,7 @@ from harness.study.study import Study
 from qrels.trec import format_qrels
 from runs import Run, top_items
 from runs.formats import format_run
-from tests.benchmarks.machine import describe_machine
+from tests.benchmarks.table import report, shown
 
 N_SYSTEMS, DEPTH = 21, 100
 WORLD = """
@@ -110,8 +110,12 @@ def test_a_whole_study(analyses: str, folder: Path, benchmark: Any) -> None:
     arguments = (STUDY + ANALYSES[analyses], output)
     seconds = benchmark.pedantic(cpu_seconds_of_study, args=arguments, rounds=1)
     memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-    print(f"\n{describe_machine()}")
-    print(f"{analyses}: {seconds:.1f} CPU-s, largest process so far {memory:.0f} MiB")
+    report(
+        benchmark,
+        f"a study of {N_SYSTEMS} runs of 6,040 users, 77 measures, {analyses}",
+        seconds,
+        beside=f"largest process {memory:,.0f} MiB",
+    )
 
 
 def test_growth(folder: Path, benchmark: Any) -> None:
@@ -125,11 +129,15 @@ def test_growth(folder: Path, benchmark: Any) -> None:
     }
     arguments = (study, folder / "whole")
     whole = benchmark.pedantic(cpu_seconds_of_study, args=arguments, rounds=1)
-    print(f"\n{describe_machine()}\nwhole: {whole:.1f} CPU-s")
     for name, (smaller_study, ratio) in smaller_studies.items():
         seconds = cpu_seconds_of_study(smaller_study, folder / name)
         exponent = math.log(whole / seconds) / math.log(ratio)
-        print(f"1 / {ratio:.1f} of the {name}: {seconds:.1f} CPU-s; exponent {exponent:.2f}")
+        report(
+            benchmark,
+            f"... with bands, of 1 / {ratio:.1f} of the {name}",
+            seconds,
+            beside=f"of all {shown(whole)}: grows with the power {exponent:.2f} of their number",
+        )
 
 
 def write_half_of_users(folder: Path) -> None:

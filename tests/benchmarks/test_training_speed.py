@@ -25,7 +25,8 @@ from recommenders.bprmf import BPRMFSettings
 from recommenders.shared.scorers import FactorScorer
 from recommenders.slim import SLIMSettings
 from recommenders.wrmf import WRMFSettings
-from tests.benchmarks.machine import cpu_seconds, describe_machine
+from tests.benchmarks.machine import cpu_seconds
+from tests.benchmarks.table import report
 from tests.benchmarks.test_ranking_speed import SEED, training_ratings, world_split
 
 SAMPLED_ITEMS = 300
@@ -87,9 +88,14 @@ def test_wrmf_beside_implicit(benchmark: Any, conjugate: bool) -> None:
     assert weighted_loss(ours.user_factors, ours.item_factors, settings) == pytest.approx(
         loss, 0.01
     )
-    how = "conjugate gradients" if conjugate else "exact"
-    print(f"\n{describe_machine()}")
-    print(f"wrmf {seconds:.2f} s; implicit, {how}: {of_implicit:.2f} s", flush=True)
+    how = "three conjugate gradients" if conjugate else "exact solutions"
+    report(
+        benchmark,
+        f"wrmf trained, beside implicit's ALS with {how}",
+        seconds,
+        beside=f"implicit takes {of_implicit / seconds:.1f} times that; both reach the same "
+        "minimum within 1 %",
+    )
     benchmark.pedantic(lambda: None)
 
 
@@ -117,7 +123,13 @@ def test_bprmf_beside_implicit(benchmark: Any) -> None:
     found = precision(ours)
     known = precision(FactorScorer(training_ratings(), theirs.user_factors, theirs.item_factors))
     assert found >= known
-    print(f"\nbprmf {seconds:.2f} s, P@10 {found:.3f}; implicit {of_implicit:.2f} s, {known:.3f}")
+    report(
+        benchmark,
+        "bprmf trained, beside implicit's BPR with as many factors and epochs",
+        seconds,
+        beside=f"implicit takes {of_implicit / seconds:.1f} times that; P@10 is {found:.3f}, "
+        f"implicit's, not tuned, {known:.3f}",
+    )
     benchmark.pedantic(lambda: None)
 
 
@@ -182,5 +194,12 @@ def test_slim_beside_scikit_learn(benchmark: Any) -> None:
     mine = fsum(net_loss(weights[:, i], everywhere, i, gram, settings) for i in items)
     theirs = fsum(net_loss(found[i], near, i, gram, settings) for i, near in nearest.items())
     assert mine == pytest.approx(theirs, 0.01)
-    print(f"\nslim {seconds:.2f} s; scikit-learn {of_sample * len(lengths) / len(items):.2f} s")
+    of_all = of_sample * len(lengths) / len(items)
+    report(
+        benchmark,
+        "slim trained, beside scikit-learn's coordinate descent",
+        seconds,
+        beside=f"scikit-learn takes {of_all / seconds:.1f} times that (extrapolated from "
+        f"{len(items)} items); both reach the same minimum within 1 %",
+    )
     benchmark.pedantic(lambda: None)

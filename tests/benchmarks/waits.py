@@ -2,8 +2,9 @@
 
 ``python -m tests.benchmarks.waits FOLDER`` writes the inputs to the folder
 (`tests.benchmarks.inputs_of_waits`) and runs every command there, in processes of their own; what
-peers take for the same is a row like all others. Commands below `SHORT` seconds run three times:
-the least is shown. All take 20 minutes; a quiet machine gives true figures.
+peers take for the same (`tests.benchmarks.peers`) is a row like all others. Commands below `SHORT`
+seconds run three times: the least is shown. All take 20 minutes; a quiet machine gives true
+figures.
 
 This module imports little: a process counts the memory of the one that starts it as its own.
 """
@@ -17,6 +18,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.benchmarks.table import shown
+
 REPOSITORY = Path(__file__).parents[2]
 
 SHORT = 20.0
@@ -24,17 +27,8 @@ SHORT = 20.0
 
 ROUNDS = 3
 
-TRAIN_EASE = (
-    "import recommenders; from tests.benchmarks.test_ranking_speed import training_ratings; "
-    "recommenders.train('ease', dict(), training_ratings(), seed=1)"
-)
-DRAW_RATINGS = (
-    "from tests.benchmarks.test_ranking_speed import training_ratings; training_ratings()"
-)
-EVALUATE_BY_PYTREC_EVAL = (
-    "from pathlib import Path; from tests.benchmarks.test_evaluation_speed import theirs; "
-    "theirs(Path('runs/qrels'), sorted(Path('runs').glob('*.run')))"
-)
+
+CLICKS = "harness clicks {log}/recommendations {log}/interactions --window '30 min' --jobs 1"
 
 
 @dataclass(frozen=True)
@@ -66,16 +60,19 @@ WAITS = (
     Wait("three lines evaluated", "harness evaluate three.run --qrels three.qrels"),
     Wait("... beside: numpy imported", "python -c 'import numpy'"),
     Wait("200 runs of 50 x 1,000 evaluated", "harness evaluate runs/*.run --qrels runs/qrels"),
-    Wait("... by pytrec_eval", f'python -c "{EVALUATE_BY_PYTREC_EVAL}"'),
+    Wait("... by pytrec_eval", "python -m tests.benchmarks.peers evaluate-runs"),
     Wait("10 million ratings described", "harness describe ratings.csv"),
     Wait(
         "... and a study file written",
         "harness init ratings.csv --output new.toml --overwrite",
     ),
-    Wait("... read by pandas", "python -c \"import pandas; pandas.read_csv('ratings.csv')\""),
+    Wait("... read by pandas", "python -m tests.benchmarks.peers read-ratings"),
     Wait("50 TREC runs, 18 measures compared", "harness discriminate trec-50/*.csv --jobs 1"),
-    Wait("ease trained on the world ml-1m", f'python -c "{TRAIN_EASE}"'),
-    Wait("... of which: the world drawn", f'python -c "{DRAW_RATINGS}"'),
+    Wait("clicks of a log of 10 million interactions", CLICKS.format(log="log-10")),
+    Wait("... of 100 million", CLICKS.format(log="log-100")),
+    Wait("recall of hidden items of 10 million", "harness recall log-10/interactions --jobs 1"),
+    Wait("ease trained on the world ml-1m", "python -m tests.benchmarks.peers train-ease"),
+    Wait("... of which: the world drawn", "python -m tests.benchmarks.peers draw-world"),
     Wait("100 TREC runs, 18 measures compared", "harness discriminate trec-100/*.csv --jobs 1"),
 )
 
@@ -91,8 +88,7 @@ def main(folder: str) -> None:
     table.writerow(["work", "command", "CPU-s", "memory in MB"])
     for wait in WAITS:
         seconds, memory = run(wait, place)
-        shown = f"{seconds:.2g}" if seconds < 10 else f"{seconds:.0f}"
-        table.writerow([wait.work, wait.command, shown, f"{memory:.0f}"])
+        table.writerow([wait.work, wait.command, shown(seconds), f"{memory:.0f}"])
         sys.stdout.flush()
 
 
