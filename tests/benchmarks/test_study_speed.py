@@ -1,4 +1,4 @@
-"""A whole study from run files and qrels, on the world ``ml-1m``: CPU time and memory.
+"""A whole study from run files and qrels, on the world ``ml-1m``: CPU time.
 
 Run with ``pytest tests/benchmarks/test_study_speed.py -s --benchmark-only``. 21 systems rank by the
 world's own popularity and taste, each with another share of them and of noise; the study reads
@@ -109,12 +109,10 @@ def test_a_whole_study(analyses: str, folder: Path, benchmark: Any) -> None:
     output = folder / analyses.replace(" ", "-")
     arguments = (STUDY + ANALYSES[analyses], output)
     seconds = benchmark.pedantic(cpu_seconds_of_study, args=arguments, rounds=1)
-    memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     report(
         benchmark,
         f"a study of {N_SYSTEMS} runs of 6,040 users, 77 measures, {analyses}",
         seconds,
-        beside=f"largest process {memory:,.0f} MiB",
     )
 
 
