@@ -13,7 +13,7 @@ from harness.cli.main import main
 from harness.online.experiment import run_experiment_study
 from harness.online.experiment_file import ExperimentStudy
 from runs import InputError
-from runs.shared.progress import SilentProgress
+from runs.shared.progress import Progress, SilentProgress
 from tests.full import Full
 
 pytestmark = pytest.mark.slow
@@ -51,19 +51,14 @@ THESIS = {f"table4.{number}" for number in (1, 2, 3, 4, 5, 6, 8, 9, 10)}
 FIGURES = {"figure18_online_rhos", *(f"thesis2021-figure4.{number}" for number in (1, 6, 7))}
 
 
-def _run(text: str, folder: Path, *, n_jobs: int = 1) -> Path:
+def _run(text: str, folder: Path, *, n_jobs: int = 1, progress: Progress | None = None) -> Path:
     study = ExperimentStudy.parse(text, source="o.toml", base=folder, changes={"output": folder})
-    return run_experiment_study(study, n_jobs=n_jobs, progress=SilentProgress()).parent
+    return run_experiment_study(study, n_jobs=n_jobs, progress=progress or SilentProgress()).parent
 
 
-def test_every_bar_is_full_when_its_work_ends(tmp_path: Path) -> None:
-    progress, folder = Full(), tmp_path / "study"
-    study = ExperimentStudy.parse(
-        WORLD + ARMS + REST, source="o.toml", base=folder, changes={"output": folder}
-    )
-    run_experiment_study(study, n_jobs=1, progress=progress)
+def test_every_bar_is_full_when_its_work_ends(bars: Full, finished: Path) -> None:
     # Two versions of three models.
-    assert progress.work[:3] == [
+    assert bars.work[:3] == [
         ("Making the world", 1),
         ("Running the experiment", 1),
         ("Ranking hidden items", 6),
@@ -78,8 +73,15 @@ def _contents(
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return _run(WORLD + ARMS + REST, tmp_path_factory.mktemp("online") / "study")
+def bars() -> Full:
+    """The progress of `finished`, which fails where a bar is not full when its work ends."""
+    return Full()
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory, bars: Full) -> Path:
+    folder = tmp_path_factory.mktemp("online") / "study"
+    return _run(WORLD + ARMS + REST, folder, progress=bars)
 
 
 def _table(folder: Path, name: str) -> pd.DataFrame:
