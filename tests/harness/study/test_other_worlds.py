@@ -67,7 +67,7 @@ def test_the_study_of_a_world_is_what_it_is_when_it_is_run_by_itself(
     world_text = BASE.replace("seed = 3", "seed = 5").replace(
         "gini = 0.5", "gini = 0.5\nstrength = 0.0\nseed = 5"
     )
-    alone = run_text(world_text, tmp_path, output=tmp_path / "alone")
+    alone = run_text(world_text + NO_ANALYSES, tmp_path, output=tmp_path / "alone")
     for scores, file in (
         (work.scores, "scores.parquet"),
         (work.truth.scores, "truth/scores.parquet"),
