@@ -68,6 +68,7 @@ def sorted_lines(path: Path) -> list[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("blank_figures")
 def test_a_study_scores_keeps_and_exports_subtopics(given: Path) -> None:
     study = run_text(TREC + METRICS + SPARSITY + TRUTH, given, output=given / "study")
     found = means(study)

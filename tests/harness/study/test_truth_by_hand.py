@@ -8,7 +8,11 @@ import pytest
 
 from tests.harness.small import run_text
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::runs.InputWarning")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.usefixtures("blank_figures"),
+    pytest.mark.filterwarnings("ignore::runs.InputWarning"),
+]
 
 LISTS = {
     "popular": {"u1": "abcd", "u2": "abcd", "u3": "abcd"},
