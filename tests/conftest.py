@@ -39,6 +39,11 @@ SLOW = {"pd", "Axes", "Figure"}
 """Names from pandas and matplotlib, which modules import where they are needed."""
 
 
+def pytest_configure() -> None:
+    """Look for garbage seldom: most of what tests leave is freed as soon as nobody refers to it."""
+    gc.set_threshold(20_000, 20, 50)
+
+
 def pytest_collection_finish() -> None:
     """Refuse modules that are slow to import.
 
