@@ -28,11 +28,7 @@ from tests.harness.small import (
     write_ratings,
 )
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.usefixtures("blank_figures"),
-    pytest.mark.filterwarnings("ignore::runs.InputWarning"),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::runs.InputWarning")]
 
 BASE = (
     """
