@@ -1,10 +1,10 @@
-"""What users wait for, as they run it: CPU time and memory of whole commands, as CSV.
+"""What users wait for, as they run it: time, CPU time and memory of whole commands, as CSV.
 
 ``python -m tests.benchmarks.waits FOLDER`` writes the inputs to the folder
 (`tests.benchmarks.inputs_of_waits`) and runs every command there, in processes of their own; what
 peers take for the same (`tests.benchmarks.peers`) is a row like all others. Commands below `SHORT`
-seconds run three times: the least is shown. All take 20 minutes; a quiet machine gives true
-figures.
+seconds run three times: that of the least CPU time is shown. All take half an hour; a quiet
+machine gives true figures.
 
 This module imports little: a process counts the memory of the one that starts it as its own.
 """
@@ -17,6 +17,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
 
 from tests.benchmarks.table import shown
 
@@ -48,6 +49,15 @@ class Wait:
     work: str
     command: str
     is_repeatable: bool = True
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Seconds, CPU-s of all processes of a command, and MB of the largest of them."""
+
+    seconds: float
+    cpu_seconds: float
+    memory: float
 
 
 WAITS = (
@@ -85,26 +95,27 @@ def main(folder: str) -> None:
         sys.exit(f"{folder} must be empty: a finished study would not be run again.")
     run_once("python -m tests.benchmarks.inputs_of_waits .", place)
     table = csv.writer(sys.stdout, lineterminator="\n")
-    table.writerow(["work", "command", "CPU-s", "memory in MB"])
+    table.writerow(["work", "command", "seconds", "CPU-s", "memory in MB"])
     for wait in WAITS:
-        seconds, memory = run(wait, place)
-        table.writerow([wait.work, wait.command, shown(seconds), f"{memory:.0f}"])
+        cost = run(wait, place)
+        costs = [shown(cost.seconds), shown(cost.cpu_seconds), f"{cost.memory:.0f}"]
+        table.writerow([wait.work, wait.command, *costs])
         sys.stdout.flush()
 
 
-def run(wait: Wait, folder: Path) -> tuple[float, float]:
-    """Run a command in the folder: CPU-s of its processes, and MB of the largest of them.
+def run(wait: Wait, folder: Path) -> Cost:
+    """Run a command in the folder: what it costs, in the round of the least CPU time.
 
-    Of the rounds, those of the least CPU time. An unsuccessful command raises RuntimeError.
+    An unsuccessful command raises RuntimeError.
     """
-    results = [run_once(wait.command, folder)]
-    if wait.is_repeatable and results[0][0] < SHORT:
-        results += [run_once(wait.command, folder) for _ in range(ROUNDS - 1)]
-    return min(results)
+    costs = [run_once(wait.command, folder)]
+    if wait.is_repeatable and costs[0].cpu_seconds < SHORT:
+        costs += [run_once(wait.command, folder) for _ in range(ROUNDS - 1)]
+    return min(costs, key=lambda cost: cost.cpu_seconds)
 
 
-def run_once(command: str, folder: Path) -> tuple[float, float]:
-    """Run a command once in the folder: CPU-s of its processes, and MB of the largest of them."""
+def run_once(command: str, folder: Path) -> Cost:
+    """Run a command once in the folder."""
     scripts = Path(sys.executable).parent
     variables = {
         **os.environ,
@@ -115,6 +126,7 @@ def run_once(command: str, folder: Path) -> tuple[float, float]:
     }
     # Modules are compiled once, as they are for users.
     variables.pop("PYTHONDONTWRITEBYTECODE", None)
+    start = monotonic()
     process = subprocess.Popen(
         ["bash", "-c", command],
         cwd=folder,
@@ -125,10 +137,11 @@ def run_once(command: str, folder: Path) -> tuple[float, float]:
     assert process.stderr is not None
     message = process.stderr.read().decode()
     _, status, usage = os.wait4(process.pid, 0)
+    seconds = monotonic() - start
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
         raise RuntimeError(f"{command}: exit code {process.returncode}\n{message}")
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1e3
+    return Cost(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1e3)
 
 
 if __name__ == "__main__":
