@@ -10,6 +10,7 @@ from importlib.metadata import version
 from time import process_time
 
 import numpy as np
+import psutil
 import scipy
 from threadpoolctl import threadpool_info
 
@@ -52,4 +53,8 @@ def cpu_seconds(work: Callable[[], object]) -> float:
 if __name__ == "__main__":
     ours = version("metric-robustness-harness")
     peers = ", ".join(f"{name} {version(name)}" for name in PEERS)
-    print(f"Version {ours}, {date.today()}: {describe_machine()}, {peers}.")
+    memory = psutil.virtual_memory().total / 1e9
+    print(
+        f"Version {ours}, {date.today()}: {psutil.cpu_count()} threads, {memory:.0f} GB of memory."
+    )
+    print(f"{describe_machine()}, {peers}.")

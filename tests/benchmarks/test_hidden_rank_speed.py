@@ -157,7 +157,7 @@ def test_implicit_ranks_the_same_and_takes_longer(benchmark: Any) -> None:
     ours = cpu_seconds(lambda: rank_hidden(similarity(), events(), n_jobs=1))
     report(
         benchmark,
-        "... these ranks, beside implicit's, LOO alone",
+        "the same ranks, LOO and LLOO, beside implicit, which finds LOO alone",
         ours,
         beside=f"implicit takes {theirs / ours:.0f} times that (extrapolated from {len(sample):,} "
         "hidden items)",

@@ -192,7 +192,7 @@ def test_one_run_by_the_readable_definitions(
     )
     report(
         benchmark,
-        "... matched before, as theirs are",
+        "... of which: scoring alone",
         scoring,
         beside=for_47_values(scoring, peer.seconds),
     )
@@ -205,18 +205,18 @@ def test_one_run_by_the_kernel(benchmark: Any, collection: Collection, peer: Pyt
     scores = users_on(scorer, qrels)[:, 0, :, 0]
     np.testing.assert_allclose(scores, peer.scores(), rtol=0, atol=1e-12)
     finding = best(lambda: find_hits([run], qrels, depth=DEPTH))
-    report(benchmark, "the hits of a run found", finding)
+    report(benchmark, "the hits of a run found, for the fused kernel", finding)
     means = best(lambda: means_on(scorer, qrels))
     report(
         benchmark,
-        "... 77 means by the fused kernel",
+        "... 77 means of the run by the fused kernel, hits found before",
         means,
         beside=for_47_values(means, peer.seconds),
     )
     per_user = best(lambda: users_on(scorer, qrels))
     report(
         benchmark,
-        "... 77 values of each user by the fused kernel",
+        "... 77 values of each user by the fused kernel, hits found before",
         per_user,
         beside=for_47_values(per_user, peer.seconds),
     )

@@ -134,7 +134,8 @@ def test_growth(folder: Path, benchmark: Any) -> None:
             benchmark,
             f"... with bands, of 1 / {ratio:.1f} of the {name}",
             seconds,
-            beside=f"of all {shown(whole)}: grows with the power {exponent:.2f} of their number",
+            beside=f"of all, measured just before, {shown(whole)}: grows with the power "
+            f"{exponent:.2f} of their number",
         )
 
 

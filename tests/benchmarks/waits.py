@@ -77,13 +77,13 @@ WAITS = (
         "harness init ratings.csv --output new.toml --overwrite",
     ),
     Wait("... read by pandas", "python -m tests.benchmarks.peers read-ratings"),
-    Wait("50 TREC runs, 18 measures compared", "harness discriminate trec-50/*.csv --jobs 1"),
+    Wait("50 TREC runs compared by 18 measures", "harness discriminate trec-50/*.csv --jobs 1"),
+    Wait("... 100 runs", "harness discriminate trec-100/*.csv --jobs 1"),
     Wait("clicks of a log of 10 million interactions", CLICKS.format(log="log-10")),
     Wait("... of 100 million", CLICKS.format(log="log-100")),
     Wait("recall of hidden items of 10 million", "harness recall log-10/interactions --jobs 1"),
     Wait("ease trained on the world ml-1m", "python -m tests.benchmarks.peers train-ease"),
-    Wait("... of which: the world drawn", "python -m tests.benchmarks.peers draw-world"),
-    Wait("100 TREC runs, 18 measures compared", "harness discriminate trec-100/*.csv --jobs 1"),
+    Wait("... of which: the world was drawn", "python -m tests.benchmarks.peers draw-world"),
 )
 
 
