@@ -1,3 +1,3 @@
 """The version of the harness."""
 
-__version__ = "0.32.0"
+__version__ = "0.33.0"
